@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#ifndef C_LINUX_SYSTEM_H
+#define C_LINUX_SYSTEM_H
+#ifdef __linux__
+#include <stdint.h>
+#include <sys/types.h>
+
+// pread(2) that answers EAGAIN instead of waiting for a disk: preadv2(2) with RWF_NOWAIT.
+ssize_t refrain_pread_nowait(int fd, void *buffer, size_t count, off_t offset);
+
+// fallocate(2) with FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE.
+int refrain_punch_hole(int fd, off_t offset, off_t count);
+#endif
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+public import Foundation
+
+/// What is fetched without a reader asking for it yet.
+public enum FillPolicy: String, Sendable, Hashable, Codable {
+  /// Nothing beyond the read-ahead window of a live reader.
+  case onDemand
+  /// While anyone has the resource open, its holes are filled to the end, behind the reader's needs.
+  case wholeResource
+}
+
+/// How a `MediaCache` behaves. A value: changes after the cache was made have no effect.
+public struct Configuration: Sendable {
+  /// Most bytes of disk that the cache may take, in allocated blocks; nil for no limit.
+  public var limit: Int64? = 10 << 30
+
+  /// What readers fill that say nothing else.
+  public var fill: FillPolicy = .onDemand
+
+  /// How far ahead of a reader bytes are fetched at most. The window grows from `firstRequest` to
+  /// this as a reader goes on in sequence.
+  public var maximumReadAhead: Int64 = 8 << 20
+
+  /// The size of the first request after a jump, in bytes: small, for most jumps are probes.
+  public var firstRequest: Int64 = 64 << 10
+
+  /// How long a reader waits for a running fetch to come to its offset before a fetch of its own is
+  /// started there.
+  public var joinPatience: Duration = .milliseconds(500)
+
+  /// Stored bytes are never checked against the origin again: a URL names its bytes for good.
+  public var trustStored = false
+
+  /// No request is made at all. What is stored plays, whatever its age.
+  public var offline = false
+
+  /// The key for a resource that brings none.
+  public var cacheKey: @Sendable (URL) -> CacheKey = { CacheKey(url: $0) }
+
+  /// Asked once when the origin answers 401, 403 or 410: returns the resource with a new URL or new
+  /// headers, to be tried again under the same key, or nil to give up.
+  public var authorize: (@Sendable (Resource, _ status: Int) async throws -> Resource?)?
+
+  public var retry = RetryPolicy()
+
+  /// Longest wait for the head of a response, connecting included.
+  public var responseTimeout: Duration = .seconds(15)
+
+  /// Longest silence in the middle of a response.
+  public var silenceTimeout: Duration = .seconds(30)
+
+  /// Performs the requests. Nil: the platform's own (AsyncHTTPClient on Linux).
+  public var transport: (any Transport)?
+
+  public init() {}
+}

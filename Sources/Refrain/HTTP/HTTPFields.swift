@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+
+/// HTTP header fields in the order they were given. Names are compared without regard to case
+/// (RFC 9110 §5.1).
+public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+  public struct Field: Sendable, Hashable {
+    public var name: String
+    public var value: String
+
+    public init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
+  public private(set) var fields: [Field] = []
+
+  public init() {}
+
+  public init(_ fields: some Sequence<(String, String)>) {
+    for (name, value) in fields { append(name, value) }
+  }
+
+  public init(dictionaryLiteral elements: (String, String)...) {
+    self.init(elements)
+  }
+
+  public var isEmpty: Bool { fields.isEmpty }
+
+  /// Adds a field after those that are there, also when one of that name exists.
+  public mutating func append(_ name: String, _ value: String) {
+    fields.append(Field(name: name, value: value))
+  }
+
+  /// All values of a name joined by `", "` (RFC 9110 §5.3), nil where there is none. Setting
+  /// replaces every field of the name; nil removes them.
+  public subscript(name: String) -> String? {
+    get {
+      let found = values(of: name)
+      return found.isEmpty ? nil : found.joined(separator: ", ")
+    }
+    set {
+      let key = name.lowercased()
+      fields.removeAll { $0.name.lowercased() == key }
+      if let newValue { append(name, newValue) }
+    }
+  }
+
+  /// The values of every field of that name, in order.
+  public func values(of name: String) -> [String] {
+    let key = name.lowercased()
+    return fields.compactMap { $0.name.lowercased() == key ? $0.value : nil }
+  }
+}
