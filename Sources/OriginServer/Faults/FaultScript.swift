@@ -45,6 +45,11 @@ public struct FaultScript: Sendable {
   public struct Rule: Sendable {
     public var matcher: RequestMatcher
     public var faults: [Fault]
+
+    public init(_ matcher: RequestMatcher, _ faults: [Fault]) {
+      self.matcher = matcher
+      self.faults = faults
+    }
   }
 
   public var rules: [Rule]
@@ -54,12 +59,17 @@ public struct FaultScript: Sendable {
 
   /// A script of one rule.
   public static func on(_ matcher: RequestMatcher, _ faults: Fault...) -> FaultScript {
-    FaultScript([Rule(matcher: matcher, faults: faults)])
+    FaultScript([Rule(matcher, faults)])
+  }
+
+  /// A script of one rule.
+  public static func on(_ matcher: RequestMatcher, _ faults: [Fault]) -> FaultScript {
+    FaultScript([Rule(matcher, faults)])
   }
 
   /// This script and one more rule.
   public func on(_ matcher: RequestMatcher, _ faults: Fault...) -> FaultScript {
-    FaultScript(rules + [Rule(matcher: matcher, faults: faults)])
+    FaultScript(rules + [Rule(matcher, faults)])
   }
 
   func faults(for request: OriginRequest) -> [Fault] {

@@ -12,8 +12,15 @@ public struct LoggedRequest: Sendable {
   public internal(set) var status: Int?
   /// Body bytes that the socket took, without the framing of chunks.
   public internal(set) var bodyBytesSent: Int64 = 0
-  /// Whether the answer was sent as planned, up to its end or to the scripted end.
-  public internal(set) var isDone = false
+  public internal(set) var outcome = Outcome.sending
+
+  public enum Outcome: Sendable {
+    case sending
+    /// The socket took all of the answer, up to its end or to where the script ended it.
+    case sent
+    /// The connection closed before that: the client left, or the server was stopped.
+    case abandoned
+  }
 }
 
 /// What the origin saw and sent of one path.
@@ -39,7 +46,7 @@ public struct OriginLog: Sendable {
   /// Answers that are stalled or delayed now.
   public internal(set) var stalled = 0
   /// Answers under way now.
-  public var running: Int { requests.count { !$0.isDone } }
+  public var running: Int { requests.count { $0.outcome == .sending } }
 }
 
 /// What tells one generation's bytes from another's, for counting.

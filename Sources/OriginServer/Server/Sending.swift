@@ -77,6 +77,11 @@ final class Sending {
     if afterHold != nil { noteStalled(-1) }
     afterHold = nil
     phase = .ended
+    state.note(served.path, served.id) { log, request in
+      if let request, log.requests[request].outcome == .sending {
+        log.requests[request].outcome = .abandoned
+      }
+    }
   }
 
   // MARK: Waiting
@@ -181,7 +186,7 @@ final class Sending {
     promise.futureResult.whenSuccess {
       let (sending, then) = work.value
       sending.state.note(sending.served.path, sending.served.id) { log, request in
-        if let request { log.requests[request].isDone = true }
+        if let request { log.requests[request].outcome = .sent }
       }
       then(sending)
     }
