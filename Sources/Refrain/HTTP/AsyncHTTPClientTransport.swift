@@ -54,6 +54,12 @@
         let text = request.url.absoluteString.prefix { $0 != "?" }.prefix(200)
         throw TransportError(.badURL, "\(text) is not an http or https URL with a host.")
       }
+      // AsyncHTTPClient asks for "/" where the path cannot be decoded as UTF-8 ("%E4"): the bytes of
+      // another resource. Better none than wrong ones.
+      guard request.url.path(percentEncoded: true).isEmpty == request.url.path.isEmpty else {
+        throw TransportError(
+          .badURL, "The path of the URL at \(request.url.host() ?? "") is not UTF-8.")
+      }
       for field in request.headers.fields {
         guard field.name.isToken else {
           throw TransportError(
