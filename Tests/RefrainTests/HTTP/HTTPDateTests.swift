@@ -68,6 +68,12 @@ import Testing
     #expect(
       HTTPDate.parse("Friday, 01-Jan-10 00:00:00 GMT", now: now)
         == HTTPDate.parse("Fri, 01 Jan 2110 00:00:00 GMT"))
+    #expect(
+      HTTPDate.parse("Friday, 01-Jan-30 00:00:00 GMT", now: now)
+        == HTTPDate.parse("Fri, 01 Jan 2130 00:00:00 GMT"))
+    #expect(
+      HTTPDate.parse("Friday, 01-Jan-31 00:00:00 GMT", now: now)
+        == HTTPDate.parse("Fri, 01 Jan 2031 00:00:00 GMT"))
   }
 
   @Test func `Fractions are rounded down, and no date is too far to write`() {

@@ -80,6 +80,7 @@ import Testing
     #expect(
       fileExtension.utf8.allSatisfy { "abcdefghijklmnopqrstuvwxyz0123456789".utf8.contains($0) })
 
+    if let spelled = URL(text: text, relativeTo: url) { #expect(spelled.fragment == nil) }
     var redirects = RedirectPolicy(request: OriginRequest(url: url))
     do {
       let next = try redirects.follow(status: 302, headers: ["Location": text])

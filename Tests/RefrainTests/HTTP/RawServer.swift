@@ -11,12 +11,15 @@
     final class Connection: Sendable {
       private let descriptor: Int32
       private let sentBytes = Atomic<Int>(0)
+      private let requests = Atomic<Int>(0)
       private let end = Mutex<Bool>(false)
 
       init(descriptor: Int32) { self.descriptor = descriptor }
 
       /// How many bytes the kernel took from us.
       var sent: Int { sentBytes.load(ordering: .relaxed) }
+      /// How many requests `readRequest` has read.
+      var requestCount: Int { requests.load(ordering: .relaxed) }
       /// Whether the client closed the connection.
       var isClosedByClient: Bool { end.withLock { $0 } }
 
@@ -28,6 +31,7 @@
           received.append(byte)
           if received.suffix(4) == [13, 10, 13, 10] { break }
         }
+        requests.add(1, ordering: .relaxed)
         return String(decoding: received, as: UTF8.self)
       }
 
