@@ -19,10 +19,14 @@ import Testing
     "host", "\u{1F3B5}", "\t", "audio", "mpeg", ".mp3",
   ]
 
-  @Test func `No value makes a parser trap`() throws {
+  @Test func `No value makes a parser trap`() async throws {
     print("HostileFieldTests: REFRAIN_SEED=\(Self.seed)")
     var generator = SeededGenerator(seed: Self.seed)
-    for _ in 0..<20_000 { try parseEverything(Self.text(&generator)) }
+    for round in 0..<10_000 {
+      try parseEverything(Self.text(&generator))
+      // The tests beside this one have clocks running.
+      if round % 100 == 0 { await Task.yield() }
+    }
   }
 
   @Test func `A value of 100 KB is read in passing`() throws {

@@ -109,14 +109,10 @@
       Glibc.close(listener)
     }
 
-    /// A port on which nobody listens.
-    static func freePort() throws -> UInt16 {
-      let (descriptor, port) = try listen()
-      Glibc.close(descriptor)
-      return port
-    }
+    /// A port on which nobody listens, nor will: it stays bound while the process lives.
+    static func deafPort() throws -> UInt16 { try listen(backlog: nil).1 }
 
-    private static func listen() throws -> (Int32, UInt16) {
+    private static func listen(backlog: Int32? = 128) throws -> (Int32, UInt16) {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
@@ -124,7 +120,8 @@
       var length = socklen_t(MemoryLayout<sockaddr_in>.size)
       let isBound = withUnsafeMutablePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          bind(descriptor, $0, length) == 0 && Glibc.listen(descriptor, 128) == 0
+          bind(descriptor, $0, length) == 0
+            && (backlog.map { Glibc.listen(descriptor, $0) } ?? 0) == 0
             && getsockname(descriptor, $0, &length) == 0
         }
       }

@@ -287,14 +287,20 @@
     }
 
     @Test func `A refused connection is reported at once, and names the host`() async throws {
-      let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.freePort())/"))
-      let start = ContinuousClock.now
-      let error = await #expect(throws: TransportError.self) {
-        _ = try await transport.send(OriginRequest(url: url))
+      let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.deafPort())/"))
+      // AsyncHTTPClient by itself would try again for the 10 s that connecting may take. On a busy
+      // machine one quick answer of several proves that it does not.
+      var quickest = Duration.seconds(3600)
+      for _ in 1...5 where quickest > .seconds(5) {
+        let start = ContinuousClock.now
+        let error = await #expect(throws: TransportError.self) {
+          _ = try await transport.send(OriginRequest(url: url))
+        }
+        quickest = min(quickest, ContinuousClock.now - start)
+        #expect(error?.code == .unreachable)
+        #expect(error?.reason == "127.0.0.1 refused the connection.")
       }
-      #expect(error?.code == .unreachable)
-      #expect(error?.reason == "127.0.0.1 refused the connection.")
-      #expect(ContinuousClock.now - start < .seconds(5))
+      #expect(quickest < .seconds(5))
     }
 
     @Test func `A name that does not exist is unreachable`() async throws {
@@ -341,7 +347,7 @@
     func `A header that cannot be sent is an error that keeps its value to itself`(
       _ name: String, _ value: String
     ) async throws {
-      let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.freePort())/"))
+      let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.deafPort())/"))
       let error = await #expect(throws: TransportError.self) {
         _ = try await transport.send(OriginRequest(url: url, headers: [name: value]))
       }
