@@ -190,7 +190,7 @@ actor EntryStorage {
       throw MediaCacheError(.storage, "Nothing is known of the resource yet.")
     }
     return EntryRecord(
-      key: key.rawValue, url: generation.entry.resource.url.absoluteString,
+      key: key.rawValue, url: generation.entry.resource.url.withoutUserInfo.absoluteString,
       finalURL: info.finalURL.absoluteString, generation: open.id, file: open.fileName,
       length: info.length, mimeType: info.mimeType, supportsRanges: info.supportsRanges,
       validator: validator, freshness: freshness, spans: SpanList.encode(spans),
