@@ -60,5 +60,10 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       swiftSettings: settings),
+    // What several test targets need: programs of the system, and processes that end with a test.
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    // Against servers as they are installed: nginx, rclone, Python's.
+    .testTarget(
+      name: "RealOriginTests", dependencies: ["Refrain", "TestSupport"], swiftSettings: settings),
   ]
 )
