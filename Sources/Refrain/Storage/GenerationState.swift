@@ -186,6 +186,10 @@ struct GenerationState: Sendable {
       let upTo = min(range.upperBound, length ?? .max)
       advance(&reader, by: min(Int64(count), upTo - offset))
       readers[id] = reader
+      // The usual case, and the one that has to be quick: there is plenty ahead.
+      if upTo - reader.position > limits.maximumReadAhead, fetches.isEmpty {
+        return (.stored(upTo: upTo, file), [])
+      }
       return (.stored(upTo: upTo, file), readAhead(for: id))
     }
     if let bytes = transient.bytes(at: offset) {
