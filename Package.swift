@@ -68,12 +68,22 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
-    .testTarget(name: "RefrainTests", dependencies: ["Refrain", "OriginServer"], swiftSettings: settings),
+    .testTarget(
+      name: "RefrainTests", dependencies: ["Refrain", "OriginServer"], swiftSettings: settings),
     .testTarget(name: "OriginServerTests", dependencies: ["OriginServer"], swiftSettings: settings),
     .testTarget(
-      name: "RefrainPlayerTests", dependencies: ["RefrainPlayer", "Refrain", "OriginServer"],
+      name: "RefrainPlayerTests",
+      dependencies: [
+        "RefrainPlayer", "Refrain", "OriginServer",
+        .target(name: "CMPV", condition: .when(platforms: [.linux])),
+      ],
       swiftSettings: settings),
     .testTarget(
-      name: "RefrainCLITests", dependencies: ["RefrainCLI", "Refrain"], swiftSettings: settings),
+      name: "RefrainCLITests",
+      dependencies: [
+        "RefrainCLI", "Refrain",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
   ]
 )

@@ -104,7 +104,9 @@
         playback.report(.failed(MediaCacheError(mpv: status, doing: "load a stream")))
         return
       }
-      for replaced in playing.add(playback, number: number, entry: entry) { finish(replaced, .stopped) }
+      for replaced in playing.add(playback, number: number, entry: entry) {
+        finish(replaced, .stopped)
+      }
     }
 
     /// A failure leaves things as they are: seeking in nothing, say.
@@ -121,14 +123,18 @@
     private func take(_ event: mpv_event) {
       switch event.event_id {
       case MPV_EVENT_START_FILE:
-        guard let start = event.data?.assumingMemoryBound(to: mpv_event_start_file.self) else { return }
+        guard let start = event.data?.assumingMemoryBound(to: mpv_event_start_file.self) else {
+          return
+        }
         playing.start(entry: start.pointee.playlist_entry_id)
       case MPV_EVENT_PLAYBACK_RESTART:
         guard let playback = playing.hear() else { return }
         playback.report(.started(after: .now - playback.loaded))
         if output == .device, hasNoDevice { playback.report(.silent) }
       case MPV_EVENT_PROPERTY_CHANGE:
-        guard let change = event.data?.assumingMemoryBound(to: mpv_event_property.self) else { return }
+        guard let change = event.data?.assumingMemoryBound(to: mpv_event_property.self) else {
+          return
+        }
         take(change.pointee)
       case MPV_EVENT_END_FILE:
         guard let end = event.data?.assumingMemoryBound(to: mpv_event_end_file.self),

@@ -40,8 +40,10 @@
       return items[entry]?.playback
     }
 
-    /// Whether a position is worth telling: a tenth of a second away from the last one told.
+    /// Whether a position is worth telling: sound has come, and it is a tenth of a second away from
+    /// the last one told.
     mutating func isDue(_ position: Duration) -> Bool {
+      guard let currentEntry, items[currentEntry]?.isHeard == true else { return false }
       if let lastPosition, abs((position - lastPosition).inSeconds) < 0.1 { return false }
       lastPosition = position
       return true

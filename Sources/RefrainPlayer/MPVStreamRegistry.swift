@@ -27,10 +27,12 @@
         return state.next
       }
       let ending = playback.resource.url.pathExtension.lowercased()
-      let isPlain = !ending.isEmpty && ending.utf8.allSatisfy { byte in
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-          || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-      }
+      let isPlain =
+        !ending.isEmpty
+        && ending.utf8.allSatisfy { byte in
+          (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        }
       let name = isPlain ? "media.\(ending)" : "media"
       return (number, "\(MPVStream.scheme)://\(number)/\(name)")
     }

@@ -9,7 +9,8 @@ struct GetCommand: AsyncParsableCommand {
     abstract: "Fetch whole resources into the cache.",
     discussion: """
       What is stored already is not asked for again: an interrupted 'get' goes on where it \
-      stopped, and what was played is kept. 'refrain path' prints the file.
+      stopped, and what was played is kept. 'refrain path' prints the file. A URL that fails is \
+      told, and the others are fetched all the same.
 
       With --json each line of standard output is an object whose 'event' is 'progress' (with \
       'storedBytes' and 'totalBytes'), 'done' or 'failed'.
@@ -20,7 +21,7 @@ struct GetCommand: AsyncParsableCommand {
         refrain get --header 'Authorization: Bearer …' https://example.org/private.flac
       """)
 
-  @Argument(help: "The URLs to fetch.", transform: URL.argument)
+  @Argument(help: ArgumentHelp("The URLs to fetch.", valueName: "url"), transform: URL.argument)
   var urls: [URL]
 
   @Option(
@@ -31,7 +32,7 @@ struct GetCommand: AsyncParsableCommand {
     completion: .file())
   var output: String?
 
-  @OptionGroup(title: "Global options")
+  @OptionGroup
   var options: GlobalOptions
 
   func validate() throws {

@@ -19,7 +19,7 @@ struct InfoCommand: AsyncParsableCommand {
   @Argument(help: "The URL as it was played or fetched.", transform: URL.argument)
   var url: URL
 
-  @OptionGroup(title: "Global options")
+  @OptionGroup
   var options: GlobalOptions
 
   func run() async throws {
@@ -48,7 +48,9 @@ struct InfoCommand: AsyncParsableCommand {
       ("file", entry.file),
     ]
     if entry.key != entry.url { facts.insert(("key", entry.key), at: 1) }
-    if !entry.isComplete, let map = entry.map(width: 48, style: style) { facts.append(("map", map)) }
+    if !entry.isComplete, let map = entry.map(width: 48, style: style) {
+      facts.append(("map", map))
+    }
     return facts.map { name, value in
       name + String(repeating: " ", count: max(1, 11 - name.count)) + printable(value)
     }

@@ -16,7 +16,7 @@ struct ListCommand: AsyncParsableCommand {
         refrain ls --json | jq -r '.[] | select(.isComplete) | .file'
       """)
 
-  @OptionGroup(title: "Global options")
+  @OptionGroup
   var options: GlobalOptions
 
   func run() async throws {

@@ -19,7 +19,7 @@ struct PathCommand: AsyncParsableCommand {
   @Argument(help: "The URL as it was played or fetched.", transform: URL.argument)
   var url: URL
 
-  @OptionGroup(title: "Global options")
+  @OptionGroup
   var options: GlobalOptions
 
   func run() async throws {

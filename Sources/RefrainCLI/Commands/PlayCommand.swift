@@ -24,11 +24,13 @@
         Examples:
           refrain play https://example.org/song.flac
           refrain play --start 1:30 https://example.org/song.flac
-          refrain play --sample                  a tune from this computer, twice: cold, then warm
           refrain play --audio-output heard.wav https://example.org/song.flac
+          refrain play --sample
         """)
 
-    @Argument(help: "The URLs to play, one after the other.", transform: URL.argument)
+    @Argument(
+      help: ArgumentHelp("The URLs to play, one after the other.", valueName: "url"),
+      transform: URL.argument)
     var urls: [URL] = []
 
     @Flag(
@@ -53,7 +55,7 @@
       transform: { text in try usage { try TimeText.parse(text) } })
     var seek: Duration?
 
-    @OptionGroup(title: "Global options")
+    @OptionGroup
     var options: GlobalOptions
 
     func validate() throws {
@@ -64,6 +66,7 @@
 
     func run() async throws {
       let options = options
+      if options.logLevel < .debug { SoundLibraries.silence() }
       let plays = Plays(
         start: start, seek: seek, output: audioOutput.map { URL(filePath: $0) }, options: options)
       if sample { return try await SamplePlay(plays: plays, options: options).run() }

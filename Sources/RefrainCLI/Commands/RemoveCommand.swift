@@ -15,13 +15,15 @@ struct RemoveCommand: AsyncParsableCommand {
         refrain rm --all
       """)
 
-  @Argument(help: "The URLs as they were played or fetched.", transform: URL.argument)
+  @Argument(
+    help: ArgumentHelp("The URLs as they were played or fetched.", valueName: "url"),
+    transform: URL.argument)
   var urls: [URL] = []
 
   @Flag(help: "Remove everything.")
   var all = false
 
-  @OptionGroup(title: "Global options")
+  @OptionGroup
   var options: GlobalOptions
 
   func validate() throws {

@@ -20,7 +20,7 @@ struct VerifyCommand: AsyncParsableCommand {
   @Argument(help: "The URL to check; everything, where there is none.", transform: URL.argument)
   var url: URL?
 
-  @OptionGroup(title: "Global options")
+  @OptionGroup
   var options: GlobalOptions
 
   func run() async throws {

@@ -18,7 +18,9 @@ struct ProgressLine: Sendable {
   /// `song.flac  ██████░░░░  61%  14.4 MiB of 23.6 MiB  4.1 MiB/s  0:03 left`, in at most `width`
   /// characters: the name gives way first, then the bar, then what stands at the end.
   func bar(width: Int, style: BarStyle) -> String {
-    var facts = [percent.map { "\(String(repeating: " ", count: $0 < 10 ? 2 : $0 < 100 ? 1 : 0))\($0)%" }]
+    var facts = [
+      percent.map { "\(String(repeating: " ", count: $0 < 10 ? 2 : $0 < 100 ? 1 : 0))\($0)%" }
+    ]
     facts.append(amount)
     facts.append(bytesPerSecond.map { "\(ByteSize.text(Int64($0)))/s" })
     facts.append(timeLeft.map { "\(TimeText.position($0)) left" })

@@ -54,6 +54,7 @@ final class Console: Sendable {
   func show(_ line: String) {
     guard isInteractive else { return }
     foot.withLock { foot in
+      guard line != foot else { return }
       erase(foot)
       foot = line
       draw(foot)
@@ -90,7 +91,7 @@ final class Console: Sendable {
     try text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)
       while !rest.isEmpty {
-        let count = unsafe_write(descriptor, rest)
+        let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
         if count >= 0 {
           rest = UnsafeRawBufferPointer(rebasing: rest[count...])
         } else if errno == EAGAIN {
@@ -108,8 +109,4 @@ final class Console: Sendable {
       }
     }
   }
-}
-
-private func unsafe_write(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer) -> Int {
-  write(descriptor, bytes.baseAddress, bytes.count)
 }

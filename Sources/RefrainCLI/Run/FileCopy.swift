@@ -48,7 +48,9 @@ struct FileCopy: Sendable {
       defer { close(file) }
       let written = try copy(reader, file) { told($0, total) }
       guard fsync(file) == 0 else { throw failure("written") }
-      guard rename(path, target.path(percentEncoded: false)) == 0 else { throw failure("put in place") }
+      guard rename(path, target.path(percentEncoded: false)) == 0 else {
+        throw failure("put in place")
+      }
       told(written, written)
       return written
     } catch {

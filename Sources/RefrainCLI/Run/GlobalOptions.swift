@@ -7,14 +7,14 @@ import Refrain
 struct GlobalOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The cache's directory. Default: $REFRAIN_CACHE, else the system's place for caches.",
+      "The cache's directory. Default: $REFRAIN_CACHE, else \(DefaultDirectory.words).",
       valueName: "dir"),
     completion: .directory)
   var cache: String?
 
   @Option(
     help: ArgumentHelp(
-      "The most that the cache may take on disk, as in 500M, 10G or 2GiB; or 'none'.",
+      "The most that the cache may take on disk, as in 500M or 2GiB, or 'none'. Default: 10G.",
       valueName: "size"),
     transform: { text in try usage { try ByteLimit(parsing: text) } })
   var limit = ByteLimit.standard
@@ -23,7 +23,7 @@ struct GlobalOptions: ParsableArguments {
     name: .customLong("header"),
     help: ArgumentHelp(
       "A header for each request to the origin; may be given several times.",
-      valueName: "'Name: value'"),
+      valueName: "name: value"),
     transform: { text in try usage { try HeaderArgument.parse(text) } })
   var headers: [HTTPFields.Field] = []
 

@@ -62,7 +62,9 @@
         case .failed(let error): throw error
         case .ended, .stopped: break
         }
-        if !isJSON, !event.isLast { Console.shared.show(status.line(width: Console.shared.width - 1)) }
+        if !isJSON, !event.isLast {
+          Console.shared.show(status.line(width: Console.shared.width - 1))
+        }
       }
       try Task.checkCancellation()
       return timeToSound

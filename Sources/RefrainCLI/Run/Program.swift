@@ -54,10 +54,10 @@ struct RefrainCommand: AsyncParsableCommand {
       missing, and only that, is asked of the origin.
 
       Examples:
-        refrain play https://example.org/song.flac     play it, and keep it
-        refrain get https://example.org/*.flac         fetch whole files, going on where it stopped
-        refrain ls                                     what is stored
-        refrain play --sample                          hear it without a network
+        refrain play https://example.org/song.flac   play it, and keep it
+        refrain get https://example.org/song.flac    fetch all of it
+        refrain ls                                   list what is stored
+        refrain play --sample                        hear it without a network
 
       Exit codes: 0 done, 1 failed (one line on standard error says what, and the remedy), \
       64 wrong usage, 130 and 143 ended by a signal.
@@ -70,6 +70,6 @@ struct RefrainCommand: AsyncParsableCommand {
       RemoveCommand.self, VerifyCommand.self,
     ])
 
-  @OptionGroup(title: "Global options")
+  @OptionGroup
   var options: GlobalOptions
 }

@@ -46,6 +46,7 @@ extension Console {
   func coloured(_ line: String) -> String {
     guard isColoured, let first = line.firstIndex(of: "█"), let last = line.lastIndex(of: "█")
     else { return line }
-    return "\(line[..<first])\u{1B}[32m\(line[first...last])\u{1B}[0m\(line[line.index(after: last)...])"
+    return
+      "\(line[..<first])\u{1B}[32m\(line[first...last])\u{1B}[0m\(line[line.index(after: last)...])"
   }
 }

@@ -40,7 +40,8 @@
       try await cache.remove(key)
       let tell: (String) throws -> Void = { if !isJSON { try Console.shared.print($0) } }
       let resource = Resource(url: origin.url, key: key)
-      try tell("The sample tune, \(ByteSize.text(origin.length)), from \(origin.url.absoluteString)")
+      try tell(
+        "The sample tune, \(ByteSize.text(origin.length)), from \(origin.url.absoluteString)")
       try tell("first play:   \(await plays.play(resource, from: cache).text)")
       let warm = try await plays.play(resource, from: cache)
       try tell("second play:  \(warm.text)")
