@@ -39,8 +39,13 @@ soak: deps ## The long tests: many seeds, many kills.
 bench: deps ## Speed, memory and start-up, measured.
 	$(SWIFT) run --package-path Benchmarks -c release
 
-docs: ## The core's documentation, from its comments, into .build/symbols.
-	$(SWIFT) package dump-symbol-graph --minimum-access-level public
+docs: ## The core's documentation as a website, in .build/docs.
+	$(SWIFT) package dump-symbol-graph --minimum-access-level public >/dev/null
+	@rm -rf .build/graphs && mkdir .build/graphs
+	@cp "$$($(SWIFT) build --show-bin-path)/../symbolgraph/Refrain.symbols.json" .build/graphs
+	docc convert $(wildcard Sources/Refrain/Refrain.docc) --additional-symbol-graph-dir .build/graphs \
+	  --display-name Refrain --bundle-identifier refrain --output-dir .build/docs
+	@echo "Written. To read it: docc preview, or a web server over .build/docs."
 
 format: ## Put the sources into their form.
 	$(SWIFT) format --in-place --parallel --recursive Package.swift Sources Tests
