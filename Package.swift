@@ -70,7 +70,14 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "RefrainTests", dependencies: ["Refrain", "OriginServer"], swiftSettings: settings),
-    .testTarget(name: "OriginServerTests", dependencies: ["OriginServer"], swiftSettings: settings),
+    .testTarget(
+      name: "OriginServerTests",
+      dependencies: [
+        "OriginServer",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      swiftSettings: settings),
     .testTarget(
       name: "RefrainPlayerTests",
       dependencies: [

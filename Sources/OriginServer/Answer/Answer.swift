@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+/// What will be sent for one request: a value, decided before the first byte goes out.
+struct Answer {
+  enum Framing {
+    /// A body of known length; the number is what the head says, true or not.
+    case contentLength(Int64)
+    case chunked
+    case toTheClose
+    /// The head ends the answer: HEAD, 304.
+    case none
+  }
+
+  /// A part of the body.
+  enum Segment {
+    case bytes([UInt8])
+    /// A range of the resource's content; `counted`: its offsets go to the log.
+    case content(OpenContent, Range<Int64>, counted: Bool)
+
+    var length: Int64 {
+      switch self {
+      case .bytes(let bytes): Int64(bytes.count)
+      case .content(_, let range, _): range.upperBound - range.lowerBound
+      }
+    }
+
+    /// All of it in memory, for what has to encode it.
+    func bytes() throws -> [UInt8] {
+      switch self {
+      case .bytes(let bytes): bytes
+      case .content(let content, let range, _): try content.array(range)
+      }
+    }
+  }
+
+  /// Something that happens at a place in the body.
+  enum Event {
+    case stall(Duration?)
+    case drop(reset: Bool)
+    /// From here on this many bytes per second; `nil`: the resource's own rate.
+    case rate(Int?)
+  }
+
+  /// Instead of an HTTP answer: these bytes, then the connection closes.
+  var raw: [UInt8]?
+  var delays: [Duration?] = []
+  /// 1xx answers that come first.
+  var informational: [(status: Int, headers: [Field])] = []
+  var status = 200
+  var headers: [Field] = []
+  var framing = Framing.none
+  var body: [Segment] = []
+  var events: [(position: Int64, event: Event)] = []
+  var bytesPerSecond: Int?
+  var closes = false
+  var generation = GenerationKey(serial: 0, etag: nil, lastModified: nil)
+
+  var bodyLength: Int64 { body.reduce(0) { $0 + $1.length } }
+
+  /// The status line, the fields and the empty line, for what the framing says.
+  var head: [UInt8] {
+    var fields = headers
+    switch framing {
+    case .contentLength(let length): fields.append(Field("Content-Length", "\(length)"))
+    case .chunked: fields.append(Field("Transfer-Encoding", "chunked"))
+    case .toTheClose, .none: break
+    }
+    if closes { fields.append(Field("Connection", "close")) }
+    let early = informational.map { Self.head($0.status, $0.headers) }.joined()
+    return Array((early + Self.head(status, fields)).utf8)
+  }
+
+  private static func head(_ status: Int, _ fields: [Field]) -> String {
+    let lines = fields.map { "\($0.name): \($0.value)\r\n" }.joined()
+    return "HTTP/1.1 \(status) \(reasons[status] ?? "Status")\r\n\(lines)\r\n"
+  }
+
+  private static let reasons = [
+    100: "Continue", 102: "Processing", 103: "Early Hints", 200: "OK", 206: "Partial Content",
+    301: "Moved Permanently", 302: "Found", 303: "See Other", 304: "Not Modified",
+    307: "Temporary Redirect", 308: "Permanent Redirect", 401: "Unauthorized", 403: "Forbidden",
+    404: "Not Found", 405: "Method Not Allowed", 408: "Request Timeout", 410: "Gone",
+    416: "Range Not Satisfiable", 429: "Too Many Requests", 500: "Internal Server Error",
+    502: "Bad Gateway", 503: "Service Unavailable", 504: "Gateway Timeout",
+  ]
+}

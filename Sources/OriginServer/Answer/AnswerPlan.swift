@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+
+internal import Foundation
+
+/// Decides the answer to a request: first what an origin without faults would say of the resource
+/// as the faults present it, then what the faults do to that.
+struct AnswerPlan {
+  let request: OriginRequest
+  let serial: Int
+  var resource: OriginResource?
+  var ignoresRange = false
+  var answer = Answer()
+
+  static func answer(to served: OriginState.Served) -> Answer {
+    var plan = AnswerPlan(
+      request: served.request, serial: served.serial, resource: served.resource)
+    for fault in served.faults { plan.present(fault) }
+    plan.decide(instead: served.faults)
+    for fault in served.faults { plan.alter(fault) }
+    for fault in served.faults { plan.schedule(fault) }
+    plan.finish(served.faults)
+    return plan.answer
+  }
+
+  // MARK: The resource
+
+  /// Faults that change what the origin believes of its resource.
+  private mutating func present(_ fault: Fault) {
+    switch fault {
+    case .answerFrom(let other): resource = other
+    case .etag(let etag): resource?.etag = etag
+    case .lastModified(let date): resource?.lastModified = date
+    case .noValidators:
+      resource?.etag = nil
+      resource?.lastModified = nil
+    case .ignoreRange: ignoresRange = true
+    default: break
+    }
+  }
+
+  // MARK: The answer
+
+  private mutating func decide(instead faults: [Fault]) {
+    answer.headers = [Field("Date", HTTPDate.format(Date())), Field("Server", "OriginServer")]
+    for fault in faults {
+      switch fault {
+      case .closeWithoutAnswer:
+        answer.raw = []
+        return
+      case .garbage(let bytes):
+        answer.raw = bytes
+        return
+      case .status(let status, let headers, let body): return reply(status, headers, body)
+      case .redirect(let status, let location):
+        return reply(status, [Field("Location", location)])
+      default: break
+      }
+    }
+    guard let resource else { return reply(404) }
+    guard request.method == "GET" || request.method == "HEAD" else {
+      return reply(405, [Field("Allow", "GET, HEAD")])
+    }
+    if let required = resource.requiredHeader,
+      request.headers.first(required.name) != required.value
+    {
+      return reply(401, [Field("WWW-Authenticate", "Bearer realm=\"origin\"")])
+    }
+    do {
+      answer(from: resource, try resource.content.open())
+    } catch {
+      reply(500, [], Array("\(error)".utf8))
+    }
+  }
+
+  /// A small answer that is not the resource.
+  private mutating func reply(_ status: Int, _ headers: [Field] = [], _ body: [UInt8]? = nil) {
+    let body = body.flatMap { $0.isEmpty ? nil : $0 } ?? Array("\(status)\n".utf8)
+    answer.status = status
+    answer.headers += [Field("Content-Type", "text/plain")] + headers
+    if status == 304 || status == 204 { return }
+    answer.body = [.bytes(body)]
+    answer.framing = .contentLength(Int64(body.count))
+  }
+
+  private mutating func answer(from resource: OriginResource, _ content: OpenContent) {
+    let lastModified = resource.lastModified.map(HTTPDate.format)
+    answer.generation = GenerationKey(
+      serial: serial, etag: resource.etag, lastModified: lastModified)
+    answer.bytesPerSecond = resource.bytesPerSecond
+    answer.headers.set("ETag", resource.etag)
+    answer.headers.set("Last-Modified", lastModified)
+    answer.headers += resource.headers
+    if notModified(resource) {
+      answer.status = 304
+      return
+    }
+    if resource.supportsRanges { answer.headers.append(Field("Accept-Ranges", "bytes")) }
+    let obeysRange = resource.supportsRanges && !ignoresRange && ifRangeHolds(resource)
+    let total = resource.declaresLength ? "\(content.length)" : "*"
+    var range = 0..<content.length
+    switch RangeRequest(obeysRange ? request.range : nil, length: content.length) {
+    case .whole: break
+    case .part(let part):
+      answer.status = 206
+      range = part
+      answer.headers.append(
+        Field("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(total)"))
+    case .unsatisfiable:
+      if resource.declaresLength {
+        answer.headers.append(Field("Content-Range", "bytes */\(total)"))
+      }
+      return reply(416)
+    }
+    answer.headers.append(Field("Content-Type", resource.contentType))
+    answer.body = [.content(content, range, counted: true)]
+    answer.framing =
+      resource.declaresLength ? .contentLength(range.upperBound - range.lowerBound) : .chunked
+  }
+
+  // MARK: Conditions (RFC 9110 §13)
+
+  /// `If-None-Match` compares weakly and goes before `If-Modified-Since` (§13.2.2).
+  private func notModified(_ resource: OriginResource) -> Bool {
+    if let wanted = request.headers.first("If-None-Match") {
+      if wanted == "*" { return true }
+      guard let etag = resource.etag else { return false }
+      let tags = wanted.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+      return tags.contains { Self.opaque($0) == Self.opaque(etag) }
+    }
+    if let field = request.headers.first("If-Modified-Since"), let since = HTTPDate.parse(field),
+      let date = resource.lastModified
+    {
+      return date.timeIntervalSince1970.rounded(.down) <= since.timeIntervalSince1970
+    }
+    return false
+  }
+
+  /// `If-Range` compares strongly, or the date exactly (§13.1.5); true where there is none.
+  private func ifRangeHolds(_ resource: OriginResource) -> Bool {
+    guard let wanted = request.headers.first("If-Range") else { return true }
+    if wanted.hasPrefix("\"") || wanted.hasPrefix("W/") {
+      return wanted == resource.etag && !wanted.hasPrefix("W/")
+    }
+    return resource.lastModified.map(HTTPDate.format) == wanted
+  }
+
+  private static func opaque(_ etag: String) -> Substring {
+    etag.hasPrefix("W/") ? etag.dropFirst(2) : etag[...]
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+
+/// One resource of the origin: its bytes, and how the origin speaks of them.
+///
+/// Answers follow RFC 9110: single ranges (§14; several ranges at once are answered with all of
+/// the resource, which §14.2 allows), `If-Range`, `If-None-Match` and `If-Modified-Since` (§13).
+public struct OriginResource: Sendable {
+  public var content: OriginContent
+  public var contentType: String
+  /// With its quotes, `W/` before them if it is weak; `nil`: none is sent.
+  public var etag: String?
+  /// Sent with whole seconds; `nil`: none is sent.
+  public var lastModified: Date?
+  /// `false`: every answer is a 200 with all of the resource.
+  public var supportsRanges: Bool
+  /// `false`: no `Content-Length` (the body is chunked) and no total in `Content-Range`.
+  public var declaresLength: Bool
+  /// Further header fields of every answer that carries or confirms the resource.
+  public var headers: [Field]
+  /// Without this request header field the answer is 401.
+  public var requiredHeader: Field?
+  /// The rate at which a body is sent; `nil`: as fast as it goes.
+  public var bytesPerSecond: Int?
+
+  public init(
+    _ content: OriginContent, contentType: String = "application/octet-stream",
+    etag: String? = nil, lastModified: Date? = nil, supportsRanges: Bool = true,
+    declaresLength: Bool = true, headers: [Field] = [], requiredHeader: Field? = nil,
+    bytesPerSecond: Int? = nil
+  ) {
+    self.content = content
+    self.contentType = contentType
+    self.etag = etag
+    self.lastModified = lastModified
+    self.supportsRanges = supportsRanges
+    self.declaresLength = declaresLength
+    self.headers = headers
+    self.requiredHeader = requiredHeader
+    self.bytesPerSecond = bytesPerSecond
+  }
+
+  /// `length` synthetic bytes, with a strong ETag that is the seed's.
+  public static func synthetic(seed: UInt64, length: Int64) -> OriginResource {
+    OriginResource(.synthetic(seed: seed, length: length), etag: "\"seed-\(seed)\"")
+  }
+}
+
+/// A header field.
+public struct Field: Sendable, Hashable {
+  public var name: String
+  public var value: String
+
+  public init(_ name: String, _ value: String) {
+    self.name = name
+    self.value = value
+  }
+
+  func isNamed(_ other: String) -> Bool { name.lowercased() == other.lowercased() }
+}
+
+extension [Field] {
+  /// The value of the first field of that name.
+  public func first(_ name: String) -> String? { first { $0.isNamed(name) }?.value }
+
+  mutating func set(_ name: String, _ value: String?) {
+    removeAll { $0.isNamed(name) }
+    if let value { append(Field(name, value)) }
+  }
+}

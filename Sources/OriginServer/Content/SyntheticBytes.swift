@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+
+/// Bytes without end, a pure function of a seed and an offset.
+///
+/// The bytes come in blocks of 4 KiB. A block begins with 8 bytes that no other block of the seed
+/// has; the rest is copied from a table of noise, from a place those 8 bytes choose. So bytes of
+/// the wrong offset or of the wrong seed show within a block, and making them is one `memcpy` per
+/// block: fast in debug builds too.
+public struct SyntheticBytes: Sendable, Equatable {
+  public let seed: UInt64
+
+  private let noise: [UInt8]
+
+  private static let blockSize = 4096
+  private static let labelSize = 8
+  private static let noisePlaces = 65_536
+
+  public init(seed: UInt64) {
+    self.seed = seed
+    var random = SplitMix64(seed: seed)
+    let size = Self.noisePlaces + Self.blockSize
+    noise = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      let raw = UnsafeMutableRawBufferPointer(buffer)
+      for offset in stride(from: 0, to: size, by: 8) {
+        raw.storeBytes(of: random.next().littleEndian, toByteOffset: offset, as: UInt64.self)
+      }
+      count = size
+    }
+  }
+
+  public static func == (a: SyntheticBytes, b: SyntheticBytes) -> Bool { a.seed == b.seed }
+
+  /// The byte at `offset`, which must not be negative.
+  public subscript(offset: Int64) -> UInt8 { bytes(in: offset..<offset + 1)[0] }
+
+  /// The bytes of `range`, whose start must not be negative.
+  public func bytes(in range: Range<Int64>) -> [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
+      fill(UnsafeMutableRawBufferPointer(buffer), at: range.lowerBound)
+      count = range.count
+    }
+  }
+
+  /// Fills all of `buffer` with the bytes from `offset` on; `offset` must not be negative.
+  public func fill(_ buffer: UnsafeMutableRawBufferPointer, at offset: Int64) {
+    precondition(offset >= 0, "an offset is never negative")
+    var filled = 0
+    var block = UInt64(offset) / UInt64(Self.blockSize)
+    var start = Int(offset % Int64(Self.blockSize))
+    while filled < buffer.count {
+      let end = min(Self.blockSize, start + buffer.count - filled)
+      fill(
+        UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<filled + end - start]),
+        block: block, from: start)
+      filled += end - start
+      block += 1
+      start = 0
+    }
+  }
+
+  /// Copies what lies at `start` of the block and after into the buffer, which ends in the block.
+  private func fill(_ buffer: UnsafeMutableRawBufferPointer, block: UInt64, from start: Int) {
+    let label = SplitMix64.mix(SplitMix64.mix(seed) &+ block)
+    var done = 0
+    if start < Self.labelSize {
+      done = min(Self.labelSize - start, buffer.count)
+      withUnsafeBytes(of: label.littleEndian) { bytes in
+        UnsafeMutableRawBufferPointer(rebasing: buffer[..<done])
+          .copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[start..<start + done]))
+      }
+    }
+    guard done < buffer.count else { return }
+    let place = Int(label % UInt64(Self.noisePlaces)) + start + done
+    noise.withUnsafeBytes { bytes in
+      UnsafeMutableRawBufferPointer(rebasing: buffer[done...]).copyMemory(
+        from: UnsafeRawBufferPointer(rebasing: bytes[place..<place + buffer.count - done]))
+    }
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+
+internal import NIOCore
+internal import NIOHTTP1
+
+/// One connection: takes parsed requests one after the other, writes the answers as raw bytes.
+///
+/// A body is written only while the channel is writable, so what a client does not read is not
+/// made: a few hundred KiB wait in the channel, the rest in the sockets' buffers.
+final class OriginConnection: ChannelInboundHandler {
+  typealias InboundIn = HTTPServerRequestPart
+  typealias OutboundOut = IOData
+
+  /// Fired to every connection by `OriginServer.release(_:)`.
+  struct Release: Sendable {
+    let path: String
+  }
+
+  private let state: OriginState
+  private var id = 0
+  private var head: HTTPRequestHead?
+  private var waiting = CircularBuffer<HTTPRequestHead>()
+  private var sending: Sending?
+
+  init(_ state: OriginState) { self.state = state }
+
+  func channelActive(context: ChannelHandlerContext) {
+    id = state.opened(context.channel)
+    context.fireChannelActive()
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    sending?.cancel()
+    sending = nil
+    state.closed(id)
+    context.fireChannelInactive()
+  }
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    switch unwrapInboundIn(data) {
+    case .head(let head): self.head = head
+    case .body: break
+    case .end:
+      if let head { waiting.append(head) }
+      head = nil
+      answerNext(context)
+    }
+  }
+
+  /// What is not HTTP, or not one that the decoder takes, ends the connection.
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    context.close(promise: nil)
+  }
+
+  func channelWritabilityChanged(context: ChannelHandlerContext) {
+    if context.channel.isWritable { sending?.proceed() }
+    context.fireChannelWritabilityChanged()
+  }
+
+  func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+    if let release = event as? Release {
+      if sending?.path == release.path { sending?.release() }
+    } else {
+      context.fireUserInboundEventTriggered(event)
+    }
+  }
+
+  private func answerNext(_ context: ChannelHandlerContext) {
+    guard sending == nil, let head = waiting.popFirst() else { return }
+    let served = state.begin(
+      head.method.rawValue, head.uri, head.headers.map { Field($0.name, $0.value) }, on: id)
+    var answer = AnswerPlan.answer(to: served)
+    if !head.isKeepAlive { answer.closes = true }
+    if head.version.minor == 0, case .chunked = answer.framing { answer.framing = .toTheClose }
+    let sending = Sending(answer, served, state, context) { [weak self] in
+      self?.sending = nil
+      self?.answerNext(context)
+    }
+    self.sending = sending
+    sending.start()
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+
+public import Foundation
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import Synchronization
+
+/// A real HTTP/1.1 origin on the loopback interface whose faults are scripted: the counterpart of
+/// tests and benchmarks.
+///
+/// ```swift
+/// let origin = try await OriginServer.start()
+/// origin.serve(.synthetic(seed: 1, length: 1_000_000), at: "/a.mp4")
+/// origin.script("/a.mp4", .on(.first(1), .drop(at: .body(5000))))
+/// // … fetch origin.url("/a.mp4") …
+/// origin.log("/a.mp4").bytesSentTwice
+/// await origin.stop()
+/// ```
+///
+/// Paths that nothing is served at answer 404; they can have scripts too. A path with a query is
+/// looked up as it is first, then without its query.
+public final class OriginServer: Sendable {
+  /// `http://127.0.0.1:port`
+  public let baseURL: URL
+  /// The port it listens on, the same after `stopListening` and `resumeListening`.
+  public let port: Int
+  /// Connections accepted since the start.
+  public var connectionsAccepted: Int { state.connectionsAccepted }
+  /// Connections open now.
+  public var openConnections: Int { state.channels.count }
+
+  private let state: OriginState
+  private let listener: Mutex<(any Channel)?>
+  private let sendBuffer: Int?
+
+  private init(_ channel: any Channel, state: OriginState, sendBuffer: Int?) throws {
+    guard let port = channel.localAddress?.port, let url = URL(string: "http://127.0.0.1:\(port)")
+    else { throw ChannelError.unknownLocalAddress }
+    self.port = port
+    self.state = state
+    self.sendBuffer = sendBuffer
+    baseURL = url
+    listener = Mutex(channel)
+  }
+
+  /// Listens on 127.0.0.1. Port 0 takes a free one. `sendBuffer` is the SO_SNDBUF of accepted
+  /// connections: with a small one, what a client does not read shows earlier in the log. Throws if
+  /// the port is taken.
+  public static func start(port: Int = 0, sendBuffer: Int? = nil) async throws -> OriginServer {
+    let state = OriginState()
+    let channel = try await listen(port, state, sendBuffer)
+    return try OriginServer(channel, state: state, sendBuffer: sendBuffer)
+  }
+
+  private static func listen(
+    _ port: Int, _ state: OriginState, _ sendBuffer: Int?
+  ) async throws -> any Channel {
+    var bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .serverChannelOption(.backlog, value: 256)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(
+        .writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024)
+      )
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          let decoder = HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes)
+          try channel.pipeline.syncOperations.addHandlers([
+            ByteToMessageHandler(decoder), OriginConnection(state),
+          ])
+        }
+      }
+    if let sendBuffer {
+      let value = SocketOptionValue(sendBuffer)
+      bootstrap = bootstrap.childChannelOption(.socketOption(.so_sndbuf), value: value)
+    }
+    return try await bootstrap.bind(host: "127.0.0.1", port: port).get()
+  }
+
+  /// The URL of a path, which may have a query and must begin with `/`.
+  public func url(_ path: String) -> URL {
+    URL(string: path, relativeTo: baseURL)?.absoluteURL ?? baseURL.appending(path: path)
+  }
+
+  /// Serves the resource at the path from the next request on, instead of what was there.
+  public func serve(_ resource: OriginResource, at path: String) {
+    state.serve(resource, at: path)
+  }
+
+  /// Sets the path's script from the next request on, which becomes number 1.
+  public func script(_ path: String, _ script: FaultScript) { state.script(path, script) }
+
+  /// What happened to the path since the start or since `resetLog`.
+  public func log(_ path: String) -> OriginLog { state.log(path) }
+
+  /// Forgets what happened to the path; request numbers go on.
+  public func resetLog(_ path: String) { state.resetLog(path) }
+
+  /// Waits until the path's log is as wanted, and returns it. The condition must not call the
+  /// server. Throws only when the task is cancelled.
+  @discardableResult
+  public func wait(
+    for path: String, until condition: @escaping @Sendable (OriginLog) -> Bool
+  ) async throws -> OriginLog {
+    try await state.wait(path, condition)
+  }
+
+  /// Lets the path's answers go on that are stalled or delayed without a duration.
+  public func release(_ path: String) {
+    for channel in state.channels {
+      channel.pipeline.fireUserInboundEventTriggered(OriginConnection.Release(path: path))
+    }
+  }
+
+  /// Closes every open connection; the server goes on listening.
+  public func closeConnections() async {
+    for channel in state.channels {
+      channel.close(promise: nil)
+      await channel.closed()
+    }
+  }
+
+  /// Refuses connections and closes those there are: the origin is gone.
+  public func stopListening() async {
+    if let channel = listener.withLock({ $0.take() }) {
+      channel.close(promise: nil)
+      await channel.closed()
+    }
+    await closeConnections()
+  }
+
+  /// Listens on the same port again after `stopListening`. Throws if somebody took it meanwhile.
+  public func resumeListening() async throws {
+    guard listener.withLock({ $0 == nil }) else { return }
+    let channel = try await Self.listen(port, state, sendBuffer)
+    listener.withLock { $0 = channel }
+  }
+
+  /// Closes the listener and every connection.
+  public func stop() async { await stopListening() }
+}
+
+extension Channel {
+  /// Returns when the channel is closed, however it came to that.
+  fileprivate func closed() async {
+    await withCheckedContinuation { continuation in
+      closeFuture.whenComplete { _ in continuation.resume() }
+    }
+  }
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+
+internal import NIOCore
+
+/// Keeps a rate over its whole time: a late write is made up for by the next ones.
+struct Pace {
+  /// What to write at once: a twentieth of a second's worth.
+  let chunk: Int64
+
+  private let bytesPerSecond: Int64
+  private let start = NIODeadline.now()
+  private var bytes: Int64 = 0
+
+  init(bytesPerSecond: Int) {
+    self.bytesPerSecond = Int64(max(1, bytesPerSecond))
+    chunk = max(1, self.bytesPerSecond / 20)
+  }
+
+  /// Counts what was sent, and says how long to wait before the next write.
+  mutating func sent(_ count: Int64) -> TimeAmount {
+    bytes += count
+    let due = start + .nanoseconds(Int64(Double(bytes) / Double(bytesPerSecond) * 1e9))
+    return max(.nanoseconds(0), due - NIODeadline.now())
+  }
+}

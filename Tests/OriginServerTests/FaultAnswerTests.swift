@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import OriginServer
+import Testing
+
+/// Faults that stand instead of the answer, or in its head.
+@Suite(.timeLimit(.minutes(1)))
+struct FaultAnswerTests {
+  /// The answer to one request for 1000 bytes under these faults.
+  func answer(
+    _ faults: Fault..., fields: [String] = [], length: Int64 = 1000
+  ) async throws -> Reply {
+    let origin = try await OriginServer.start()
+    origin.serve(.synthetic(seed: 1, length: length), at: "/a")
+    origin.script("/a", .on(.all, faults))
+    let reply = try await get(origin, "/a", fields)
+    await origin.stop()
+    return reply
+  }
+
+  let part = ["Range: bytes=100-199"]
+  let bytes = SyntheticBytes(seed: 1)
+
+  @Test func closeWithoutAnswer() async throws {
+    let reply = try await answer(.closeWithoutAnswer)
+    #expect(reply.status == 0)
+  }
+
+  @Test func garbage() async throws {
+    try await withOrigin { origin in
+      origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      origin.script("/a", .on(.all, .garbage(Array("SSH-2.0-what\r\n".utf8))))
+      try await RawConnection.open(origin) { connection in
+        try await connection.request("/a")
+        let text = try await connection.readToEnd()
+        #expect(text == Array("SSH-2.0-what\r\n".utf8))
+        #expect(!connection.wasReset)
+      }
+      #expect(origin.log("/a").requests.map(\.status) == [nil])
+    }
+  }
+
+  @Test(arguments: [403, 404, 410, 416, 429, 500, 503])
+  func status(_ status: Int) async throws {
+    let reply = try await answer(.status(status))
+    #expect(reply.status == status)
+    #expect(reply.isComplete)
+  }
+
+  @Test func retryAfter() async throws {
+    let seconds = try await answer(.unavailable(.seconds(7)))
+    #expect(seconds.status == 503)
+    #expect(seconds["Retry-After"] == "7")
+    let date = try await answer(.tooManyRequests(.date(Date(timeIntervalSince1970: 784_111_777))))
+    #expect(date.status == 429)
+    #expect(date["Retry-After"] == "Sun, 06 Nov 1994 08:49:37 GMT")
+    let unknown = try await answer(.unavailable())
+    #expect(unknown["Retry-After"] == nil)
+  }
+
+  @Test func unauthorizedFirst() async throws {
+    try await withOrigin { origin in
+      origin.serve(.synthetic(seed: 1, length: 10), at: "/a")
+      let stranger = RequestMatcher.where { $0.headers.first("Authorization") != "Bearer new" }
+      origin.script("/a", .on(stranger, .unauthorized))
+      let refused = try await get(origin, "/a", ["Authorization: Bearer old"])
+      #expect(refused.status == 401)
+      #expect(try await get(origin, "/a", ["Authorization: Bearer new"]).status == 200)
+    }
+  }
+
+  @Test(arguments: [301, 302, 303, 307, 308])
+  func redirect(_ status: Int) async throws {
+    for location in ["/b?x=1", "../b", "http://127.0.0.1:1/b", "/a"] {
+      let reply = try await answer(.redirect(status, to: location))
+      #expect(reply.status == status)
+      #expect(reply["Location"] == location)
+    }
+  }
+
+  @Test func delayedUntilReleased() async throws {
+    try await withOrigin { origin in
+      origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      origin.script("/a", .on(.first(1), .delay(nil), .delay(.milliseconds(1))))
+      async let reply = get(origin, "/a")
+      try await origin.wait(for: "/a") { $0.stalled == 1 }
+      #expect(origin.log("/a").requests.map(\.status) == [nil])
+      origin.release("/a")
+      #expect(try await reply.body.count == 1000)
+      #expect(origin.log("/a").stalled == 0)
+    }
+  }
+
+  @Test func informational() async throws {
+    let reply = try await answer(.informational(103, headers: [Field("Link", "</b>")]))
+    #expect(reply.informational == [103])
+    #expect(reply.status == 200)
+    #expect(reply.body.count == 1000)
+  }
+
+  @Test func hugeHeaders() async throws {
+    let reply = try await answer(.hugeHeaders(bytes: 100 * 1024))
+    #expect(reply.fields.reduce(0) { $0 + $1.name.count + $1.value.count } > 100_000)
+    #expect(reply.body.count == 1000)
+  }
+
+  @Test func headerReplacedAndRemoved() async throws {
+    let reply = try await answer(
+      .header("Content-Type", "text/html"), .header("Accept-Ranges", nil),
+      .header("Cache-Control", "no-store"))
+    #expect(reply["Content-Type"] == "text/html")
+    #expect(reply["Accept-Ranges"] == nil)
+    #expect(reply["Cache-Control"] == "no-store")
+  }
+
+  @Test func wrongContentRange() async throws {
+    let start = try await answer(.wrongContentRange(start: 1), fields: part)
+    #expect(start["Content-Range"] == "bytes 101-199/1000")
+    let end = try await answer(.wrongContentRange(end: -1), fields: part)
+    #expect(end["Content-Range"] == "bytes 100-198/1000")
+    let total = try await answer(.wrongContentRange(total: 5), fields: part)
+    #expect(total["Content-Range"] == "bytes 100-199/1005")
+    #expect(total.body == bytes.bytes(in: 100..<200))
+    let none = try await answer(.header("Content-Range", nil), fields: part)
+    #expect(none.status == 206)
+    #expect(none["Content-Range"] == nil)
+  }
+
+  @Test func ignoredRange() async throws {
+    let reply = try await answer(.ignoreRange, fields: part)
+    #expect(reply.status == 200)
+    #expect(reply["Content-Range"] == nil)
+    #expect(reply["Accept-Ranges"] == "bytes")
+    #expect(reply.body == bytes.bytes(in: 0..<1000))
+  }
+
+  @Test func validatorsReplaced() async throws {
+    let weak = try await answer(.weakETag())
+    #expect(weak["ETag"] == "W/\"weak\"")
+    let none = try await answer(.noValidators, fields: ["If-None-Match: \"seed-1\""])
+    #expect(none.status == 200)
+    #expect(none["ETag"] == nil)
+    let date = Date(timeIntervalSince1970: 784_111_777)
+    let modified = try await answer(.lastModified(date))
+    #expect(modified["Last-Modified"] == "Sun, 06 Nov 1994 08:49:37 GMT")
+    let other = try await answer(.etag("\"x\""), fields: part + ["If-Range: \"seed-1\""])
+    #expect(other.status == 200)
+  }
+
+  @Test func newGenerationAtRequest() async throws {
+    try await withOrigin { origin in
+      let range = ["Range: bytes=10-19"]
+      origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      origin.script("/a", .on(.from(2), .answerFrom(.synthetic(seed: 2, length: 2000))))
+      #expect(try await get(origin, "/a", range).body == bytes.bytes(in: 10..<20))
+      let second = try await get(origin, "/a", range)
+      #expect(second["ETag"] == "\"seed-2\"")
+      #expect(second["Content-Range"] == "bytes 10-19/2000")
+      #expect(second.body == SyntheticBytes(seed: 2).bytes(in: 10..<20))
+      #expect(try await get(origin, "/a", range + ["If-Range: \"seed-1\""]).status == 200)
+      // The same offsets of two generations are not the same bytes.
+      let log = try await origin.wait(for: "/a") { $0.running == 0 }
+      #expect(log.bytesSentTwice == 10)
+    }
+  }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import OriginServer
+import Testing
+
+/// Faults in a body and its framing.
+@Suite(.timeLimit(.minutes(1)))
+struct FaultBodyTests {
+  func answer(
+    _ faults: Fault..., fields: [String] = [], length: Int64 = 1000
+  ) async throws -> Reply {
+    let origin = try await OriginServer.start()
+    origin.serve(.synthetic(seed: 1, length: length), at: "/a")
+    origin.script("/a", .on(.all, faults))
+    let reply = try await get(origin, "/a", fields)
+    await origin.stop()
+    return reply
+  }
+
+  let part = ["Range: bytes=100-199"]
+  let bytes = SyntheticBytes(seed: 1)
+
+  @Test func shorterThanDeclared() async throws {
+    let reply = try await answer(.wrongContentLength(by: 5))
+    #expect(reply["Content-Length"] == "1005")
+    #expect(reply.body == bytes.bytes(in: 0..<1000))
+    #expect(!reply.isComplete)
+  }
+
+  @Test func longerThanDeclared() async throws {
+    try await withOrigin { origin in
+      origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      origin.script("/a", .on(.all, .wrongContentLength(by: -5)))
+      try await RawConnection.open(origin) { connection in
+        let reply = try await connection.reply(to: "/a")
+        #expect(reply.body == bytes.bytes(in: 0..<995))
+        // The rest comes where the next answer should begin.
+        #expect(try await connection.read(upTo: 5) == bytes.bytes(in: 995..<1000))
+      }
+    }
+  }
+
+  @Test func atMost() async throws {
+    let reply = try await answer(.atMost(10), fields: part)
+    #expect(reply["Content-Range"] == "bytes 100-109/1000")
+    #expect(reply.body == bytes.bytes(in: 100..<110))
+    let whole = try await answer(.atMost(10))
+    #expect(whole.body.count == 1000)
+  }
+
+  @Test func truncatedAndExtended() async throws {
+    let short = try await answer(.truncatedBody(to: 10), fields: part)
+    #expect(short["Content-Range"] == "bytes 100-199/1000")
+    #expect(short["Content-Length"] == "10")
+    #expect(short.body == bytes.bytes(in: 100..<110))
+    let long = try await answer(.extendedBody([1, 2, 3]), fields: part)
+    #expect(long["Content-Range"] == "bytes 100-199/1000")
+    #expect(long["Content-Length"] == "103")
+    #expect(long.body == bytes.bytes(in: 100..<200) + [1, 2, 3])
+  }
+
+  @Test func chunked() async throws {
+    let reply = try await answer(.chunked, length: 200_000)
+    #expect(reply["Content-Length"] == nil)
+    #expect(reply.isComplete)
+    #expect(reply.body == bytes.bytes(in: 0..<200_000))
+    let dropped = try await answer(.chunked, .drop(at: .body(100)))
+    #expect(!dropped.isComplete)
+  }
+
+  @Test func toTheClose() async throws {
+    let reply = try await answer(.toTheClose, length: 200_000)
+    #expect(reply["Content-Length"] == nil)
+    #expect(reply["Transfer-Encoding"] == nil)
+    #expect(reply["Connection"] == "close")
+    #expect(reply.body == bytes.bytes(in: 0..<200_000))
+  }
+
+  @Test func gzip() async throws {
+    let reply = try await answer(.gzip, fields: part + ["Accept-Encoding: identity"])
+    #expect(reply["Content-Encoding"] == "gzip")
+    // One stored block: 10 bytes of header, 5 of block, the data, its CRC-32 and length.
+    #expect(reply.body.count == 123)
+    #expect(reply.body.starts(with: [0x1F, 0x8B, 8]))
+    #expect(Array(reply.body[15..<115]) == bytes.bytes(in: 100..<200))
+    #expect(Array(reply.body.suffix(4)) == [100, 0, 0, 0])
+  }
+
+  @Test func multipart() async throws {
+    let reply = try await answer(.multipart, fields: part)
+    #expect(reply.status == 206)
+    #expect(reply["Content-Range"] == nil)
+    #expect(reply["Content-Type"] == "multipart/byteranges; boundary=REFRAIN")
+    #expect(reply.isComplete)
+    let head =
+      "--REFRAIN\r\nContent-Type: application/octet-stream\r\n"
+      + "Content-Range: bytes 100-199/1000\r\n\r\n"
+    var body = Array(head.utf8)
+    body += bytes.bytes(in: 100..<200)
+    body += Array("\r\n--REFRAIN--\r\n".utf8)
+    #expect(reply.body == body)
+  }
+
+  @Test func contentChangedWhileSent() async throws {
+    let other = SyntheticBytes(seed: 2)
+    let fault = Fault.changeContent(
+      at: .resource(150), to: .synthetic(seed: 2, length: 1000))
+    let reply = try await answer(fault, fields: part)
+    #expect(reply["ETag"] == "\"seed-1\"")
+    #expect(reply.body == bytes.bytes(in: 100..<150) + other.bytes(in: 150..<200))
+    let shorter = Fault.changeContent(at: .body(50), to: .synthetic(seed: 2, length: 160))
+    let cut = try await answer(shorter, fields: part)
+    #expect(cut.body == bytes.bytes(in: 100..<150) + other.bytes(in: 150..<160))
+    #expect(!cut.isComplete)
+  }
+}

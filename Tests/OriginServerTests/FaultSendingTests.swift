@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import OriginServer
+import Testing
+
+/// Faults while a body is sent, and the log that tells of them.
+@Suite(.timeLimit(.minutes(1)))
+struct FaultSendingTests {
+  let bytes = SyntheticBytes(seed: 1)
+
+  @Test(arguments: [0, 1, 500, 70_000, 199_999])
+  func dropAfterBodyBytes(_ count: Int) async throws {
+    try await withOrigin { origin in
+      origin.serve(.synthetic(seed: 1, length: 200_000), at: "/a")
+      origin.script("/a", .on(.first(1), .drop(at: .body(Int64(count)))))
+      let reply = try await get(origin, "/a")
+      #expect(reply.status == 200)
+      #expect(reply.body == bytes.bytes(in: 0..<Int64(count)))
+      #expect(!reply.isComplete)
+      let log = try await origin.wait(for: "/a") { $0.openConnections == 0 }
+      #expect(log.bodyBytesSent == Int64(count))
+      #expect(try await get(origin, "/a").isComplete)
+    }
+  }
+
+  @Test func dropAtByteOfResource() async throws {
+    try await withOrigin { origin in
+      origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      origin.script("/a", .on(.all, .drop(at: .resource(500))))
+      let dropped = try await get(origin, "/a", ["Range: bytes=450-"])
+      #expect(dropped.body.count == 50)
+      // Ranges that do not have the byte are whole.
+      #expect(try await get(origin, "/a", ["Range: bytes=0-499"]).isComplete)
+      #expect(try await get(origin, "/a", ["Range: bytes=501-"]).isComplete)
+    }
+  }
+
+  @Test func reset() async throws {
+    try await withOrigin { origin in
+      origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      origin.script(
+        "/a", .on(.all, .stall(at: .body(500)), .drop(at: .body(500), reset: true)))
+      try await RawConnection.open(origin) { connection in
+        try await connection.request("/a")
+        #expect(try await connection.readHead().status == 200)
+        #expect(try await connection.read(upTo: 500).count == 500)
+        origin.release("/a")
+        #expect(try await connection.readToEnd().isEmpty)
+        #expect(connection.wasReset)
+      }
+    }
+  }
+
+  @Test func stallUntilReleased() async throws {
+    try await withOrigin { origin in
+      origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      origin.script("/a", .on(.all, .stall(at: .resource(300))))
+      async let reply = get(origin, "/a")
+      let log = try await origin.wait(for: "/a") { $0.stalled == 1 }
+      #expect(log.bodyBytesSent == 300)
+      #expect(log.running == 1)
+      origin.release("/a")
+      #expect(try await reply.body == bytes.bytes(in: 0..<1000))
+    }
+  }
+
+  @Test func stallForAWhile() async throws {
+    try await withOrigin { origin in
+      origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      origin.script("/a", .on(.all, .stall(at: .body(300), for: .milliseconds(50))))
+      let clock = ContinuousClock()
+      let start = clock.now
+      let reply = try await get(origin, "/a")
+      #expect(reply.isComplete)
+      #expect(clock.now - start >= .milliseconds(50))
+    }
+  }
+
+  @Test func clientThatLeavesAStalledAnswer() async throws {
+    try await withOrigin { origin in
+      origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      origin.script("/a", .on(.first(1), .stall(at: .body(10))))
+      try await RawConnection.open(origin) { connection in
+        try await connection.request("/a")
+        try await origin.wait(for: "/a") { $0.stalled == 1 }
+      }
+      let log = try await origin.wait(for: "/a") { $0.openConnections == 0 }
+      #expect(log.stalled == 0)
+      #expect(log.requests.map(\.outcome) == [.abandoned])
+      #expect(log.bodyBytesSent == 10)
+    }
+  }
+
+  @Test func dribble() async throws {
+    try await withOrigin { origin in
+      origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
+      origin.script(
+        "/a", .on(.all, .dribble(bytesPerSecond: 10_000, from: .body(50_000), for: 1000)))
+      let clock = ContinuousClock()
+      let start = clock.now
+      let reply = try await get(origin, "/a")
+      #expect(reply.body == bytes.bytes(in: 0..<100_000))
+      // 1000 bytes at 10 kB/s; the last of them need not be waited for.
+      #expect(clock.now - start >= .milliseconds(50))
+    }
+  }
+
+  @Test func throttledResource() async throws {
+    try await withOrigin { origin in
+      var resource = OriginResource.synthetic(seed: 1, length: 10_000)
+      resource.bytesPerSecond = 100_000
+      origin.serve(resource, at: "/a")
+      let clock = ContinuousClock()
+      let start = clock.now
+      let reply = try await get(origin, "/a")
+      #expect(reply.body == bytes.bytes(in: 0..<10_000))
+      #expect(clock.now - start >= .milliseconds(50))
+    }
+  }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+import Foundation
+import OriginServer
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct OriginLogTests {
+  @Test func coverage() async throws {
+    try await withOrigin { origin in
+      origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      try await RawConnection.open(origin) { connection in
+        for range in ["0-99", "50-149", "900-"] {
+          _ = try await connection.reply(to: "/a", ["Range: bytes=\(range)"])
+        }
+        let log = try await origin.wait(for: "/a") { $0.running == 0 }
+        #expect(log.requests.map(\.request.range) == ["bytes=0-99", "bytes=50-149", "bytes=900-"])
+        #expect(log.requests.map(\.status) == [206, 206, 206])
+        #expect(log.requests.map(\.bodyBytesSent) == [100, 100, 100])
+        #expect(log.sent == RangeSet([0..<150, 900..<1000]))
+        #expect(log.distinctBytesSent == 250)
+        #expect(log.bytesSentTwice == 50)
+        #expect(log.bodyBytesSent == 300)
+        #expect(log.connections == 1)
+        #expect(log.openConnections == 1)
+      }
+      let log = try await origin.wait(for: "/a") { $0.openConnections == 0 }
+      #expect(log.connections == 1)
+      origin.resetLog("/a")
+      #expect(origin.log("/a").requests.isEmpty)
+      #expect(origin.log("/a").sent.isEmpty)
+    }
+  }
+
+  @Test func servedAnewIsNotSentTwice() async throws {
+    try await withOrigin { origin in
+      for seed in [1, 2] as [UInt64] {
+        origin.serve(.synthetic(seed: seed, length: 1000), at: "/a")
+        #expect(try await get(origin, "/a").isComplete)
+      }
+      let log = try await origin.wait(for: "/a") { $0.running == 0 }
+      #expect(log.bytesSentTwice == 0)
+      #expect(log.bodyBytesSent == 2000)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func pausedClientPausesTheOrigin(chunked: Bool) async throws {
+    try await withOrigin(sendBuffer: 64 * 1024) { origin in
+      let length: Int64 = 64 << 20
+      origin.serve(.synthetic(seed: 1, length: length), at: "/a")
+      if chunked { origin.script("/a", .on(.all, .chunked)) }
+      // Another answer, complete, gives the first one all the time it could want.
+      origin.serve(.synthetic(seed: 2, length: length), at: "/b")
+      try await RawConnection.open(origin, receiveBuffer: 64 * 1024) { connection in
+        try await connection.request("/a")
+        #expect(try await connection.readHead().status == 200)
+        #expect(try await connection.read(upTo: 1_000_000).count == 1_000_000)
+        #expect(try await get(origin, "/b").isComplete)
+        #expect(origin.log("/a").bodyBytesSent < 8 << 20)
+      }
+      let log = try await origin.wait(for: "/a") { $0.openConnections == 0 }
+      #expect(log.bodyBytesSent < 8 << 20)
+    }
+  }
+
+  @Test func goneAndBack() async throws {
+    try await withOrigin { origin in
+      origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      try await RawConnection.open(origin) { connection in
+        let reply = try await connection.reply(to: "/a")
+        #expect(reply.isComplete)
+        await origin.stopListening()
+        #expect(try await connection.readToEnd().isEmpty)
+      }
+      await #expect(throws: (any Error).self) { try await get(origin, "/a") }
+      try await origin.resumeListening()
+      #expect(try await get(origin, "/a").isComplete)
+      #expect(origin.connectionsAccepted == 2)
+    }
+  }
+
+  @Test func waitingEndsWithItsTask() async throws {
+    try await withOrigin { origin in
+      let waiting = Task { try await origin.wait(for: "/a") { _ in false } }
+      waiting.cancel()
+      await #expect(throws: CancellationError.self) { try await waiting.value }
+    }
+  }
+
+  @Test func urls() async throws {
+    try await withOrigin { origin in
+      #expect(origin.url("/a b.mp4?x=1").absoluteString.hasPrefix("http://127.0.0.1:"))
+      #expect(origin.url("/a?x=1").absoluteString == "http://127.0.0.1:\(origin.port)/a?x=1")
+    }
+  }
+}
