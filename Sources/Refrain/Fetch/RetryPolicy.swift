@@ -27,8 +27,13 @@ public struct RetryPolicy: Sendable, Hashable {
   /// - Parameter retryAfter: what the origin asked for (RFC 9110 §10.2.3).
   public func delay(afterFailures failures: Int, retryAfter: Duration? = nil) -> Duration? {
     guard failures < attempts else { return nil }
-    let doublings = min(max(failures - 1, 0), 20)
-    let backoff = firstDelay * (1 << doublings)
-    return min(max(backoff, retryAfter ?? .zero), longestDelay)
+    // Step by step, and only up to the longest: a product could overflow, whatever the user set.
+    var backoff = max(firstDelay, .zero)
+    var doublings = min(max(failures - 1, 0), 64)
+    while doublings > 0, backoff < longestDelay {
+      backoff += backoff
+      doublings -= 1
+    }
+    return max(min(max(backoff, retryAfter ?? .zero), longestDelay), .zero)
   }
 }

@@ -52,7 +52,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     case timedOut
     /// What came was not HTTP, or broke its rules.
     case malformed
-    /// The URL is not one that can be asked for: no host, or neither http nor https.
+    /// The request is not one that can be sent: its URL has no host, or is neither http nor https,
+    /// or a header has characters that no header may have. Trying again cannot help.
     case badURL
   }
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+import Synchronization
+
+/// Playback goes before prefetch: while a fetch that a player waits for is running anywhere in the
+/// cache, fetches in the background pause between two chunks.
+final class NetworkGate: Sendable {
+  private struct State {
+    var foreground = 0
+    var paused: [UInt64: CheckedContinuation<Void, Never>] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// A fetch begins to receive for a reader that plays. Balanced by `leaveForeground`.
+  func enterForeground() {
+    state.withLock { $0.foreground += 1 }
+  }
+
+  func leaveForeground() {
+    let resumed = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+      state.foreground -= 1
+      guard state.foreground == 0 else { return [] }
+      defer { state.paused = [:] }
+      return Array(state.paused.values)
+    }
+    for continuation in resumed { continuation.resume() }
+  }
+
+  /// Returns when nobody plays, when the fetch is let through, or when the task is cancelled.
+  func waitTurn(_ fetch: UInt64) async {
+    guard state.withLock({ $0.foreground > 0 }) else { return }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let goesOn = state.withLock { state in
+          if state.foreground == 0 || Task.isCancelled { return true }
+          state.paused[fetch] = continuation
+          return false
+        }
+        if goesOn { continuation.resume() }
+      }
+    } onCancel: {
+      letThrough(fetch)
+    }
+  }
+
+  /// Ends the pause of a fetch that a player has come to wait for.
+  func letThrough(_ fetch: UInt64) {
+    state.withLock { $0.paused.removeValue(forKey: fetch) }?.resume()
+  }
+}

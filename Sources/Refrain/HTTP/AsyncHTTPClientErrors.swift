@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#if canImport(AsyncHTTPClient)
+  import AsyncHTTPClient
+  import NIOCore
+  import NIOHTTP1
+
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #elseif canImport(Darwin)
+    import Darwin
+  #endif
+
+  /// Says in Refrain's words what AsyncHTTPClient, SwiftNIO and BoringSSL say in theirs.
+  struct AsyncHTTPClientErrors: Sendable {
+    /// The host that was asked.
+    var host: String
+
+    /// - Parameter beforeHead: whether the error came before the head of a response.
+    /// - Returns: a `TransportError`; a `CancellationError` where the current task is cancelled.
+    func translate(_ error: any Error, beforeHead: Bool) -> any Error {
+      if error is CancellationError || Task.isCancelled { return CancellationError() }
+      switch error {
+      case let error as TransportError:
+        return error
+      case let error as HTTPClientError:
+        return translate(error)
+      case let error as HTTPParserError:
+        return translate(error)
+      case is NIOHTTPDecoderError:
+        return malformed("an answer that nobody had asked for")
+      case let error as IOError:
+        return translate(error, beforeHead: beforeHead)
+      default:
+        return beforeHead ? connectingFailed(error) : lost("\(error)")
+      }
+    }
+
+    private func translate(_ error: HTTPClientError) -> TransportError {
+      switch error {
+      case .invalidURL, .emptyHost, .emptyScheme, .missingSocketPath:
+        return TransportError(.badURL, "The URL cannot be asked for: \(error.shortDescription).")
+      case .connectTimeout, .getConnectionFromPoolTimeout, .deadlineExceeded:
+        return unreachable("did not take the connection in time")
+      case .tlsHandshakeTimeout:
+        return unreachable("took the connection but did not set up TLS in time")
+      case .readTimeout, .writeTimeout:
+        return TransportError(.timedOut, "\(host) was silent for too long.")
+      case .remoteConnectionClosed, .uncleanShutdown, .requestStreamCancelled:
+        return lost("the other side closed it")
+      case .cancelled:
+        return lost("it was cancelled")
+      case .contentLengthMissing, .invalidProxyResponse:
+        return malformed(error.shortDescription)
+      default:
+        break
+      }
+      // The codes with a value cannot be matched; what is left belongs to the request.
+      let text = error.shortDescription
+      if text.hasPrefix("Unsupported scheme") || text.hasPrefix("Invalid") {
+        return TransportError(.badURL, "The request to \(host) cannot be sent: \(text).")
+      }
+      return unreachable("could not be asked: \(text)")
+    }
+
+    private func translate(_ error: HTTPParserError) -> TransportError {
+      switch error {
+      case .invalidEOFState, .closedConnection:
+        lost("the other side closed it")
+      case .headerOverflow:
+        malformed("headers larger than any real ones")
+      default:
+        malformed("\(error)")
+      }
+    }
+
+    private func translate(_ error: IOError, beforeHead: Bool) -> TransportError {
+      switch error.errnoCode {
+      case ECONNREFUSED where beforeHead:
+        unreachable("refused the connection")
+      case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EADDRNOTAVAIL, ETIMEDOUT, EMFILE, ENFILE:
+        beforeHead ? connectingFailed(error) : lost("\(error)")
+      default:
+        lost("\(error)")
+      }
+    }
+
+    /// The errors of connecting have types of modules that Refrain does not depend on; their names
+    /// choose the words, never the code.
+    private func connectingFailed(_ error: any Error) -> TransportError {
+      let text = "\(error)"
+      let type = String(reflecting: Swift.type(of: error))
+      if type.hasPrefix("NIOSSL.") {
+        return unreachable("could not be spoken to over TLS: \(text)")
+      }
+      if text.hasPrefix("DNS error") {
+        return unreachable("has no address that could be found")
+      }
+      if text.contains("errno: \(ECONNREFUSED)") {
+        return unreachable("refused the connection")
+      }
+      return unreachable("could not be connected to: \(text)")
+    }
+
+    private func unreachable(_ what: String) -> TransportError {
+      TransportError(.unreachable, "\(host) \(what.prefix(300)).")
+    }
+
+    private func lost(_ why: String) -> TransportError {
+      TransportError(.connectionLost, "The connection to \(host) broke: \(why.prefix(300)).")
+    }
+
+    private func malformed(_ what: String) -> TransportError {
+      TransportError(.malformed, "\(host) sent something that is not HTTP: \(what.prefix(300)).")
+    }
+  }
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+
+/// The directives of a response's Cache-Control that a private cache acts upon (RFC 9111 §5.2.2).
+/// Unknown ones are passed over.
+struct CacheControl: Sendable, Hashable {
+  var noStore = false
+  /// Also where it names fields (`no-cache="Set-Cookie"`): asking once too often is harmless.
+  var noCache = false
+  /// For others to mind: this cache is a private one.
+  var isPrivate = false
+  var mustRevalidate = false
+  /// RFC 8246.
+  var immutable = false
+  /// In seconds. Of several the first; one that is no number counts as zero (RFC 9111 §4.2.1).
+  var maxAge: Int64?
+  /// In seconds, RFC 5861 §4.
+  var staleIfError: Int64?
+
+  /// Numbers of seconds beyond this are taken for this (RFC 9111 §1.2.2).
+  static let longest: Int64 = 1 << 31
+
+  init() {}
+
+  init(_ value: String?) {
+    var rest = (value ?? "").utf8[...]
+    while !rest.isEmpty {
+      let name = Self.take(from: &rest) { $0.isTokenCharacter }
+      var argument: String?
+      Self.skipSpaces(in: &rest)
+      if rest.first == UInt8(ascii: "=") {
+        rest.removeFirst()
+        Self.skipSpaces(in: &rest)
+        argument = Self.argument(from: &rest)
+      }
+      if !name.isEmpty { apply(name.lowercased(), argument) }
+      // Whatever else stands before the next comma is no directive.
+      _ = Self.take(from: &rest) { $0 != UInt8(ascii: ",") }
+      rest = rest.dropFirst()
+      Self.skipSpaces(in: &rest)
+    }
+  }
+
+  private mutating func apply(_ name: String, _ argument: String?) {
+    switch name {
+    case "no-store": noStore = true
+    case "no-cache": noCache = true
+    case "private": isPrivate = true
+    case "must-revalidate": mustRevalidate = true
+    case "immutable": immutable = true
+    case "max-age": maxAge = maxAge ?? Self.seconds(argument)
+    case "stale-if-error": staleIfError = staleIfError ?? Self.seconds(argument)
+    default: break
+    }
+  }
+
+  private static func seconds(_ argument: String?) -> Int64 {
+    Int64(saturatingDigits: (argument ?? "").trimmingOWS, at: longest) ?? 0
+  }
+
+  /// A token, or a quoted string without its quotes and backslashes (RFC 9110 §5.6.4). A string that
+  /// does not end takes all that is left.
+  private static func argument(from rest: inout Substring.UTF8View) -> String {
+    guard rest.first == UInt8(ascii: "\"") else {
+      let plain = take(from: &rest) { $0 != UInt8(ascii: ",") }
+      return String(plain.trimmingOWS)
+    }
+    rest.removeFirst()
+    var bytes: [UInt8] = []
+    while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
+      if byte == UInt8(ascii: "\\") {
+        if let escaped = rest.popFirst() { bytes.append(escaped) }
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func skipSpaces(in rest: inout Substring.UTF8View) {
+    rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
+  }
+
+  private static func take(
+    from rest: inout Substring.UTF8View, while belongs: (UInt8) -> Bool
+  ) -> String {
+    let taken = rest.prefix(while: belongs)
+    rest = rest[taken.endIndex...]
+    return String(decoding: taken, as: UTF8.self)
+  }
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+
+/// What a Content-Range says (RFC 9110 §14.4).
+///
+///     bytes 0-499/1234   range 0..<500, total 1234
+///     bytes 0-499/*      range 0..<500, total unknown
+///     bytes */1234       no range: the one asked for lies outside (416)
+struct ContentRange: Sendable, Hashable {
+  var range: ByteRange?
+  var total: Int64?
+
+  init(range: ByteRange?, total: Int64?) {
+    self.range = range
+    self.total = total
+  }
+
+  /// Nil where the value is not valid: another unit, an end before the start or beyond the total, a
+  /// number that does not fit, several values.
+  init?(_ value: String) {
+    let value = value.trimmingOWS
+    guard let space = value.firstIndex(where: { $0 == " " || $0 == "\t" }),
+      value[..<space].lowercased() == "bytes"
+    else { return nil }
+    let sides = value[space...].split(
+      separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    guard sides.count == 2 else { return nil }
+    let (positions, length) = (sides[0].trimmingOWS, sides[1].trimmingOWS)
+
+    var total: Int64?
+    if length != "*" {
+      guard let known = Int64(digits: length) else { return nil }
+      total = known
+    }
+    if positions == "*" {
+      // "*/*" says nothing, and the grammar does not have it.
+      guard total != nil else { return nil }
+      self.init(range: nil, total: total)
+      return
+    }
+
+    let ends = positions.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+    // `digits` keeps below the greatest Int64, so `last + 1` fits.
+    guard ends.count == 2, let first = Int64(digits: ends[0].trimmingOWS),
+      let last = Int64(digits: ends[1].trimmingOWS), first <= last
+    else { return nil }
+    if let total, last >= total { return nil }
+    self.init(range: first..<(last + 1), total: total)
+  }
+}

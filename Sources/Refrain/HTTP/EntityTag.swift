@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+
+/// An ETag as the header has it (RFC 9110 §8.8.3), and what its syntax says.
+struct EntityTag: Sendable, Hashable {
+  enum Kind: Sendable, Hashable {
+    /// `"…"`: the same tag means the same bytes.
+    case strong
+    /// `W/"…"`: the same tag means bytes that serve the same purpose.
+    case weak
+    /// Not an entity tag, though servers send such: unquoted, or several. Good for comparing, as it
+    /// is; not to be sent where the origin would have to understand it.
+    case malformed
+  }
+
+  var text: String
+  var kind: Kind
+
+  init(_ text: String) {
+    self.text = text
+    if Self.isOpaqueTag(text.utf8[...]) {
+      kind = .strong
+    } else if text.utf8.starts(with: "W/".utf8), Self.isOpaqueTag(text.utf8.dropFirst(2)) {
+      kind = .weak
+    } else {
+      kind = .malformed
+    }
+  }
+
+  /// The tag without `W/`: what the weak comparison looks at (RFC 9110 §8.8.3.2).
+  var opaque: Substring { kind == .weak ? text.dropFirst(2) : text[...] }
+
+  private static func isOpaqueTag(_ bytes: Substring.UTF8View) -> Bool {
+    let quote = UInt8(ascii: "\"")
+    guard bytes.count >= 2, bytes.first == quote, bytes.last == quote else { return false }
+    return bytes.dropFirst().dropLast().allSatisfy { byte in
+      byte == 0x21 || (byte >= 0x23 && byte <= 0x7E) || byte >= 0x80
+    }
+  }
+}

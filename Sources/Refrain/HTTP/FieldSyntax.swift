@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+
+extension Int64 {
+  /// The value of `1*DIGIT` (RFC 5234 §B.1) and of nothing else: no sign, no spaces; nil also where
+  /// it does not fit.
+  init?(digits: some StringProtocol) {
+    guard let value = Int64(saturatingDigits: digits, at: .max) else { return nil }
+    // A value that was cut off cannot be told from the greatest one, so that one is refused too.
+    // No resource is that long.
+    guard value < .max else { return nil }
+    self = value
+  }
+
+  /// As `init(digits:)`, but what is greater than `limit` becomes `limit` (RFC 9111 §1.2.2).
+  init?(saturatingDigits digits: some StringProtocol, at limit: Int64) {
+    var value: Int64 = 0
+    var isEmpty = true
+    for byte in digits.utf8 {
+      guard byte >= 0x30, byte <= 0x39 else { return nil }
+      isEmpty = false
+      let (tens, overflowed) = value.multipliedReportingOverflow(by: 10)
+      let (sum, overflowedToo) = tens.addingReportingOverflow(Int64(byte - 0x30))
+      value = overflowed || overflowedToo ? .max : sum
+    }
+    guard !isEmpty else { return nil }
+    self = Swift.min(value, limit)
+  }
+}
+
+extension StringProtocol {
+  /// Without the optional white space around a field's value or a part of it: SP and HTAB
+  /// (RFC 9110 §5.6.3).
+  var trimmingOWS: SubSequence {
+    var from = startIndex
+    var to = endIndex
+    while from < to, self[from] == " " || self[from] == "\t" { from = index(after: from) }
+    while from < to {
+      let last = index(before: to)
+      guard self[last] == " " || self[last] == "\t" else { break }
+      to = last
+    }
+    return self[from..<to]
+  }
+
+  /// Whether this is a `token` (RFC 9110 §5.6.2).
+  var isToken: Bool {
+    !isEmpty && utf8.allSatisfy(\.isTokenCharacter)
+  }
+}
+
+extension UInt8 {
+  /// Whether this is a `tchar` (RFC 9110 §5.6.2).
+  var isTokenCharacter: Bool {
+    switch self {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+
+extension Validator {
+  /// What two validators of one resource say about its bytes.
+  enum Match: Sendable, Hashable {
+    /// One generation: equal strong ETags; or no ETags, and equal Last-Modified.
+    case same
+    /// Most likely one generation, but the origin does not vouch for every byte: equal weak ETags,
+    /// or equal Last-Modified where only one side has an ETag.
+    case weaklySame
+    /// Two generations.
+    case different
+    /// Nothing to compare: one side is empty, or they have nothing in common.
+    case unknown
+  }
+
+  /// Compares as RFC 9110 §8.8.3.2 does, with Last-Modified where ETags do not decide.
+  func matches(_ other: Validator) -> Match {
+    let modified = compareLastModified(other)
+    switch (etag.map(EntityTag.init), other.etag.map(EntityTag.init)) {
+    case (let mine?, let theirs?):
+      guard mine.opaque == theirs.opaque else { return .different }
+      // Equal malformed tags are as good as strong ones: servers that forget the quotes mean a
+      // digest. Unless they say otherwise.
+      if mine.kind != .weak, theirs.kind != .weak, !mine.text.hasPrefix("W/") { return .same }
+      // A weak tag stays the same while bytes change; a new date tells.
+      return modified == .different ? .different : .weaklySame
+    case (nil, nil):
+      return modified
+    default:
+      return modified == .same ? .weaklySame : modified
+    }
+  }
+
+  private func compareLastModified(_ other: Validator) -> Match {
+    guard let mine = lastModified, let theirs = other.lastModified else { return .unknown }
+    if mine == theirs { return .same }
+    // One date, written in two of HTTP's forms.
+    if let mine = HTTPDate.parse(mine), let theirs = HTTPDate.parse(theirs), mine == theirs {
+      return .same
+    }
+    return .different
+  }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What tells one run of the machine from the next: bytes written, but not synced, are there for as
+/// long as the machine runs, whatever becomes of the process that wrote them.
+enum BootIdentity {
+  /// Linux: /proc/sys/kernel/random/boot_id (random(4)); Apple: kern.bootsessionuuid. Where neither
+  /// can be read, a value that no other process has: nothing unsynced is trusted then.
+  static let current: String = {
+    #if canImport(Darwin)
+      var size = 0
+      if sysctlbyname("kern.bootsessionuuid", nil, &size, nil, 0) == 0, size > 1 {
+        var buffer = [UInt8](repeating: 0, count: size)
+        if sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0 {
+          return String(decoding: buffer.prefix { $0 != 0 }, as: UTF8.self)
+        }
+      }
+    #else
+      // Files under /proc have no size to go by, so this one is read in one go.
+      let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+      if descriptor >= 0 {
+        defer { close(descriptor) }
+        var buffer = [UInt8](repeating: 0, count: 64)
+        let count = read(descriptor, &buffer, buffer.count)
+        if count >= 36 { return String(decoding: buffer.prefix(36), as: UTF8.self) }
+      }
+    #endif
+    return "unknown-\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
+  }()
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+
+/// Taking bytes from an entry that nobody uses. The caller holds the entry's `WriterLock`.
+extension EntryDirectory {
+  struct InUse: Error, CustomStringConvertible {
+    var description: String { "another process reads it" }
+  }
+
+  /// Removes the entry unless a process reads it.
+  ///
+  /// - Returns: its key, where it has a record.
+  func removeUnused() throws -> CacheKey? {
+    let record: EntryRecord
+    do throws(Problem) {
+      record = try loadRecord().record
+    } catch {
+      if case .newer = error { throw error }
+      // Nobody can have opened what has no readable record.
+      try removeFiles()
+      return nil
+    }
+    let (descriptor, _) = try lockedDataFile(record)
+    defer { if let descriptor { disk.close(descriptor) } }
+    // The record goes first: half of a removal is an entry with nothing in it.
+    try disk.removeFile(recordPath)
+    try removeFiles()
+    return CacheKey(rawValue: record.key)
+  }
+
+  /// Gives back the last `bytes` of what is stored, to the block.
+  ///
+  /// The record lets go of the bytes, for good, before the file does: at no instant does a record
+  /// claim what a hole has taken.
+  func shorten(by bytes: Int64) throws -> CacheKey? {
+    var (record, spans) = try loadRecord()
+    let (descriptor, allocated) = try lockedDataFile(record)
+    guard let descriptor else { return try removeUnused() }
+    defer { disk.close(descriptor) }
+    // What only a journal vouches for is about to be vouched for by the record.
+    try disk.sync(descriptor)
+    var cut = spans.ranges.last?.upperBound ?? 0
+    var dropped: Int64 = 0
+    for range in spans.ranges.reversed() where dropped < bytes {
+      cut = max(range.lowerBound, range.upperBound - (bytes - dropped))
+      // Blocks are freed whole; 4 KiB is theirs nearly everywhere.
+      cut = cut / 4096 * 4096
+      dropped += range.upperBound - max(cut, range.lowerBound)
+    }
+    spans.remove(contentsOf: cut..<Int64.max)
+    let size = FileReading.measure(descriptor)?.size ?? 0
+    record.spans = SpanList.encode(spans)
+    // Journals of either epoch before this one no longer count.
+    record.epoch += 2
+    try write(record, durably: true)
+    try removeFiles(except: [EntryRecord.fileName, record.file])
+    if cut < max(size, allocated) { try disk.punch(cut..<max(size, cut + 1), in: descriptor) }
+    return CacheKey(rawValue: record.key)
+  }
+
+  /// The data file, locked against every reader; nil where it is missing.
+  private func lockedDataFile(_ record: EntryRecord) throws -> (Int32?, allocated: Int64) {
+    let dataPath = "\(path)/\(record.file)"
+    guard FileReading.status(of: dataPath) != nil else { return (nil, 0) }
+    let descriptor = try disk.open(dataPath, .readWrite)
+    guard FileLock.tryLock(descriptor, .exclusive) else {
+      disk.close(descriptor)
+      throw InUse()
+    }
+    return (descriptor, FileReading.measure(descriptor)?.allocated ?? 0)
+  }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+/// The data of one generation: a sparse file, byte x of the resource at offset x. Unlinked or not,
+/// it is readable for as long as somebody holds this.
+///
+/// Holds a shared flock(2) on the file for as long as it lives, which tells other processes that
+/// the bytes are in use and may not be punched out.
+final class EntryFile: Sendable {
+  let path: String
+  let descriptor: Int32
+  /// Whether the shared lock was had: not while another process punches holes.
+  let isLocked: Bool
+  private let disk: any Disk
+
+  /// Opens, or makes, the file. Blocks.
+  init(path: String, mode: OpenMode, disk: any Disk) throws(DiskError) {
+    self.path = path
+    self.disk = disk
+    descriptor = try disk.open(path, mode)
+    isLocked = FileLock.tryLock(descriptor, .shared)
+  }
+
+  deinit { disk.close(descriptor) }
+
+  /// Blocks.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) {
+    try disk.write(bytes, to: descriptor, at: offset)
+  }
+
+  /// Blocks. Fewer bytes than the buffer holds only at the end of the file.
+  func read(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) throws(DiskError) -> Int {
+    try FileReading.read(descriptor, into: buffer, at: offset)
+  }
+
+  /// Never blocks; nil where a disk would have to be waited for.
+  func readWithoutWaiting(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) -> Int? {
+    FileReading.readWithoutWaiting(descriptor, into: buffer, at: offset)
+  }
+
+  /// Blocks.
+  func sync() throws(DiskError) { try disk.sync(descriptor) }
+
+  var allocatedBytes: Int64 { FileReading.measure(descriptor)?.allocated ?? 0 }
+}

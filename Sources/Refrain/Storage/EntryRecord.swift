@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// The sidecar of an entry: what the data file beside it holds, and of what. Replaced as a whole by
+/// rename(2), so that a reader sees the old one or the new one.
+struct EntryRecord: Codable, Sendable, Hashable {
+  static let version = 1
+  static let fileName = "entry.json"
+
+  var version = EntryRecord.version
+  var key: String
+  var url: String
+  var finalURL: String
+  /// The generation's name, from which its file names are made.
+  var generation: String
+  /// The data file's name.
+  var file: String
+  var length: Int64?
+  var mimeType: String?
+  var supportsRanges: Bool
+  var validator: Validator
+  var freshness: Freshness
+  /// Spans whose bytes were synced before this was written (`SpanList`).
+  var spans: [Int64]
+  /// Counts up with every replacement. Journals of this number and later ones add to `spans`.
+  var epoch: Int
+
+  enum Problem: Error, Equatable {
+    /// Written by a later version: to be left alone.
+    case newer(Int)
+    /// Not a record, or one that contradicts itself.
+    case broken(String)
+  }
+
+  func encoded() throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return [UInt8](try encoder.encode(self))
+  }
+
+  /// Reads a record and checks all of it that can be checked by itself.
+  static func decode(_ bytes: [UInt8]) throws(Problem) -> (EntryRecord, RangeSet<Int64>) {
+    struct Version: Decodable { var version: Int }
+    let data = Data(bytes)
+    let record: EntryRecord
+    do {
+      let version = try JSONDecoder().decode(Version.self, from: data).version
+      if version > EntryRecord.version { throw Problem.newer(version) }
+      // Versions below 1 never were.
+      guard version == EntryRecord.version else {
+        throw Problem.broken("its version is \(version)")
+      }
+      record = try JSONDecoder().decode(EntryRecord.self, from: data)
+    } catch let problem as Problem {
+      throw problem
+    } catch {
+      throw .broken("it cannot be parsed")
+    }
+    guard let spans = SpanList.decode(record.spans) else { throw .broken("its spans are no spans") }
+    if let length = record.length {
+      guard length >= 0 else { throw .broken("its length is negative") }
+      guard (spans.ranges.last?.upperBound ?? 0) <= length else {
+        throw .broken("its spans go beyond its length")
+      }
+    }
+    guard isPlainName(record.file), isPlainName(record.generation) else {
+      throw .broken("its file name leads elsewhere")
+    }
+    return (record, spans)
+  }
+
+  /// A name of a file in the entry's own directory, and nothing else.
+  static func isPlainName(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.count <= 128 && name != fileName && !name.hasPrefix(".")
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+          UInt8(ascii: "-"), UInt8(ascii: "."):
+          true
+        default: false
+        }
+      }
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+
+/// Which entries go when room is needed. A pure value.
+struct Eviction: Sendable {
+  struct Candidate: Sendable, Hashable {
+    var name: String
+    /// Seconds since 1970.
+    var lastAccess: Double
+    var allocatedBytes: Int64
+  }
+
+  /// How much to take from one entry.
+  struct Step: Sendable, Hashable {
+    var name: String
+    /// Bytes to free; all of the entry where it is no less than what the entry takes.
+    var bytes: Int64
+    var removesAll: Bool
+  }
+
+  /// The least recently used first. The last one is only shortened where most of it may stay: its
+  /// end goes, for its beginning is what the next play needs first.
+  static func plan(_ candidates: [Candidate], toFree wanted: Int64) -> [Step] {
+    var steps: [Step] = []
+    var left = wanted
+    for candidate in candidates.sorted(by: { ($0.lastAccess, $0.name) < ($1.lastAccess, $1.name) })
+    {
+      guard left > 0 else { break }
+      let shortens = candidate.allocatedBytes >= 2 * left && candidate.allocatedBytes > 1 << 20
+      steps.append(
+        Step(
+          name: candidate.name, bytes: shortens ? left : candidate.allocatedBytes,
+          removesAll: !shortens))
+      left -= candidate.allocatedBytes
+    }
+    return steps
+  }
+
+  /// How much to free when `needed` bytes do not fit: somewhat more, so that not every write evicts.
+  static func amount(needed: Int64, used: Int64, limit: Int64) -> Int64 {
+    let over = max(0, used + needed - limit)
+    return over == 0 ? 0 : over + min(limit / 64, 64 << 20)
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Makes room in a store, one at a time. Called from tasks on `IOThreads` only: a default actor runs
+/// where its caller's task prefers, and everything here blocks.
+actor Evictor {
+  private let store: Store
+  private let report: @Sendable (CacheEvent) -> Void
+
+  init(store: Store, report: @Sendable @escaping (CacheEvent) -> Void) {
+    self.store = store
+    self.report = report
+  }
+
+  /// Frees what `bytes` more need, taking from entries that nobody uses.
+  ///
+  /// - Returns: whether there is room now.
+  func makeRoom(for bytes: Int64) -> Bool {
+    guard let limit = store.limit else { return true }
+    if store.needsScan { store.scan() }
+    let amount = Eviction.amount(needed: bytes, used: store.usedBytes, limit: limit)
+    if amount > 0 { free(amount) }
+    return store.usedBytes + bytes <= limit
+  }
+
+  /// Frees some `bytes` for a disk that is full, whatever the limit says.
+  ///
+  /// - Returns: what was freed.
+  @discardableResult
+  func free(_ bytes: Int64) -> Int64 {
+    if store.needsScan { store.scan() }
+    var freed: Int64 = 0
+    // What turns out to be in use elsewhere stays, and others go in its place.
+    var spared: Set<String> = []
+    while freed < bytes {
+      let candidates = store.candidates().filter { !spared.contains($0.name) }
+      let steps = Eviction.plan(candidates, toFree: bytes - freed)
+      if steps.isEmpty { break }
+      for step in steps {
+        let gone = evict(step)
+        if gone <= 0 { spared.insert(step.name) }
+        freed += gone
+      }
+    }
+    return freed
+  }
+
+  private func evict(_ step: Eviction.Step) -> Int64 {
+    let directory = store.entryDirectory(named: step.name)
+    guard let lock = WriterLock(directory: directory.path) else {
+      if FileReading.status(of: directory.path) == nil { store.forget(step.name) }
+      return 0
+    }
+    defer { withExtendedLifetime(lock) {} }
+    guard !store.isOpen(step.name) else { return 0 }
+    let before = store.measure(step.name)?.allocatedBytes ?? 0
+    let key: CacheKey?
+    do {
+      key = try step.removesAll
+        ? directory.removeUnused() : directory.shorten(by: step.bytes)
+    } catch {
+      report(.warning("\(directory.path) could not be evicted: \(error)."))
+      return 0
+    }
+    let after = store.measure(step.name)?.allocatedBytes
+    if let after {
+      store.setSize(step.name, allocated: after)
+    } else {
+      store.forget(step.name)
+    }
+    let freed = before - (after ?? 0)
+    if let key, freed > 0 { report(.evicted(key, bytes: freed)) }
+    return freed
+  }
+}

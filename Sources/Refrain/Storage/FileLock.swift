@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// flock(2) on an open file or directory. It belongs to the open file description: a second one in
+/// the same process conflicts as one of another process would, and the kernel lets go when the
+/// process dies.
+enum FileLock {
+  enum Kind: Sendable {
+    case shared
+    case exclusive
+  }
+
+  /// Takes the lock if that is possible at once.
+  static func tryLock(_ descriptor: Int32, _ kind: Kind) -> Bool {
+    flock(descriptor, (kind == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0
+  }
+
+  static func unlock(_ descriptor: Int32) {
+    _ = flock(descriptor, LOCK_UN)
+  }
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Threads of our own for system calls that block, as an executor of tasks: Swift's cooperative
+/// threads are as many as there are cores, and none of them may wait for a disk.
+///
+/// A task made with `Task(executorPreference:)` runs here from its first line to its last.
+final class IOThreads: TaskExecutor {
+  /// For fetches (which write) and for cold reads.
+  static let shared = IOThreads(name: "refrain.io", count: 4)
+  /// For syncing, scanning and evicting, which may take long.
+  static let background = IOThreads(name: "refrain.background", count: 2)
+
+  private let queue = JobQueue()
+
+  private init(name: String, count: Int) {
+    for index in 0..<count {
+      let thread = Thread { [queue, self] in
+        while let job = queue.next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
+      }
+      thread.name = "\(name).\(index)"
+      thread.start()
+    }
+  }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    queue.append(UnownedJob(job))
+  }
+
+  /// Runs blocking work here and waits for it without blocking the caller's thread.
+  func run<Result: Sendable, Failure: Error>(
+    _ work: @Sendable @escaping () throws(Failure) -> Result
+  ) async throws(Failure) -> Result {
+    let outcome = await Task(executorPreference: self) { () -> Swift.Result<Result, Failure> in
+      do throws(Failure) { return .success(try work()) } catch { return .failure(error) }
+    }.value
+    return try outcome.get()
+  }
+}
+
+/// Jobs in order, and threads that wait for them.
+///
+/// Unchecked, for `NSCondition` guards `jobs` and the compiler cannot see it: `Mutex` has no
+/// condition to wait on.
+private final class JobQueue: @unchecked Sendable {
+  private let condition = NSCondition()
+  private var jobs: [UnownedJob] = []
+  private var head = 0
+
+  func append(_ job: UnownedJob) {
+    condition.lock()
+    jobs.append(job)
+    condition.signal()
+    condition.unlock()
+  }
+
+  /// The next job; waits for one.
+  func next() -> UnownedJob? {
+    condition.lock()
+    defer { condition.unlock() }
+    while head == jobs.count { condition.wait() }
+    let job = jobs[head]
+    head += 1
+    if head == jobs.count {
+      jobs.removeAll(keepingCapacity: true)
+      head = 0
+    } else if head == 1024 {
+      jobs.removeFirst(head)
+      head = 0
+    }
+    return job
+  }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+/// Spans that were written to the data file, but not synced yet: a file of fixed-size records,
+/// added to after every commit, beside the sidecar that the next sync replaces.
+///
+/// What it says holds while the machine runs (`BootIdentity`), so that a killed process loses
+/// nothing; after a power cut it is ignored. A record that was not wholly written fails its
+/// checksum and is passed over.
+enum SpanJournal {
+  static let suffix = ".spans"
+  static let headerSize = 64
+  static let recordSize = 24
+
+  /// The journal's file name for a generation and an epoch.
+  static func fileName(generation: String, epoch: Int) -> String {
+    "\(generation)-\(epoch)\(suffix)"
+  }
+
+  /// The boot identity, padded; a checksum would not make a wrong identity any righter.
+  static func header(bootIdentity: String) -> [UInt8] {
+    let text = Array(bootIdentity.utf8.prefix(headerSize))
+    return text + [UInt8](repeating: 0, count: headerSize - text.count)
+  }
+
+  static func record(_ span: ByteRange) -> [UInt8] {
+    let lower = UInt64(bitPattern: span.lowerBound)
+    let upper = UInt64(bitPattern: span.upperBound)
+    return [lower, upper, checksum(lower, upper)].flatMap { word in
+      withUnsafeBytes(of: word.littleEndian) { Array($0) }
+    }
+  }
+
+  /// The spans of a journal file; none where another run of the machine wrote it.
+  static func decode(_ bytes: [UInt8], bootIdentity: String) -> RangeSet<Int64> {
+    var spans = RangeSet<Int64>()
+    guard bytes.count >= headerSize,
+      Array(bytes[..<headerSize]) == header(bootIdentity: bootIdentity)
+    else { return spans }
+    var offset = headerSize
+    while offset + recordSize <= bytes.count {
+      let words = (0..<3).map { word in
+        (0..<8).reduce(UInt64(0)) { sum, byte in
+          sum | UInt64(bytes[offset + word * 8 + byte]) << UInt64(byte * 8)
+        }
+      }
+      offset += recordSize
+      let lower = Int64(bitPattern: words[0])
+      let upper = Int64(bitPattern: words[1])
+      guard words[2] == checksum(words[0], words[1]), lower >= 0, lower < upper else { continue }
+      spans.insert(contentsOf: lower..<upper)
+    }
+    return spans
+  }
+
+  /// Tells a record from zeros and from half of one (the finaliser of SplitMix64).
+  private static func checksum(_ lower: UInt64, _ upper: UInt64) -> UInt64 {
+    var z = lower &* 0x9E37_79B9_7F4A_7C15 ^ upper ^ 0x5245_4652_4149_4E31
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+
+/// A cache directory: where entries lie in it, what it takes on disk, and who has to go when it is
+/// full. Nothing is read on opening; sizes are looked up when first needed.
+final class Store: Sendable {
+  let directory: String
+  let disk: any Disk
+  let limit: Int64?
+  private let accounts = Mutex(Accounts())
+
+  /// What is known of disk use.
+  private struct Accounts {
+    var sizes: [String: Eviction.Candidate] = [:]
+    var used: Int64 = 0
+    /// Entries open in this process, with how often.
+    var open: [String: Int] = [:]
+    var scan: ScanTime?
+    var grantedSinceScan: Int64 = 0
+
+    mutating func set(_ name: String, allocated: Int64, lastAccess: Double) {
+      used += allocated - (sizes[name]?.allocatedBytes ?? 0)
+      sizes[name] = .init(name: name, lastAccess: lastAccess, allocatedBytes: allocated)
+    }
+
+    mutating func remove(_ name: String) {
+      used -= sizes.removeValue(forKey: name)?.allocatedBytes ?? 0
+    }
+  }
+
+  private struct ScanTime {
+    var ended: ContinuousClock.Instant
+    var duration: Duration
+
+    /// Other processes write too: sizes grow old, the sooner the cheaper they are to look up.
+    var isOld: Bool {
+      ContinuousClock.now - ended > max(.seconds(5), duration * 20)
+    }
+  }
+
+  /// What an entry takes besides its data, at most and as a rule: directory, sidecar, journals.
+  static let overhead: Int64 = 32 << 10
+
+  init(directory: String, limit: Int64?, disk: any Disk) {
+    self.directory = directory
+    self.limit = limit
+    self.disk = disk
+  }
+
+  private var entriesPath: String { "\(directory)/entries" }
+
+  /// Makes the cache directory. Blocks.
+  func create() throws {
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
+    try disk.makeDirectory(entriesPath)
+  }
+
+  func entryDirectory(named name: String) -> EntryDirectory {
+    EntryDirectory(path: "\(entriesPath)/\(KeyHash.shard(of: name))/\(name)", disk: disk)
+  }
+
+  /// The names of all entries. Blocks.
+  func names() -> [String] {
+    EntryDirectory.names(in: entriesPath).flatMap { shard -> [String] in
+      guard shard.utf8.count == 2 else { return [] }
+      return EntryDirectory.names(in: "\(entriesPath)/\(shard)").filter(Self.isEntryName)
+    }
+  }
+
+  static func isEntryName(_ name: String) -> Bool {
+    name.utf8.count == 32 && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
+  }
+
+  // MARK: Accounts
+
+  enum Grant: Sendable {
+    case granted
+    /// Room has to be made, or sizes looked up, first: `makeRoom`.
+    case needsRoom
+  }
+
+  /// Asks for room for `bytes` more of an entry. Every grant is settled by `settle`.
+  func reserve(_ bytes: Int64, for name: String) -> Grant {
+    guard let limit else { return .granted }
+    return accounts.withLock { accounts in
+      guard let scan = accounts.scan, accounts.used + bytes <= limit else { return .needsRoom }
+      if accounts.grantedSinceScan > 16 << 20, scan.isOld { return .needsRoom }
+      accounts.grantedSinceScan += bytes
+      Self.grow(&accounts, name, by: bytes)
+      return .granted
+    }
+  }
+
+  /// Tells what became of a grant: what the entry's data takes more now.
+  func settle(_ granted: Int64, actual: Int64, for name: String) {
+    guard limit != nil, granted != actual else { return }
+    accounts.withLock { Self.grow(&$0, name, by: actual - granted) }
+  }
+
+  private static func grow(_ accounts: inout Accounts, _ name: String, by bytes: Int64) {
+    let size = accounts.sizes[name]
+    accounts.set(
+      name, allocated: max(0, (size?.allocatedBytes ?? 0) + bytes),
+      lastAccess: size?.lastAccess ?? Date().timeIntervalSince1970)
+  }
+
+  /// An open entry is not evicted by this process.
+  func markOpen(_ name: String) {
+    accounts.withLock { $0.open[name, default: 0] += 1 }
+  }
+
+  /// The entry was closed: its size is looked up once more. Blocks.
+  func markClosed(_ name: String) {
+    let measured = measure(name)
+    accounts.withLock { accounts in
+      accounts.open[name] = accounts.open[name].flatMap { $0 > 1 ? $0 - 1 : nil }
+      guard accounts.scan != nil else { return }
+      if let measured {
+        accounts.set(name, allocated: measured.allocatedBytes, lastAccess: measured.lastAccess)
+      } else {
+        accounts.remove(name)
+      }
+    }
+  }
+
+  func forget(_ name: String) {
+    accounts.withLock { $0.remove(name) }
+  }
+
+  /// Looks every size up anew. Blocks: some ten microseconds an entry.
+  func scan() {
+    let start = ContinuousClock.now
+    var sizes: [String: Eviction.Candidate] = [:]
+    for name in names() {
+      if let size = measure(name) { sizes[name] = size }
+    }
+    accounts.withLock { [sizes] accounts in
+      // What was written while the scan ran is at least what this process knew of open entries.
+      for name in accounts.open.keys {
+        guard let known = accounts.sizes[name] else { continue }
+        let found = sizes[name]?.allocatedBytes ?? 0
+        accounts.sizes[name]?.allocatedBytes = max(found, known.allocatedBytes)
+      }
+      let open = accounts.sizes.filter { accounts.open[$0.key] != nil }
+      accounts.sizes = sizes.merging(open) { $1 }
+      accounts.used = accounts.sizes.values.reduce(0) { $0 + $1.allocatedBytes }
+      let now = ContinuousClock.now
+      accounts.scan = ScanTime(ended: now, duration: now - start)
+      accounts.grantedSinceScan = 0
+    }
+  }
+
+  var needsScan: Bool { accounts.withLock { $0.scan?.isOld ?? true } }
+
+  var usedBytes: Int64 { accounts.withLock { $0.used } }
+
+  var entryCount: Int { accounts.withLock { $0.sizes.count } }
+
+  /// Entries that may go.
+  func candidates() -> [Eviction.Candidate] {
+    accounts.withLock { accounts in
+      accounts.sizes.values.filter { accounts.open[$0.name] == nil }
+    }
+  }
+
+  func isOpen(_ name: String) -> Bool {
+    accounts.withLock { $0.open[name] != nil }
+  }
+
+  func setSize(_ name: String, allocated: Int64) {
+    accounts.withLock { accounts in
+      accounts.set(
+        name, allocated: allocated,
+        lastAccess: accounts.sizes[name]?.lastAccess ?? Date().timeIntervalSince1970)
+    }
+  }
+
+  /// What an entry takes, and when it was last used: the sidecar's time of change. Blocks.
+  func measure(_ name: String) -> Eviction.Candidate? {
+    let path = entryDirectory(named: name).path
+    guard let own = FileReading.status(of: path) else { return nil }
+    var allocated = own.allocated
+    var lastAccess = own.changed
+    for file in EntryDirectory.names(in: path) {
+      guard let status = FileReading.status(of: "\(path)/\(file)") else { continue }
+      allocated += status.allocated
+      if file == EntryRecord.fileName { lastAccess = status.changed }
+    }
+    return .init(name: name, lastAccess: lastAccess, allocatedBytes: allocated)
+  }
+
+  /// Notes that an entry was used just now (utimensat(2) on its sidecar). Blocks.
+  func touch(_ name: String) {
+    FileReading.touch(entryDirectory(named: name).recordPath)
+    accounts.withLock { $0.sizes[name]?.lastAccess = Date().timeIntervalSince1970 }
+  }
+}
