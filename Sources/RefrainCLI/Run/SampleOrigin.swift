@@ -1,20 +1,26 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import OriginServer
-import Refrain
 
 /// An origin on this computer that has one tune.
 struct SampleOrigin: Sendable {
-  let url: URL
-  /// Of the tune, in bytes.
-  let length: Int64
+  private static let path = "/tune.wav"
 
-  static func start() async throws -> SampleOrigin {
-    throw MediaCacheError(.storage, "The sample tune is not part of this build yet.")
-  }
+  private let server: OriginServer
+
+  var url: URL { server.url(Self.path) }
+
+  /// Of the tune, in bytes.
+  var length: Int64 { Int64(Tune.wav.count) }
 
   /// Bytes of the tune that the origin has sent so far.
-  var bytesSent: Int64 { 0 }
+  var bytesSent: Int64 { server.log(Self.path).bodyBytesSent }
 
-  func stop() async {}
+  static func start() async throws -> SampleOrigin {
+    let server = try await OriginServer.start()
+    server.serve(Tune.resource, at: path)
+    return SampleOrigin(server: server)
+  }
+
+  func stop() async { await server.stop() }
 }
