@@ -42,7 +42,7 @@ let package = Package(
         .target(name: "CLinuxSystem", condition: .when(platforms: [.linux])),
       ],
       swiftSettings: settings),
-    // System calls that Glibc's module map does not show: preadv2(2), fallocate(2).
+    // System calls that Glibc's module map does not show: preadv2(2), fallocate(2), SEEK_HOLE.
     .target(name: "CLinuxSystem"),
     .target(
       name: "OriginServer",

@@ -4,6 +4,7 @@
 #include "CLinuxSystem.h"
 #include <fcntl.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 ssize_t refrain_pread_nowait(int fd, void *buffer, size_t count, off_t offset) {
   struct iovec vector = {.iov_base = buffer, .iov_len = count};
@@ -13,4 +14,8 @@ ssize_t refrain_pread_nowait(int fd, void *buffer, size_t count, off_t offset) {
 int refrain_punch_hole(int fd, off_t offset, off_t count) {
   return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, count);
 }
+
+off_t refrain_seek_hole(int fd, off_t offset) { return lseek(fd, offset, SEEK_HOLE); }
+
+off_t refrain_seek_data(int fd, off_t offset) { return lseek(fd, offset, SEEK_DATA); }
 #endif

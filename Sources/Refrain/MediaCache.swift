@@ -3,66 +3,113 @@ public import Foundation
 
 /// A cache directory and everything that goes on in it: the way in.
 public final class MediaCache: Sendable {
+  private let context: CacheContext
+  private let configuration: Configuration
+
   /// Opens a cache directory, making it where it is missing. Several caches, in several processes,
-  /// may use one directory. Fast whatever the number of entries.
-  public init(directory: URL, configuration: Configuration = Configuration()) throws { fatalError() }
+  /// may use one directory. Fast whatever the number of entries: nothing is read yet.
+  ///
+  /// - Throws: `MediaCacheError`, `.storage` where the directory cannot be used.
+  public convenience init(
+    directory: URL, configuration: Configuration = Configuration()
+  ) throws {
+    try self.init(directory: directory, configuration: configuration, disk: SystemDisk())
+  }
+
+  init(directory: URL, configuration: Configuration, disk: any Disk) throws {
+    guard directory.isFileURL else {
+      throw MediaCacheError(
+        .storage, "\(directory) is not a directory of this machine.", remedy: "Use a file URL.")
+    }
+    let path = directory.standardizedFileURL.path(percentEncoded: false)
+    let store = Store(
+      directory: path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path,
+      limit: configuration.limit, disk: disk)
+    do {
+      try store.create()
+    } catch {
+      throw MediaCacheError(
+        .storage, "The cache directory \(path) cannot be used: \(error).",
+        remedy: "Choose another one, or mend its permissions.")
+    }
+    self.configuration = configuration
+    context = CacheContext(
+      configuration: configuration, store: store,
+      transport: try configuration.transport ?? Self.platformTransport())
+  }
+
+  private static func platformTransport() throws -> any Transport {
+    #if canImport(AsyncHTTPClient)
+      return AsyncHTTPClientTransport()
+    #else
+      throw MediaCacheError(
+        .usage, "There is no transport of its own on this platform yet.",
+        remedy: "Give one in Configuration.transport.")
+    #endif
+  }
+
+  // MARK: Reading
 
   /// A reader of the resource. Makes no request: the first read does.
-  public func open(_ resource: Resource, fill: FillPolicy? = nil) async throws -> MediaReader { fatalError() }
+  ///
+  /// - Parameter fill: what is fetched beyond what is read; nil: `Configuration.fill`.
+  /// - Throws: `MediaCacheError`, `.badURL` where the URL is neither http nor https.
+  public func open(_ resource: Resource, fill: FillPolicy? = nil) async throws -> MediaReader {
+    try await reader(resource, fill: fill ?? configuration.fill, isBackground: false)
+  }
+
+  private func reader(
+    _ resource: Resource, fill: FillPolicy, isBackground: Bool
+  ) async throws -> MediaReader {
+    let key = key(for: resource)
+    try Self.check(resource.url)
+    let context = context
+    let entry = try await context.table.entry(for: key) {
+      Entry(key: key, resource: resource, context: context)
+    }
+    entry.renew(resource)
+    do {
+      return try MediaReader(
+        entry: entry, configuration: configuration, fill: fill, isBackground: isBackground)
+    } catch {
+      entry.release()
+      throw error
+    }
+  }
+
+  private static func check(_ url: URL) throws {
+    let scheme = url.scheme?.lowercased()
+    guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false else {
+      throw MediaCacheError(
+        .badURL, "\(url.absoluteString) is not an http or https URL.",
+        remedy: "Give the URL in full, as https://host/path.")
+    }
+  }
+
+  /// The key under which a resource is stored.
+  public func key(for resource: Resource) -> CacheKey {
+    resource.key ?? configuration.cacheKey(resource.url)
+  }
+
+  // MARK: Prefetching
 
   /// Brings a range of the resource, or all of it, into the cache; what is stored is not asked for
   /// again. Gives way to readers. Cancelling the task stops it and keeps what has come.
   ///
-  /// - Parameter progress: called as bytes are stored, at most some ten times a second and once at
-  ///   the end, on a thread of Refrain's.
+  /// - Parameter progress: called as bytes are stored, at most ten times a second, and at the end.
+  ///   On no particular thread.
+  /// - Throws: `MediaCacheError`, `.storage` where the bytes cannot be stored; `CancellationError`.
   @discardableResult
   public func prefetch(
     _ resource: Resource, range: ByteRange? = nil,
     progress: (@Sendable (PrefetchProgress) -> Void)? = nil
-  ) async throws -> ContentInformation { fatalError() }
-
-  /// The ordinary media file of a complete entry, which any program can open; nil while bytes are
-  /// missing. The file is the cache's: open it, copy it, do not change it.
-  public func completeFile(for key: CacheKey) async throws -> URL? { fatalError() }
-
-  /// The key under which a resource is stored.
-  public func key(for resource: Resource) -> CacheKey { fatalError() }
-
-  /// Every entry stored, the most recently used first. Foreign and broken files are passed over.
-  public func entries() async throws -> [EntrySummary] { fatalError() }
-
-  /// The entry stored under a key, or nil.
-  public func entry(for key: CacheKey) async throws -> EntrySummary? { fatalError() }
-
-  /// What the directory takes on disk.
-  public func usage() async throws -> Usage { fatalError() }
-
-  /// Removes an entry. Readers that have it open in this process read on from what they hold; where
-  /// another process writes it, `MediaCacheError.inUse` is thrown.
-  /// - Returns: the bytes of disk that were freed; nil where there was no such entry.
-  @discardableResult
-  public func remove(_ key: CacheKey) async throws -> Int64? { fatalError() }
-
-  /// Removes every entry that is not in use by another process.
-  /// - Returns: the bytes of disk that were freed.
-  @discardableResult
-  public func removeAll() async throws -> Int64 { fatalError() }
-
-  /// Checks every entry against its files, or one: what a record claims and the file does not hold is
-  /// dropped from the record, so that it is fetched again.
-  public func verify(_ key: CacheKey? = nil) async throws -> [VerifyResult] { fatalError() }
-
-  /// What happens in this cache, from the call on. Slow consumers lose the oldest events.
-  public func events() -> AsyncStream<CacheEvent> { fatalError() }
-
-  /// Ends every reader and fetch, and writes what is known down. The cache cannot be used after it.
-  public func close() async { fatalError() }
-
-  public struct Usage: Sendable, Hashable, Codable {
-    /// Allocated blocks of everything in the directory, in bytes.
-    public var allocatedBytes: Int64
-    public var limit: Int64?
-    public var entries: Int
+  ) async throws -> ContentInformation {
+    let reader = try await reader(resource, fill: .onDemand, isBackground: true)
+    return try await withTaskCancellationHandler {
+      try await Prefetch(reader: reader, range: range ?? 0..<Int64.max, report: progress).run()
+    } onCancel: {
+      reader.cancel()
+    }
   }
 
   public struct PrefetchProgress: Sendable, Hashable {
@@ -70,11 +117,55 @@ public final class MediaCache: Sendable {
     public var storedBytes: Int64
     /// The range's size; nil while the length of the resource is unknown.
     public var totalBytes: Int64?
-    /// Bytes received from the origin by this prefetch.
+    /// Bytes received from the origin since the prefetch began.
     public var bytesFromOrigin: Int64
   }
 
+  // MARK: Looking into it
+
+  /// The ordinary media file of a complete entry, which any program can open; nil while bytes are
+  /// missing. The file is the cache's: open it, copy it, do not change it.
+  public func completeFile(for key: CacheKey) async throws -> URL? {
+    guard let summary = try await entry(for: key), summary.isComplete else { return nil }
+    return summary.file
+  }
+
+  /// Every entry stored, the most recently used first. Foreign and broken files are passed over,
+  /// with a warning event.
+  public func entries() async throws -> [EntrySummary] {
+    await inspector { $0.entries() }
+  }
+
+  /// The entry stored under a key, or nil.
+  public func entry(for key: CacheKey) async throws -> EntrySummary? {
+    await inspector { $0.entry(for: key) }
+  }
+
+  /// What the directory takes on disk. Looks at every entry.
+  public func usage() async throws -> Usage {
+    let limit = configuration.limit
+    return await inspector { inspector in
+      let usage = inspector.usage()
+      return Usage(allocatedBytes: usage.allocated, limit: limit, entries: usage.entries)
+    }
+  }
+
+  public struct Usage: Sendable, Hashable, Codable {
+    /// Allocated blocks of all entries, in bytes.
+    public var allocatedBytes: Int64
+    public var limit: Int64?
+    public var entries: Int
+  }
+
+  /// Checks every entry against its files, or one: what a record claims and the file does not hold
+  /// is dropped from the record, so that it is fetched again; what no record claims is removed.
+  /// Entries that are in use are passed over.
+  public func verify(_ key: CacheKey? = nil) async throws -> [VerifyResult] {
+    await inspector { $0.verify(key) }
+  }
+
   public struct VerifyResult: Sendable, Hashable {
+    /// Nil where no record says.
     public var key: CacheKey?
     public var directory: URL
     /// What was wrong, a sentence each; empty where all is well.
@@ -82,39 +173,43 @@ public final class MediaCache: Sendable {
     /// Bytes that were dropped from the record.
     public var droppedBytes: Int64
   }
-}
 
-/// What is stored of one resource.
-public struct EntrySummary: Sendable, Hashable {
-  public var key: CacheKey
-  public var url: URL
-  public var length: Int64?
-  public var mimeType: String?
-  public var validator: String?
-  public var spans: RangeSet<Int64>
-  public var cachedBytes: Int64
-  public var allocatedBytes: Int64
-  public var lastAccess: Date
-  public var isComplete: Bool
-  /// A process has it open.
-  public var isInUse: Bool
-  /// The data file: sparse while the entry is not complete.
-  public var file: URL
-}
+  private func inspector<Result: Sendable>(
+    _ work: @Sendable @escaping (Inspector) -> Result
+  ) async -> Result {
+    let inspector = Inspector(context: context)
+    return await IOThreads.background.run { work(inspector) }
+  }
 
-/// Something that happened in a cache.
-public enum CacheEvent: Sendable {
-  case opened(CacheKey)
-  case fetchStarted(CacheKey, ByteRange)
-  case fetchFinished(CacheKey, ByteRange, (any Error)?)
-  /// Bytes that came from the origin.
-  case received(CacheKey, Int)
-  /// Bytes given to a reader from what was stored before it was opened.
-  case servedFromDisk(CacheKey, Int)
-  case committed(CacheKey, ByteRange)
-  case generationChanged(CacheKey)
-  case evicted(CacheKey, bytes: Int64)
-  case failed(CacheKey, MediaCacheError)
-  /// Something odd that was worked around: a foreign file, a broken record, a full disk.
-  case warning(String)
+  // MARK: Removing
+
+  /// Removes an entry. Readers that have it open in this process read on from what they hold.
+  ///
+  /// - Returns: the bytes of disk that were freed; nil where there was no such entry.
+  /// - Throws: `MediaCacheError`, `.inUse` where another process is writing it, `.storage`.
+  @discardableResult
+  public func remove(_ key: CacheKey) async throws -> Int64? {
+    try await Removal(context: context).remove(KeyHash.name(of: key), key)
+  }
+
+  /// Removes every entry that no other process is writing.
+  ///
+  /// - Returns: the bytes of disk that were freed.
+  /// - Throws: `MediaCacheError`, `.storage`.
+  @discardableResult
+  public func removeAll() async throws -> Int64 {
+    try await Removal(context: context).removeAll()
+  }
+
+  // MARK: Following it
+
+  /// What happens in this cache, from the call on. Slow listeners lose the oldest events.
+  public func events() -> AsyncStream<CacheEvent> { context.events.stream() }
+
+  /// Ends every reader and fetch, and writes down what is known. The cache cannot be used after it.
+  public func close() async {
+    for entry in context.table.shutDown() { entry.shutDown() }
+    await context.table.waitUntilEmpty()
+    context.events.finish()
+  }
 }

@@ -1,48 +1,325 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
+import Synchronization
 
 /// One consumer's view of an entry: a player, a request of a proxy, a tool.
 ///
 /// A reader sees one generation of the resource from its first byte on. Where it reads says what is
 /// fetched: reading on in sequence widens the read-ahead, reading elsewhere is a seek. All methods
-/// may be called from any thread.
+/// may be called from any thread. A reader that is let go releases what it held, as `cancel()` does.
 public final class MediaReader: Sendable {
-  init() {}
+  private let entry: Entry
+  private let configuration: Configuration
+  private let fillsWhole: Bool
+  private let state: Mutex<State>
+
+  private struct State {
+    var generation: Generation
+    var id: ReaderID
+    /// Nothing is wanted from here on, as far as the reader has said.
+    var end: Int64 = .max
+    var isBackground: Bool
+    var isCancelled = false
+    var statistics = Statistics()
+    var storedBefore: RangeSet<Int64>
+    var receivedBefore: Int64
+    var requestsBefore: Int
+  }
+
+  /// Reads that fail on disk are fetched again this often.
+  private static let diskFailureLimit = 3
+
+  /// The entry comes held for this reader.
+  init(
+    entry: Entry, configuration: Configuration, fill: FillPolicy, isBackground: Bool = false
+  ) throws(MediaCacheError) {
+    guard let generation = entry.current else {
+      throw MediaCacheError(.closed, "The cache was closed.")
+    }
+    self.entry = entry
+    self.configuration = configuration
+    fillsWhole = fill == .wholeResource
+    let traffic = entry.traffic
+    let (id, stored) = Self.attach(
+      to: generation, configuration, isBackground: isBackground, end: .max)
+    state = Mutex(
+      State(
+        generation: generation, id: id, isBackground: isBackground, storedBefore: stored,
+        receivedBefore: traffic.received, requestsBefore: traffic.requests))
+    if fillsWhole { entry.beginFilling() }
+  }
+
+  deinit {
+    cancel()
+  }
+
+  private static func attach(
+    to generation: Generation, _ configuration: Configuration, isBackground: Bool, end: Int64
+  ) -> (ReaderID, RangeSet<Int64>) {
+    let now = Date()
+    return generation.withState { state in
+      let id = state.makeID()
+      var reader = GenerationState.Reader(
+        minimum: isBackground ? 1 : state.limits.firstRequest)
+      reader.isBackground = isBackground
+      reader.end = end
+      reader.awaitsConfirmation =
+        state.info != nil && !configuration.trustStored && !configuration.offline
+        && state.freshness?.isFresh(at: now) != true
+      state.readers[id] = reader
+      return (id, state.stored)
+    }
+  }
+
+  // MARK: What it is
 
   /// What is known of the resource. Waits for the origin's first answer where nothing is stored.
   ///
   /// - Throws: `MediaCacheError`; `CancellationError` when the task or the reader is cancelled.
-  public func contentInformation() async throws -> ContentInformation { fatalError() }
+  public func contentInformation() async throws -> ContentInformation {
+    while true {
+      let (generation, id) = try current()
+      if let information = known(generation, id) { return information }
+      try await generation.wait(id, at: nil)
+    }
+  }
 
   /// As `contentInformation()`, for callers on a thread of their own, which it blocks.
-  public func contentInformationBlocking() throws -> ContentInformation { fatalError() }
+  public func contentInformationBlocking() throws -> ContentInformation {
+    while true {
+      let (generation, id) = try current()
+      if let information = known(generation, id) { return information }
+      try generation.waitBlocking(id, at: nil)
+    }
+  }
+
+  private func known(_ generation: Generation, _ id: ReaderID) -> ContentInformation? {
+    let (information, isMoved) = generation.withState { state in
+      let reader = state.readers[id]
+      let isMoved = state.isSuperseded && reader?.hasRead == false
+      return (reader?.awaitsConfirmation == true ? nil : state.info, isMoved)
+    }
+    if isMoved {
+      move(from: generation)
+      return nil
+    }
+    return information
+  }
+
+  // MARK: Reading
 
   /// Waits until at least one byte at `offset` is readable, and says how far it goes: the range
-  /// begins at `offset`; it is empty where `offset` is the end of the resource.
-  public func waitUntilReadable(at offset: Int64) async throws -> ByteRange { fatalError() }
+  /// begins at `offset`; it is empty where `offset` is the end of the resource, or beyond it.
+  public func waitUntilReadable(at offset: Int64) async throws -> ByteRange {
+    while true {
+      let (generation, id, found) = try look(at: offset, count: 0)
+      switch found {
+      case .stored(let upTo, _): return offset..<upTo
+      case .transient(let bytes): return offset..<(offset + Int64(bytes.count))
+      case .end: return offset..<offset
+      case .moved: move(from: generation)
+      case .failed(let error): throw error
+      case .wait: try await generation.wait(id, at: offset)
+      }
+    }
+  }
 
   /// Reads what is there at `offset`, waiting for the first byte: at least one byte, at most the
-  /// buffer; 0 at the end of the resource.
-  public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) async throws -> Int { fatalError() }
+  /// buffer; 0 at the end of the resource and beyond it.
+  public func read(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) async throws -> Int {
+    var failures = 0
+    while true {
+      let (generation, id, found) = try look(at: offset, count: buffer.count)
+      switch found {
+      case .stored(let upTo, let file):
+        let part = Self.part(of: buffer, upTo - offset)
+        if let count = file.readWithoutWaiting(into: part, at: offset) {
+          return deliver(offset, count)
+        }
+        let address = Address(part)
+        let count = await IOThreads.shared.run {
+          (try? file.read(into: address.buffer, at: offset)) ?? 0
+        }
+        if count > 0 { return deliver(offset, count) }
+        failures += 1
+        try recover(generation, offset, part.count, failures)
+      case .transient(let bytes):
+        return deliver(offset, Self.copy(bytes, to: buffer))
+      case .end: return 0
+      case .moved: move(from: generation)
+      case .failed(let error): throw error
+      case .wait: try await generation.wait(id, at: offset)
+      }
+    }
+  }
 
   /// As `read(into:at:)`, for callers on a thread of their own, which it blocks. Never call it on a
   /// thread of Swift's concurrency.
-  public func readBlocking(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws -> Int { fatalError() }
+  public func readBlocking(
+    into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) throws -> Int {
+    var failures = 0
+    while true {
+      let (generation, id, found) = try look(at: offset, count: buffer.count)
+      switch found {
+      case .stored(let upTo, let file):
+        let part = Self.part(of: buffer, upTo - offset)
+        let count = (try? file.read(into: part, at: offset)) ?? 0
+        if count > 0 { return deliver(offset, count) }
+        failures += 1
+        try recover(generation, offset, part.count, failures)
+      case .transient(let bytes):
+        return deliver(offset, Self.copy(bytes, to: buffer))
+      case .end: return 0
+      case .moved: move(from: generation)
+      case .failed(let error): throw error
+      case .wait: try generation.waitBlocking(id, at: offset)
+      }
+    }
+  }
 
   /// The bytes of a range, all at once; fewer where the resource ends before.
-  public func bytes(in range: ByteRange) async throws -> Data { fatalError() }
+  ///
+  /// - Throws: `MediaCacheError`, `.badRange` where the range begins below 0 or is too long to be
+  ///   held in memory.
+  public func bytes(in range: ByteRange) async throws -> Data {
+    guard range.upperBound - range.lowerBound <= Int64(Int32.max) else {
+      throw MediaCacheError(
+        .badRange, "\(range) is more than is read at once.", remedy: "Read it in chunks.")
+    }
+    var all = Data()
+    for try await chunk in chunks(in: range) { all.append(chunk) }
+    return all
+  }
 
   /// The bytes of a range in order, in chunks as they come; nil: the whole resource.
-  public func chunks(in range: ByteRange? = nil) -> Chunks { Chunks() }
+  public func chunks(in range: ByteRange? = nil) -> Chunks {
+    Chunks(reader: self, range: range ?? 0..<Int64.max)
+  }
+
+  /// Nothing is wanted from this offset on: read-ahead stops there (up to the smallest request).
+  func setEnd(_ end: Int64) {
+    let (generation, id) = state.withLock { state in
+      state.end = end
+      return (state.generation, state.id)
+    }
+    generation.withState { $0.readers[id]?.end = end }
+  }
+
+  private func look(
+    at offset: Int64, count: Int
+  ) throws -> (Generation, ReaderID, GenerationState.Look) {
+    guard offset >= 0 else {
+      throw MediaCacheError(.badRange, "\(offset) is no offset.", remedy: "Offsets begin at 0.")
+    }
+    let (generation, id) = try current()
+    return (generation, id, generation.look(id, at: offset, count: count))
+  }
+
+  private func current() throws -> (Generation, ReaderID) {
+    try state.withLock { state in
+      if state.isCancelled { throw CancellationError() }
+      return (state.generation, state.id)
+    }
+  }
+
+  /// Nothing was read of the old generation: the new one serves as well.
+  private func move(from old: Generation) {
+    guard let next = entry.current, next !== old else { return }
+    let detached = state.withLock { state -> ReaderID? in
+      guard state.generation === old, !state.isCancelled else { return nil }
+      let before = state.id
+      (state.id, state.storedBefore) = Self.attach(
+        to: next, configuration, isBackground: state.isBackground, end: state.end)
+      state.generation = next
+      return before
+    }
+    if let detached { old.perform { $0.detach(detached) } }
+  }
+
+  private func deliver(_ offset: Int64, _ count: Int) -> Int {
+    let fromDisk = state.withLock { state -> Int64 in
+      state.statistics.bytesRead += Int64(count)
+      let fromDisk = state.storedBefore.byteCount(in: offset..<(offset + Int64(count)))
+      state.statistics.bytesFromDisk += fromDisk
+      return fromDisk
+    }
+    if fromDisk > 0 { entry.context.events.send(.servedFromDisk(entry.key, Int(fromDisk))) }
+    return count
+  }
+
+  /// The file does not hold what it should: fetched again, a few times.
+  private func recover(
+    _ generation: Generation, _ offset: Int64, _ count: Int, _ failures: Int
+  ) throws {
+    guard failures < Self.diskFailureLimit else {
+      throw MediaCacheError(
+        .storage, "The stored bytes of \(entry.key) cannot be read.",
+        remedy: "Check the disk; `refrain verify` drops what is damaged.")
+    }
+    entry.context.events.send(
+      .warning("\(entry.key) could not be read at \(offset); it is fetched again."))
+    generation.lose(offset..<(offset + Int64(count)))
+  }
+
+  private static func part(
+    of buffer: UnsafeMutableRawBufferPointer, _ count: Int64
+  ) -> UnsafeMutableRawBufferPointer {
+    let count = count < Int64(buffer.count) ? Int(count) : buffer.count
+    return UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
+  }
+
+  private static func copy(_ bytes: Data, to buffer: UnsafeMutableRawBufferPointer) -> Int {
+    let count = min(bytes.count, buffer.count)
+    bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0[..<count])) }
+    return count
+  }
+
+  // MARK: Ending
 
   /// Ends every wait of this reader with `CancellationError`, and releases what it held. Final.
-  public func cancel() { fatalError() }
+  public func cancel() {
+    let detached = state.withLock { state -> (Generation, ReaderID)? in
+      guard !state.isCancelled else { return nil }
+      state.isCancelled = true
+      return (state.generation, state.id)
+    }
+    guard let (generation, id) = detached else { return }
+    if fillsWhole { entry.endFilling() }
+    generation.perform { $0.detach(id) }
+    entry.release()
+  }
+
+  // MARK: Statistics
 
   /// What this reader was given so far.
-  public var statistics: Statistics { fatalError() }
+  public var statistics: Statistics {
+    let traffic = entry.traffic
+    return state.withLock { state in
+      var statistics = state.statistics
+      statistics.bytesFromOrigin = traffic.received - state.receivedBefore
+      statistics.requests = traffic.requests - state.requestsBefore
+      return statistics
+    }
+  }
 
   /// The ranges of this reader's generation that are stored.
-  public var cachedSpans: RangeSet<Int64> { fatalError() }
+  public var cachedSpans: RangeSet<Int64> {
+    state.withLock { $0.generation }.withState { $0.stored }
+  }
+
+  /// What is known by now, without waiting.
+  var knownInformation: ContentInformation? {
+    state.withLock { $0.generation }.withState { $0.info }
+  }
+
+  /// Whether bytes that come now are stored: not while the disk is full, the entry is too large for
+  /// the limit, another process writes it, or the origin forbids it.
+  var isStoring: Bool {
+    state.withLock { $0.generation }.withState { !$0.isTransient }
+  }
 
   public struct Statistics: Sendable, Hashable {
     /// Bytes handed to this reader.
@@ -57,12 +334,13 @@ public final class MediaReader: Sendable {
 
     public init() {}
   }
+}
 
-  public struct Chunks: AsyncSequence, Sendable {
-    public typealias Element = Data
-    public struct AsyncIterator: AsyncIteratorProtocol {
-      public mutating func next() async throws -> Data? { fatalError() }
-    }
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
-  }
+/// A buffer on its way to a thread and back.
+///
+/// Unchecked, for a pointer may be misused anywhere: here its owner waits for the one thread that
+/// writes through it.
+private struct Address: @unchecked Sendable {
+  let buffer: UnsafeMutableRawBufferPointer
+  init(_ buffer: UnsafeMutableRawBufferPointer) { self.buffer = buffer }
 }

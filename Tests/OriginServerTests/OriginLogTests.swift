@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-import Foundation
 import OriginServer
 import Testing
 
@@ -64,34 +63,11 @@ struct OriginLogTests {
     }
   }
 
-  @Test func goneAndBack() async throws {
-    try await withOrigin { origin in
-      origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
-      try await RawConnection.open(origin) { connection in
-        let reply = try await connection.reply(to: "/a")
-        #expect(reply.isComplete)
-        await origin.stopListening()
-        #expect(try await connection.readToEnd().isEmpty)
-      }
-      await #expect(throws: (any Error).self) { try await get(origin, "/a") }
-      try await origin.resumeListening()
-      #expect(try await get(origin, "/a").isComplete)
-      #expect(origin.connectionsAccepted == 2)
-    }
-  }
-
   @Test func waitingEndsWithItsTask() async throws {
     try await withOrigin { origin in
       let waiting = Task { try await origin.wait(for: "/a") { _ in false } }
       waiting.cancel()
       await #expect(throws: CancellationError.self) { try await waiting.value }
-    }
-  }
-
-  @Test func urls() async throws {
-    try await withOrigin { origin in
-      #expect(origin.url("/a b.mp4?x=1").absoluteString.hasPrefix("http://127.0.0.1:"))
-      #expect(origin.url("/a?x=1").absoluteString == "http://127.0.0.1:\(origin.port)/a?x=1")
     }
   }
 }

@@ -32,9 +32,12 @@ public final class OriginServer: Sendable {
 
   private let state: OriginState
   private let listener: Mutex<(any Channel)?>
+  private let reservation: Mutex<PortReservation?>
   private let sendBuffer: Int?
 
-  private init(_ channel: any Channel, state: OriginState, sendBuffer: Int?) throws {
+  private init(
+    _ channel: any Channel, _ reservation: PortReservation, state: OriginState, sendBuffer: Int?
+  ) throws {
     guard let port = channel.localAddress?.port, let url = URL(string: "http://127.0.0.1:\(port)")
     else { throw ChannelError.unknownLocalAddress }
     self.port = port
@@ -42,6 +45,7 @@ public final class OriginServer: Sendable {
     self.sendBuffer = sendBuffer
     baseURL = url
     listener = Mutex(channel)
+    self.reservation = Mutex(reservation)
   }
 
   /// Listens on 127.0.0.1. Port 0 takes a free one. `sendBuffer` is the SO_SNDBUF of accepted
@@ -49,8 +53,9 @@ public final class OriginServer: Sendable {
   /// the port is taken.
   public static func start(port: Int = 0, sendBuffer: Int? = nil) async throws -> OriginServer {
     let state = OriginState()
-    let channel = try await listen(port, state, sendBuffer)
-    return try OriginServer(channel, state: state, sendBuffer: sendBuffer)
+    let reservation = try PortReservation(port: port)
+    let channel = try await listen(reservation.port, state, sendBuffer)
+    return try OriginServer(channel, reservation, state: state, sendBuffer: sendBuffer)
   }
 
   private static func listen(
@@ -130,15 +135,19 @@ public final class OriginServer: Sendable {
     await closeConnections()
   }
 
-  /// Listens on the same port again after `stopListening`. Throws if somebody took it meanwhile.
+  /// Listens on the same port again after `stopListening`. Nobody can take it meanwhile on Linux;
+  /// elsewhere this throws if somebody did.
   public func resumeListening() async throws {
     guard listener.withLock({ $0 == nil }) else { return }
     let channel = try await Self.listen(port, state, sendBuffer)
     listener.withLock { $0 = channel }
   }
 
-  /// Closes the listener and every connection.
-  public func stop() async { await stopListening() }
+  /// Closes the listener and every connection, and gives the port up.
+  public func stop() async {
+    await stopListening()
+    reservation.withLock { $0 = nil }
+  }
 }
 
 extension Channel {

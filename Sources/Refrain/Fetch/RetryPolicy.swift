@@ -29,7 +29,7 @@ public struct RetryPolicy: Sendable, Hashable {
     guard failures < attempts else { return nil }
     // Step by step, and only up to the longest: a product could overflow, whatever the user set.
     var backoff = max(firstDelay, .zero)
-    var doublings = min(max(failures - 1, 0), 64)
+    var doublings = min(max(failures, 1) - 1, 64)
     while doublings > 0, backoff < longestDelay {
       backoff += backoff
       doublings -= 1

@@ -5,8 +5,8 @@
   import NIOCore
   import NIOFoundationCompat
 
-  /// A response's body as `Data`. Each chunk is the memory that the socket was read into, not a copy
-  /// of it.
+  /// A response's body as `Data`. Each chunk is the memory that the socket was read into, not a
+  /// copy of it.
   struct AsyncHTTPClientBody: AsyncSequence, Sendable {
     var body: HTTPClientResponse.Body
     var errors: AsyncHTTPClientErrors

@@ -80,9 +80,9 @@
       case ECONNREFUSED where beforeHead:
         unreachable("refused the connection")
       case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EADDRNOTAVAIL, ETIMEDOUT, EMFILE, ENFILE:
-        beforeHead ? connectingFailed(error) : lost("\(error)")
+        beforeHead ? connectingFailed(error) : lost(Self.words(error.errnoCode))
       default:
-        lost("\(error)")
+        lost(Self.words(error.errnoCode))
       }
     }
 
@@ -92,7 +92,7 @@
       let text = "\(error)"
       let type = String(reflecting: Swift.type(of: error))
       if type.hasPrefix("NIOSSL.") {
-        return unreachable("could not be spoken to over TLS: \(text)")
+        return unreachable("could not be spoken to over TLS: \(Self.reasonOfBoringSSL(text))")
       }
       if text.hasPrefix("DNS error") {
         return unreachable("has no address that could be found")
@@ -100,7 +100,21 @@
       if text.contains("errno: \(ECONNREFUSED)") {
         return unreachable("refused the connection")
       }
-      return unreachable("could not be connected to: \(text)")
+      let words = (error as? IOError).map { Self.words($0.errnoCode) } ?? text
+      return unreachable("could not be connected to: \(words)")
+    }
+
+    /// errno(3) in words.
+    private static func words(_ code: CInt) -> String {
+      strerror(code).map { String(cString: $0) } ?? "errno \(code)"
+    }
+
+    /// "certificate verify failed" out of
+    /// `… error:1000007d:SSL routines:OPENSSL_internal:CERTIFICATE_VERIFY_FAILED at …`.
+    private static func reasonOfBoringSSL(_ text: String) -> String {
+      guard let marker = text.firstRange(of: "OPENSSL_internal:") else { return text }
+      return text[marker.upperBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+        .replacing("_", with: " ").lowercased()
     }
 
     private func unreachable(_ what: String) -> TransportError {

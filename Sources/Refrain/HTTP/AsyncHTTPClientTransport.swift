@@ -7,14 +7,15 @@
 
   /// Requests over AsyncHTTPClient: the transport on Linux.
   ///
-  /// The body has real back-pressure: beyond one read of the socket nothing is buffered while nobody
-  /// asks. How long a silence may be is watched above this; here only connecting has a limit, 10 s.
+  /// The body has real back-pressure: beyond one read of the socket nothing is buffered while
+  /// nobody asks. How long a silence may be is watched above this; here only connecting has a
+  /// limit, 10 s.
   public struct AsyncHTTPClientTransport: Transport {
     public init() {}
 
-    /// One client for the whole process, never shut down. A client that is let go without having been
-    /// shut down traps, and shutting down is asynchronous, which no `deinit` is. A shared one also
-    /// lets every cache in the process use the same idle connections.
+    /// One client for the whole process, never shut down. A client that is let go without having
+    /// been shut down traps, and shutting down is asynchronous, which no `deinit` is. A shared one
+    /// also lets every cache in the process use the same idle connections.
     private static let client: HTTPClient = {
       var configuration = HTTPClient.Configuration()
       // Redirects are followed above, where credentials are dropped and loops are found.
@@ -53,6 +54,15 @@
       guard scheme == "http" || scheme == "https", request.url.host()?.isEmpty == false else {
         let text = request.url.absoluteString.prefix { $0 != "?" }.prefix(200)
         throw TransportError(.badURL, "\(text) is not an http or https URL with a host.")
+      }
+      guard request.url.port.map({ (1...65_535).contains($0) }) ?? true else {
+        throw TransportError(.badURL, "The URL at \(request.url.host() ?? "") has no valid port.")
+      }
+      // AsyncHTTPClient asks for "/" where the path cannot be decoded as UTF-8 ("%E4"): the bytes
+      // of another resource. Better none than wrong ones.
+      guard request.url.path(percentEncoded: true).isEmpty == request.url.path.isEmpty else {
+        throw TransportError(
+          .badURL, "The path of the URL at \(request.url.host() ?? "") is not UTF-8.")
       }
       for field in request.headers.fields {
         guard field.name.isToken else {

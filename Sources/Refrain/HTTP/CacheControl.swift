@@ -57,8 +57,8 @@ struct CacheControl: Sendable, Hashable {
     Int64(saturatingDigits: (argument ?? "").trimmingOWS, at: longest) ?? 0
   }
 
-  /// A token, or a quoted string without its quotes and backslashes (RFC 9110 §5.6.4). A string that
-  /// does not end takes all that is left.
+  /// A token, or a quoted string without its quotes and backslashes (RFC 9110 §5.6.4). A string
+  /// that does not end takes all that is left.
   private static func argument(from rest: inout Substring.UTF8View) -> String {
     guard rest.first == UInt8(ascii: "\"") else {
       let plain = take(from: &rest) { $0 != UInt8(ascii: ",") }

@@ -61,8 +61,8 @@ enum HTTPDate {
     let (year, month, day) = civil(fromDays: days)
     let weekday = shortDays[((days + 3) % 7 + 7) % 7]
     let time = "\(two(second / 3600)):\(two(second / 60 % 60)):\(two(second % 60))"
-    return
-      "\(weekday), \(two(day)) \(months[month - 1]) \(two(year / 100))\(two(year % 100)) \(time) GMT"
+    let fourDigits = two(year / 100) + two(year % 100)
+    return "\(weekday), \(two(day)) \(months[month - 1]) \(fourDigits) \(time) GMT"
   }
 
   private static let shortDays = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]

@@ -23,13 +23,14 @@ struct RedirectPolicy: Sendable, Hashable {
   /// The request to send after a response, or nil where the response is not a redirect
   /// (301, 302, 303, 307, 308).
   ///
-  /// Once the origin changes, only the headers of `carried` go on. As every request is made from the
-  /// one before, what was dropped does not come back, not even on the way back.
+  /// Once the origin changes, only the headers of `carried` go on. As every request is made from
+  /// the one before, what was dropped does not come back, not even on the way back.
   mutating func follow(
     status: Int, headers: HTTPFields
   ) throws(MediaCacheError) -> OriginRequest? {
     guard [301, 302, 303, 307, 308].contains(status) else { return nil }
-    guard let location = headers.values(of: "Location").first?.trimmingOWS, !location.isEmpty else {
+    guard let location = headers.values(of: "Location").first?.trimmingOWS, !location.isEmpty
+    else {
       throw refusal("answered \(status) but did not say where to go", status)
     }
     guard hops < Self.longestChain else {
@@ -38,21 +39,17 @@ struct RedirectPolicy: Sendable, Hashable {
     guard location.utf8.count <= Self.longestLocation else {
       throw refusal("redirects to a URL of \(location.utf8.count) bytes", status)
     }
-    let base = URIReference(request.url.absoluteString)
-    let target = URIReference(Self.encodingForbiddenBytes(location)).resolved(against: base)
-    let text = target.textWithoutFragment
-    let (from, to) = (base.scheme?.lowercased(), target.scheme?.lowercased())
-
-    guard to == "http" || to == "https" else {
-      throw refusal("redirects to a URL that is neither http nor https", status)
+    guard let url = URL(text: location, relativeTo: request.url) else {
+      throw refusal("redirects to what is not a URL", status)
+    }
+    let (from, to) = (request.url.scheme?.lowercased(), url.scheme?.lowercased())
+    guard to == "http" || to == "https", url.host()?.isEmpty == false else {
+      throw refusal("redirects to what is not an http or https URL", status)
     }
     guard !(from == "https" && to == "http") else {
       throw refusal("redirects from https to http, where anybody could read along", status)
     }
-    guard let url = URL(string: text), let host = url.host(), !host.isEmpty else {
-      throw refusal("redirects to what is not a URL", status)
-    }
-    guard visited.insert(text).inserted else {
+    guard visited.insert(url.absoluteString).inserted else {
       throw refusal("redirects in a circle", status)
     }
 
@@ -65,8 +62,8 @@ struct RedirectPolicy: Sendable, Hashable {
   }
 
   /// The headers that another origin may see: those that we set ourselves, and those of the user
-  /// that say nothing but what program asks and what it can play. Everything else may be a
-  /// credential, under whatever name.
+  /// that say no more than which program asks and what it can play. All else may be a credential,
+  /// under whatever name.
   static let carried: Set<String> = [
     "range", "if-range", "if-none-match", "if-modified-since", "accept-encoding",
     "user-agent", "accept", "accept-language", "referer",
@@ -84,28 +81,6 @@ struct RedirectPolicy: Sendable, Hashable {
     let scheme = url.scheme?.lowercased() ?? ""
     let port = url.port ?? (scheme == "https" ? 443 : 80)
     return [scheme, url.host()?.lowercased() ?? "", String(port)]
-  }
-
-  /// Encodes the bytes that no URI may have (RFC 3986 §2) and that servers send in Location
-  /// nevertheless: spaces, UTF-8, quotes. A valid one stays as it is, to the byte.
-  private static func encodingForbiddenBytes(_ text: Substring) -> String {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(text.utf8.count)
-    for byte in text.utf8 {
-      switch byte {
-      case 0...0x20, 0x22, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7B...0x7D, 0x7F...:
-        bytes.append(UInt8(ascii: "%"))
-        bytes.append(hexadecimal(byte >> 4))
-        bytes.append(hexadecimal(byte & 15))
-      default:
-        bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func hexadecimal(_ value: UInt8) -> UInt8 {
-    value < 10 ? 0x30 + value : 0x41 + value - 10
   }
 
   private func refusal(_ what: String, _ status: Int) -> MediaCacheError {

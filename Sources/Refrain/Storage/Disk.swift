@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
 #if canImport(Glibc)
   import Glibc
@@ -54,6 +55,19 @@ protocol Disk: Sendable {
   func removeDirectory(_ path: String) throws(DiskError)
   /// fallocate(2) with FALLOC_FL_PUNCH_HOLE: the range reads as zeros and takes no block.
   func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError)
+}
+
+extension Disk {
+  /// Writes all of the bytes.
+  func write(
+    _ bytes: some ContiguousBytes, to descriptor: Int32, at offset: Int64
+  ) throws(DiskError) {
+    // `withUnsafeBytes` forgets of what type an error is.
+    let result = bytes.withUnsafeBytes { buffer in
+      Result { () throws(DiskError) in try write(buffer, to: descriptor, at: offset) }
+    }
+    try result.get()
+  }
 }
 
 /// The system's own calls.

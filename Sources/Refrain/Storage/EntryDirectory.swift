@@ -108,12 +108,12 @@ struct EntryDirectory: Sendable {
 
   private func readJournals(of record: EntryRecord) -> RangeSet<Int64> {
     var spans = RangeSet<Int64>()
-    // One sync at a time runs, so that there are two journals at most.
-    for epoch in record.epoch...(record.epoch + 1) {
-      let name = SpanJournal.fileName(generation: record.generation, epoch: epoch)
-      // An unreadable journal costs bytes that are fetched again, nothing else.
-      guard let found = try? FileReading.contents(of: "\(path)/\(name)"), let bytes = found
+    for name in Self.names(in: path) {
+      guard let epoch = SpanJournal.epoch(of: name, generation: record.generation),
+        epoch >= record.epoch
       else { continue }
+      // An unreadable journal costs bytes that are fetched again, nothing else.
+      guard let bytes = try? FileReading.contents(of: "\(path)/\(name)") else { continue }
       spans.formUnion(SpanJournal.decode(bytes, bootIdentity: BootIdentity.current))
     }
     return spans
@@ -134,7 +134,7 @@ struct EntryDirectory: Sendable {
     let descriptor = try disk.open(temporary, .create)
     do {
       defer { disk.close(descriptor) }
-      try bytes.withUnsafeBytes { try disk.write($0, to: descriptor, at: 0) }
+      try disk.write(bytes, to: descriptor, at: 0)
       if durably { try disk.sync(descriptor) }
     }
     try disk.rename(temporary, to: recordPath)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
 /// The data of one generation: a sparse file, byte x of the resource at offset x. Unlinked or not,
 /// it is readable for as long as somebody holds this.
@@ -23,7 +24,7 @@ final class EntryFile: Sendable {
   deinit { disk.close(descriptor) }
 
   /// Blocks.
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) {
+  func write(_ bytes: Data, at offset: Int64) throws(DiskError) {
     try disk.write(bytes, to: descriptor, at: offset)
   }
 

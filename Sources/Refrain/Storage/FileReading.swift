@@ -56,11 +56,13 @@ enum FileReading {
     var bytes = [UInt8](repeating: 0, count: Int(size))
     var done = 0
     while done < bytes.count {
-      let count = try bytes.withUnsafeMutableBytes { (buffer) throws(DiskError) in
-        try read(
-          descriptor, into: UnsafeMutableRawBufferPointer(rebasing: buffer[done...]),
-          at: Int64(done))
+      let result = bytes.withUnsafeMutableBytes { buffer in
+        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+        return Result { () throws(DiskError) in
+          try read(descriptor, into: rest, at: Int64(done))
+        }
       }
+      let count = try result.get()
       if count == 0 { break }
       done += count
     }

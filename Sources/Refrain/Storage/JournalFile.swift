@@ -15,10 +15,8 @@ final class JournalFile: Sendable {
     self.disk = disk
     descriptor = try disk.open(path, .create)
     let header = SpanJournal.header(bootIdentity: BootIdentity.current)
-    do {
-      try header.withUnsafeBytes { (bytes) throws(DiskError) in
-        try disk.write(bytes, to: descriptor, at: 0)
-      }
+    do throws(DiskError) {
+      try disk.write(header, to: descriptor, at: 0)
     } catch {
       disk.close(descriptor)
       throw error
@@ -31,8 +29,6 @@ final class JournalFile: Sendable {
   func write(_ span: ByteRange, number: Int) throws(DiskError) {
     let record = SpanJournal.record(span)
     let offset = Int64(SpanJournal.headerSize + number * SpanJournal.recordSize)
-    try record.withUnsafeBytes { (bytes) throws(DiskError) in
-      try disk.write(bytes, to: descriptor, at: offset)
-    }
+    try disk.write(record, to: descriptor, at: offset)
   }
 }

@@ -16,6 +16,12 @@ enum SpanJournal {
     "\(generation)-\(epoch)\(suffix)"
   }
 
+  /// The epoch in a journal's file name; nil where the name is another's.
+  static func epoch(of name: String, generation: String) -> Int? {
+    guard name.hasPrefix("\(generation)-"), name.hasSuffix(suffix) else { return nil }
+    return Int(name.dropFirst(generation.count + 1).dropLast(suffix.count))
+  }
+
   /// The boot identity, padded; a checksum would not make a wrong identity any righter.
   static func header(bootIdentity: String) -> [UInt8] {
     let text = Array(bootIdentity.utf8.prefix(headerSize))

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+
+/// Something that happened in a cache.
+public enum CacheEvent: Sendable {
+  case opened(CacheKey)
+  /// A request for that range goes to the origin.
+  case fetchStarted(CacheKey, ByteRange)
+  /// It is over: nil where it came to its end, or was not wanted any more.
+  case fetchFinished(CacheKey, ByteRange, MediaCacheError?)
+  /// Bytes came from the origin.
+  case received(CacheKey, Int)
+  /// Bytes were given to a reader that were stored before it was opened.
+  case servedFromDisk(CacheKey, Int)
+  /// The range is readable, and stored.
+  case committed(CacheKey, ByteRange)
+  /// The origin has another version: the next reader begins with it.
+  case generationChanged(CacheKey)
+  case evicted(CacheKey, bytes: Int64)
+  case failed(CacheKey, MediaCacheError)
+  /// Something odd that was worked around: a foreign file, a broken record, a full disk.
+  case warning(String)
+}

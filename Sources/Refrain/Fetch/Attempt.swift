@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+
+/// One try at a request: redirects and authorization included, under a limit of silence.
+final class Attempt: Sendable {
+  struct Response: Sendable {
+    var status: Int
+    var headers: HTTPFields
+    var body: any AsyncSequence<Data, any Error> & Sendable
+    /// The URL that answered.
+    var url: URL
+    var requestTime: Date
+    var responseTime: Date
+  }
+
+  private let entry: Entry
+  private let headers: HTTPFields
+  private let isConfirmation: Bool
+  private let watch = Mutex<Watchdog.Watch?>(nil)
+
+  /// A confirmation is not waited for as long: what is stored can play.
+  private static let confirmationTimeout: Duration = .seconds(5)
+
+  init(entry: Entry, headers: HTTPFields, isConfirmation: Bool = false) {
+    self.entry = entry
+    self.headers = headers
+    self.isConfirmation = isConfirmation
+  }
+
+  /// Sends the request and hands over the response; or says why there is none.
+  func run<Outcome: Sendable>(
+    _ body: @Sendable @escaping (Response) async -> Outcome,
+    failure: @Sendable @escaping (_ error: MediaCacheError, _ isLasting: Bool) -> Outcome,
+    cancelled: @Sendable @escaping () -> Outcome
+  ) async -> Outcome {
+    let task = Task(executorPreference: IOThreads.shared) {
+      do {
+        return await body(try await self.exchange())
+      } catch let error as MediaCacheError {
+        return failure(error, true)
+      } catch {
+        return self.outcome(of: error, { failure($0, Self.isLasting(error)) }, cancelled: cancelled)
+      }
+    }
+    let watchdog = entry.context.watchdog
+    let watch = watchdog.watch { task.cancel() }
+    self.watch.withLock { $0 = watch }
+    // The task may have begun before there was a watch.
+    expect(within: timeout)
+    defer { watchdog.forget(watch) }
+    return await withTaskCancellationHandler {
+      await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
+
+  private var timeout: Duration {
+    let limit = entry.context.configuration.responseTimeout
+    return isConfirmation ? min(limit, Self.confirmationTimeout) : limit
+  }
+
+  func expect(within limit: Duration) { watch.withLock { $0 }?.expect(within: limit) }
+
+  func rest() { watch.withLock { $0 }?.rest() }
+
+  /// What an error of the transport means.
+  func outcome<Outcome>(
+    of error: any Error, _ failure: (MediaCacheError) -> Outcome, cancelled: () -> Outcome
+  ) -> Outcome {
+    let host = entry.resource.url.host() ?? "The origin"
+    if watch.withLock({ $0 })?.hasFired == true {
+      return failure(
+        MediaCacheError(
+          .unreachable, "\(host) was silent for too long.", remedy: "Check the network."))
+    }
+    if error is CancellationError { return cancelled() }
+    guard let error = error as? TransportError else {
+      return failure(MediaCacheError(.unreachable, "\(host) could not be asked: \(error)."))
+    }
+    switch error.code {
+    case .unreachable, .connectionLost, .timedOut:
+      return failure(
+        MediaCacheError(.unreachable, error.reason, remedy: "Check the network and the URL."))
+    case .malformed:
+      return failure(
+        MediaCacheError(
+          .invalidResponse, error.reason, remedy: "Check that the URL leads to a web server."))
+    case .badURL:
+      return failure(MediaCacheError(.badURL, error.reason, remedy: "Check the URL."))
+    }
+  }
+
+  private static func isLasting(_ error: any Error) -> Bool {
+    (error as? TransportError)?.code == .badURL
+  }
+
+  // MARK: Exchange
+
+  private func exchange() async throws -> Response {
+    var wasAuthorized = false
+    while true {
+      let (resource, number) = entry.authorized
+      let response = try await follow(request(for: resource))
+      guard [401, 403, 410].contains(response.status), !wasAuthorized else { return response }
+      rest()
+      guard try await authorize(number, response.status) else { return response }
+      wasAuthorized = true
+    }
+  }
+
+  private func authorize(_ number: Int, _ status: Int) async throws -> Bool {
+    do {
+      return try await entry.authorize(refused: number, status: status)
+    } catch let error as MediaCacheError {
+      throw error
+    } catch is CancellationError {
+      throw CancellationError()
+    } catch {
+      throw MediaCacheError(
+        .status, "The origin answered \(status), and authorizing failed: \(error).",
+        status: status)
+    }
+  }
+
+  private func request(for resource: Resource) -> OriginRequest {
+    var fields = resource.headers
+    fields["Range"] = nil
+    fields["If-Range"] = nil
+    fields["If-None-Match"] = nil
+    fields["If-Modified-Since"] = nil
+    fields["Accept-Encoding"] = "identity"
+    if fields["User-Agent"] == nil { fields["User-Agent"] = "Refrain" }
+    for field in headers.fields { fields.append(field.name, field.value) }
+    let text = resource.url.absoluteString
+    // The fragment is the user agent's own business (RFC 9110 §4.2.5).
+    let url = text.firstIndex(of: "#").flatMap { URL(string: String(text[..<$0])) }
+    return OriginRequest(url: url ?? resource.url, headers: fields)
+  }
+
+  private func follow(_ request: OriginRequest) async throws -> Response {
+    var redirects = RedirectPolicy(request: request)
+    while true {
+      expect(within: timeout)
+      entry.countRequest()
+      let requestTime = Date()
+      let response = try await entry.context.transport.send(redirects.request)
+      rest()
+      let answered = redirects.request.url
+      guard
+        try redirects.follow(status: response.status, headers: response.headers) != nil
+      else {
+        return Response(
+          status: response.status, headers: response.headers, body: response.body, url: answered,
+          requestTime: requestTime, responseTime: Date())
+      }
+      if let length = ResponseCheck.contentLength(response.headers), length <= 16 << 10 {
+        // A connection that was read to its end can be used again; a failure shows on the next.
+        expect(within: timeout)
+        for try await _ in response.body {}
+        rest()
+      }
+    }
+  }
+}

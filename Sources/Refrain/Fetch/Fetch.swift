@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// One running request to the origin that fills a hole: asks, checks, keeps, and asks again from the
+/// byte where it broke. Runs on `IOThreads`, for it writes.
+struct Fetch: Sendable {
+  let id: FetchID
+  let generation: Generation
+
+  private var entry: Entry { generation.entry }
+  private var context: CacheContext { generation.entry.context }
+
+  /// How one attempt ended.
+  private enum Outcome: Sendable {
+    /// The range is there, or nobody wants it any more.
+    case done
+    /// It broke off: another attempt may go on from there.
+    case again(MediaCacheError, retryAfter: Duration?)
+    /// No further attempt helps.
+    case failed(MediaCacheError)
+    /// The bytes cannot be stored, and nobody reads them.
+    case nowhereToPut(MediaCacheError)
+  }
+
+  /// As `run`, for the conditional request that confirms what is stored (RFC 9111 §4.3).
+  func confirm() async {
+    let (validator, known) = generation.withState { state in
+      (
+        state.validator,
+        ResponseCheck.Known(length: state.length, validator: state.validator)
+      )
+    }
+    var headers = validator.conditional
+    // Should it be another one, it need not come as a whole.
+    headers.append("Range", RangeHeader.value(0, to: 1))
+    let check = ResponseCheck(asked: 0..<1, known: known)
+    let attempt = Attempt(entry: entry, headers: headers, isConfirmation: true)
+    let outcome: Outcome = await attempt.run { response in
+      switch check.verdict(status: response.status, headers: response.headers, now: Date()) {
+      case .notModified:
+        confirmed(response)
+        return .done
+      case .part(_, let facts), .whole(let facts):
+        switch validator.matches(facts.validator) {
+        case .same, .weaklySame: confirmed(response)
+        // Nothing says that it is the same.
+        case .different, .unknown: entry.supersede(generation)
+        }
+        return .done
+      case .changed:
+        entry.supersede(generation)
+        return .done
+      case .beyondEnd(let length):
+        if length == 0, known.length == 0 { confirmed(response) } else { entry.supersede(generation) }
+        return .done
+      case .refused(let status): return .failed(ResponseCheck.refusal(status))
+      case .transient(let error, _), .invalid(let error): return .again(error, retryAfter: nil)
+      case .failed(let error): return .failed(error)
+      }
+    } failure: { error, isLasting in
+      isLasting ? .failed(error) : .again(error, retryAfter: nil)
+    } cancelled: {
+      .done
+    }
+    switch outcome {
+    case .done:
+      generation.perform { $0.fetchEnded(id, error: nil) }
+    case .again(let error, _), .nowhereToPut(let error):
+      // Unreachable is not gone: what is stored plays, and the next reader asks again.
+      context.events.send(
+        .warning("\(entry.key) plays as it was stored; the origin could not confirm it: \(error)"))
+      generation.perform { state in state.confirmed() + state.fetchEnded(id, error: nil) }
+    case .failed(let error):
+      context.events.send(.failed(entry.key, error))
+      generation.perform { $0.fetchEnded(id, error: error) }
+    }
+  }
+
+  private func confirmed(_ response: Attempt.Response) {
+    generation.perform { state in
+      state.freshness = state.freshness?.confirmed(
+        by: response.headers, requestTime: response.requestTime,
+        responseTime: response.responseTime)
+      state.isRecordStale = true
+      return state.confirmed()
+    }
+  }
+
+  /// Fetches the range that the state has for this fetch.
+  func run(_ range: ByteRange) async {
+    context.events.send(.fetchStarted(entry.key, range))
+    var failures = 0
+    var error: MediaCacheError?
+    attempts: while !Task.isCancelled {
+      let start = position
+      let outcome = await attempt()
+      if position > start { failures = 0 }
+      switch outcome {
+      case .done: break attempts
+      case .failed(let reason), .nowhereToPut(let reason):
+        error = reason
+        break attempts
+      case .again(let reason, let retryAfter):
+        failures += 1
+        guard hasReaders,
+          let delay = context.configuration.retry.delay(
+            afterFailures: failures, retryAfter: retryAfter)
+        else {
+          error = reason
+          break attempts
+        }
+        do { try await Task.sleep(for: delay) } catch { break attempts }
+      }
+    }
+    finish(range, error)
+  }
+
+  private func finish(_ range: ByteRange, _ error: MediaCacheError?) {
+    if let error { context.events.send(.failed(entry.key, error)) }
+    context.events.send(.fetchFinished(entry.key, range, error))
+    generation.perform { $0.fetchEnded(id, error: error) }
+  }
+
+  private var position: Int64 {
+    generation.withState { $0.fetches[id]?.position ?? .max }
+  }
+
+  private var hasReaders: Bool {
+    generation.withState { !$0.readers.isEmpty && !$0.isSuperseded && !$0.isClosed }
+  }
+
+  // MARK: One attempt
+
+  private struct Asking: Sendable {
+    var range: ByteRange
+    var validator: Validator
+    var known: ResponseCheck.Known?
+  }
+
+  private func attempt() async -> Outcome {
+    let asking = generation.withState { state -> Asking? in
+      guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else { return nil }
+      // What of the hole was filled in the meantime needs not be asked for again. An origin without
+      // ranges begins at its first byte whatever it is asked for.
+      guard let start = state.hole(from: fetch.position), start < fetch.range.upperBound else {
+        return nil
+      }
+      state.fetches[id]?.position = start
+      return Asking(
+        range: start..<fetch.range.upperBound, validator: state.validator,
+        known: state.info.map { .init(length: $0.length, validator: state.validator) })
+    }
+    guard let asking else { return .done }
+
+    var headers: HTTPFields = [
+      "Range": RangeHeader.value(
+        asking.range.lowerBound,
+        to: asking.range.upperBound == .max ? nil : asking.range.upperBound)
+    ]
+    let ifRange = asking.known == nil ? nil : asking.validator.ifRange
+    if let ifRange { headers.append("If-Range", ifRange) }
+    let check = ResponseCheck(
+      asked: asking.range, known: asking.known, sentIfRange: ifRange != nil)
+
+    let isForeground = generation.withState { $0.fetches[id]?.isBackground == false }
+    if !isForeground { await context.gate.waitTurn(generation.gateID(id)) }
+    let attempt = Attempt(entry: entry, headers: headers)
+    return await attempt.run { response in
+      switch check.verdict(status: response.status, headers: response.headers, now: Date()) {
+      case .part(let range, let facts):
+        establish(facts, response, isWhole: false)
+        return await receive(response, range: range, attempt: attempt)
+      case .whole(let facts):
+        guard !joinsOtherWhole(asking.range.lowerBound) else { return .done }
+        establish(facts, response, isWhole: true)
+        return await receive(response, range: 0..<(facts.length ?? .max), attempt: attempt)
+      case .notModified:
+        return .again(ResponseCheck.invalid("answered 304 to what was no question"), retryAfter: nil)
+      case .changed:
+        entry.supersede(generation)
+        return .done
+      case .beyondEnd(let length):
+        return beyondEnd(length, asked: asking.range.lowerBound, response)
+      case .refused(let status): return .failed(ResponseCheck.refusal(status))
+      case .transient(let error, let wait): return .again(error, retryAfter: wait)
+      case .invalid(let error): return .again(error, retryAfter: nil)
+      case .failed(let error): return .failed(error)
+      }
+    } failure: { error, isLasting in
+      isLasting ? .failed(error) : .again(error, retryAfter: nil)
+    } cancelled: {
+      .done
+    }
+  }
+
+  /// From an origin without ranges one response is enough, unless it has passed by already.
+  private func joinsOtherWhole(_ offset: Int64) -> Bool {
+    generation.withState { state in
+      state.fetches.contains { other, fetch in
+        other != id && fetch.isWhole && fetch.position <= offset && fetch.position > 0
+      }
+    }
+  }
+
+  private func beyondEnd(_ length: Int64?, asked: Int64, _ response: Attempt.Response) -> Outcome {
+    if let length {
+      let facts = ResponseCheck.Facts(
+        length: length, mimeType: nil, supportsRanges: true,
+        validator: Validator(headers: response.headers))
+      if generation.withState({ $0.info == nil }) {
+        establish(facts, response, isWhole: false)
+      } else {
+        generation.perform { $0.end(at: length) }
+      }
+      return .done
+    }
+    let reached = generation.withState { state in
+      asked == 0 || state.stored.contains(asked - 1) || state.transient.spans.contains(asked - 1)
+    }
+    guard reached else {
+      return .failed(
+        MediaCacheError(.badRange, "The origin has nothing at byte \(asked), nor says its length."))
+    }
+    // It said no length all along, and nothing comes after what is there.
+    generation.perform { $0.end(at: asked) }
+    return .done
+  }
+
+  private func establish(
+    _ facts: ResponseCheck.Facts, _ response: Attempt.Response, isWhole: Bool
+  ) {
+    let freshness = Freshness(
+      status: 200, headers: response.headers, requestTime: response.requestTime,
+      responseTime: response.responseTime)
+    let length = facts.length
+    generation.perform { state in
+      var information = state.info ?? ContentInformation(
+        length: length, mimeType: facts.mimeType, supportsRanges: facts.supportsRanges,
+        validator: facts.validator.display, finalURL: response.url)
+      if state.info == nil {
+        state.validator = facts.validator
+        state.isRecordStale = true
+      }
+      information.length = information.length ?? length
+      information.supportsRanges = information.supportsRanges || facts.supportsRanges
+      information.finalURL = response.url
+      state.freshness = freshness
+      if freshness.noStore {
+        state.storageBan = .forGood
+        state.isTransient = true
+      }
+      return state.establish(information, whole: isWhole ? id : nil)
+    }
+  }
+
+  // MARK: Receiving
+
+  private func receive(
+    _ response: Attempt.Response, range: ByteRange, attempt: Attempt
+  ) async -> Outcome {
+    var offset = range.lowerBound
+    var meter = RateMeter()
+    let bytes = FetchedBytes(id: id, generation: generation)
+    var isCounted = false
+    defer { if isCounted { context.gate.leaveForeground() } }
+    var iterator: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
+    while true {
+      switch offset < range.upperBound ? standing(offset) : .foreground {
+      case .over: return .done
+      case .unwanted:
+        if isCounted { context.gate.leaveForeground() }
+        isCounted = false
+        await generation.waitUntilWanted(id)
+        if Task.isCancelled { return .done }
+        guard hasReaders else { return .done }
+        continue
+      case .background:
+        if isCounted { context.gate.leaveForeground() }
+        isCounted = false
+        await context.gate.waitTurn(generation.gateID(id))
+      case .foreground:
+        if !isCounted { context.gate.enterForeground() }
+        isCounted = true
+      }
+      attempt.expect(within: context.configuration.silenceTimeout)
+      meter.begin()
+      let chunk: Data?
+      do {
+        chunk = try await iterator.next(isolation: nil)
+      } catch {
+        attempt.rest()
+        return attempt.outcome(of: error) { .again($0, retryAfter: nil) } cancelled: { .done }
+      }
+      meter.end(received: chunk?.count ?? 0)
+      attempt.rest()
+      // After the last byte the end of the message is awaited too: a connection that was read to
+      // its end can be used again.
+      guard let chunk, offset < range.upperBound else { break }
+      if chunk.isEmpty { continue }
+      entry.countReceived(chunk.count)
+      switch await bytes.keep(chunk, at: offset) {
+      case .kept: offset += Int64(chunk.count)
+      case .changed: return .done
+      case .nowhere(let error): return .nowhereToPut(error)
+      }
+    }
+    if let rate = meter.bytesPerSecond { generation.withState { $0.noteRate(rate) } }
+    if offset < range.upperBound, range.upperBound != .max {
+      return .again(
+        MediaCacheError(
+          .unreachable, "The origin ended its answer before all of it had come.",
+          remedy: "Try again."),
+        retryAfter: nil)
+    }
+    if range.upperBound == .max { generation.perform { $0.end(at: offset) } }
+    return .done
+  }
+
+  private enum Standing { case over, unwanted, background, foreground }
+
+  private func standing(_ offset: Int64) -> Standing {
+    generation.withState { state in
+      guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed,
+        offset < fetch.range.upperBound
+      else { return .over }
+      if fetch.isWhole, !state.isWanted(id) { return .unwanted }
+      return fetch.isBackground ? .background : .foreground
+    }
+  }
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Where the bytes of a response go: to the file, or past it to the readers that are near.
+struct FetchedBytes: Sendable {
+  let id: FetchID
+  let generation: Generation
+
+  private var entry: Entry { generation.entry }
+  private var context: CacheContext { generation.entry.context }
+
+  enum Kept: Sendable {
+    case kept
+    /// What came again is not what came before: the origin has another generation.
+    case changed
+    /// It cannot be stored, and no reader is near that could do with it.
+    case nowhere(MediaCacheError)
+  }
+
+  /// Keeps what of a chunk is missing. Blocks on the disk.
+  func keep(_ chunk: Data, at offset: Int64) async -> Kept {
+    let range = offset..<(offset + Int64(chunk.count))
+    let (missing, isOver) = generation.withState { state -> (RangeSet<Int64>, Bool) in
+      guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else {
+        return (RangeSet(), true)
+      }
+      // No further than asked for, or than this fetch was cut down to.
+      let wanted = range.clamped(to: min(fetch.range.lowerBound, offset)..<fetch.range.upperBound)
+      return (RangeSet(wanted).subtracting(state.stored), false)
+    }
+    if isOver { return .kept }
+    if missing.byteCount < Int64(chunk.count), !isSame(chunk, range, except: missing) {
+      entry.supersede(generation)
+      return .changed
+    }
+    for part in missing.ranges {
+      let lower = chunk.startIndex + Int(part.lowerBound - offset)
+      let bytes = chunk[lower..<(lower + Int(part.upperBound - part.lowerBound))]
+      if await store(bytes, at: part) { continue }
+      if let problem = passOn(bytes, at: part.lowerBound) { return .nowhere(problem) }
+    }
+    generation.withState { $0.moveFetch(id, to: range.upperBound) }
+    return .kept
+  }
+
+  // MARK: Storing
+
+  private func store(_ bytes: Data, at range: ByteRange) async -> Bool {
+    guard let file = await file() else { return false }
+    let name = entry.name
+    // Blocks at either end may be new.
+    let granted = Int64(bytes.count) + 8192
+    guard await reserve(granted) else { return false }
+    do throws(DiskError) {
+      try file.write(bytes, at: range.lowerBound)
+    } catch {
+      settle(file, granted, name)
+      if error.isNoSpace, await context.evictor.free(max(granted, 8 << 20)) > 0 {
+        return await storeAgain(bytes, at: range, file)
+      }
+      await entry.storage.writeFailed(generation, error)
+      return false
+    }
+    settle(file, granted, name)
+    commit(range)
+    return true
+  }
+
+  /// After room was made on a full disk.
+  private func storeAgain(_ bytes: Data, at range: ByteRange, _ file: EntryFile) async -> Bool {
+    do throws(DiskError) {
+      try file.write(bytes, at: range.lowerBound)
+    } catch {
+      await entry.storage.writeFailed(generation, error)
+      return false
+    }
+    settle(file, 0, entry.name)
+    commit(range)
+    return true
+  }
+
+  private func file() async -> EntryFile? {
+    let (file, isBanned) = generation.withState { state in
+      (
+        state.journal == nil || state.isTransient ? nil : state.file,
+        state.storageBan.holds(at: .now)
+      )
+    }
+    if let file { return file }
+    if isBanned { return nil }
+    return await entry.storage.prepare(generation)
+  }
+
+  private func reserve(_ bytes: Int64) async -> Bool {
+    for _ in 0..<2 {
+      switch context.store.reserve(bytes, for: entry.name) {
+      case .granted: return true
+      case .needsRoom:
+        guard await context.evictor.makeRoom(for: bytes) else { break }
+      }
+    }
+    generation.withState { state in
+      // Full to the limit with what is in use: looked at again soon.
+      state.storageBan = .until(.now + .milliseconds(500))
+      state.isTransient = true
+    }
+    return false
+  }
+
+  private func settle(_ file: EntryFile, _ granted: Int64, _ name: String) {
+    let allocated = file.allocatedBytes
+    let grown = generation.withState { state in
+      defer { state.accounted = allocated }
+      return allocated - state.accounted
+    }
+    context.store.settle(granted, actual: grown, for: name)
+  }
+
+  private func commit(_ range: ByteRange) {
+    let now = ContinuousClock.now
+    let (journal, wantsSync, actions) = generation.withCommit { $0.commit(id, range, now: now) }
+    generation.carryOut(actions)
+    context.events.send(.committed(entry.key, range))
+    if let journal {
+      do {
+        try journal.file.write(range, number: journal.number)
+      } catch {
+        // Lost is what a killed process would fetch again, nothing else.
+        context.events.send(.warning("A journal could not be written: \(error)."))
+      }
+    }
+    if wantsSync {
+      entry.hold()
+      Task(executorPreference: IOThreads.background) {
+        await entry.storage.sync(generation)
+        entry.release()
+      }
+    }
+  }
+
+  // MARK: Passing on
+
+  /// - Returns: why the bytes are of no use to anybody.
+  private func passOn(_ bytes: Data, at offset: Int64) -> MediaCacheError? {
+    let hasReader = generation.withState { state in
+      state.readers.values.contains { !$0.isBackground && $0.isActive }
+    }
+    guard hasReader else {
+      return MediaCacheError(
+        .storage, "There is no room for \(entry.key) in the cache.",
+        remedy: "Raise the limit, free some disk space, or close what else uses the cache.")
+    }
+    generation.perform { $0.commitTransient(id, bytes, at: offset) }
+    return nil
+  }
+
+  // MARK: Comparing
+
+  /// Whether what came again is what is stored. A validator that vouches for every byte makes the
+  /// comparison needless.
+  private func isSame(
+    _ chunk: Data, _ range: ByteRange, except missing: RangeSet<Int64>
+  ) -> Bool {
+    let (file, stored, isVouched) = generation.withState {
+      ($0.file, $0.stored, $0.validator.ifRange != nil)
+    }
+    guard !isVouched, let file else { return true }
+    var buffer = [UInt8](repeating: 0, count: chunk.count)
+    for part in stored.intersection(RangeSet(range)).ranges {
+      let count = Int(part.upperBound - part.lowerBound)
+      let read = buffer.withUnsafeMutableBytes { buffer in
+        try? file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: part.lowerBound)
+      }
+      let lower = chunk.startIndex + Int(part.lowerBound - range.lowerBound)
+      guard read == count, chunk[lower..<(lower + count)].elementsEqual(buffer[..<count]) else {
+        return false
+      }
+    }
+    return true
+  }
+}
+
+extension Generation {
+  /// `GenerationState.commit`, its result split for use outside of the lock.
+  func withCommit(
+    _ body: (inout GenerationState) -> GenerationState.Commit
+  ) -> (
+    journal: (file: JournalFile, number: Int)?, wantsSync: Bool,
+    actions: [GenerationState.Action]
+  ) {
+    let commit = withState(body)
+    return (commit.journal, commit.wantsSync, commit.actions)
+  }
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Fills an entry's holes to the end, and then those before, while it is let: a reader in the
+/// background that reads nothing (`FillPolicy.wholeResource`).
+struct Filler: Sendable {
+  let entry: Entry
+
+  /// Between two tries after the origin could not be reached, or the disk was full.
+  private static let pause: Duration = .seconds(5)
+
+  func run() async {
+    while !Task.isCancelled, let generation = entry.current {
+      let reader = generation.attachBackground()
+      defer { generation.perform { $0.detach(reader) } }
+      do {
+        if try await fill(generation, reader) { return }
+      } catch is CancellationError {
+        return
+      } catch {
+        // A reader that needs the bytes is told; filling just tries again later.
+        do { try await Task.sleep(for: Self.pause) } catch { return }
+      }
+    }
+  }
+
+  /// - Returns: true when there is nothing more to do; false when another generation has come.
+  private func fill(_ generation: Generation, _ reader: ReaderID) async throws -> Bool {
+    while true {
+      try Task.checkCancellation()
+      let step = generation.withState { state -> Step in
+        if state.isSuperseded || state.isClosed { return .moved }
+        if state.isComplete { return .done }
+        if state.isTransient { return .rest }
+        guard let hole = state.holeToFill() else { return .done }
+        state.moveBackground(reader, to: hole)
+        return .wait(hole)
+      }
+      switch step {
+      case .moved: return generation.withState(\.isClosed)
+      case .done: return true
+      case .rest: try await Task.sleep(for: Self.pause)
+      case .wait(let hole): try await generation.wait(reader, at: hole)
+      }
+    }
+  }
+
+  private enum Step: Sendable {
+    case moved
+    case done
+    /// Nothing can be stored just now.
+    case rest
+    case wait(Int64)
+  }
+}
+
+extension Generation {
+  /// A reader that gives way to all others.
+  func attachBackground() -> ReaderID {
+    withState { state in
+      let id = state.makeID()
+      state.readers[id] = .init(isBackground: true, minimum: state.limits.firstRequest)
+      return id
+    }
+  }
+}
+
+extension GenerationState {
+  /// The first hole after the readers' positions, else the first of all.
+  func holeToFill() -> Int64? {
+    let front = readers.values.filter { !$0.isBackground }.map(\.position).max() ?? 0
+    return hole(from: front) ?? hole(from: 0)
+  }
+
+  /// The first offset from `offset` on that is not stored; nil where none is.
+  func hole(from offset: Int64) -> Int64? {
+    let hole = stored.range(containing: offset)?.upperBound ?? offset
+    guard let length else { return hole }
+    return hole < length ? hole : nil
+  }
+
+  /// A background reader goes on to a hole; going on where it came to is reading in sequence.
+  mutating func moveBackground(_ id: ReaderID, to offset: Int64) {
+    guard let reader = readers[id] else { return }
+    let step = offset - reader.position
+    let goesOn = step >= 0 && stored.byteCount(in: reader.position..<max(offset, reader.position)) == step
+    readers[id]?.runLength = goesOn ? reader.runLength + step : 0
+    readers[id]?.position = offset
+    readers[id]?.isActive = true
+  }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// What a response is worth to a fetch, decided from its head before a byte of its body is kept.
+/// A pure value.
+struct ResponseCheck: Sendable {
+  /// What was asked for.
+  var asked: ByteRange
+  /// What is known of the generation; nil before the first response.
+  var known: Known?
+  /// `If-Range` was sent: a 200 then says that the resource is another one (RFC 9110 §13.1.5).
+  var sentIfRange = false
+
+  struct Known: Sendable, Hashable {
+    var length: Int64?
+    var validator: Validator
+  }
+
+  /// What a response tells of the resource.
+  struct Facts: Sendable, Hashable {
+    var length: Int64?
+    var mimeType: String?
+    var supportsRanges: Bool
+    var validator: Validator
+  }
+
+  enum Verdict: Sendable, Hashable {
+    /// A 206: the body is that range.
+    case part(ByteRange, Facts)
+    /// A 200: the body is the resource from its first byte on.
+    case whole(Facts)
+    /// A 304: what is stored is what the origin has.
+    case notModified
+    /// The origin has another generation by now.
+    case changed
+    /// A 416: nothing begins at the offset; the length where the origin said it.
+    case beyondEnd(length: Int64?)
+    /// A 401, 403 or 410: another URL or header may help.
+    case refused(Int)
+    /// It may pass.
+    case transient(MediaCacheError, retryAfter: Duration?)
+    /// It breaks the rules; another answer may keep them.
+    case invalid(MediaCacheError)
+    /// An error for good.
+    case failed(MediaCacheError)
+  }
+
+  func verdict(status: Int, headers: HTTPFields, now: Date) -> Verdict {
+    switch status {
+    case 206: return partial(headers)
+    case 200: return whole(headers)
+    case 304: return .notModified
+    case 416: return unsatisfied(headers)
+    case 401, 403, 410: return .refused(status)
+    default:
+      let error = MediaCacheError(
+        .status, "The origin answered \(status).", remedy: Self.remedy(status), status: status)
+      guard RetryPolicy.isTransient(status: status) else { return .failed(error) }
+      let wait = headers.values(of: "Retry-After").first.flatMap { RetryAfter.parse($0, now: now) }
+      return .transient(error, retryAfter: wait)
+    }
+  }
+
+  private func partial(_ headers: HTTPFields) -> Verdict {
+    if let problem = Self.coding(headers) { return .invalid(problem) }
+    let type = MediaType.essence(headers["Content-Type"])
+    if type == "multipart/byteranges" {
+      return .invalid(Self.invalid("answered one range with several parts"))
+    }
+    guard let field = headers["Content-Range"], let content = ContentRange(field),
+      let range = content.range
+    else {
+      return .invalid(Self.invalid("answered 206 without saying which range (Content-Range)"))
+    }
+    let facts = Facts(
+      length: content.total, mimeType: type, supportsRanges: true,
+      validator: Validator(headers: headers))
+    switch compare(facts) {
+    case .different: return .changed
+    case .contradiction:
+      return .invalid(Self.invalid("gives another length than before for the same version"))
+    case .same: break
+    }
+    guard range.lowerBound == asked.lowerBound else {
+      return .invalid(
+        Self.invalid("was asked for byte \(asked.lowerBound) and sends byte \(range.lowerBound)"))
+    }
+    if let length = known?.length, range.upperBound > length {
+      return .invalid(Self.invalid("sends a range beyond the end of the resource"))
+    }
+    if let declared = Self.contentLength(headers),
+      declared != range.upperBound - range.lowerBound
+    {
+      return .invalid(Self.invalid("sends a body that is not as long as its range"))
+    }
+    return .part(range, facts)
+  }
+
+  private func whole(_ headers: HTTPFields) -> Verdict {
+    if let problem = Self.coding(headers) { return .invalid(problem) }
+    let facts = Facts(
+      length: Self.contentLength(headers), mimeType: MediaType.essence(headers["Content-Type"]),
+      // The range may have been ignored this once only.
+      supportsRanges: headers["Accept-Ranges"]?.lowercased().contains("bytes") == true,
+      validator: Validator(headers: headers))
+    switch compare(facts) {
+    case .different: return .changed
+    case .contradiction:
+      return .invalid(Self.invalid("gives another length than before for the same version"))
+    case .same: break
+    }
+    if sentIfRange, let known, known.validator.matches(facts.validator) == .unknown {
+      return .changed
+    }
+    return .whole(facts)
+  }
+
+  private func unsatisfied(_ headers: HTTPFields) -> Verdict {
+    let length = headers["Content-Range"].flatMap(ContentRange.init)?.total
+    if let known, known.validator.matches(Validator(headers: headers)) == .different {
+      return .changed
+    }
+    if let length, let expected = known?.length, length != expected { return .changed }
+    if let length, length > asked.lowerBound {
+      return .invalid(Self.invalid("refuses a range that it has"))
+    }
+    if let expected = known?.length, asked.lowerBound < expected {
+      return .invalid(Self.invalid("refuses a range that it had"))
+    }
+    return .beyondEnd(length: length)
+  }
+
+  private enum Comparison { case same, different, contradiction }
+
+  /// Whether the facts fit the generation known. Without a validator on either side the length is
+  /// the only witness.
+  private func compare(_ facts: Facts) -> Comparison {
+    guard let known else { return .same }
+    let lengthDiffers =
+      if let before = known.length, let now = facts.length { before != now } else { false }
+    switch known.validator.matches(facts.validator) {
+    case .different: return .different
+    case .same: return lengthDiffers ? .contradiction : .same
+    case .weaklySame, .unknown: return lengthDiffers ? .different : .same
+    }
+  }
+
+  /// Identity was asked for (RFC 9110 §12.5.3): ranges of anything else are ranges of other bytes.
+  private static func coding(_ headers: HTTPFields) -> MediaCacheError? {
+    guard let coding = headers["Content-Encoding"]?.lowercased(), !coding.isEmpty,
+      coding != "identity"
+    else { return nil }
+    return invalid("sends the media compressed (\(coding.prefix(40))) though that was declined")
+  }
+
+  static func contentLength(_ headers: HTTPFields) -> Int64? {
+    guard headers["Transfer-Encoding"] == nil,
+      let value = headers.values(of: "Content-Length").first
+    else { return nil }
+    return Int64(digits: value.trimmingOWS)
+  }
+
+  static func invalid(_ what: String) -> MediaCacheError {
+    MediaCacheError(
+      .invalidResponse, "The origin \(what).",
+      remedy: "Nothing of it was kept; the origin, or a proxy before it, needs mending.")
+  }
+
+  private static func remedy(_ status: Int) -> String {
+    switch status {
+    case 404: "Check the URL."
+    case 500...: "Try again later."
+    default: ""
+    }
+  }
+
+  /// What to say of a 401, 403 or 410 that stays.
+  static func refusal(_ status: Int) -> MediaCacheError {
+    MediaCacheError(
+      .status, "The origin answered \(status).",
+      remedy: status == 410
+        ? "The resource is gone for good, or its signed URL has run out: get a new URL."
+        : "Send the credentials that it wants, with a header or a fresh URL.",
+      status: status)
+  }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+package import Foundation
+
+extension URL {
+  /// The URL that a person, a playlist or a Location spells, spelled as it is: a signed URL loses
+  /// its signature otherwise. Without its fragment.
+  ///
+  /// Only what no URI may have is encoded (RFC 3986 §2): spaces, UTF-8, quotes, brackets in a path,
+  /// a `%` that encodes nothing. `URL(string:)` cannot be used for such text: it would encode every
+  /// `%` beside it once more, and turn `a%2Fb?c[]` into `a%252Fb?c%5B%5D`.
+  ///
+  /// - Parameter base: against what a relative reference is resolved (RFC 3986 §5.2).
+  package init?(text: some StringProtocol, relativeTo base: URL? = nil) {
+    var target = URIReference(Self.encodingForbiddenBytes(text))
+    if let base { target = target.resolved(against: URIReference(base.absoluteString)) }
+    target.path = Self.encodingBrackets(target.path)
+    target.query = target.query.map(Self.encodingBrackets)
+    self.init(string: target.textWithoutFragment, encodingInvalidCharacters: false)
+  }
+
+  /// Brackets belong to the authority alone: `[::1]`.
+  private static func encodingBrackets(_ text: String) -> String {
+    text.replacing("[", with: "%5B").replacing("]", with: "%5D")
+  }
+
+  private static func encodingForbiddenBytes(_ text: some StringProtocol) -> String {
+    let source = Array(text.utf8)
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(source.count)
+    for (index, byte) in source.enumerated() {
+      switch byte {
+      case UInt8(ascii: "%")
+      where index + 2 < source.count && isHexadecimal(source[index + 1])
+        && isHexadecimal(source[index + 2]):
+        bytes.append(byte)
+      case 0...0x20, 0x22, 0x25, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7B...0x7D, 0x7F...:
+        bytes.append(UInt8(ascii: "%"))
+        bytes.append(hexadecimal(byte >> 4))
+        bytes.append(hexadecimal(byte & 15))
+      default:
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func isHexadecimal(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
+    default: false
+    }
+  }
+
+  private static func hexadecimal(_ value: UInt8) -> UInt8 {
+    value < 10 ? 0x30 + value : 0x41 + value - 10
+  }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+import Synchronization
+
+/// What all entries of a cache share.
+final class CacheContext: Sendable {
+  let configuration: Configuration
+  let store: Store
+  let evictor: Evictor
+  let events: EventStreams
+  let transport: any Transport
+  let gate = NetworkGate()
+  let watchdog = Watchdog()
+  let table = EntryTable()
+
+  init(configuration: Configuration, store: Store, transport: any Transport) {
+    let events = EventStreams()
+    self.configuration = configuration
+    self.store = store
+    self.transport = transport
+    self.events = events
+    evictor = Evictor(store: store) { events.send($0) }
+  }
+
+  /// An empty generation's state.
+  func emptyState() -> GenerationState {
+    let components = configuration.joinPatience.components
+    let plan = FetchPlan(
+      patience: Double(components.seconds) + Double(components.attoseconds) / 1e18,
+      firstRequest: max(configuration.firstRequest, 1),
+      maximumReadAhead: max(configuration.maximumReadAhead, configuration.firstRequest))
+    return GenerationState(limits: plan, isOffline: configuration.offline)
+  }
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+
+/// A resource's stored state while it is open: its current generation, and who holds it.
+final class Entry: Sendable {
+  let key: CacheKey
+  let name: String
+  let context: CacheContext
+  let storage: EntryStorage
+
+  private struct State {
+    var resource: Resource
+    var current: Generation?
+    /// Readers and running fetches; it comes held once.
+    var holds = 1
+    var isClosed = false
+    var closeWaiters: [CheckedContinuation<Void, Never>] = []
+    var received: Int64 = 0
+    var requests = 0
+    var wholeReaders = 0
+    var filler: Task<Void, Never>?
+    /// Counts the requests' changes by `authorize`.
+    var authorization = 0
+    var authorizing: Task<Resource?, any Error>?
+  }
+
+  private let state: Mutex<State>
+
+  /// Opens what is stored under the key, or begins with nothing. Blocks.
+  init(key: CacheKey, resource: Resource, context: CacheContext) {
+    self.key = key
+    self.context = context
+    name = KeyHash.name(of: key)
+    state = Mutex(State(resource: resource))
+    storage = EntryStorage(
+      directory: context.store.entryDirectory(named: name), name: name, key: key, context: context)
+    context.store.markOpen(name)
+    let loaded = storage.load(context.emptyState())
+    let generation = Generation(entry: self, state: loaded)
+    state.withLock { $0.current = generation }
+    context.events.send(.opened(key))
+  }
+
+  // MARK: Holding
+
+  func tryHold() -> Bool {
+    state.withLock { state in
+      guard !state.isClosed else { return false }
+      state.holds += 1
+      return true
+    }
+  }
+
+  /// For who is held up by another's hold.
+  func hold() {
+    state.withLock { $0.holds += 1 }
+  }
+
+  func release() {
+    let last = state.withLock { state -> Generation? in
+      state.holds -= 1
+      guard state.holds == 0, !state.isClosed else { return nil }
+      state.isClosed = true
+      return state.current
+    }
+    guard let last else { return }
+    context.table.close(self) { [self] in
+      await storage.finish(last)
+      let waiters = state.withLock { state in
+        state.current = nil
+        defer { state.closeWaiters = [] }
+        return state.closeWaiters
+      }
+      last.perform { $0.close() }
+      for waiter in waiters { waiter.resume() }
+    }
+  }
+
+  func waitUntilClosed() async {
+    await withCheckedContinuation { continuation in
+      let isOver = state.withLock { state in
+        if state.current == nil { return true }
+        state.closeWaiters.append(continuation)
+        return false
+      }
+      if isOver { continuation.resume() }
+    }
+  }
+
+  /// Ends every reader and fetch.
+  func shutDown() {
+    let (generation, filler) = state.withLock { ($0.current, $0.filler) }
+    filler?.cancel()
+    generation?.perform { $0.close() }
+  }
+
+  // MARK: Generations
+
+  var current: Generation? { state.withLock { $0.current } }
+
+  var resource: Resource { state.withLock { $0.resource } }
+
+  /// Requests are made with the newest URL and headers given for the key.
+  func renew(_ resource: Resource) {
+    state.withLock { $0.resource = resource }
+  }
+
+  /// The origin has other bytes than this generation's: the next reader begins a new one.
+  func supersede(_ generation: Generation) {
+    let next = Generation(entry: self, state: context.emptyState())
+    let isCurrent = state.withLock { state in
+      guard state.current === generation else { return false }
+      state.current = next
+      return true
+    }
+    guard isCurrent else { return }
+    generation.perform { $0.supersede() }
+    context.events.send(.generationChanged(key))
+  }
+
+  // MARK: Counting
+
+  func countReceived(_ bytes: Int) {
+    state.withLock { $0.received += Int64(bytes) }
+    context.events.send(.received(key, bytes))
+  }
+
+  func countRequest() {
+    state.withLock { $0.requests += 1 }
+  }
+
+  var traffic: (received: Int64, requests: Int) {
+    state.withLock { ($0.received, $0.requests) }
+  }
+
+  // MARK: Authorization
+
+  /// The resource to ask for, and the number of its authorization.
+  var authorized: (Resource, number: Int) {
+    state.withLock { ($0.resource, $0.authorization) }
+  }
+
+  /// Asks the user's hook for another request, once however many fetches were refused.
+  ///
+  /// - Returns: whether there is another request to try.
+  func authorize(refused number: Int, status: Int) async throws -> Bool {
+    guard let hook = context.configuration.authorize else { return false }
+    let task = state.withLock { state -> Task<Resource?, any Error>? in
+      // Somebody else has been given a new one in the meantime.
+      if state.authorization != number { return nil }
+      if let task = state.authorizing { return task }
+      let resource = state.resource
+      let task = Task { try await hook(resource, status) }
+      state.authorizing = task
+      return task
+    }
+    guard let task else { return true }
+    let result = await task.result
+    return try state.withLock { state in
+      if state.authorization != number { return true }
+      state.authorizing = nil
+      guard let renewed = try result.get() else { return false }
+      state.resource = Resource(url: renewed.url, headers: renewed.headers, key: key)
+      state.authorization += 1
+      return true
+    }
+  }
+
+  // MARK: Filling
+
+  /// A reader that wants the whole resource came: holes are filled while one is there.
+  func beginFilling() {
+    state.withLock { state in
+      state.wholeReaders += 1
+      guard state.filler == nil else { return }
+      state.filler = Task(executorPreference: IOThreads.shared) { await Filler(entry: self).run() }
+    }
+  }
+
+  func endFilling() {
+    let filler = state.withLock { state -> Task<Void, Never>? in
+      state.wholeReaders -= 1
+      guard state.wholeReaders == 0 else { return nil }
+      defer { state.filler = nil }
+      return state.filler
+    }
+    filler?.cancel()
+  }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+import Synchronization
+
+/// The entries that are open, one for each key, while anyone holds them.
+final class EntryTable: Sendable {
+  private enum Slot {
+    case opening(Task<Entry, any Error>)
+    case open(Entry)
+    /// It is being written down for the last time; after that it can be opened anew.
+    case closing(Task<Void, Never>)
+  }
+
+  private struct State {
+    var slots: [CacheKey: Slot] = [:]
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+
+  private enum Step {
+    /// The entry comes held once, for the one who had it opened.
+    case take(Task<Entry, any Error>)
+    case wait(Task<Entry, any Error>)
+    case waitForClose(Task<Void, Never>)
+    case use(Entry)
+    case closed
+  }
+
+  /// The open entry of a key, held once more, opened by `open` if need be.
+  func entry(
+    for key: CacheKey, open: @Sendable @escaping () async throws -> Entry
+  ) async throws -> Entry {
+    while true {
+      try Task.checkCancellation()
+      let step = state.withLock { state -> Step in
+        if state.isClosed { return .closed }
+        switch state.slots[key] {
+        case .open(let entry): return .use(entry)
+        case .opening(let task): return .wait(task)
+        case .closing(let task): return .waitForClose(task)
+        case nil:
+          let task = Task(executorPreference: IOThreads.shared) {
+            do {
+              let entry = try await open()
+              self.state.withLock { $0.slots[key] = .open(entry) }
+              return entry
+            } catch {
+              self.state.withLock { $0.slots[key] = nil }
+              throw error
+            }
+          }
+          state.slots[key] = .opening(task)
+          return .take(task)
+        }
+      }
+      switch step {
+      case .use(let entry): if entry.tryHold() { return entry }
+      case .take(let task): return try await task.value
+      case .wait(let task):
+        let entry = try await task.value
+        if entry.tryHold() { return entry }
+      case .waitForClose(let task): await task.value
+      case .closed: throw MediaCacheError(.closed, "The cache was closed.")
+      }
+      await Task.yield()
+    }
+  }
+
+  /// The entry that is open under a key, as it is.
+  func openEntry(for key: CacheKey) -> Entry? {
+    state.withLock { state in
+      if case .open(let entry) = state.slots[key] { return entry }
+      return nil
+    }
+  }
+
+  /// The last hold on an entry was let go: `close` writes it down.
+  func close(_ entry: Entry, _ close: @Sendable @escaping () async -> Void) {
+    state.withLock { state in
+      let task = Task(executorPreference: IOThreads.background) {
+        await close()
+        self.state.withLock { $0.slots[entry.key] = nil }
+      }
+      state.slots[entry.key] = .closing(task)
+    }
+  }
+
+  /// No entry opens from now on.
+  ///
+  /// - Returns: those that are open.
+  func shutDown() -> [Entry] {
+    state.withLock { state in
+      state.isClosed = true
+      return state.slots.values.compactMap { slot in
+        if case .open(let entry) = slot { return entry }
+        return nil
+      }
+    }
+  }
+
+  /// Waits until every entry has been written down.
+  func waitUntilEmpty() async {
+    while true {
+      let pending = state.withLock { Array($0.slots.values) }
+      if pending.isEmpty { return }
+      for slot in pending {
+        switch slot {
+        case .opening(let task): _ = await task.result
+        case .closing(let task): await task.value
+        case .open(let entry): await entry.waitUntilClosed()
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+
+/// The bytes of a resource under one validator: the state, and the carrying out of what it asks for.
+final class Generation: Sendable {
+  let entry: Entry
+  private let state: Mutex<GenerationState>
+
+  init(entry: Entry, state: GenerationState) {
+    self.entry = entry
+    self.state = Mutex(state)
+  }
+
+  /// Reads or changes the state: computation only.
+  func withState<Result: Sendable>(_ body: (inout GenerationState) -> Result) -> Result {
+    state.withLock { body(&$0) }
+  }
+
+  /// Changes the state, then does what it asks for.
+  func perform(_ body: (inout GenerationState) -> [GenerationState.Action]) {
+    carryOut(state.withLock { body(&$0) })
+  }
+
+  func carryOut(_ actions: [GenerationState.Action]) {
+    for action in actions {
+      switch action {
+      case .startFetch(let id, let range): start(id, range)
+      case .startConfirmation(let id): start(id, nil)
+      case .cancel(let task): task.cancel()
+      case .wake(let wakes, let error):
+        for wake in wakes { wake.resume(error.map { .failure($0) } ?? .success(())) }
+      case .resume(let continuation): continuation.resume()
+      case .promote(let id): entry.context.gate.letThrough(gateID(id))
+      }
+    }
+  }
+
+  /// Fetches of different generations meet at one gate.
+  func gateID(_ id: FetchID) -> UInt64 {
+    UInt64(truncatingIfNeeded: ObjectIdentifier(self).hashValue) &* 0x9E37_79B9_7F4A_7C15 &+ id
+  }
+
+  private func start(_ id: FetchID, _ range: ByteRange?) {
+    entry.hold()
+    let fetch = Fetch(id: id, generation: self)
+    let task = Task(executorPreference: IOThreads.shared) {
+      if let range { await fetch.run(range) } else { await fetch.confirm() }
+      self.entry.release()
+    }
+    let isLate = state.withLock { state in
+      state.fetches[id]?.task = task
+      return state.isClosed || state.isSuperseded
+    }
+    if isLate { task.cancel() }
+  }
+
+  // MARK: Reading
+
+  func look(_ reader: ReaderID, at offset: Int64, count: Int) -> GenerationState.Look {
+    let (look, actions) = state.withLock { $0.look(reader, at: offset, count: count) }
+    if !actions.isEmpty { carryOut(actions) }
+    return look
+  }
+
+  /// Waits until there is something at `offset` (nil: until the content information is known), or
+  /// the reader should look again for another reason.
+  func wait(_ reader: ReaderID, at offset: Int64?) async throws {
+    let id = state.withLock { $0.makeID() }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        register(id, reader, offset, .task(continuation))
+        if Task.isCancelled { cancelWaiter(id) }
+      }
+    } onCancel: {
+      cancelWaiter(id)
+    }
+  }
+
+  /// As `wait`, blocking the thread.
+  func waitBlocking(_ reader: ReaderID, at offset: Int64?) throws {
+    let id = state.withLock { $0.makeID() }
+    let signal = ThreadSignal()
+    register(id, reader, offset, .thread(signal))
+    try signal.wait()
+  }
+
+  private func register(
+    _ id: WaiterID, _ reader: ReaderID, _ offset: Int64?, _ wake: Wake
+  ) {
+    let waiter = GenerationState.Waiter(reader: reader, offset: offset, wake: wake)
+    let (outcome, actions) = state.withLock { $0.wait(id, waiter) }
+    if let outcome { wake.resume(outcome) }
+    carryOut(actions)
+  }
+
+  private func cancelWaiter(_ id: WaiterID) {
+    perform { $0.cancelWaiter(id) }
+  }
+
+  /// Waits while no reader wants more of a whole response.
+  func waitUntilWanted(_ id: FetchID) async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        let goesOn = state.withLock { state in
+          if Task.isCancelled || state.isWanted(id) || state.fetches[id] == nil { return true }
+          state.fetches[id]?.paused = continuation
+          return false
+        }
+        if goesOn { continuation.resume() }
+      }
+    } onCancel: {
+      let paused = state.withLock { state in
+        defer { state.fetches[id]?.paused = nil }
+        return state.fetches[id]?.paused
+      }
+      paused?.resume()
+    }
+  }
+
+  /// The file does not give back what it was given: the range is fetched again.
+  func lose(_ range: ByteRange) {
+    state.withLock { state in
+      state.stored.remove(contentsOf: range)
+    }
+  }
+}

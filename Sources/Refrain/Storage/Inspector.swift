@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Looks into a cache directory, whoever is using it. Blocks: called on `IOThreads` only.
+struct Inspector: Sendable {
+  let context: CacheContext
+
+  func entries() -> [EntrySummary] {
+    context.store.names().compactMap { summary(named: $0) }
+      .sorted { ($0.lastAccess, $0.key.rawValue) > ($1.lastAccess, $1.key.rawValue) }
+  }
+
+  func entry(for key: CacheKey) -> EntrySummary? {
+    guard let summary = summary(named: KeyHash.name(of: key)), summary.key == key else {
+      return nil
+    }
+    return summary
+  }
+
+  private func summary(named name: String) -> EntrySummary? {
+    let directory = context.store.entryDirectory(named: name)
+    let record: EntryRecord
+    var spans: RangeSet<Int64>
+    do throws(EntryDirectory.Problem) {
+      (record, spans) = try directory.loadRecord()
+    } catch {
+      if case .broken(let why) = error {
+        context.events.send(.warning("\(directory.path) is not used: \(why)."))
+      }
+      return nil
+    }
+    let key = CacheKey(rawValue: record.key)
+    guard let size = context.store.measure(name), let url = URL(string: record.url) else {
+      return nil
+    }
+    // What this process has open knows more than its record.
+    if let open = context.table.openEntry(for: key)?.current {
+      let (id, stored) = open.withState { ($0.generationID, $0.stored) }
+      if id == record.generation { spans.formUnion(stored) }
+    }
+    let length = record.length
+    let cached = spans.byteCount
+    return EntrySummary(
+      key: key, url: url, length: length, mimeType: record.mimeType,
+      validator: record.validator.display, spans: spans, cachedBytes: cached,
+      allocatedBytes: size.allocatedBytes,
+      lastAccess: Date(timeIntervalSince1970: size.lastAccess),
+      isComplete: length == cached,
+      isInUse: isInUse(directory),
+      file: URL(filePath: "\(directory.path)/\(record.file)"))
+  }
+
+  private func isInUse(_ directory: EntryDirectory) -> Bool {
+    WriterLock(directory: directory.path) == nil
+  }
+
+  func usage() -> (allocated: Int64, entries: Int) {
+    let sizes = context.store.names().compactMap { context.store.measure($0) }
+    return (sizes.reduce(0) { $0 + $1.allocatedBytes }, sizes.count)
+  }
+
+  // MARK: Verifying
+
+  func verify(_ key: CacheKey?) -> [MediaCache.VerifyResult] {
+    let names = key.map { [KeyHash.name(of: $0)] } ?? context.store.names()
+    return names.compactMap { verify(named: $0) }
+  }
+
+  private func verify(named name: String) -> MediaCache.VerifyResult? {
+    let directory = context.store.entryDirectory(named: name)
+    var result = MediaCache.VerifyResult(
+      key: nil, directory: URL(filePath: directory.path), problems: [], droppedBytes: 0)
+    guard let lock = WriterLock(directory: directory.path) else {
+      guard let record = try? directory.loadRecord().record else { return nil }
+      result.key = CacheKey(rawValue: record.key)
+      return result
+    }
+    defer { withExtendedLifetime(lock) {} }
+    do throws(EntryDirectory.Problem) {
+      let contents = try directory.load()
+      result.key = CacheKey(rawValue: contents.record.key)
+      result.problems = contents.warnings
+      do {
+        result.droppedBytes = try mend(directory, contents, &result.problems)
+      } catch {
+        result.problems.append("It could not be mended: \(error).")
+      }
+    } catch {
+      switch error {
+      case .newer(let version):
+        result.problems = ["A later version (\(version)) wrote it; it is left alone."]
+      case .empty, .broken:
+        if case .broken(let why) = error {
+          result.problems = ["It cannot be used: \(why). It was removed."]
+        } else {
+          result.problems = ["It has no record. It was removed."]
+        }
+        result.droppedBytes = context.store.measure(name)?.allocatedBytes ?? 0
+        do { try directory.removeFiles() } catch {
+          result.problems.append("It could not be removed: \(error).")
+        }
+      }
+    }
+    return result
+  }
+
+  /// Drops from the record what lies in a hole of the file, and removes files that are not the
+  /// entry's.
+  private func mend(
+    _ directory: EntryDirectory, _ contents: EntryDirectory.Contents, _ problems: inout [String]
+  ) throws -> Int64 {
+    var record = contents.record
+    let claimed = contents.spans
+    let holes = FileHoles.find(in: contents.file.descriptor)
+    var spans = claimed
+    for hole in holes.ranges { spans.remove(contentsOf: hole) }
+    let claimedBefore = try EntryRecord.decode(record.encoded()).1.union(claimed)
+    let dropped = claimedBefore.byteCount - spans.byteCount
+    if dropped > 0 { problems.append("\(dropped) bytes are not in its file; they were dropped.") }
+    let foreign = EntryDirectory.names(in: directory.path).filter {
+      $0 != EntryRecord.fileName && $0 != record.file
+        && SpanJournal.epoch(of: $0, generation: record.generation) == nil
+    }
+    if !foreign.isEmpty {
+      problems.append("\(foreign.count) files beside it were not its own; they were removed.")
+    }
+    guard dropped > 0 || !foreign.isEmpty else { return 0 }
+    try contents.file.sync()
+    record.spans = SpanList.encode(spans)
+    record.epoch += 2
+    try directory.write(record, durably: true)
+    try directory.removeFiles(except: [EntryRecord.fileName, record.file])
+    return dropped
+  }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+
+/// Takes entries out of a cache directory.
+struct Removal: Sendable {
+  let context: CacheContext
+
+  /// - Returns: the bytes of disk that were freed; nil where there was nothing.
+  func remove(_ name: String, _ key: CacheKey?) async throws -> Int64? {
+    let context = context
+    let open = key.flatMap { context.table.openEntry(for: $0) }
+    let directory = context.store.entryDirectory(named: name)
+    let work = Task(executorPreference: IOThreads.background) { () throws -> Int64? in
+      let size = context.store.measure(name)?.allocatedBytes
+      do {
+        if let open {
+          guard try await open.storage.removeFiles() else { return nil }
+        } else {
+          guard try Self.remove(directory) else { return nil }
+        }
+      } catch let error as DiskError {
+        throw MediaCacheError(
+          .storage, "\(directory.path) could not be removed: \(error).",
+          remedy: "Mend its permissions.")
+      }
+      context.store.forget(name)
+      return size ?? 0
+    }
+    return try await work.value
+  }
+
+  func removeAll() async throws -> Int64 {
+    let store = context.store
+    let names = await IOThreads.background.run { store.names() }
+    var freed: Int64 = 0
+    for name in names {
+      let directory = store.entryDirectory(named: name)
+      let key = await IOThreads.background.run {
+        (try? directory.loadRecord()).map { CacheKey(rawValue: $0.record.key) }
+      }
+      do {
+        freed += try await remove(name, key) ?? 0
+      } catch let error as MediaCacheError where error.code == .inUse {
+        context.events.send(.warning(error.description))
+      }
+    }
+    return freed
+  }
+
+  /// - Returns: false where nothing is there.
+  private static func remove(_ directory: EntryDirectory) throws -> Bool {
+    guard FileReading.status(of: directory.path) != nil else { return false }
+    guard let lock = WriterLock(directory: directory.path) else {
+      throw MediaCacheError(
+        .inUse, "Another process is writing \(directory.path).",
+        remedy: "Stop it, then try again.")
+    }
+    defer { withExtendedLifetime(lock) {} }
+    try directory.removeFiles()
+    return true
+  }
+}

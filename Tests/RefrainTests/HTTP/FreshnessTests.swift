@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@testable import Refrain
+
+@Suite struct FreshnessTests {
+  static let now = Date(timeIntervalSince1970: 1_700_000_000)
+  static func date(_ offset: TimeInterval) -> String { HTTPDate.format(now + offset) }
+
+  static func freshness(
+    _ headers: HTTPFields, status: Int = 200, tookSeconds: Double = 0
+  ) -> Freshness {
+    Freshness(status: status, headers: headers, requestTime: now - tookSeconds, responseTime: now)
+  }
+
+  static let cases1: [(HTTPFields, Double)] = [
+    (["Cache-Control": "max-age=60"], 60),
+    (["Cache-Control": "max-age=60", "Expires": date(9999)], 60),
+    (["Cache-Control": "max-age=60, no-cache"], 0),
+    (["Cache-Control": "max-age=60, no-store"], 0),
+    (["Cache-Control": "max-age=60", "Vary": "Accept, *"], 0),
+    (["Cache-Control": "max-age=60", "Vary": "Accept"], 60),
+    (["Cache-Control": "max-age=99999999999999999999"], Double(1 << 31)),
+    (["Expires": date(100)], 100),
+    (["Expires": date(100), "Date": date(-50)], 150),
+    (["Expires": date(-100)], 0), (["Expires": "0"], 0), (["Expires": "-1"], 0),
+    (["Expires": "0", "Last-Modified": date(-1000)], 0),
+    (["Last-Modified": date(-1000), "Date": date(0)], 100),
+    (["Last-Modified": date(-1000)], 100),
+    (["Last-Modified": date(-1e9)], 24 * 3600),
+    (["Last-Modified": date(1000)], 0),
+    (["Last-Modified": "yesterday"], 0),
+    ([:], 0),
+  ]
+
+  @Test(arguments: cases1)
+  func `The lifetime is max-age, else Expires, else a tenth of the age`(
+    _ headers: HTTPFields, _ expected: Double
+  ) {
+    #expect(Self.freshness(headers).lifetime == expected)
+  }
+
+  @Test func `A status that may not be guessed about has no lifetime unless it says so`() {
+    #expect(Self.freshness(["Last-Modified": Self.date(-1000)], status: 206).lifetime == 100)
+    #expect(Self.freshness(["Last-Modified": Self.date(-1000)], status: 302).lifetime == 0)
+    #expect(Self.freshness(["Cache-Control": "max-age=5"], status: 302).lifetime == 5)
+  }
+
+  static let cases2: [(HTTPFields, Double, Double)] = [
+    ([:], 0, 0), (["Age": "10"], 0, 10), (["Age": "10"], 5, 15), (["Age": "x"], 5, 5),
+    (["Age": "10, 99"], 0, 0), (["Age": "-10"], 0, 0),
+    (["Age": "99999999999999999999"], 0, Double(1 << 31)), (["Date": date(-30)], 0, 30),
+    (["Date": date(-30), "Age": "10"], 5, 30), (["Date": date(30), "Age": "10"], 5, 15),
+    (["Age": "10"], -5, 10),
+  ]
+
+  @Test(arguments: cases2)
+  func `The age at the start is the greater of what Age and Date say`(
+    _ headers: HTTPFields, _ took: Double, _ expected: Double
+  ) {
+    #expect(Self.freshness(headers, tookSeconds: took).initialAge == expected)
+  }
+
+  @Test func `Of two Age headers the first counts`() {
+    let headers = HTTPFields([("Age", "10"), ("Age", "99")])
+    #expect(Self.freshness(headers).initialAge == 10)
+  }
+
+  @Test(arguments: [
+    (0, true), (49, true), (50, false), (51, false), (1e12, false),
+    // The clock was set back: a little, and by more than the response ever lives.
+    (-10, true), (-60, true), (-61, false), (-1e9, false),
+  ])
+  func `It is fresh until its age reaches its lifetime`(_ offset: Double, _ expected: Bool) {
+    let freshness = Self.freshness(["Cache-Control": "max-age=60", "Age": "10"])
+    #expect(freshness.isFresh(at: Self.now + offset) == expected)
+  }
+
+  @Test func `Without a lifetime it is never fresh`() {
+    #expect(!Self.freshness([:]).isFresh(at: Self.now))
+    #expect(!Self.freshness([:]).isFresh(at: .distantPast))
+    #expect(!Self.freshness([:]).isFresh(at: .distantFuture))
+  }
+
+  @Test func `A 304 without a lifetime starts the known one anew`() {
+    let first = Self.freshness(["Cache-Control": "max-age=60, must-revalidate", "Age": "50"])
+    let later = Self.now + 1000
+    let next = first.confirmed(by: ["ETag": "\"a\""], requestTime: later, responseTime: later)
+    #expect(next.lifetime == 60 && next.initialAge == 0 && next.confirmedAt == later)
+    #expect(next.mustRevalidate)
+    #expect(next.isFresh(at: later + 59) && !next.isFresh(at: later + 60))
+  }
+
+  @Test func `A 304 with a lifetime replaces the known one`() {
+    let first = Self.freshness(["Cache-Control": "max-age=60, must-revalidate"])
+    let next = first.confirmed(
+      by: ["Cache-Control": "max-age=5"], requestTime: Self.now, responseTime: Self.now)
+    #expect(next.lifetime == 5 && !next.mustRevalidate)
+  }
+
+  @Test func `It is stored and comes back`() throws {
+    let freshness = Self.freshness(["Cache-Control": "max-age=60, must-revalidate", "Age": "1"])
+    let data = try JSONEncoder().encode(freshness)
+    #expect(try JSONDecoder().decode(Freshness.self, from: data) == freshness)
+  }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@testable import Refrain
+
+@Suite struct HTTPDateTests {
+  /// The example of RFC 9110 §5.6.7.
+  static let example = Date(timeIntervalSince1970: 784_111_777)
+
+  @Test(arguments: [
+    "Sun, 06 Nov 1994 08:49:37 GMT",
+    "Sunday, 06-Nov-94 08:49:37 GMT",
+    "Sun Nov  6 08:49:37 1994",
+    "  Sun, 06 Nov 1994 08:49:37 GMT\t",
+    "Sun, 6 Nov 1994 08:49:37 UTC",
+    "Mon, 06 Nov 1994 08:49:37 GMT",
+    "Sun, 06-Nov-1994 08:49:37 GMT",
+  ])
+  func `All three forms are read, and what servers make of them`(_ text: String) {
+    #expect(HTTPDate.parse(text) == Self.example)
+  }
+
+  @Test(arguments: [
+    "", "0", "-1", "GMT", "Sun, 30 Feb 1994 08:49:37 GMT", "Wed, 29 Feb 1995 08:49:37 GMT",
+    "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:37 GMT",
+    "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
+    "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 PST",
+    "Sun, 06 Nov 1994 8:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT", "So, 06 Nov 1994 08:49:37 GMT",
+    "1994-11-06T08:49:37Z", "Sun, 06 Nov 1994 08:49:37", "Sun, +6 Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 19940 08:49:37 GMT",
+    "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT",
+    "Sun, ٠٦ Nov 1994 08:49:37 GMT",
+  ])
+  func `What is no date is none`(_ text: String) {
+    #expect(HTTPDate.parse(text) == nil)
+  }
+
+  @Test(arguments: [
+    ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0), ("Thu, 29 Feb 2024 12:00:00 GMT", 1_709_208_000),
+    ("Tue, 29 Feb 2000 23:59:59 GMT", 951_868_799), ("Fri, 01 Mar 1996 00:00:00 GMT", 825_638_400),
+    ("Wed, 31 Dec 1969 23:59:59 GMT", -1), ("Sat, 01 Jan 0000 00:00:00 GMT", -62_167_219_200),
+    ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
+    ("Mon, 18 Jan 2038 03:14:08 GMT", 2_147_397_248),
+  ])
+  func `Dates are read and written alike`(_ text: String, _ seconds: Double) {
+    #expect(HTTPDate.parse(text) == Date(timeIntervalSince1970: seconds))
+    #expect(HTTPDate.format(Date(timeIntervalSince1970: seconds)) == text)
+  }
+
+  @Test func `A leap second is the first of the next minute`() {
+    #expect(
+      HTTPDate.parse("Sat, 31 Dec 2016 23:59:60 GMT")
+        == HTTPDate.parse("Sun, 01 Jan 2017 00:00:00 GMT"))
+  }
+
+  @Test(arguments: [
+    ("74", 2074), ("75", 1975), ("76", 1976), ("24", 2024), ("99", 1999), ("00", 2000),
+  ])
+  func `Two digits of a year mean no year more than 50 years ahead`(_ text: String, _ year: Int) {
+    let now = HTTPDate.parse("Mon, 01 Jul 2024 00:00:00 GMT") ?? .distantPast
+    let date = HTTPDate.parse("Friday, 01-Jan-\(text) 00:00:00 GMT", now: now)
+    #expect(date == HTTPDate.parse("Fri, 01 Jan \(year) 00:00:00 GMT"))
+  }
+
+  @Test func `Near the end of a century two digits still mean the nearest year`() {
+    let now = HTTPDate.parse("Mon, 01 Jul 2080 00:00:00 GMT") ?? .distantPast
+    #expect(
+      HTTPDate.parse("Friday, 01-Jan-10 00:00:00 GMT", now: now)
+        == HTTPDate.parse("Fri, 01 Jan 2110 00:00:00 GMT"))
+  }
+
+  @Test func `Fractions are rounded down, and no date is too far to write`() {
+    #expect(
+      HTTPDate.format(Date(timeIntervalSince1970: 784_111_777.999))
+        == "Sun, 06 Nov 1994 08:49:37 GMT")
+    #expect(
+      HTTPDate.format(Date(timeIntervalSince1970: -0.5)) == "Wed, 31 Dec 1969 23:59:59 GMT")
+    #expect(
+      HTTPDate.format(Date(timeIntervalSince1970: .infinity)) == "Fri, 31 Dec 9999 23:59:59 GMT")
+    #expect(
+      HTTPDate.format(Date(timeIntervalSince1970: -1e300)) == "Sat, 01 Jan 0000 00:00:00 GMT")
+    #expect(HTTPDate.format(Date(timeIntervalSince1970: .nan)) == "Thu, 01 Jan 1970 00:00:00 GMT")
+  }
+
+  @Test func `Every day of 800 years comes back with the right weekday`() {
+    let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    for day in stride(from: 0, to: 292_194, by: 1) {
+      let date = Date(timeIntervalSince1970: Double(day) * 86_400)
+      let text = HTTPDate.format(date)
+      guard HTTPDate.parse(text) == date, text.hasPrefix(days[day % 7]) else {
+        Issue.record("day \(day): \(text)")
+        return
+      }
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import Glibc
+  import Synchronization
+
+  /// A server on loopback that says exactly what a script makes it say, HTTP or not: for what no
+  /// well-behaved server can be made to do. A thread per connection; blocking calls.
+  final class RawServer: Sendable {
+    /// One accepted connection.
+    final class Connection: Sendable {
+      private let descriptor: Int32
+      private let sentBytes = Atomic<Int>(0)
+      private let end = Mutex<Bool>(false)
+
+      init(descriptor: Int32) { self.descriptor = descriptor }
+
+      /// How many bytes the kernel took from us.
+      var sent: Int { sentBytes.load(ordering: .relaxed) }
+      /// Whether the client closed the connection.
+      var isClosedByClient: Bool { end.withLock { $0 } }
+
+      /// All up to the empty line.
+      func readRequest() -> String {
+        var received: [UInt8] = []
+        var byte: UInt8 = 0
+        while received.count < 1 << 20, recv(descriptor, &byte, 1, 0) == 1 {
+          received.append(byte)
+          if received.suffix(4) == [13, 10, 13, 10] { break }
+        }
+        return String(decoding: received, as: UTF8.self)
+      }
+
+      /// Waits until the client closes.
+      func waitForEnd() {
+        var bytes = [UInt8](repeating: 0, count: 1024)
+        while recv(descriptor, &bytes, bytes.count, 0) > 0 {}
+        end.withLock { $0 = true }
+      }
+
+      /// - Returns: whether all of it was sent; false once the client is gone.
+      @discardableResult
+      func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+
+      @discardableResult
+      func send(_ bytes: [UInt8]) -> Bool {
+        var from = 0
+        while from < bytes.count {
+          let count = bytes[from...].withUnsafeBytes {
+            Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+          }
+          guard count > 0 else {
+            end.withLock { $0 = true }
+            return false
+          }
+          from += count
+          sentBytes.add(count, ordering: .relaxed)
+        }
+        return true
+      }
+
+      /// Makes the close a reset: RST instead of FIN.
+      func resetOnClose() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+      }
+
+      func close() { _ = Glibc.close(descriptor) }
+    }
+
+    let port: UInt16
+    private let listener: Int32
+    private let accepted = Mutex<[Connection]>([])
+
+    var connections: [Connection] { accepted.withLock { $0 } }
+
+    /// - Parameter script: what happens on each connection; it is closed when the script returns.
+    init(_ script: @escaping @Sendable (Connection) -> Void) throws {
+      (listener, port) = try Self.listen()
+      Thread.detachNewThread { [self] in serve(script) }
+    }
+
+    private func serve(_ script: @escaping @Sendable (Connection) -> Void) {
+      while true {
+        let descriptor = accept(listener, nil, nil)
+        guard descriptor >= 0 else { return }
+        let connection = Connection(descriptor: descriptor)
+        accepted.withLock { $0.append(connection) }
+        Thread.detachNewThread {
+          script(connection)
+          connection.close()
+        }
+      }
+    }
+
+    func url(_ path: String = "/") throws -> URL {
+      guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else {
+        throw POSIXError(.EINVAL)
+      }
+      return url
+    }
+
+    func stop() {
+      shutdown(listener, Int32(SHUT_RDWR))
+      Glibc.close(listener)
+    }
+
+    /// A port on which nobody listens.
+    static func freePort() throws -> UInt16 {
+      let (descriptor, port) = try listen()
+      Glibc.close(descriptor)
+      return port
+    }
+
+    private static func listen() throws -> (Int32, UInt16) {
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(descriptor, $0, length) == 0 && Glibc.listen(descriptor, 128) == 0
+            && getsockname(descriptor, $0, &length) == 0
+        }
+      }
+      guard descriptor >= 0, isBound else {
+        throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+      }
+      return (descriptor, UInt16(bigEndian: address.sin_port))
+    }
+  }
+#endif

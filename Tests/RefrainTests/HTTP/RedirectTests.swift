@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@testable import Refrain
+
+@Suite struct RedirectTests {
+  static let headers: HTTPFields = [
+    "Authorization": "Bearer s", "Cookie": "a=b", "Proxy-Authorization": "x", "X-Api-Key": "k",
+    "Host": "example.com", "User-Agent": "player", "Accept": "*/*", "Accept-Language": "de",
+    "Referer": "https://example.com/", "Range": "bytes=0-1", "If-Range": "\"a\"",
+    "Accept-Encoding": "identity", "If-None-Match": "\"a\"",
+  ]
+
+  static func policy(_ url: String) throws -> RedirectPolicy {
+    RedirectPolicy(request: OriginRequest(url: try #require(URL(string: url)), headers: headers))
+  }
+
+  @Test(arguments: [301, 302, 303, 307, 308])
+  func `Every kind of redirect is followed`(_ status: Int) throws {
+    var policy = try Self.policy("https://a.com/x")
+    let next = try policy.follow(status: status, headers: ["location": "/y"])
+    #expect(next?.url.absoluteString == "https://a.com/y")
+    #expect(policy.hops == 1)
+  }
+
+  @Test(arguments: [200, 206, 300, 304, 305, 306, 404])
+  func `Any other status is no redirect`(_ status: Int) throws {
+    var policy = try Self.policy("https://a.com/x")
+    #expect(try policy.follow(status: status, headers: ["Location": "/y"]) == nil)
+  }
+
+  /// RFC 3986 §5.4, as far as a media URL can meet it.
+  @Test(arguments: [
+    ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"),
+    ("/g", "http://a/g"), ("//g", "http://g"), ("?y", "http://a/b/c/d;p?y"),
+    ("g?y", "http://a/b/c/g?y"), ("g#s", "http://a/b/c/g"), ("g?y#s", "http://a/b/c/g?y"),
+    (";x", "http://a/b/c/;x"), ("g;x?y", "http://a/b/c/g;x?y"), (".", "http://a/b/c/"),
+    ("./", "http://a/b/c/"), ("..", "http://a/b/"), ("../", "http://a/b/"),
+    ("../g", "http://a/b/g"),
+    ("../..", "http://a/"), ("../../g", "http://a/g"), ("../../../g", "http://a/g"),
+    ("/./g", "http://a/g"), ("/../g", "http://a/g"), ("g.", "http://a/b/c/g."),
+    ("..g", "http://a/b/c/..g"), ("./g/.", "http://a/b/c/g/"), ("g/../h", "http://a/b/c/h"),
+    ("g;x=1/../y", "http://a/b/c/y"), ("g?y/../x", "http://a/b/c/g?y/../x"),
+    ("HTTPS://H/", "HTTPS://H/"), ("http://h", "http://h"), ("http://h?q", "http://h?q"),
+    ("http://h:81/a//b", "http://h:81/a//b"),
+  ])
+  func `A reference is resolved as RFC 3986 does`(_ reference: String, _ expected: String) throws {
+    var policy = try Self.policy("http://a/b/c/d;p?q#f")
+    let next = try policy.follow(status: 302, headers: ["Location": reference])
+    #expect(next?.url.absoluteString == expected)
+  }
+
+  @Test(arguments: [
+    "https://h/a%2Fb%2fc/%7Ed?X-Amz-Signature=a%2Bb+c%20d&k=%e4%F6&e=",
+    "https://h/a%20b?x=1&y=%5B1%5D", "https://h/%E2%9C%93?u=https://x/?y&z=a:b@c",
+    "https://h/%2e%2e/a", "https://h/a?b=%25%2525",
+  ])
+  func `A signed URL goes on byte for byte`(_ location: String) throws {
+    var policy = try Self.policy("https://a.com/x")
+    let next = try policy.follow(status: 302, headers: ["Location": location])
+    #expect(next?.url.absoluteString == location)
+  }
+
+  @Test(arguments: [
+    ("/a b%20c", "https://a.com/a%20b%20c"), ("/é%C3", "https://a.com/%C3%A9%C3"),
+    ("/a?b=\"%2F\"", "https://a.com/a?b=%22%2F%22"),
+  ])
+  func `What no URI may have is encoded, and nothing else`(
+    _ location: String, _ expected: String
+  ) throws {
+    var policy = try Self.policy("https://a.com/x")
+    let next = try policy.follow(status: 302, headers: ["Location": location])
+    #expect(next?.url.absoluteString == expected)
+  }
+
+  @Test(arguments: [
+    "http://a.com/y", "ftp://a.com/y", "file:///etc/passwd", "javascript:alert(1)", "data:,x",
+    "https:///y", "https:y", "https://", "", " ", "/x", "#f", "//", "https://[::1/y",
+  ])
+  func `Where no request may go, none goes`(_ location: String) throws {
+    var policy = try Self.policy("https://a.com/x")
+    #expect {
+      try policy.follow(status: 302, headers: ["Location": location])
+    } throws: { error in
+      (error as? MediaCacheError)?.code == .redirect
+        && (error as? MediaCacheError)?.status == 302
+    }
+  }
+
+  @Test func `A redirect without a Location is an error`() throws {
+    var policy = try Self.policy("https://a.com/x")
+    #expect(throws: MediaCacheError.self) { try policy.follow(status: 301, headers: [:]) }
+  }
+
+  @Test func `An upgrade to https is followed, without credentials`() throws {
+    var policy = try Self.policy("http://a.com/x")
+    let next = try policy.follow(status: 301, headers: ["Location": "https://a.com/x"])
+    #expect(next?.headers["Authorization"] == nil)
+    #expect(next?.headers["Range"] == "bytes=0-1")
+  }
+
+  @Test(arguments: ["/y", "https://A.com:443/y", "HTTPS://a.com/y", "//a.com/y"])
+  func `Within the origin every header goes on`(_ location: String) throws {
+    var policy = try Self.policy("https://a.com/x")
+    let next = try policy.follow(status: 302, headers: ["Location": location])
+    #expect(next?.headers == Self.headers)
+  }
+
+  @Test(arguments: ["https://b.com/x", "https://a.com:444/x", "https://sub.a.com/x", "//a.com./x"])
+  func `Another origin gets no credentials, under no name`(_ location: String) throws {
+    var policy = try Self.policy("https://a.com/x")
+    let next = try #require(try policy.follow(status: 302, headers: ["Location": location]))
+    for name in ["Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key", "Host"] {
+      #expect(next.headers[name] == nil)
+    }
+    for name in [
+      "User-Agent", "Accept", "Accept-Language", "Referer", "Range", "If-Range",
+      "Accept-Encoding", "If-None-Match",
+    ] {
+      #expect(next.headers[name] == Self.headers[name])
+    }
+  }
+
+  @Test func `Credentials do not come back with the origin`() throws {
+    var policy = try Self.policy("https://a.com/x")
+    _ = try policy.follow(status: 302, headers: ["Location": "https://b.com/x"])
+    let back = try policy.follow(status: 302, headers: ["Location": "https://a.com/y"])
+    #expect(back?.url.host() == "a.com")
+    #expect(back?.headers["Authorization"] == nil)
+  }
+
+  @Test func `A circle is found at once, whatever the fragment`() throws {
+    var policy = try Self.policy("https://a.com/x")
+    _ = try policy.follow(status: 302, headers: ["Location": "/y"])
+    #expect(throws: MediaCacheError.self) {
+      try policy.follow(status: 302, headers: ["Location": "/x#again"])
+    }
+  }
+
+  @Test func `Ten hops are followed, and no eleventh`() throws {
+    var policy = try Self.policy("https://a.com/x")
+    for hop in 1...10 {
+      #expect(try policy.follow(status: 302, headers: ["Location": "/\(hop)"]) != nil)
+    }
+    #expect(throws: MediaCacheError.self) {
+      try policy.follow(status: 302, headers: ["Location": "/11"])
+    }
+  }
+}

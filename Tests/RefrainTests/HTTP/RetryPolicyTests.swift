@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+import Testing
+
+@testable import Refrain
+
+@Suite struct RetryPolicyTests {
+  @Test func `The wait doubles up to the longest, then it is given up`() {
+    var policy = RetryPolicy()
+    policy.attempts = 10
+    let waits = (1...10).map { policy.delay(afterFailures: $0) }
+    #expect(
+      waits == [
+        .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(8),
+        .seconds(16), .seconds(30), .seconds(30), nil,
+      ])
+  }
+
+  @Test func `Retry-After lengthens the wait, but not beyond the longest`() {
+    let policy = RetryPolicy()
+    #expect(policy.delay(afterFailures: 1, retryAfter: .seconds(5)) == .seconds(5))
+    #expect(policy.delay(afterFailures: 1, retryAfter: .seconds(1 << 31)) == .seconds(30))
+    #expect(policy.delay(afterFailures: 1, retryAfter: .seconds(-5)) == .milliseconds(250))
+  }
+
+  @Test func `No setting makes it trap or go back in time`() {
+    var policy = RetryPolicy()
+    policy.attempts = .max
+    for first in [Duration.zero, .seconds(-1), .seconds(Int64.max)] {
+      for longest in [Duration.zero, .seconds(-1), .seconds(Int64.max)] {
+        policy.firstDelay = first
+        policy.longestDelay = longest
+        for failures in [Int.min, -1, 0, 1, 64, .max - 1] {
+          #expect((policy.delay(afterFailures: failures) ?? .zero) >= .zero)
+        }
+      }
+    }
+  }
+
+  @Test func `Statuses that may pass are tried again`() {
+    let transient = (100...599).filter(RetryPolicy.isTransient)
+    #expect(transient.prefix(4) == [408, 425, 429, 500])
+    for status in [200, 206, 301, 400, 401, 403, 404, 410, 416, 501, 505] {
+      #expect(!RetryPolicy.isTransient(status: status))
+    }
+    for status in [500, 502, 503, 504, 507, 520, 599] {
+      #expect(RetryPolicy.isTransient(status: status))
+    }
+  }
+}
