@@ -88,7 +88,7 @@ let package = Package(
     .testTarget(
       name: "RefrainCLITests",
       dependencies: [
-        "RefrainCLI", "Refrain",
+        "RefrainCLI", "Refrain", "OriginServer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),

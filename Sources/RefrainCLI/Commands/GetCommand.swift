@@ -39,6 +39,12 @@ struct GetCommand: AsyncParsableCommand {
     guard output == nil || urls.count == 1 else {
       throw ValidationError("--output takes one URL.")
     }
+    var isDirectory: ObjCBool = false
+    if let output, FileManager.default.fileExists(atPath: output, isDirectory: &isDirectory),
+      isDirectory.boolValue
+    {
+      throw ValidationError("--output names a folder; name a file in it.")
+    }
   }
 
   func run() async throws {

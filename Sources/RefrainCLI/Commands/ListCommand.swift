@@ -25,7 +25,8 @@ struct ListCommand: AsyncParsableCommand {
       let entries = try await cache.entries().map { EntryReport($0) }
       if options.json { return try Console.shared.print(JSONText.line(entries)) }
       let usage = try await cache.usage()
-      for line in Self.table(entries).lines(width: Console.shared.outputWidth) {
+      let table = entries.isEmpty ? nil : Self.table(entries)
+      for line in table?.lines(width: Console.shared.outputWidth) ?? [] {
         try Console.shared.print(line)
       }
       try Console.shared.print(Self.summary(usage))

@@ -12,7 +12,9 @@ func each(of urls: [URL], _ work: (URL) async throws -> Void) async throws {
       try await work(url)
     } catch let error as MediaCacheError where error.code != .closed {
       Console.shared.clear()
-      Console.shared.note("refrain: \(printable("\(error)"))")
+      // Which one, where the words do not say.
+      let name = error.reason.contains(url.absoluteString) ? "" : "\(url.absoluteString): "
+      Console.shared.note("refrain: \(printable("\(name)\(error)"))")
       hasFailed = true
     }
     try Task.checkCancellation()

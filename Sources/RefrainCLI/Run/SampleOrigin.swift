@@ -18,7 +18,10 @@ struct SampleOrigin: Sendable {
 
   static func start() async throws -> SampleOrigin {
     let server = try await OriginServer.start()
-    server.serve(Tune.resource, at: path)
+    var tune = Tune.resource
+    // Fresh for a day: the second play need not ask whether it changed.
+    tune.headers.append(Field("Cache-Control", "max-age=86400"))
+    server.serve(tune, at: path)
     return SampleOrigin(server: server)
   }
 
