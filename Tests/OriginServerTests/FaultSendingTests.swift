@@ -92,6 +92,29 @@ struct FaultSendingTests {
     }
   }
 
+  @Test func fileThatIsLeftOrDropped() async throws {
+    try await withOrigin(sendBuffer: 64 * 1024) { origin in
+      let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).bin")
+      let content = bytes.bytes(in: 0..<4_000_000)
+      try Data(content).write(to: file)
+      defer { try? FileManager.default.removeItem(at: file) }
+      origin.serve(OriginResource(.file(file)), at: "/a")
+      try await RawConnection.open(origin, receiveBuffer: 64 * 1024) { connection in
+        try await connection.request("/a")
+        #expect(try await connection.readHead().status == 200)
+        #expect(try await connection.read(upTo: 1000) == Array(content[..<1000]))
+      }
+      let left = try await origin.wait(for: "/a") { $0.openConnections == 0 }
+      #expect(left.requests.map(\.outcome) == [.abandoned])
+      #expect(left.bodyBytesSent < 2_000_000)
+      origin.script("/a", .on(.all, .drop(at: .resource(100_001))))
+      let dropped = try await get(origin, "/a", ["Range: bytes=100-"])
+      #expect(dropped.body == Array(content[100..<100_001]))
+      let log = try await origin.wait(for: "/a") { $0.openConnections == 0 && $0.connections == 2 }
+      #expect(log.requests.last?.bodyBytesSent == 99_901)
+    }
+  }
+
   @Test func dribble() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")

@@ -68,6 +68,12 @@ import Testing
     #expect(
       HTTPDate.parse("Friday, 01-Jan-10 00:00:00 GMT", now: now)
         == HTTPDate.parse("Fri, 01 Jan 2110 00:00:00 GMT"))
+    #expect(
+      HTTPDate.parse("Friday, 01-Jan-30 00:00:00 GMT", now: now)
+        == HTTPDate.parse("Fri, 01 Jan 2130 00:00:00 GMT"))
+    #expect(
+      HTTPDate.parse("Friday, 01-Jan-31 00:00:00 GMT", now: now)
+        == HTTPDate.parse("Fri, 01 Jan 2031 00:00:00 GMT"))
   }
 
   @Test func `Fractions are rounded down, and no date is too far to write`() {
@@ -83,9 +89,9 @@ import Testing
     #expect(HTTPDate.format(Date(timeIntervalSince1970: .nan)) == "Thu, 01 Jan 1970 00:00:00 GMT")
   }
 
-  @Test func `Every day of 800 years comes back with the right weekday`() {
+  @Test func `Days throughout 800 years come back with the right weekday`() {
     let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
-    for day in stride(from: 0, to: 292_194, by: 1) {
+    for day in stride(from: 0, to: 292_194, by: 13) {
       let date = Date(timeIntervalSince1970: Double(day) * 86_400)
       let text = HTTPDate.format(date)
       guard HTTPDate.parse(text) == date, text.hasPrefix(days[day % 7]) else {

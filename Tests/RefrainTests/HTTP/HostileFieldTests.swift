@@ -19,10 +19,14 @@ import Testing
     "host", "\u{1F3B5}", "\t", "audio", "mpeg", ".mp3",
   ]
 
-  @Test func `No value makes a parser trap`() throws {
+  @Test func `No value makes a parser trap`() async throws {
     print("HostileFieldTests: REFRAIN_SEED=\(Self.seed)")
     var generator = SeededGenerator(seed: Self.seed)
-    for _ in 0..<20_000 { try parseEverything(Self.text(&generator)) }
+    for round in 0..<10_000 {
+      try parseEverything(Self.text(&generator))
+      // The tests beside this one have clocks running.
+      if round % 100 == 0 { await Task.yield() }
+    }
   }
 
   @Test func `A value of 100 KB is read in passing`() throws {
@@ -80,6 +84,7 @@ import Testing
     #expect(
       fileExtension.utf8.allSatisfy { "abcdefghijklmnopqrstuvwxyz0123456789".utf8.contains($0) })
 
+    if let spelled = URL(text: text, relativeTo: url) { #expect(spelled.fragment == nil) }
     var redirects = RedirectPolicy(request: OriginRequest(url: url))
     do {
       let next = try redirects.follow(status: 302, headers: ["Location": text])

@@ -11,12 +11,15 @@
     final class Connection: Sendable {
       private let descriptor: Int32
       private let sentBytes = Atomic<Int>(0)
+      private let requests = Atomic<Int>(0)
       private let end = Mutex<Bool>(false)
 
       init(descriptor: Int32) { self.descriptor = descriptor }
 
       /// How many bytes the kernel took from us.
       var sent: Int { sentBytes.load(ordering: .relaxed) }
+      /// How many requests `readRequest` has read.
+      var requestCount: Int { requests.load(ordering: .relaxed) }
       /// Whether the client closed the connection.
       var isClosedByClient: Bool { end.withLock { $0 } }
 
@@ -28,6 +31,7 @@
           received.append(byte)
           if received.suffix(4) == [13, 10, 13, 10] { break }
         }
+        requests.add(1, ordering: .relaxed)
         return String(decoding: received, as: UTF8.self)
       }
 
@@ -105,14 +109,10 @@
       Glibc.close(listener)
     }
 
-    /// A port on which nobody listens.
-    static func freePort() throws -> UInt16 {
-      let (descriptor, port) = try listen()
-      Glibc.close(descriptor)
-      return port
-    }
+    /// A port on which nobody listens, nor will: it stays bound while the process lives.
+    static func deafPort() throws -> UInt16 { try listen(backlog: nil).1 }
 
-    private static func listen() throws -> (Int32, UInt16) {
+    private static func listen(backlog: Int32? = 128) throws -> (Int32, UInt16) {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)
@@ -120,7 +120,8 @@
       var length = socklen_t(MemoryLayout<sockaddr_in>.size)
       let isBound = withUnsafeMutablePointer(to: &address) { pointer in
         pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          bind(descriptor, $0, length) == 0 && Glibc.listen(descriptor, 128) == 0
+          bind(descriptor, $0, length) == 0
+            && (backlog.map { Glibc.listen(descriptor, $0) } ?? 0) == 0
             && getsockname(descriptor, $0, &length) == 0
         }
       }

@@ -65,6 +65,10 @@ import Testing
   @Test(arguments: [
     ("/a b%20c", "https://a.com/a%20b%20c"), ("/é%C3", "https://a.com/%C3%A9%C3"),
     ("/a?b=\"%2F\"", "https://a.com/a?b=%22%2F%22"),
+    ("/a%2Fb?c[]=%2F", "https://a.com/a%2Fb?c%5B%5D=%2F"), ("/[%2F]", "https://a.com/%5B%2F%5D"),
+    ("/%zz%2F%", "https://a.com/%25zz%2F%25"), ("/a|b%7C", "https://a.com/a%7Cb%7C"),
+    ("https://[::1]:8/[a]", "https://[::1]:8/%5Ba%5D"),
+    ("/a\u{301}?\u{301}", "https://a.com/a%CC%81?%CC%81"),
   ])
   func `What no URI may have is encoded, and nothing else`(
     _ location: String, _ expected: String

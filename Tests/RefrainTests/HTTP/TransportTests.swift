@@ -182,7 +182,8 @@
       let transport = transport
       let url = try server.url()
       let asking = Task { try await transport.send(OriginRequest(url: url)) }
-      #expect(try await eventually { !server.connections.isEmpty })
+      // A request cancelled before it was sent leaves its connection to the next one.
+      #expect(try await eventually { server.connections.first?.requestCount == 1 })
       asking.cancel()
       await #expect(throws: CancellationError.self) { _ = try await asking.value }
       #expect(try await eventually { server.connections.first?.isClosedByClient == true })
@@ -286,14 +287,20 @@
     }
 
     @Test func `A refused connection is reported at once, and names the host`() async throws {
-      let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.freePort())/"))
-      let start = ContinuousClock.now
-      let error = await #expect(throws: TransportError.self) {
-        _ = try await transport.send(OriginRequest(url: url))
+      let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.deafPort())/"))
+      // AsyncHTTPClient by itself would try again for the 10 s that connecting may take. On a busy
+      // machine one quick answer of several proves that it does not.
+      var quickest = Duration.seconds(3600)
+      for _ in 1...5 where quickest > .seconds(5) {
+        let start = ContinuousClock.now
+        let error = await #expect(throws: TransportError.self) {
+          _ = try await transport.send(OriginRequest(url: url))
+        }
+        quickest = min(quickest, ContinuousClock.now - start)
+        #expect(error?.code == .unreachable)
+        #expect(error?.reason == "127.0.0.1 refused the connection.")
       }
-      #expect(error?.code == .unreachable)
-      #expect(error?.reason == "127.0.0.1 refused the connection.")
-      #expect(ContinuousClock.now - start < .seconds(5))
+      #expect(quickest < .seconds(5))
     }
 
     @Test func `A name that does not exist is unreachable`() async throws {
@@ -323,6 +330,7 @@
     @Test(arguments: [
       "ftp://h/a", "file:///etc/passwd", "http:///a", "unix:///x", "a", "http+unix://x/a",
       "http://h/%E4",
+      "http://127.0.0.1:99999/", "http://127.0.0.1:0/",
     ])
     func `A URL that cannot be asked for is an error`(_ text: String) async throws {
       let url = try #require(URL(string: text))
@@ -339,7 +347,7 @@
     func `A header that cannot be sent is an error that keeps its value to itself`(
       _ name: String, _ value: String
     ) async throws {
-      let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.freePort())/"))
+      let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.deafPort())/"))
       let error = await #expect(throws: TransportError.self) {
         _ = try await transport.send(OriginRequest(url: url, headers: [name: value]))
       }

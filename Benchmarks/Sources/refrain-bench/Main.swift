@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// `refrain-bench [NAME…]`: measures, each against a peer or the raw system call in the same run,
+/// and prints a line for each. Without a name, everything.
+@main
+enum Main {
+  static let benchmarks: [(name: String, run: () async throws -> Void)] = [
+    ("warm", WarmReading.run),
+    ("cold", ColdReading.run),
+    ("memory", StreamingMemory.run),
+    ("open", LargeDirectory.run),
+    ("seek", SeekWaste.run),
+  ]
+
+  static func main() async throws {
+    setvbuf(stdout, nil, _IOLBF, 0)
+    var names = Array(CommandLine.arguments.dropFirst())
+    if names.first == OriginProcess.command {
+      try await OriginProcess.serve(arguments: names)
+      return
+    }
+    if names.isEmpty { names = benchmarks.map(\.name) }
+    for name in names {
+      guard let benchmark = benchmarks.first(where: { $0.name == name }) else {
+        print("There is no benchmark named \(name); there are: \(benchmarks.map(\.name)).")
+        exit(64)
+      }
+      try await benchmark.run()
+    }
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+
+@testable import Refrain
+
+/// A cache in a directory of its own, over an origin of its own; both go when the test ends.
+final class TestCache: Sendable {
+  let origin: OriginServer
+  let directory: URL
+  let configuration: Configuration
+  let cache: MediaCache
+
+  init(
+    directory: URL? = nil, origin: OriginServer, configuration: Configuration
+  ) throws {
+    self.origin = origin
+    self.directory = directory ?? TestCache.temporaryDirectory()
+    self.configuration = configuration
+    cache = try MediaCache(directory: self.directory, configuration: configuration)
+  }
+
+  static func temporaryDirectory() -> URL {
+    FileManager.default.temporaryDirectory
+      .appending(path: "refrain-test-\(UUID().uuidString)", directoryHint: .isDirectory)
+  }
+
+  /// Retries come at once, for no test waits for a clock.
+  static func configuration(_ change: (inout Configuration) -> Void = { _ in }) -> Configuration {
+    var configuration = Configuration()
+    configuration.limit = nil
+    configuration.retry.firstDelay = .milliseconds(1)
+    configuration.retry.longestDelay = .milliseconds(20)
+    change(&configuration)
+    return configuration
+  }
+
+  func reader(_ path: String, fill: FillPolicy? = nil) async throws -> MediaReader {
+    try await cache.open(Resource(url: origin.url(path)), fill: fill)
+  }
+
+  func read(_ path: String, _ range: ByteRange? = nil) async throws -> [UInt8] {
+    let reader = try await reader(path)
+    defer { reader.cancel() }
+    var bytes: [UInt8] = []
+    for try await chunk in reader.chunks(in: range) { bytes += chunk }
+    return bytes
+  }
+}
+
+/// Runs a test over a cache and an origin, and ends both whatever becomes of it.
+func withCache(
+  directory: URL? = nil, _ change: (inout Configuration) -> Void = { _ in },
+  _ body: (TestCache) async throws -> Void
+) async throws {
+  let origin = try await OriginServer.start()
+  do {
+    try await withCache(directory: directory, origin: origin, change, body)
+  } catch {
+    await origin.stop()
+    throw error
+  }
+  await origin.stop()
+}
+
+/// As above, over an origin that is there.
+func withCache(
+  directory: URL? = nil, origin: OriginServer, _ change: (inout Configuration) -> Void = { _ in },
+  _ body: (TestCache) async throws -> Void
+) async throws {
+  let test = try TestCache(
+    directory: directory, origin: origin, configuration: TestCache.configuration(change))
+  func tidy() async {
+    await test.cache.close()
+    if directory == nil { try? FileManager.default.removeItem(at: test.directory) }
+  }
+  do { try await body(test) } catch {
+    await tidy()
+    throw error
+  }
+  await tidy()
+}
