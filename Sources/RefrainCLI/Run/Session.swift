@@ -24,7 +24,8 @@ func withCache(
       result = .failure(error)
     }
     await cache.close()
-    log.cancel()
+    // Closing ends the events: those on their way are still told.
+    await log.value
     Console.shared.clear()
     try result.get()
   }
