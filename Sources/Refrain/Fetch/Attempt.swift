@@ -18,6 +18,7 @@ final class Attempt: Sendable {
   private let headers: HTTPFields
   private let isConfirmation: Bool
   private let watch = Mutex<Watchdog.Watch?>(nil)
+  private let silenced = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// A confirmation is not waited for as long: what is stored can play.
   private static let confirmationTimeout: Duration = .seconds(5)
@@ -34,6 +35,10 @@ final class Attempt: Sendable {
     failure: @Sendable @escaping (_ error: MediaCacheError, _ isLasting: Bool) -> Outcome,
     cancelled: @Sendable @escaping () -> Outcome
   ) async -> Outcome {
+    let watchdog = entry.context.watchdog
+    let watch = watchdog.watch { [self] in silenced.withLock { $0 }?() }
+    self.watch.withLock { $0 = watch }
+    defer { watchdog.forget(watch) }
     let task = Task(executorPreference: IOThreads.shared) {
       do {
         return await body(try await self.exchange())
@@ -43,12 +48,8 @@ final class Attempt: Sendable {
         return self.outcome(of: error, { failure($0, Self.isLasting(error)) }, cancelled: cancelled)
       }
     }
-    let watchdog = entry.context.watchdog
-    let watch = watchdog.watch { task.cancel() }
-    self.watch.withLock { $0 = watch }
-    // The task may have begun before there was a watch.
-    expect(within: timeout)
-    defer { watchdog.forget(watch) }
+    silenced.withLock { $0 = { task.cancel() } }
+    defer { silenced.withLock { $0 = nil } }
     return await withTaskCancellationHandler {
       await task.value
     } onCancel: {

@@ -173,7 +173,8 @@ struct Fetch: Sendable {
       case .whole(let facts):
         guard !joinsOtherWhole(asking.range.lowerBound) else { return .done }
         establish(facts, response, isWhole: true)
-        return await receive(response, range: 0..<(facts.length ?? .max), attempt: attempt)
+        let length = facts.length ?? asking.known?.length
+        return await receive(response, range: 0..<(length ?? .max), attempt: attempt)
       case .notModified:
         return .again(ResponseCheck.invalid("answered 304 to what was no question"), retryAfter: nil)
       case .changed:
@@ -237,10 +238,12 @@ struct Fetch: Sendable {
       var information = state.info ?? ContentInformation(
         length: length, mimeType: facts.mimeType, supportsRanges: facts.supportsRanges,
         validator: facts.validator.display, finalURL: response.url)
-      if state.info == nil {
+      if state.info == nil || (state.validator.isEmpty && state.stored.isEmpty) {
         state.validator = facts.validator
+        information.validator = facts.validator.display
         state.isRecordStale = true
       }
+      information.mimeType = information.mimeType ?? facts.mimeType
       information.length = information.length ?? length
       information.supportsRanges = information.supportsRanges || facts.supportsRanges
       information.finalURL = response.url

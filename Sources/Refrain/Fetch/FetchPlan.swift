@@ -82,10 +82,11 @@ struct FetchPlan: Sendable {
     if demand.isWaiting, !readable.contains(demand.position) {
       if let index = running.firstIndex(where: { $0.ahead.contains(demand.position) }) {
         let fetch = running[index]
-        if joins(fetch, at: demand.position) { return .none }
-        covered.remove(contentsOf: demand.position..<fetch.range.upperBound)
-        let range = hole(at: demand.position, for: demand, covered: covered)
-        return .startAndTruncate(range, index)
+        if !joins(fetch, at: demand.position) {
+          covered.remove(contentsOf: demand.position..<fetch.range.upperBound)
+          let range = hole(at: demand.position, for: demand, covered: covered)
+          return .startAndTruncate(range, index)
+        }
       }
     }
 

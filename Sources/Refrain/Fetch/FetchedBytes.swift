@@ -92,15 +92,20 @@ struct FetchedBytes: Sendable {
   }
 
   private func reserve(_ bytes: Int64) async -> Bool {
-    for _ in 0..<2 {
+    // Others may take what was made room for.
+    for _ in 0..<4 {
       switch context.store.reserve(bytes, for: entry.name) {
       case .granted: return true
       case .needsRoom:
-        guard await context.evictor.makeRoom(for: bytes) else { break }
+        guard await context.evictor.makeRoom(for: bytes) else { return refuse() }
       }
     }
+    return refuse()
+  }
+
+  /// Full to the limit with what is in use: looked at again soon.
+  private func refuse() -> Bool {
     generation.withState { state in
-      // Full to the limit with what is in use: looked at again soon.
       state.storageBan = .until(.now + .milliseconds(500))
       state.isTransient = true
     }
@@ -130,10 +135,10 @@ struct FetchedBytes: Sendable {
       }
     }
     if wantsSync {
-      entry.hold()
+      entry.beginTask()
       Task(executorPreference: IOThreads.background) {
         await entry.storage.sync(generation)
-        entry.release()
+        entry.endTask()
       }
     }
   }

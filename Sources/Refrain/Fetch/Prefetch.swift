@@ -15,6 +15,23 @@ struct Prefetch: Sendable {
     reader.setEnd(range.upperBound)
     let reporter = Task { await reportRegularly() }
     defer { reporter.cancel() }
+    // Once more from the start where the resource has changed on the way.
+    for _ in 0..<3 where try await !isStored() { try await bring() }
+    let information = try await reader.contentInformation()
+    reporter.cancel()
+    await reporter.value
+    reportNow(information)
+    return information
+  }
+
+  private func isStored() async throws -> Bool {
+    let length = try await reader.contentInformation().length
+    guard let length else { return false }
+    let wanted = range.clamped(to: 0..<max(length, 0))
+    return reader.cachedSpans.byteCount(in: wanted) == wanted.upperBound - wanted.lowerBound
+  }
+
+  private func bring() async throws {
     var offset = range.lowerBound
     while offset < range.upperBound {
       try Task.checkCancellation()
@@ -27,11 +44,6 @@ struct Prefetch: Sendable {
       }
       offset = min(readable.upperBound, range.upperBound)
     }
-    let information = try await reader.contentInformation()
-    reporter.cancel()
-    await reporter.value
-    reportNow(information)
-    return information
   }
 
   private func reportRegularly() async {

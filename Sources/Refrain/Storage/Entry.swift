@@ -12,8 +12,10 @@ final class Entry: Sendable {
   private struct State {
     var resource: Resource
     var current: Generation?
-    /// Readers and running fetches; it comes held once.
-    var holds = 1
+    /// It comes held once.
+    var readers = 1
+    var tasks = 0
+    var isShutDown = false
     var isClosed = false
     var closeWaiters: [CheckedContinuation<Void, Never>] = []
     var received: Int64 = 0
@@ -46,35 +48,68 @@ final class Entry: Sendable {
 
   func tryHold() -> Bool {
     state.withLock { state in
-      guard !state.isClosed else { return false }
-      state.holds += 1
+      guard !state.isClosed, !state.isShutDown else { return false }
+      state.readers += 1
       return true
     }
   }
 
-  /// For who is held up by another's hold.
-  func hold() {
-    state.withLock { $0.holds += 1 }
+  /// Balances `tryHold`, and the hold that the entry came with.
+  func release() {
+    closeIfUnused { $0.readers -= 1 }
   }
 
-  func release() {
-    let last = state.withLock { state -> Generation? in
-      state.holds -= 1
-      guard state.holds == 0, !state.isClosed else { return nil }
+  /// A task of the entry's own begins, which must end before the entry can be closed.
+  func beginTask() {
+    state.withLock { $0.tasks += 1 }
+  }
+
+  func endTask() {
+    closeIfUnused { $0.tasks -= 1 }
+  }
+
+  /// Ends every reader and fetch; readers need not have let go.
+  func shutDown() {
+    let (generation, filler) = state.withLock { ($0.current, $0.filler) }
+    filler?.cancel()
+    generation?.perform { $0.close() }
+    closeIfUnused { $0.isShutDown = true }
+  }
+
+  private func closeIfUnused(after change: (inout State) -> Void) {
+    let (last, isDirty) = state.withLock { state -> (Generation?, Bool) in
+      change(&state)
+      guard state.tasks == 0, state.readers == 0 || state.isShutDown, !state.isClosed,
+        let current = state.current
+      else { return (nil, false) }
+      if !state.isShutDown, current.withState(\.needsSync) {
+        // Syncing may take long, and who opens the entry again in the meantime is not kept waiting.
+        state.tasks = 1
+        return (current, true)
+      }
       state.isClosed = true
-      return state.current
+      return (current, false)
     }
     guard let last else { return }
-    context.table.close(self) { [self] in
-      await storage.finish(last)
-      let waiters = state.withLock { state in
-        state.current = nil
-        defer { state.closeWaiters = [] }
-        return state.closeWaiters
+    if isDirty {
+      Task(executorPreference: IOThreads.background) { [self] in
+        await storage.sync(last)
+        endTask()
       }
-      last.perform { $0.close() }
-      for waiter in waiters { waiter.resume() }
+    } else {
+      context.table.close(self) { [self] in await finish(last) }
     }
+  }
+
+  private func finish(_ last: Generation) async {
+    await storage.finish(last)
+    let waiters = state.withLock { state in
+      state.current = nil
+      defer { state.closeWaiters = [] }
+      return state.closeWaiters
+    }
+    last.perform { $0.close() }
+    for waiter in waiters { waiter.resume() }
   }
 
   func waitUntilClosed() async {
@@ -86,13 +121,6 @@ final class Entry: Sendable {
       }
       if isOver { continuation.resume() }
     }
-  }
-
-  /// Ends every reader and fetch.
-  func shutDown() {
-    let (generation, filler) = state.withLock { ($0.current, $0.filler) }
-    filler?.cancel()
-    generation?.perform { $0.close() }
   }
 
   // MARK: Generations

@@ -62,15 +62,16 @@ actor EntryStorage {
   ///
   /// - Returns: the file; nil where nothing can be stored now.
   func prepare(_ generation: Generation) async -> EntryFile? {
-    let (file, isReady, ban) = generation.withState { state in
-      (state.file, state.journal != nil, state.storageBan)
+    let now = ContinuousClock.now
+    let (file, isBanned) = generation.withState { state -> (EntryFile?, Bool) in
+      if state.storageBan.holds(at: now) { return (nil, true) }
+      guard state.journal != nil, let file = state.file else { return (nil, false) }
+      state.storageBan = .none
+      state.isTransient = false
+      return (file, false)
     }
-    if let file, isReady { return file }
-    switch ban {
-    case .forGood: return nil
-    case .until(let instant): if instant > .now { return nil }
-    case .none: break
-    }
+    if isBanned { return nil }
+    if let file { return file }
     do {
       return try begin(generation)
     } catch let error as DiskError where error.isNoSpace {
@@ -90,6 +91,7 @@ actor EntryStorage {
     try directory.create()
     if lock == nil { lock = WriterLock(directory: directory.path) }
     guard lock != nil else {
+      catchUp(generation)
       ban(generation, .until(.now + .seconds(1)))
       return nil
     }
@@ -109,6 +111,18 @@ actor EntryStorage {
       return nil
     }
     return try start(generation)
+  }
+
+  /// Another process writes this entry: what it has stored by now needs not be fetched.
+  private func catchUp(_ generation: Generation) {
+    guard let contents = try? directory.load(), contents.record.key == key.rawValue else { return }
+    generation.perform { state in
+      let isSame = state.generationID.map { $0 == contents.record.generation }
+        ?? (state.validator.matches(contents.record.validator) == .same
+          && state.length == contents.record.length)
+      guard isSame, !state.isSuperseded else { return [] }
+      return state.catchUp(contents)
+    }
   }
 
   private func newerProblem() -> EntryDirectory.Problem? {
@@ -141,7 +155,7 @@ actor EntryStorage {
       state.isTransient = false
       state.storageBan = .none
     }
-    try writeDown(generation, sync: true)
+    try writeDown(generation)
     return contents.file
   }
 
@@ -201,9 +215,18 @@ actor EntryStorage {
 
   /// Makes what was stored so far survive a power cut: data, then record, then the name.
   func sync(_ generation: Generation) {
+    var isDone = false
+    defer {
+      generation.withState { state in
+        state.isSyncing = false
+        // It is tried again when more has come, or at the end.
+        if !isDone { state.unsyncedBytes = 0 }
+      }
+    }
     guard let open, open.generation == ObjectIdentifier(generation) else { return }
     do {
-      try writeDown(generation, sync: true)
+      try writeDown(generation)
+      isDone = true
     } catch let error as DiskError where !error.isNoSpace {
       // What could not be synced may be lost from memory too, without another word: it is read
       // while it is there, and never claimed (fsync(2) tells an error once only).
@@ -217,10 +240,9 @@ actor EntryStorage {
     } catch {
       context.events.send(.warning("\(directory.path) could not be brought up to date: \(error)."))
     }
-    generation.withState { $0.isSyncing = false }
   }
 
-  private func writeDown(_ generation: Generation, sync: Bool) throws {
+  private func writeDown(_ generation: Generation) throws {
     guard var files = open else { return }
     files.epoch += 1
     // Whoever commits from here on writes to the next journal. A crash before the record is replaced
@@ -275,7 +297,7 @@ actor EntryStorage {
         if noStore {
           try directory.removeFiles()
         } else {
-          if isStale { try writeDown(generation, sync: true) }
+          if isStale { try writeDown(generation) }
           if let last = generation.withState({ $0.journal }) ?? journal {
             // Nothing was written to it since the record was.
             try directory.disk.removeFile(last.path)

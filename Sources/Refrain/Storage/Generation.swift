@@ -42,11 +42,11 @@ final class Generation: Sendable {
   }
 
   private func start(_ id: FetchID, _ range: ByteRange?) {
-    entry.hold()
+    entry.beginTask()
     let fetch = Fetch(id: id, generation: self)
     let task = Task(executorPreference: IOThreads.shared) {
       if let range { await fetch.run(range) } else { await fetch.confirm() }
-      self.entry.release()
+      self.entry.endTask()
     }
     let isLate = state.withLock { state in
       state.fetches[id]?.task = task

@@ -146,6 +146,9 @@ struct GenerationState: Sendable {
     return length == 0 || stored.range(containing: 0)?.upperBound ?? 0 >= length
   }
 
+  /// Something was stored since the last sync, and a sync may succeed.
+  var needsSync: Bool { unsyncedBytes > 0 && journal != nil && !isClosed }
+
   // MARK: Readers
 
   mutating func detach(_ id: ReaderID) -> [Action] {
@@ -183,6 +186,10 @@ struct GenerationState: Sendable {
       let upTo = min(range.upperBound, length ?? .max)
       advance(&reader, by: min(Int64(count), upTo - offset))
       readers[id] = reader
+      // The usual case, and the one that has to be quick: there is plenty ahead.
+      if upTo - reader.position > limits.maximumReadAhead, fetches.isEmpty {
+        return (.stored(upTo: upTo, file), [])
+      }
       return (.stored(upTo: upTo, file), readAhead(for: id))
     }
     if let bytes = transient.bytes(at: offset) {
@@ -197,7 +204,7 @@ struct GenerationState: Sendable {
   private func advance(_ reader: inout Reader, by count: Int64) {
     reader.position += count
     reader.runLength += count
-    reader.hasRead = true
+    if count > 0 { reader.hasRead = true }
   }
 
   static let changed = MediaCacheError(
@@ -447,6 +454,14 @@ struct GenerationState: Sendable {
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
     moveFetch(id, to: range.upperBound)
+    return wakeServed()
+  }
+
+  /// Another process has stored more of this generation.
+  mutating func catchUp(_ contents: EntryDirectory.Contents) -> [Action] {
+    generationID = contents.record.generation
+    file = contents.file
+    stored.formUnion(contents.spans)
     return wakeServed()
   }
 

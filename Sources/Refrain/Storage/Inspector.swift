@@ -33,12 +33,15 @@ struct Inspector: Sendable {
     guard let size = context.store.measure(name), let url = URL(string: record.url) else {
       return nil
     }
+    var length = record.length
     // What this process has open knows more than its record.
     if let open = context.table.openEntry(for: key)?.current {
-      let (id, stored) = open.withState { ($0.generationID, $0.stored) }
-      if id == record.generation { spans.formUnion(stored) }
+      let (id, stored, known) = open.withState { ($0.generationID, $0.stored, $0.length) }
+      if id == record.generation {
+        spans.formUnion(stored)
+        length = known ?? length
+      }
     }
-    let length = record.length
     let cached = spans.byteCount
     return EntrySummary(
       key: key, url: url, length: length, mimeType: record.mimeType,
