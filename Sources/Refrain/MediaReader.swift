@@ -80,6 +80,8 @@ public final class MediaReader: Sendable {
     while true {
       let (generation, id) = try current()
       if let information = known(generation, id) { return information }
+      // Moved to another generation: this one does not know the reader any more.
+      if try current().0 !== generation { continue }
       try await generation.wait(id, at: nil)
     }
   }
@@ -89,6 +91,8 @@ public final class MediaReader: Sendable {
     while true {
       let (generation, id) = try current()
       if let information = known(generation, id) { return information }
+      // Moved to another generation: this one does not know the reader any more.
+      if try current().0 !== generation { continue }
       try generation.waitBlocking(id, at: nil)
     }
   }
