@@ -168,11 +168,11 @@ struct Fetch: Sendable {
     return await attempt.run { response in
       switch check.verdict(status: response.status, headers: response.headers, now: Date()) {
       case .part(let range, let facts):
-        establish(facts, response, isWhole: false)
+        await establish(facts, response, isWhole: false)
         return await receive(response, range: range, attempt: attempt)
       case .whole(let facts):
         guard !joinsOtherWhole(asking.range.lowerBound) else { return .done }
-        establish(facts, response, isWhole: true)
+        await establish(facts, response, isWhole: true)
         let length = facts.length ?? asking.known?.length
         return await receive(response, range: 0..<(length ?? .max), attempt: attempt)
       case .notModified:
@@ -181,7 +181,7 @@ struct Fetch: Sendable {
         entry.supersede(generation)
         return .done
       case .beyondEnd(let length):
-        return beyondEnd(length, asked: asking.range.lowerBound, response)
+        return await beyondEnd(length, asked: asking.range.lowerBound, response)
       case .refused(let status): return .failed(ResponseCheck.refusal(status))
       case .transient(let error, let wait): return .again(error, retryAfter: wait)
       case .invalid(let error): return .again(error, retryAfter: nil)
@@ -203,13 +203,15 @@ struct Fetch: Sendable {
     }
   }
 
-  private func beyondEnd(_ length: Int64?, asked: Int64, _ response: Attempt.Response) -> Outcome {
+  private func beyondEnd(
+    _ length: Int64?, asked: Int64, _ response: Attempt.Response
+  ) async -> Outcome {
     if let length {
       let facts = ResponseCheck.Facts(
         length: length, mimeType: nil, supportsRanges: true,
         validator: Validator(headers: response.headers))
       if generation.withState({ $0.info == nil }) {
-        establish(facts, response, isWhole: false)
+        await establish(facts, response, isWhole: false)
       } else {
         generation.perform { $0.end(at: length) }
       }
@@ -229,12 +231,12 @@ struct Fetch: Sendable {
 
   private func establish(
     _ facts: ResponseCheck.Facts, _ response: Attempt.Response, isWhole: Bool
-  ) {
+  ) async {
     let freshness = Freshness(
       status: 200, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime)
     let length = facts.length
-    generation.perform { state in
+    let actions = generation.withState { state in
       var information = state.info ?? ContentInformation(
         length: length, mimeType: facts.mimeType, supportsRanges: facts.supportsRanges,
         validator: facts.validator.display, finalURL: response.url)
@@ -254,6 +256,9 @@ struct Fetch: Sendable {
       }
       return state.establish(information, whole: isWhole ? id : nil)
     }
+    // The first byte makes the files; an empty resource has none, and is stored all the same.
+    if length == 0 { _ = await entry.storage.prepare(generation) }
+    generation.carryOut(actions)
   }
 
   // MARK: Receiving
