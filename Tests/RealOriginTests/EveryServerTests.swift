@@ -32,6 +32,20 @@ struct EveryServerTests {
   }
 
   @Test(arguments: RealServer.usable)
+  func `Gone stale it is confirmed, without a byte of a body`(_ server: RealServer) async throws {
+    try await withRealOrigin(server) { origin in
+      try origin.put(name, content, modified: .recentlyModified)
+      let resource = try origin.resource(name)
+      _ = try await origin.withCache { try await $0.read(resource) }
+      try await Task.sleep(for: Date.recentFreshness)
+      let again = try await origin.withCache { try await $0.read(resource) }
+      #expect(isSame(again.bytes, content))
+      #expect(again.statistics.requests == 1)
+      #expect(again.statistics.bytesFromOrigin == 0)
+    }
+  }
+
+  @Test(arguments: RealServer.usable)
   func `Fetched as a whole it is an ordinary file, which is not fetched again`(
     _ server: RealServer
   ) async throws {
