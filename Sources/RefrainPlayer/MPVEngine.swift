@@ -7,7 +7,8 @@
   /// One resource plays at a time; loading another replaces it. Every call returns at once, from any
   /// thread: libmpv is spoken to on a thread of its own, in the order of the calls. The process's
   /// numeric locale has to be "C", as it is unless a program changes it.
-  /// An engine that is let go of ends what plays.
+  ///
+  /// Hold on to the engine while it plays: letting go of it ends what plays.
   public final class MPVEngine: Sendable {
     private let mailbox: MPVMailbox
 

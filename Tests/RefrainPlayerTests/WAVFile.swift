@@ -29,8 +29,10 @@ struct WAVFile {
     try #require(number(2, at: head + 14) == 16)
     channels = number(2, at: head + 2)
     rate = number(4, at: head + 4)
-    samples = stride(from: data.lowerBound, to: data.upperBound - 1, by: 2).map {
-      Int16(truncatingIfNeeded: number(2, at: $0))
+    samples = bytes[data].withUnsafeBytes { raw in
+      (0..<raw.count / 2).map {
+        Int16(littleEndian: raw.loadUnaligned(fromByteOffset: $0 * 2, as: Int16.self))
+      }
     }
   }
 }
