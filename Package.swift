@@ -49,7 +49,13 @@ let package = Package(
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: settings),
-    .testTarget(name: "RefrainTests", dependencies: ["Refrain", "OriginServer"], swiftSettings: settings),
+    .testTarget(
+      name: "RefrainTests", dependencies: ["Refrain", "OriginServer", "refrain-crash-child"],
+      swiftSettings: settings),
+    // What the tests kill.
+    .executableTarget(
+      name: "refrain-crash-child", dependencies: ["Refrain"], path: "Tests/CrashChild",
+      swiftSettings: settings),
     .testTarget(
       name: "OriginServerTests",
       dependencies: [
