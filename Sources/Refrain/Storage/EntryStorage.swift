@@ -430,7 +430,7 @@ actor EntryStorage {
   }
 
   /// Removes the entry's files; readers go on with what they hold.
-  func removeFiles() throws -> Bool {
+  func removeFiles(_ generation: Generation?) throws -> Bool {
     if lock == nil { lock = WriterLock.acquire(directory: directory.path) }
     guard lock != nil else {
       if FileReading.status(of: directory.path) == nil { return false }
@@ -438,7 +438,9 @@ actor EntryStorage {
         .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
     }
     try directory.removeFiles()
+    generation?.withState { $0.filesRemoved() }
     open = nil
+    isAnchored = false
     lock = nil
     return true
   }

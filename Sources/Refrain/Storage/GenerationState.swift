@@ -194,7 +194,7 @@ struct GenerationState: Sendable {
       }
       return (.stored(upTo: upTo, file), readAhead(for: id))
     }
-    if let bytes = transient.bytes(at: offset) {
+    if !reader.isBackground, let bytes = transient.bytes(at: offset) {
       advance(&reader, by: min(Int64(count), Int64(bytes.count)))
       readers[id] = reader
       return (.transient(bytes), readAhead(for: id))
@@ -240,7 +240,9 @@ struct GenerationState: Sendable {
   private func isServed(_ waiter: Waiter) -> Bool {
     guard let offset = waiter.offset else { return info != nil }
     if let length, offset >= length { return true }
-    return stored.contains(offset) || transient.spans.contains(offset)
+    if stored.contains(offset) { return true }
+    // In the background, bytes are brought to be stored.
+    return readers[waiter.reader]?.isBackground != true && transient.spans.contains(offset)
   }
 
   mutating func cancelWaiter(_ id: WaiterID) -> [Action] {
@@ -315,7 +317,7 @@ struct GenerationState: Sendable {
           isBackground: reader.isBackground, minimum: reader.minimum)
         let running = fetches.filter { !$0.value.isConfirmation }.map { $0 }
         let decision = limits.decide(
-          for: demand, readable: readable,
+          for: demand, readable: reader.isBackground ? stored : readable,
           running: running.map {
             .init(range: $0.value.range, position: $0.value.position, isWhole: $0.value.isWhole)
           })
@@ -475,7 +477,32 @@ struct GenerationState: Sendable {
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
     moveFetch(id, to: range.upperBound)
-    return wakeServed()
+    let readers = readers
+    let disappointed = takeWaiters { waiter in
+      readers[waiter.reader]?.isBackground == true && waiter.offset.map(range.contains) == true
+    }
+    let wakes: [Action] = disappointed.isEmpty ? [] : [.wake(disappointed, Self.noRoom)]
+    return wakes + wakeServed()
+  }
+
+  static let noRoom = MediaCacheError(
+    .storage, "The bytes cannot be stored at the moment.",
+    remedy: "Raise the limit or free some disk space; an origin can forbid storing, too.")
+
+  /// The entry was removed from the disk: who reads on reads what is there, and the rest from memory.
+  mutating func filesRemoved() {
+    journal = nil
+    unsyncedBytes = 0
+    isRecordStale = false
+    if readers.isEmpty, fetches.isEmpty {
+      // Whoever comes next begins anew.
+      let id = nextID
+      self = GenerationState(limits: limits, isOffline: isOffline)
+      nextID = id
+    } else {
+      storageBan = .forGood
+      isTransient = true
+    }
   }
 
   /// Another process has stored more of this generation.

@@ -122,7 +122,7 @@ struct LimitTests {
     let used = allocatedBytes(directory.path(percentEncoded: false))
     let cache = try MediaCache(
       directory: directory,
-      configuration: configuration(MemoryTransport(seed: 1, length: length), used + 100_000))
+      configuration: configuration(MemoryTransport(seed: 1, length: length), used - 500_000))
     let events = cache.events()
     try await cache.prefetch(Resource(url: url("new")))
     try await #expect(
