@@ -37,7 +37,7 @@ struct EveryServerTests {
       try origin.put(name, content, modified: .recentlyModified)
       let resource = try origin.resource(name)
       _ = try await origin.withCache { try await $0.read(resource) }
-      try await Task.sleep(for: Date.recentFreshness)
+      try await origin.letReadFilesGoStale()
       let again = try await origin.withCache { try await $0.read(resource) }
       #expect(isSame(again.bytes, content))
       #expect(again.statistics.requests == 1)
@@ -177,7 +177,7 @@ struct EveryServerTests {
       for (number, (_, new)) in lengths.enumerated() {
         try origin.put("\(number).flac", content(number, new, isNew: true), modified: Date())
       }
-      try await Task.sleep(for: Date.recentFreshness)
+      try await origin.letReadFilesGoStale()
       for (number, (old, new)) in lengths.enumerated() {
         for _ in 0..<2 {
           let resource = try origin.resource("\(number).flac")
@@ -242,7 +242,7 @@ struct EveryServerTests {
           #expect(error.code == .resourceChanged)
           #expect(isSame(bytes, old.prefix(bytes.count)))
         }
-        try await Task.sleep(for: Date.recentFreshness)
+        try await origin.letReadFilesGoStale()
         let after = try await cache.read(resource)
         #expect(isSame(after.bytes, new))
       }
@@ -260,7 +260,7 @@ struct EveryServerTests {
       }
       await origin.kill()
       // What plays has gone stale.
-      try await Task.sleep(for: Date.recentFreshness)
+      try await origin.letReadFilesGoStale()
       try await origin.withCache { cache in
         let whole = try await cache.read(origin.resource(name))
         #expect(isSame(whole.bytes, content))
