@@ -69,7 +69,12 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "RefrainTests", dependencies: ["Refrain", "OriginServer"], swiftSettings: settings),
+      name: "RefrainTests", dependencies: ["Refrain", "OriginServer", "refrain-crash-child"],
+      swiftSettings: settings),
+    // What the tests kill.
+    .executableTarget(
+      name: "refrain-crash-child", dependencies: ["Refrain"], path: "Tests/CrashChild",
+      swiftSettings: settings),
     .testTarget(
       name: "OriginServerTests",
       dependencies: [

@@ -16,7 +16,10 @@ public final class MediaCache: Sendable {
     try self.init(directory: directory, configuration: configuration, disk: SystemDisk())
   }
 
-  init(directory: URL, configuration: Configuration, disk: any Disk) throws {
+  init(
+    directory: URL, configuration: Configuration, disk: any Disk,
+    bootIdentity: String = BootIdentity.current
+  ) throws {
     guard directory.isFileURL else {
       throw MediaCacheError(
         .storage, "\(directory) is not a directory of this machine.", remedy: "Use a file URL.")
@@ -24,7 +27,7 @@ public final class MediaCache: Sendable {
     let path = directory.standardizedFileURL.path(percentEncoded: false)
     let store = Store(
       directory: path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path,
-      limit: configuration.limit, disk: disk)
+      limit: configuration.limit, disk: disk, bootIdentity: bootIdentity)
     do {
       try store.create()
     } catch {

@@ -148,7 +148,7 @@ public final class MediaReader: Sendable {
         }
         if count > 0 { return deliver(offset, count) }
         failures += 1
-        try recover(generation, offset, part.count, failures)
+        try recover(generation, file, offset, part.count, failures)
       case .transient(let bytes):
         return deliver(offset, Self.copy(bytes, to: buffer))
       case .end: return 0
@@ -173,7 +173,7 @@ public final class MediaReader: Sendable {
         let count = (try? file.read(into: part, at: offset)) ?? 0
         if count > 0 { return deliver(offset, count) }
         failures += 1
-        try recover(generation, offset, part.count, failures)
+        try recover(generation, file, offset, part.count, failures)
       case .transient(let bytes):
         return deliver(offset, Self.copy(bytes, to: buffer))
       case .end: return 0
@@ -256,7 +256,7 @@ public final class MediaReader: Sendable {
 
   /// The file does not hold what it should: fetched again, a few times.
   private func recover(
-    _ generation: Generation, _ offset: Int64, _ count: Int, _ failures: Int
+    _ generation: Generation, _ file: EntryFile, _ offset: Int64, _ count: Int, _ failures: Int
   ) throws {
     guard failures < Self.diskFailureLimit else {
       throw MediaCacheError(
@@ -265,7 +265,7 @@ public final class MediaReader: Sendable {
     }
     entry.context.events.send(
       .warning("\(entry.key) could not be read at \(offset); it is fetched again."))
-    generation.lose(offset..<(offset + Int64(count)))
+    generation.lose(offset..<(offset + Int64(count)), size: file.size)
   }
 
   private static func part(

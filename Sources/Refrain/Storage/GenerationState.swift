@@ -72,8 +72,8 @@ struct GenerationState: Sendable {
     var actions: [Action]
     /// Where the span is to be written down.
     var journal: (file: JournalFile, number: Int)?
-    /// It is time for a sync.
-    var wantsSync: Bool
+    /// A sync is wanted, after that time.
+    var syncDelay: Duration?
   }
 
   enum Look: Sendable {
@@ -155,6 +155,8 @@ struct GenerationState: Sendable {
     readers[id] = nil
     let left = waiters.filter { $0.value.reader == id }
     for waiter in left.keys { waiters[waiter] = nil }
+    // Its bytes are deleted, and only kept by this.
+    if isSuperseded, readers.isEmpty { file = nil }
     var actions: [Action] = []
     if !left.isEmpty { actions.append(.wake(left.values.map(\.wake), CancellationError())) }
     actions += releaseUnwanted()
@@ -418,18 +420,37 @@ struct GenerationState: Sendable {
     moveFetch(id, to: range.upperBound)
     unsyncedBytes += range.upperBound - range.lowerBound
     isRecordStale = true
-    var commit = Commit(actions: wakeServed(), journal: nil, wantsSync: false)
+    var commit = Commit(actions: wakeServed(), journal: nil, syncDelay: nil)
     if let journal {
       commit.journal = (journal, journalCount)
       journalCount += 1
     }
-    // A power cut takes 4 MiB or 2 s at most: half of either leaves time for the sync itself.
-    if !isSyncing, unsyncedBytes >= 2 << 20, lastSync.map({ now - $0 >= .seconds(1) }) ?? true {
-      isSyncing = true
-      lastSync = now
-      commit.wantsSync = true
-    }
+    if !isSyncing { commit.syncDelay = nextSync(now) }
     return commit
+  }
+
+  /// A power cut takes 4 MiB or 2 s at most: half of either leaves time for the sync itself.
+  ///
+  /// - Returns: after which time the next sync is wanted, and it is begun; nil: not yet.
+  private mutating func nextSync(_ now: ContinuousClock.Instant) -> Duration? {
+    guard unsyncedBytes >= 2 << 20 else { return nil }
+    isSyncing = true
+    return lastSync.map { max(.zero, .seconds(1) - (now - $0)) } ?? .zero
+  }
+
+  mutating func syncBegan(at now: ContinuousClock.Instant) {
+    lastSync = now
+    unsyncedBytes = 0
+  }
+
+  /// - Returns: after which time the next one is wanted, for what has come in the meantime.
+  @discardableResult
+  mutating func syncEnded(isDone: Bool) -> Duration? {
+    isSyncing = false
+    if isDone { return nextSync(.now) }
+    // It is tried again when more has come, or at the end.
+    unsyncedBytes = 0
+    return nil
   }
 
   /// Takes over what was found on disk.
