@@ -70,7 +70,8 @@ struct NginxTests {
       }
       let lines = try await log(origin, requests: requests)
       let sent = lines.map(\.bodyBytes).reduce(0, +)
-      print("8 readers: nginx sent \(Double(sent) / Double(content.count)) × in \(requests) requests")
+      let times = Double(sent) / Double(content.count)
+      print("8 readers: nginx sent \(times) × the file's size in \(requests) requests")
       #expect(sent == Int64(content.count))
     }
   }
