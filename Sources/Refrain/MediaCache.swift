@@ -3,7 +3,7 @@ public import Foundation
 
 /// A cache directory and everything that goes on in it: the way in.
 public final class MediaCache: Sendable {
-  private let context: CacheContext
+  let context: CacheContext
   private let configuration: Configuration
 
   /// Opens a cache directory, making it where it is missing. Several caches, in several processes,

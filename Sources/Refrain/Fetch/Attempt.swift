@@ -36,7 +36,7 @@ final class Attempt: Sendable {
     cancelled: @Sendable @escaping () -> Outcome
   ) async -> Outcome {
     let watchdog = entry.context.watchdog
-    let watch = watchdog.watch { [self] in silenced.withLock { $0 }?() }
+    let watch = watchdog.watch { [weak self] in self?.silenced.withLock { $0 }?() }
     self.watch.withLock { $0 = watch }
     defer { watchdog.forget(watch) }
     let task = Task(executorPreference: IOThreads.shared) {
