@@ -129,7 +129,7 @@ import Testing
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
     let id = state.fetches.keys.first ?? 0
-    let actions = state.commitTransient(id, Data(count: 100), at: 0, orFail: Self.error)
+    let actions = state.commitTransient(id, Data(count: 100), at: 0)
     #expect(wakes(actions) == 1)
     #expect(!state.transient.isEmpty)
     _ = state.detach(reader)
@@ -214,7 +214,7 @@ import Testing
     let end = min(most, fetch.position + Int64.random(in: 1...(256 << 10), using: &random))
     if state.isTransient {
       let bytes = Data(count: Int(end - fetch.position))
-      _ = state.commitTransient(id, bytes, at: fetch.position, orFail: Self.error)
+      _ = state.commitTransient(id, bytes, at: fetch.position)
     } else {
       _ = state.commit(id, fetch.position..<end, now: .now)
     }
