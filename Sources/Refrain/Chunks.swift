@@ -24,9 +24,9 @@ extension MediaReader {
       var offset: Int64
 
       public mutating func next() async throws -> Data? {
-        let left = range.upperBound - offset
-        guard left > 0 else { return nil }
-        let capacity = left < Int64(Chunks.size) ? Int(left) : Chunks.size
+        guard offset < range.upperBound else { return nil }
+        let (left, isHuge) = range.upperBound.subtractingReportingOverflow(offset)
+        let capacity = isHuge || left > Int64(Chunks.size) ? Chunks.size : Int(left)
         // Not zeroed first, as a `Data` of a size would be.
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 16)
         let count: Int

@@ -15,8 +15,10 @@ final class EventStreams: Sendable {
       of: CacheEvent.self, bufferingPolicy: .bufferingNewest(Self.backlog))
     let id = nextID.add(1, ordering: .relaxed).newValue
     continuation.onTermination = { [weak self] _ in self?.remove(id) }
-    listeners.withLock { $0[id] = continuation }
-    hasListeners.store(true, ordering: .releasing)
+    listeners.withLock { listeners in
+      listeners[id] = continuation
+      hasListeners.store(true, ordering: .releasing)
+    }
     return stream
   }
 
@@ -32,10 +34,9 @@ final class EventStreams: Sendable {
   }
 
   private func remove(_ id: UInt64) {
-    let isLast = listeners.withLock { listeners in
+    listeners.withLock { listeners in
       listeners[id] = nil
-      return listeners.isEmpty
+      hasListeners.store(!listeners.isEmpty, ordering: .releasing)
     }
-    if isLast { hasListeners.store(false, ordering: .releasing) }
   }
 }

@@ -3,7 +3,7 @@ public import Foundation
 
 /// A cache directory and everything that goes on in it: the way in.
 public final class MediaCache: Sendable {
-  private let context: CacheContext
+  let context: CacheContext
   private let configuration: Configuration
 
   /// Opens a cache directory, making it where it is missing. Several caches, in several processes,
@@ -84,14 +84,14 @@ public final class MediaCache: Sendable {
     let scheme = url.scheme?.lowercased()
     guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false else {
       throw MediaCacheError(
-        .badURL, "\(url.absoluteString) is not an http or https URL.",
+        .badURL, "\(url.withoutUserInfo.absoluteString) is not an http or https URL.",
         remedy: "Give the URL in full, as https://host/path.")
     }
   }
 
   /// The key under which a resource is stored.
   public func key(for resource: Resource) -> CacheKey {
-    resource.key ?? configuration.cacheKey(resource.url)
+    resource.key ?? configuration.cacheKey(resource.url.withoutUserInfo)
   }
 
   // MARK: Prefetching

@@ -63,8 +63,10 @@ public final class MediaReader: Sendable {
         minimum: isBackground ? 1 : state.limits.firstRequest)
       reader.isBackground = isBackground
       reader.end = end
+      // Who joins others sees what they see.
+      let joinsOthers = state.isVouchedFor && !state.readers.isEmpty
       reader.awaitsConfirmation =
-        state.info != nil && !configuration.trustStored && !configuration.offline
+        state.info != nil && !joinsOthers && !configuration.trustStored && !configuration.offline
         && state.freshness?.isFresh(at: now) != true
       state.readers[id] = reader
       return (id, state.stored)
@@ -79,7 +81,9 @@ public final class MediaReader: Sendable {
   public func contentInformation() async throws -> ContentInformation {
     while true {
       let (generation, id) = try current()
-      if let information = known(generation, id) { return information }
+      if let information = try known(generation, id) { return information }
+      // Moved to another generation: this one does not know the reader any more.
+      if try current().0 !== generation { continue }
       try await generation.wait(id, at: nil)
     }
   }
@@ -88,19 +92,21 @@ public final class MediaReader: Sendable {
   public func contentInformationBlocking() throws -> ContentInformation {
     while true {
       let (generation, id) = try current()
-      if let information = known(generation, id) { return information }
+      if let information = try known(generation, id) { return information }
+      // Moved to another generation: this one does not know the reader any more.
+      if try current().0 !== generation { continue }
       try generation.waitBlocking(id, at: nil)
     }
   }
 
-  private func known(_ generation: Generation, _ id: ReaderID) -> ContentInformation? {
+  private func known(_ generation: Generation, _ id: ReaderID) throws -> ContentInformation? {
     let (information, isMoved) = generation.withState { state in
       let reader = state.readers[id]
       let isMoved = state.isSuperseded && reader?.hasRead == false
       return (reader?.awaitsConfirmation == true ? nil : state.info, isMoved)
     }
     if isMoved {
-      move(from: generation)
+      try move(from: generation)
       return nil
     }
     return information
@@ -117,7 +123,7 @@ public final class MediaReader: Sendable {
       case .stored(let upTo, _): return offset..<upTo
       case .transient(let bytes): return offset..<(offset + Int64(bytes.count))
       case .end: return offset..<offset
-      case .moved: move(from: generation)
+      case .moved: try move(from: generation)
       case .failed(let error): throw error
       case .wait: try await generation.wait(id, at: offset)
       }
@@ -148,7 +154,7 @@ public final class MediaReader: Sendable {
       case .transient(let bytes):
         return deliver(offset, Self.copy(bytes, to: buffer))
       case .end: return 0
-      case .moved: move(from: generation)
+      case .moved: try move(from: generation)
       case .failed(let error): throw error
       case .wait: try await generation.wait(id, at: offset)
       }
@@ -173,7 +179,7 @@ public final class MediaReader: Sendable {
       case .transient(let bytes):
         return deliver(offset, Self.copy(bytes, to: buffer))
       case .end: return 0
-      case .moved: move(from: generation)
+      case .moved: try move(from: generation)
       case .failed(let error): throw error
       case .wait: try generation.waitBlocking(id, at: offset)
       }
@@ -185,6 +191,7 @@ public final class MediaReader: Sendable {
   /// - Throws: `MediaCacheError`, `.badRange` where the range begins below 0 or is too long to be
   ///   held in memory.
   public func bytes(in range: ByteRange) async throws -> Data {
+    try Self.check(range.lowerBound)
     guard range.upperBound - range.lowerBound <= Int64(Int32.max) else {
       throw MediaCacheError(
         .badRange, "\(range) is more than is read at once.", remedy: "Read it in chunks.")
@@ -211,11 +218,17 @@ public final class MediaReader: Sendable {
   private func look(
     at offset: Int64, count: Int
   ) throws -> (Generation, ReaderID, GenerationState.Look) {
+    try Self.check(offset)
+    let (generation, id) = try current()
+    // No resource goes on that far, and sums with what is larger could overflow.
+    let bounded = min(offset, 1 << 62)
+    return (generation, id, generation.look(id, at: bounded, count: count))
+  }
+
+  private static func check(_ offset: Int64) throws(MediaCacheError) {
     guard offset >= 0 else {
       throw MediaCacheError(.badRange, "\(offset) is no offset.", remedy: "Offsets begin at 0.")
     }
-    let (generation, id) = try current()
-    return (generation, id, generation.look(id, at: offset, count: count))
   }
 
   private func current() throws -> (Generation, ReaderID) {
@@ -226,8 +239,10 @@ public final class MediaReader: Sendable {
   }
 
   /// Nothing was read of the old generation: the new one serves as well.
-  private func move(from old: Generation) {
-    guard let next = entry.current, next !== old else { return }
+  private func move(from old: Generation) throws {
+    _ = try current()
+    guard let next = entry.current else { throw GenerationState.closed }
+    guard next !== old else { return }
     let detached = state.withLock { state -> ReaderID? in
       guard state.generation === old, !state.isCancelled else { return nil }
       let before = state.id

@@ -102,14 +102,16 @@ struct Fetch: Sendable {
         break attempts
       case .again(let reason, let retryAfter):
         failures += 1
-        guard hasReaders,
+        guard
           let delay = context.configuration.retry.delay(
-            afterFailures: failures, retryAfter: retryAfter)
+            afterFailures: failures, retryAfter: retryAfter),
+          generation.withState({ $0.beginRest(id) })
         else {
           error = reason
           break attempts
         }
         do { try await Task.sleep(for: delay) } catch { break attempts }
+        generation.withState { $0.endRest(id) }
       }
     }
     finish(range, error)
@@ -123,10 +125,6 @@ struct Fetch: Sendable {
 
   private var position: Int64 {
     generation.withState { $0.fetches[id]?.position ?? .max }
-  }
-
-  private var hasReaders: Bool {
-    generation.withState { !$0.readers.isEmpty && !$0.isSuperseded && !$0.isClosed }
   }
 
   // MARK: One attempt
@@ -162,17 +160,16 @@ struct Fetch: Sendable {
     let check = ResponseCheck(
       asked: asking.range, known: asking.known, sentIfRange: ifRange != nil)
 
-    let isForeground = generation.withState { $0.fetches[id]?.isBackground == false }
-    if !isForeground { await context.gate.waitTurn(generation.gateID(id)) }
+    guard await waitForTurn() else { return .done }
     let attempt = Attempt(entry: entry, headers: headers)
     return await attempt.run { response in
       switch check.verdict(status: response.status, headers: response.headers, now: Date()) {
       case .part(let range, let facts):
-        establish(facts, response, isWhole: false)
+        await establish(facts, response, isWhole: false)
         return await receive(response, range: range, attempt: attempt)
       case .whole(let facts):
-        guard !joinsOtherWhole(asking.range.lowerBound) else { return .done }
-        establish(facts, response, isWhole: true)
+        guard beginWhole(asking.range.lowerBound) else { return .done }
+        await establish(facts, response, isWhole: true)
         let length = facts.length ?? asking.known?.length
         return await receive(response, range: 0..<(length ?? .max), attempt: attempt)
       case .notModified:
@@ -181,7 +178,7 @@ struct Fetch: Sendable {
         entry.supersede(generation)
         return .done
       case .beyondEnd(let length):
-        return beyondEnd(length, asked: asking.range.lowerBound, response)
+        return await beyondEnd(length, asked: asking.range.lowerBound, response)
       case .refused(let status): return .failed(ResponseCheck.refusal(status))
       case .transient(let error, let wait): return .again(error, retryAfter: wait)
       case .invalid(let error): return .again(error, retryAfter: nil)
@@ -194,22 +191,35 @@ struct Fetch: Sendable {
     }
   }
 
-  /// From an origin without ranges one response is enough, unless it has passed by already.
-  private func joinsOtherWhole(_ offset: Int64) -> Bool {
-    generation.withState { state in
-      state.fetches.contains { other, fetch in
-        other != id && fetch.isWhole && fetch.position <= offset && fetch.position > 0
-      }
-    }
+  /// A fetch in the background asks for nothing while somebody plays; it can be called off
+  /// meanwhile.
+  ///
+  /// - Returns: false where nobody is left to want it.
+  private func waitForTurn() async -> Bool {
+    guard isBackground else { return true }
+    guard generation.withState({ $0.beginRest(id) }) else { return false }
+    await context.gate.waitTurn(generation.gateID(id)) { !isBackground }
+    generation.withState { $0.endRest(id) }
+    return !Task.isCancelled
   }
 
-  private func beyondEnd(_ length: Int64?, asked: Int64, _ response: Attempt.Response) -> Outcome {
+  private var isBackground: Bool {
+    generation.withState { $0.fetches[id]?.isBackground == true }
+  }
+
+  private func beginWhole(_ offset: Int64) -> Bool {
+    generation.withState { $0.beginWhole(id, at: offset) }
+  }
+
+  private func beyondEnd(
+    _ length: Int64?, asked: Int64, _ response: Attempt.Response
+  ) async -> Outcome {
     if let length {
       let facts = ResponseCheck.Facts(
         length: length, mimeType: nil, supportsRanges: true,
         validator: Validator(headers: response.headers))
       if generation.withState({ $0.info == nil }) {
-        establish(facts, response, isWhole: false)
+        await establish(facts, response, isWhole: false)
       } else {
         generation.perform { $0.end(at: length) }
       }
@@ -229,12 +239,15 @@ struct Fetch: Sendable {
 
   private func establish(
     _ facts: ResponseCheck.Facts, _ response: Attempt.Response, isWhole: Bool
-  ) {
+  ) async {
     let freshness = Freshness(
       status: 200, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime)
     let length = facts.length
-    generation.perform { state in
+    let actions = generation.withState { state in
+      state.isVouchedFor = true
+      // A range was answered: the origin has them after all.
+      if !isWhole { state.ignoresRanges = false }
       var information = state.info ?? ContentInformation(
         length: length, mimeType: facts.mimeType, supportsRanges: facts.supportsRanges,
         validator: facts.validator.display, finalURL: response.url)
@@ -254,6 +267,9 @@ struct Fetch: Sendable {
       }
       return state.establish(information, whole: isWhole ? id : nil)
     }
+    // The first byte makes the files; an empty resource has none, and is stored all the same.
+    if length == 0 { _ = await entry.storage.prepare(generation) }
+    generation.carryOut(actions)
   }
 
   // MARK: Receiving
@@ -274,13 +290,12 @@ struct Fetch: Sendable {
         if isCounted { context.gate.leaveForeground() }
         isCounted = false
         await generation.waitUntilWanted(id)
-        if Task.isCancelled { return .done }
-        guard hasReaders else { return .done }
+        guard !Task.isCancelled, generation.withState(\.hasAudience) else { return .done }
         continue
       case .background:
         if isCounted { context.gate.leaveForeground() }
         isCounted = false
-        await context.gate.waitTurn(generation.gateID(id))
+        await context.gate.waitTurn(generation.gateID(id)) { !isBackground }
       case .foreground:
         if !isCounted { context.gate.enterForeground() }
         isCounted = true
@@ -301,8 +316,10 @@ struct Fetch: Sendable {
       guard let chunk, offset < range.upperBound else { break }
       if chunk.isEmpty { continue }
       entry.countReceived(chunk.count)
-      switch await bytes.keep(chunk, at: offset) {
-      case .kept: offset += Int64(chunk.count)
+      // What comes beyond the range that was announced belongs nowhere.
+      let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
+      switch await bytes.keep(part, at: offset) {
+      case .kept: offset += Int64(part.count)
       case .changed: return .done
       case .nowhere(let error): return .nowhereToPut(error)
       }

@@ -83,7 +83,11 @@ struct FetchPlan: Sendable {
       if let index = running.firstIndex(where: { $0.ahead.contains(demand.position) }) {
         let fetch = running[index]
         if !joins(fetch, at: demand.position) {
-          covered.remove(contentsOf: demand.position..<fetch.range.upperBound)
+          // What the one that is cut short would still have brought is to be had again, nothing else.
+          var covered = readable
+          for other in running.indices where other != index && !running[other].ahead.isEmpty {
+            covered.insert(contentsOf: running[other].ahead)
+          }
           let range = hole(at: demand.position, for: demand, covered: covered)
           return .startAndTruncate(range, index)
         }

@@ -30,7 +30,7 @@ struct FetchedBytes: Sendable {
     }
     if isOver { return .kept }
     if missing.byteCount < Int64(chunk.count), !isSame(chunk, range, except: missing) {
-      entry.supersede(generation)
+      entry.supersede(generation, isContradicted: true)
       return .changed
     }
     for part in missing.ranges {
@@ -144,13 +144,8 @@ struct FetchedBytes: Sendable {
 
   /// - Returns: why the bytes are of no use to anybody.
   private func passOn(_ bytes: Data, at offset: Int64) -> MediaCacheError? {
-    let hasReader = generation.withState { state in
-      state.readers.values.contains { !$0.isBackground && $0.isActive }
-    }
-    guard hasReader else {
-      return MediaCacheError(
-        .storage, "There is no room for \(entry.key) in the cache.",
-        remedy: "Raise the limit, free some disk space, or close what else uses the cache.")
+    guard generation.withState({ $0.isOfUse(id, from: offset) }) else {
+      return GenerationState.noRoom
     }
     generation.perform { $0.commitTransient(id, bytes, at: offset) }
     return nil

@@ -11,6 +11,9 @@ final class NetworkGate: Sendable {
 
   private let state = Mutex(State())
 
+  /// How many fetches pause.
+  var waitingCount: Int { state.withLock { $0.paused.count } }
+
   /// A fetch begins to receive for a reader that plays. Balanced by `leaveForeground`.
   func enterForeground() {
     state.withLock { $0.foreground += 1 }
@@ -27,12 +30,15 @@ final class NetworkGate: Sendable {
   }
 
   /// Returns when nobody plays, when the fetch is let through, or when the task is cancelled.
-  func waitTurn(_ fetch: UInt64) async {
+  ///
+  /// - Parameter isExempt: whether the fetch needs not wait by now. Asked where `letThrough` cannot
+  ///   come in between; so what makes it exempt happens before `letThrough` is called.
+  func waitTurn(_ fetch: UInt64, unless isExempt: () -> Bool = { false }) async {
     guard state.withLock({ $0.foreground > 0 }) else { return }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let goesOn = state.withLock { state in
-          if state.foreground == 0 || Task.isCancelled { return true }
+          if state.foreground == 0 || Task.isCancelled || isExempt() { return true }
           state.paused[fetch] = continuation
           return false
         }

@@ -60,6 +60,13 @@ struct Freshness: Codable, Sendable, Hashable {
     return next
   }
 
+  /// As if its lifetime had run out.
+  var outdated: Freshness {
+    var outdated = self
+    outdated.lifetime = 0
+    return outdated
+  }
+
   private static func initialAge(
     _ headers: HTTPFields, _ requestTime: Date, _ responseTime: Date
   ) -> Double {

@@ -22,6 +22,7 @@ final class Entry: Sendable {
     var requests = 0
     var wholeReaders = 0
     var filler: Task<Void, Never>?
+    var fillerNumber = 0
     /// Counts the requests' changes by `authorize`.
     var authorization = 0
     var authorizing: Task<Resource?, any Error>?
@@ -127,13 +128,14 @@ final class Entry: Sendable {
   }
 
   private func finish(_ last: Generation) async {
+    // Nothing is stored any more from here on.
+    last.perform { $0.close() }
     await storage.finish(last)
     let waiters = state.withLock { state in
       state.current = nil
       defer { state.closeWaiters = [] }
       return state.closeWaiters
     }
-    last.perform { $0.close() }
     for waiter in waiters { waiter.resume() }
   }
 
@@ -160,16 +162,26 @@ final class Entry: Sendable {
   }
 
   /// The origin has other bytes than this generation's: the next reader begins a new one.
-  func supersede(_ generation: Generation) {
+  ///
+  /// - Parameter isContradicted: the bytes differ under a validator that says that they do not, so
+  ///   that what is stored can never be confirmed.
+  func supersede(_ generation: Generation, isContradicted: Bool = false) {
     let next = Generation(entry: self, state: context.emptyState())
     let isCurrent = state.withLock { state in
       guard state.current === generation else { return false }
       state.current = next
+      startFilling(&state)
       return true
     }
     guard isCurrent else { return }
     generation.perform { $0.supersede() }
     context.events.send(.generationChanged(key))
+    // What was found out outweighs what the old version said of its freshness.
+    beginTask()
+    Task(executorPreference: IOThreads.background) { [self] in
+      await storage.outdate(generation, isContradicted: isContradicted)
+      endTask()
+    }
   }
 
   // MARK: Counting
@@ -226,8 +238,24 @@ final class Entry: Sendable {
   func beginFilling() {
     state.withLock { state in
       state.wholeReaders += 1
-      guard state.filler == nil else { return }
-      state.filler = Task(executorPreference: IOThreads.shared) { await Filler(entry: self).run() }
+      startFilling(&state)
+    }
+  }
+
+  private func startFilling(_ state: inout State) {
+    guard state.wholeReaders > 0, state.filler == nil, !state.isShutDown else { return }
+    state.tasks += 1
+    state.fillerNumber += 1
+    state.filler = Task(executorPreference: IOThreads.shared) { [number = state.fillerNumber] in
+      await Filler(entry: self).run()
+      self.fillerEnded(number)
+    }
+  }
+
+  private func fillerEnded(_ number: Int) {
+    closeIfUnused { state in
+      state.tasks -= 1
+      if state.fillerNumber == number { state.filler = nil }
     }
   }
 

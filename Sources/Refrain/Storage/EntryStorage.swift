@@ -271,7 +271,7 @@ actor EntryStorage {
       throw MediaCacheError(.storage, "Nothing is known of the resource yet.")
     }
     return EntryRecord(
-      key: key.rawValue, url: generation.entry.resource.url.absoluteString,
+      key: key.rawValue, url: generation.entry.resource.url.withoutUserInfo.absoluteString,
       finalURL: info.finalURL.absoluteString, generation: files.id, file: files.fileName,
       length: info.length, mimeType: info.mimeType, supportsRanges: info.supportsRanges,
       validator: validator, freshness: freshness, spans: SpanList.encode(spans),
@@ -291,7 +291,7 @@ actor EntryStorage {
   @discardableResult
   func sync(_ generation: Generation) -> Duration? {
     guard let open, open.generation === generation else {
-      generation.withState { $0.syncEnded(isDone: false) }
+      _ = generation.withState { $0.syncEnded(isDone: false) }
       return nil
     }
     do {
@@ -302,7 +302,7 @@ actor EntryStorage {
     } catch {
       context.events.send(.warning("\(directory.path) could not be brought up to date: \(error)."))
     }
-    generation.withState { $0.syncEnded(isDone: false) }
+    _ = generation.withState { $0.syncEnded(isDone: false) }
     return nil
   }
 
@@ -412,7 +412,18 @@ actor EntryStorage {
     lock = nil
   }
 
-  private func refreshRecord(_ generation: Generation) {
+  /// The origin has another generation by now: whoever opens this one again asks first. One that
+  /// was contradicted is not opened again.
+  func outdate(_ generation: Generation, isContradicted: Bool) {
+    let isStored = generation.withState { state in
+      state.freshness = state.freshness?.outdated
+      state.isRecordStale = true
+      return state.generationID != nil
+    }
+    if isStored { refreshRecord(generation, removes: isContradicted) }
+  }
+
+  private func refreshRecord(_ generation: Generation, removes: Bool = false) {
     let (isStale, id, freshness) = generation.withState { state in
       (state.isRecordStale, state.generationID, state.freshness)
     }
@@ -423,6 +434,7 @@ actor EntryStorage {
     record.freshness = freshness
     do {
       if freshness.noStore { return try directory.removeFiles() }
+      if removes { return try directory.disk.removeFile(directory.recordPath) }
       try directory.write(record, durably: true)
     } catch {
       context.events.send(.warning("\(directory.path) could not be brought up to date: \(error)."))

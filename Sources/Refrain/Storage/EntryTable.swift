@@ -66,6 +66,19 @@ final class EntryTable: Sendable {
     }
   }
 
+  /// Whether no entry is open, being opened, or being closed.
+  var isEmpty: Bool { state.withLock { $0.slots.isEmpty } }
+
+  /// Every entry that is open now.
+  var openEntries: [Entry] {
+    state.withLock { state in
+      state.slots.values.compactMap { slot in
+        if case .open(let entry) = slot { return entry }
+        return nil
+      }
+    }
+  }
+
   /// The entry that is open under a key, as it is.
   func openEntry(for key: CacheKey) -> Entry? {
     state.withLock { state in
@@ -122,7 +135,10 @@ final class EntryTable: Sendable {
         switch slot {
         case .opening(let task): _ = await task.result
         case .closing(let task): await task.value
-        case .open(let entry): await entry.waitUntilClosed()
+        case .open(let entry):
+          // It may have been on its way when the others were shut down.
+          entry.shutDown()
+          await entry.waitUntilClosed()
         }
       }
     }

@@ -69,6 +69,8 @@ final class Generation: Sendable {
     let id = state.withLock { $0.makeID() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        // Nothing is asked for on behalf of who has left already.
+        if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
         register(id, reader, offset, .task(continuation))
         if Task.isCancelled { cancelWaiter(id) }
       }
@@ -103,7 +105,7 @@ final class Generation: Sendable {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let goesOn = state.withLock { state in
-          if Task.isCancelled || state.isWanted(id) || state.fetches[id] == nil { return true }
+          if Task.isCancelled || state.isWanted(id) || !state.hasAudience { return true }
           state.fetches[id]?.paused = continuation
           return false
         }

@@ -41,6 +41,10 @@ struct GenerationState: Sendable {
     var isWhole = false
     var isConfirmation = false
     var isBackground = false
+    /// The head of a whole response has come, and its bytes are coming.
+    var isReceiving = false
+    /// Nothing is under way for it: it waits before it asks, or asks again.
+    var isResting = false
     var task: Task<Void, Never>?
     var paused: CheckedContinuation<Void, Never>?
   }
@@ -98,6 +102,11 @@ struct GenerationState: Sendable {
   var stored = RangeSet<Int64>()
   var file: EntryFile?
   var transient = TransientBytes()
+  /// The origin has answered for this generation since it was opened, or could not be asked.
+  var isVouchedFor = false
+  /// The origin says that it has ranges, and ignores them.
+  var ignoresRanges = false
+
   /// Bytes are not stored: `no-store`, or another process writes, or the disk is full.
   var isTransient = false
 
@@ -159,19 +168,24 @@ struct GenerationState: Sendable {
     if isSuperseded, readers.isEmpty { file = nil }
     var actions: [Action] = []
     if !left.isEmpty { actions.append(.wake(left.values.map(\.wake), CancellationError())) }
+    if !transient.isEmpty { transient.keep(near: transientWindows()) }
     actions += releaseUnwanted()
     return actions
   }
 
   /// What a reader finds at an offset; it is taken to read up to `count` bytes of it.
   mutating func look(_ id: ReaderID, at offset: Int64, count: Int) -> (Look, [Action]) {
-    guard var reader = readers[id], !isClosed else {
-      return (.failed(.init(.closed, "The reader was closed.")), [])
-    }
+    // It was cancelled, or moved to another generation, a moment ago: it finds out by itself.
+    guard var reader = readers[id] else { return (.moved, []) }
+    if isClosed { return (.failed(Self.closed), []) }
     if offset != reader.position || !reader.isActive {
       // Small steps ahead are sequential reading too: a demuxer that skips.
       let step = offset - reader.position
-      let goesOn = reader.isActive && step >= 0 && step <= limits.firstRequest
+      // So are larger ones over what is there: whoever reads the file by itself.
+      let goesOn =
+        reader.isActive && step >= 0
+        && (step <= limits.firstRequest
+          || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
       reader.runLength = goesOn ? reader.runLength + step : 0
       reader.position = offset
       reader.isActive = true
@@ -188,6 +202,10 @@ struct GenerationState: Sendable {
       let upTo = min(range.upperBound, length ?? .max)
       advance(&reader, by: min(Int64(count), upTo - offset))
       readers[id] = reader
+      // The usual case, and the one that has to be quick: there is plenty ahead.
+      if upTo - reader.position > limits.maximumReadAhead, fetches.isEmpty {
+        return (.stored(upTo: upTo, file), [])
+      }
       return (.stored(upTo: upTo, file), readAhead(for: id))
     }
     if !reader.isBackground, let bytes = transient.bytes(at: offset) {
@@ -205,6 +223,8 @@ struct GenerationState: Sendable {
     if count > 0 { reader.hasRead = true }
   }
 
+  static let closed = MediaCacheError(.closed, "The cache was closed.")
+
   static let changed = MediaCacheError(
     .resourceChanged, "The resource changed at the origin while it was being read.",
     remedy: "Open it again: it starts anew with the new version.")
@@ -217,9 +237,9 @@ struct GenerationState: Sendable {
   mutating func wait(
     _ id: WaiterID, _ waiter: Waiter
   ) -> (outcome: Result<Void, any Error>?, [Action]) {
-    guard let reader = readers[waiter.reader], !isClosed else {
-      return (.failure(MediaCacheError(.closed, "The reader was closed.")), [])
-    }
+    // It looks again, and finds out why.
+    guard let reader = readers[waiter.reader] else { return (.success(()), []) }
+    if isClosed { return (.failure(Self.closed), []) }
     if isSuperseded { return (.success(()), []) }
     if !reader.awaitsConfirmation, isServed(waiter) { return (.success(()), []) }
     if isOffline {
@@ -295,7 +315,7 @@ struct GenerationState: Sendable {
     else { return [] }
     var limits = limits
     limits.length = length
-    limits.supportsRanges = info?.supportsRanges
+    limits.supportsRanges = ignoresRanges ? false : info?.supportsRanges
     limits.rate = rate
     // Memory is dearer than disk.
     if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
@@ -339,7 +359,7 @@ struct GenerationState: Sendable {
     let id = makeID()
     fetches[id] = Fetch(
       range: range, position: range.lowerBound,
-      isWhole: info?.supportsRanges == false, isBackground: isBackground)
+      isWhole: ignoresRanges || info?.supportsRanges == false, isBackground: isBackground)
     return .startFetch(id, range)
   }
 
@@ -381,9 +401,43 @@ struct GenerationState: Sendable {
     }
   }
 
-  /// Whether anyone could come to want more of a paused fetch.
-  private func hasAudience(_ fetch: Fetch) -> Bool {
-    readers.values.contains { $0.end > fetch.position }
+  /// Whether anyone is there who could come to want what is fetched.
+  var hasAudience: Bool { !readers.isEmpty && !isSuperseded && !isClosed }
+
+  /// A fetch goes to wait with nothing under way: from now on it can be called off.
+  ///
+  /// - Returns: false where nobody is left to want it.
+  mutating func beginRest(_ id: FetchID) -> Bool {
+    guard hasAudience else { return false }
+    fetches[id]?.isResting = true
+    fetches[id]?.isReceiving = false
+    return true
+  }
+
+  mutating func endRest(_ id: FetchID) {
+    fetches[id]?.isResting = false
+  }
+
+  /// A whole response has come to what may have been a question for a range.
+  ///
+  /// - Returns: false where another one is still to come by at `offset`: one is enough, and whoever
+  ///   waits has it to wait for.
+  mutating func beginWhole(_ id: FetchID, at offset: Int64) -> Bool {
+    let end = length ?? .max
+    let other = fetches.first { other, fetch in
+      other != id && fetch.isWhole && fetch.isReceiving && fetch.position <= offset
+    }
+    guard let other else {
+      fetches[id]?.isReceiving = true
+      fetches[id]?.isWhole = true
+      fetches[id]?.range = 0..<end
+      fetches[id]?.position = 0
+      return true
+    }
+    // It may have been cut short where this one was to begin.
+    fetches[other.key]?.range = 0..<end
+    ignoresRanges = true
+    return false
   }
 
   private mutating func resumePaused() -> [Action] {
@@ -398,9 +452,9 @@ struct GenerationState: Sendable {
 
   /// Ends what nobody is left to want.
   private mutating func releaseUnwanted() -> [Action] {
+    guard readers.isEmpty else { return [] }
     var actions: [Action] = []
-    for (id, fetch) in fetches where fetch.isWhole || fetch.isConfirmation {
-      guard readers.isEmpty || (fetch.isWhole && !hasAudience(fetch)) else { continue }
+    for (id, fetch) in fetches where fetch.isWhole || fetch.isConfirmation || fetch.isResting {
       if let paused = fetch.paused {
         fetches[id]?.paused = nil
         actions.append(.resume(paused))
@@ -470,18 +524,22 @@ struct GenerationState: Sendable {
   }
 
   /// Bytes have come that are not stored: kept for as long as a reader is near.
-  mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) -> [Action] {
+  ///
+  /// - Parameter error: what those are told who want them stored.
+  mutating func commitTransient(
+    _ id: FetchID, _ bytes: Data, at offset: Int64
+  ) -> [Action] {
     let range = offset..<(offset + Int64(bytes.count))
     let windows = transientWindows()
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
     moveFetch(id, to: range.upperBound)
+    let actions = wakeServed()
     let readers = readers
-    let disappointed = takeWaiters { waiter in
+    let wakes = takeWaiters { waiter in
       readers[waiter.reader]?.isBackground == true && waiter.offset.map(range.contains) == true
     }
-    let wakes: [Action] = disappointed.isEmpty ? [] : [.wake(disappointed, Self.noRoom)]
-    return wakes + wakeServed()
+    return wakes.isEmpty ? actions : actions + [.wake(wakes, Self.noRoom)]
   }
 
   static let noRoom = MediaCacheError(
@@ -508,6 +566,14 @@ struct GenerationState: Sendable {
     }
   }
 
+  /// Whether a reader is near anything that a fetch is still to bring: otherwise bytes that cannot
+  /// be stored are of use to nobody.
+  func isOfUse(_ id: FetchID, from offset: Int64) -> Bool {
+    guard let fetch = fetches[id] else { return false }
+    let rest = offset..<max(fetch.range.upperBound, offset + 1)
+    return transientWindows().contains { $0.overlaps(rest) }
+  }
+
   /// Another process has stored more of this generation.
   mutating func catchUp(_ contents: EntryDirectory.Contents) -> [Action] {
     generationID = contents.record.generation
@@ -518,7 +584,8 @@ struct GenerationState: Sendable {
 
   private func transientWindows() -> [ByteRange] {
     let ahead = min(limits.maximumReadAhead, 2 << 20)
-    let waiting = waiters.values.compactMap(\.offset)
+    let waiting = waiters.values.filter { readers[$0.reader]?.isBackground != true }
+      .compactMap(\.offset)
     return (readers.values.filter { $0.isActive && !$0.isBackground }.map(\.position) + waiting)
       .map { max(0, $0 - (64 << 10))..<($0 + ahead) }
   }
@@ -536,12 +603,11 @@ struct GenerationState: Sendable {
   mutating func establish(_ information: ContentInformation, whole id: FetchID?) -> [Action] {
     info = information
     var actions: [Action] = []
-    if let id, let fetch = fetches[id] {
+    if let id, fetches[id] != nil {
       // From its first byte to its end, whatever was asked for.
       fetches[id]?.isWhole = true
       fetches[id]?.range = 0..<(information.length ?? .max)
       fetches[id]?.position = 0
-      _ = fetch
     }
     if let length = information.length { actions += bound(length) }
     return wakeServed() + actions
@@ -576,15 +642,22 @@ struct GenerationState: Sendable {
         let awaits = readers[waiter.reader]?.awaitsConfirmation == true
         if fetch.isConfirmation { return awaits }
         guard let offset = waiter.offset else { return information == nil }
-        return !awaits && (fetch.position..<fetch.range.upperBound).contains(offset)
+        return !awaits && offset >= fetch.position && offset < fetch.range.upperBound
       }
       if !wakes.isEmpty { actions.append(.wake(wakes, error)) }
+    }
+    // Who came while a confirmation was being called off has waited for it in vain.
+    if fetch.isConfirmation, !isSuperseded, !isClosed,
+      waiters.values.contains(where: { readers[$0.reader]?.awaitsConfirmation == true })
+    {
+      actions += confirm()
     }
     return actions + wakeServed() + (waiters.isEmpty ? [] : plan())
   }
 
   /// The origin has confirmed the generation, or cannot be asked.
   mutating func confirmed() -> [Action] {
+    isVouchedFor = true
     for id in readers.keys { readers[id]?.awaitsConfirmation = false }
     // All of them look again: what they wait for may have been there all along.
     return wakeServed() + plan()
@@ -599,7 +672,7 @@ struct GenerationState: Sendable {
   /// Nothing goes on from here.
   mutating func close() -> [Action] {
     isClosed = true
-    return endAll(waitersWith: MediaCacheError(.closed, "The cache was closed."))
+    return endAll(waitersWith: Self.closed)
   }
 
   private mutating func endAll(waitersWith error: (any Error)?) -> [Action] {

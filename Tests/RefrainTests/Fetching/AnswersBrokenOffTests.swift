@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// Answers that end early, pause, or come by the drop.
+@Suite(.timeLimit(.minutes(1))) struct AnswersBrokenOffTests {
+  private let length: Int64 = 1_000_003
+  private let bytes = SyntheticBytes(seed: 7)
+  private var resource: OriginResource { .synthetic(seed: 7, length: length) }
+
+  @Test func `A dropped connection is gone on from its very byte`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.first(1), .drop(at: .body(5000))))
+      try await #expect(test.read("/a", 0..<60_000) == bytes.bytes(in: 0..<60_000))
+      let log = test.origin.log("/a")
+      #expect(log.requests.prefix(2).map(\.request.range) == ["bytes=0-65535", "bytes=5000-65535"])
+      #expect(log.bytesSentTwice == 0)
+    }
+  }
+
+  @Test func `Drops again and again cost nothing twice, as long as bytes come`() async throws {
+    try await withCache({ $0.retry.attempts = 2 }) { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.first(40), .drop(at: .body(20_000))))
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+      #expect(test.origin.log("/a").bytesSentTwice == 0)
+    }
+  }
+
+  @Test func `A reset connection is gone on from what had come`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.first(5), .drop(at: .body(30_000), reset: true)))
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+    }
+  }
+
+  @Test func `No answer at all is tried again, so often and no more`() async throws {
+    try await withCache({ $0.retry.attempts = 4 }) { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.first(3), .closeWithoutAnswer))
+      try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
+      #expect(test.origin.log("/a").requests.count == 4)
+      test.origin.serve(resource, at: "/b")
+      test.origin.script("/b", .on(.all, .closeWithoutAnswer))
+      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/b", 0..<10) }
+      #expect(error?.code == .unreachable && error?.remedy.isEmpty == false)
+      #expect(test.origin.log("/b").requests.count == 4)
+    }
+  }
+
+  @Test func `A silent answer is given up and gone on from its byte`() async throws {
+    try await withCache({ $0.silenceTimeout = .milliseconds(200) }) { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.first(1), .stall(at: .body(7000))))
+      try await #expect(test.read("/a", 0..<60_000) == bytes.bytes(in: 0..<60_000))
+      let ranges = test.origin.log("/a").requests.map(\.request.range)
+      #expect(ranges.prefix(2) == ["bytes=0-65535", "bytes=7000-65535"])
+    }
+  }
+
+  @Test func `An origin that never answers is given up`() async throws {
+    try await withCache({
+      $0.responseTimeout = .milliseconds(150)
+      $0.retry.attempts = 2
+    }) { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.all, .delay(nil)))
+      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
+      #expect(error?.code == .unreachable && error?.remedy.isEmpty == false)
+    }
+  }
+
+  @Test func `Bytes by the drop are read as they come`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.first(1), .dribble(bytesPerSecond: 60_000)))
+      try await #expect(test.read("/a", 0..<30_000) == bytes.bytes(in: 0..<30_000))
+      #expect(test.origin.log("/a").requests.count == 1)
+    }
+  }
+
+  @Test func `A shorter range than asked for is taken for what it is`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.first(20), .atMost(1000)))
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+      #expect(test.origin.log("/a").bytesSentTwice == 0)
+    }
+  }
+
+  @Test func `A body shorter than it says is gone on from its end`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script(
+        "/a", .on(.number(1), .truncatedBody(to: 900), .chunked)
+          .on(.number(2), .wrongContentLength(by: 77)))
+      try await #expect(test.read("/a", 0..<60_000) == bytes.bytes(in: 0..<60_000))
+    }
+  }
+
+  @Test func `A body longer than its range gives nothing of what lies beyond`() async throws {
+    try await withCache { test in
+      let junk = [UInt8](repeating: 0xEE, count: 5000)
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.first(3), .atMost(1000), .extendedBody(junk), .chunked))
+      try await #expect(test.read("/a", 0..<60_000) == bytes.bytes(in: 0..<60_000))
+    }
+  }
+
+  @Test func `A body longer than the resource gives nothing of what lies beyond`() async throws {
+    try await withCache { test in
+      let junk = [UInt8](repeating: 0xEE, count: 5000)
+      test.origin.serve(.synthetic(seed: 7, length: 30_000), at: "/a")
+      test.origin.script("/a", .on(.all, .extendedBody(junk), .chunked))
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<30_000))
+    }
+  }
+
+  @Test func `The end of a body without a length that comes early is not taken for the end`()
+    async throws
+  {
+    try await withCache({ $0.retry.attempts = 3 }) { test in
+      test.origin.serve(.synthetic(seed: 7, length: 200_000), at: "/a")
+      try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
+      // The length is known; from here on a 200 ends before it, always at the same byte.
+      test.origin.script("/a", .on(.all, .ignoreRange, .truncatedBody(to: 70_000), .chunked))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await test.read("/a", 100_000..<100_010)
+      }
+      #expect(error?.code == .unreachable)
+      #expect(test.origin.log("/a").requests.count < 20)
+    }
+  }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// Answers that contradict HTTP, the request or themselves: nothing of them is kept, and what the
+/// origin says next is.
+@Suite(.timeLimit(.minutes(1))) struct AnswersThatAreWrongTests {
+  private let length: Int64 = 300_007
+  private let bytes = SyntheticBytes(seed: 7)
+
+  static let wrong: [Fault] = [
+    .wrongContentRange(start: 1), .wrongContentRange(start: -1), .wrongContentRange(end: 1),
+    .wrongContentRange(end: -1), .wrongContentRange(start: 4096, end: 4096),
+    .header("Content-Range", nil), .header("Content-Range", "bytes garbage"),
+    .gzip, .multipart, .garbage(Array("SSH-2.0-OpenSSH_9\r\n".utf8)), .garbage([0, 255, 0, 255]),
+    .status(304),
+  ]
+
+  @Test(arguments: wrong.indices) func `A wrong answer is asked for again`(
+    _ index: Int
+  ) async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      try await #expect(test.read("/a", 0..<1000) == bytes.bytes(in: 0..<1000))
+      test.origin.script("/a", .on(.first(2), Self.wrong[index]))
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+    }
+  }
+
+  @Test(arguments: wrong.indices) func `An origin that is always wrong gives an error that says so`(
+    _ index: Int
+  ) async throws {
+    try await withCache({ $0.retry.attempts = 2 }) { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      // Under a range that does not begin at 0 every one of them shows.
+      test.origin.script("/a", .on(.all, Self.wrong[index]))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await test.read("/a", 100_000..<100_010)
+      }
+      #expect(error.map { [.invalidResponse, .unreachable].contains($0.code) } == true)
+      #expect(error?.remedy.isEmpty == false)
+      let stored = try await test.cache.entry(for: CacheKey(url: test.origin.url("/a")))
+      #expect((stored?.cachedBytes ?? 0) == 0)
+    }
+  }
+
+  @Test func `A wrong total is another version, and no byte of both is mixed`() async throws {
+    try await withCache { test in
+      var plain = OriginResource.synthetic(seed: 7, length: length)
+      plain.etag = nil
+      test.origin.serve(plain, at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      try await #expect(Array(reader.bytes(in: 0..<1000)) == bytes.bytes(in: 0..<1000))
+      test.origin.script("/a", .on(.all, .wrongContentRange(total: 5)))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await reader.bytes(in: 200_000..<200_010)
+      }
+      #expect(error?.code == .resourceChanged)
+    }
+  }
+
+  @Test func `A strong tag over two lengths contradicts itself`() async throws {
+    try await withCache({ $0.retry.attempts = 2 }) { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      try await #expect(test.read("/a", 0..<1000) == bytes.bytes(in: 0..<1000))
+      test.origin.script("/a", .on(.all, .wrongContentRange(total: 5)))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await test.read("/a", 200_000..<200_010)
+      }
+      #expect(error?.code == .invalidResponse)
+    }
+  }
+
+  @Test func `Headers of a hundred kilobytes are taken`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      test.origin.script("/a", .on(.all, .hugeHeaders(bytes: 100 << 10)))
+      try await #expect(test.read("/a", 0..<1000) == bytes.bytes(in: 0..<1000))
+    }
+  }
+
+  @Test func `Early hints are passed over`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      test.origin.script("/a", .on(.all, .informational(103)))
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+    }
+  }
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// A resource that becomes another one: between requests, and in the middle of one.
+@Suite(.timeLimit(.minutes(1))) struct ChangedResourceTests {
+  private let length: Int64 = 1_000_003
+  private let old = SyntheticBytes(seed: 1)
+  private let new = SyntheticBytes(seed: 2)
+
+  private enum Witness: CaseIterable, Sendable {
+    case strong, weak, date, length
+
+    func resource(_ seed: UInt64, _ length: Int64) -> OriginResource {
+      var resource = OriginResource.synthetic(seed: seed, length: length)
+      switch self {
+      case .strong: break
+      case .weak: resource.etag = "W/\"\(seed)\""
+      case .date:
+        resource.etag = nil
+        resource.lastModified = Date(timeIntervalSince1970: 1_000_000 + Double(seed))
+      case .length:
+        resource.etag = nil
+        resource = OriginResource(.synthetic(seed: seed, length: length + Int64(seed)))
+      }
+      return resource
+    }
+  }
+
+  @Test(arguments: Witness.allCases)
+  private func `A reader in the middle is told, and gets no byte of the new version`(
+    _ witness: Witness
+  ) async throws {
+    try await withCache { test in
+      test.origin.serve(witness.resource(1, length), at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      try await #expect(Array(reader.bytes(in: 0..<1000)) == old.bytes(in: 0..<1000))
+      test.origin.serve(witness.resource(2, length), at: "/a")
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await reader.bytes(in: 500_000..<501_000)
+      }
+      #expect(error?.code == .resourceChanged && error?.remedy.isEmpty == false)
+      // What it holds of the old version it may have.
+      try await #expect(Array(reader.bytes(in: 0..<1000)) == old.bytes(in: 0..<1000))
+      // Whoever comes after it reads the new one.
+      try await #expect(test.read("/a", 0..<2000) == new.bytes(in: 0..<2000))
+    }
+  }
+
+  @Test(arguments: Witness.allCases)
+  private func `A reader that has read nothing goes over to the new version`(
+    _ witness: Witness
+  ) async throws {
+    try await withCache { test in
+      test.origin.serve(witness.resource(1, length), at: "/a")
+      let first = try await test.reader("/a")
+      defer { first.cancel() }
+      try await #expect(Array(first.bytes(in: 0..<1000)) == old.bytes(in: 0..<1000))
+      let unread = try await test.reader("/a")
+      defer { unread.cancel() }
+      test.origin.serve(witness.resource(2, length), at: "/a")
+      try await #expect(
+        Array(unread.bytes(in: 500_000..<501_000)) == new.bytes(in: 500_000..<501_000))
+      try await #expect(Array(unread.bytes(in: 0..<1000)) == new.bytes(in: 0..<1000))
+    }
+  }
+
+  /// Also while what is stored is fresh: finding out outweighs it.
+  @Test(arguments: ["max-age=0", "max-age=3600"])
+  func `Opening again after a change gives the new version`(_ control: String) async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    func serve(_ seed: UInt64) {
+      var resource = OriginResource.synthetic(seed: seed, length: length)
+      resource.headers.append(Field("Cache-Control", control))
+      origin.serve(resource, at: "/a")
+    }
+    serve(1)
+    for isReopened in [false, true] {
+      try await withCache(directory: directory, origin: origin) { test in
+        if !isReopened {
+          try await #expect(test.read("/a", 0..<1000) == old.bytes(in: 0..<1000))
+          serve(2)
+          // Fresh bytes are given without asking; where they end, the change is found out.
+          if control != "max-age=0" {
+            let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a") }
+            #expect(error?.code == .resourceChanged)
+          }
+        }
+        try await #expect(test.read("/a") == new.bytes(in: 0..<length))
+      }
+    }
+    await origin.stop()
+  }
+
+  /// The new version was never read in the process that found out about it.
+  @Test func `The next process starts with the new version`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    func serve(_ seed: UInt64) {
+      var resource = OriginResource.synthetic(seed: seed, length: length)
+      resource.headers.append(Field("Cache-Control", "max-age=3600"))
+      origin.serve(resource, at: "/a")
+    }
+    serve(1)
+    try await withCache(directory: directory, origin: origin) { test in
+      try await #expect(test.read("/a", 0..<100_000) == old.bytes(in: 0..<100_000))
+      serve(2)
+      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a") }
+      #expect(error?.code == .resourceChanged)
+    }
+    try await withCache(directory: directory, origin: origin) { test in
+      try await #expect(test.read("/a") == new.bytes(in: 0..<length))
+    }
+    await origin.stop()
+  }
+
+  @Test func `A version that changes while it is sent again is found out by its bytes`()
+    async throws
+  {
+    try await withCache { test in
+      var plain = OriginResource.synthetic(seed: 1, length: length)
+      plain.etag = "W/\"same\""
+      plain.supportsRanges = false
+      test.origin.serve(plain, at: "/a")
+      test.origin.script("/a", .on(.first(1), .drop(at: .body(300_000))))
+      var changed = plain
+      changed.content = .synthetic(seed: 2, length: length)
+      test.origin.script(
+        "/a", .on(.first(1), .drop(at: .body(300_000))).on(.from(2), .answerFrom(changed)))
+      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a") }
+      #expect(error?.code == .resourceChanged)
+      try await #expect(test.read("/a") == new.bytes(in: 0..<length))
+    }
+  }
+
+  @Test func `An origin without validators that stays the same is read in one piece`()
+    async throws
+  {
+    try await withCache { test in
+      test.origin.serve(OriginResource(.synthetic(seed: 1, length: length)), at: "/a")
+      try await #expect(test.read("/a") == old.bytes(in: 0..<length))
+      #expect(test.origin.log("/a").bytesSentTwice == 0)
+    }
+  }
+
+  /// Nothing says that it is the same, and nothing says that it is not.
+  @Test func `A second reader of an origin without validators does not end the first`()
+    async throws
+  {
+    try await withCache { test in
+      test.origin.serve(OriginResource(.synthetic(seed: 1, length: length)), at: "/a")
+      let first = try await test.reader("/a")
+      defer { first.cancel() }
+      try await #expect(Array(first.bytes(in: 0..<1000)) == old.bytes(in: 0..<1000))
+      try await #expect(test.read("/a", 0..<1000) == old.bytes(in: 0..<1000))
+      try await #expect(Array(first.bytes(in: 0..<length)) == old.bytes(in: 0..<length))
+      #expect(test.origin.log("/a").bytesSentTwice == 0)
+    }
+  }
+
+  @Test func `Several threads with one reader go over together`() async throws {
+    try await withCache { test in
+      for round in 0..<20 {
+        let path = "/\(round)"
+        test.origin.serve(.synthetic(seed: 1, length: length), at: path)
+        let holder = try await test.reader(path)
+        defer { holder.cancel() }
+        _ = try await holder.bytes(in: 0..<10)
+        let reader = try await test.reader(path)
+        defer { reader.cancel() }
+        test.origin.serve(.synthetic(seed: 2, length: length), at: path)
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+          for index in 1...6 {
+            group.addTask {
+              let range = Int64(index) * 100_000..<Int64(index) * 100_000 + 1000
+              let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1000, alignment: 1)
+              defer { buffer.deallocate() }
+              let count = try await reader.read(into: buffer, at: range.lowerBound)
+              return Array(buffer[..<count]) == Array(new.bytes(in: range)[..<count])
+            }
+          }
+          for try await isRight in group { #expect(isRight) }
+        }
+      }
+    }
+  }
+}

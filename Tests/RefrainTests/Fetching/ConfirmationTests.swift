@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// When stored bytes are used without asking, and what asking costs (RFC 9111 §4).
+@Suite(.timeLimit(.minutes(1))) struct ConfirmationTests {
+  private let length: Int64 = 300_007
+  private let bytes = SyntheticBytes(seed: 7)
+
+  private func resource(_ control: String?, etag: String? = "\"a\"") -> OriginResource {
+    var resource = OriginResource(.synthetic(seed: 7, length: length), etag: etag)
+    if let control { resource.headers.append(Field("Cache-Control", control)) }
+    return resource
+  }
+
+  /// Reads everything in one cache, then opens another over the same directory.
+  private func reopened(
+    _ resource: OriginResource, _ change: (inout Configuration) -> Void = { _ in },
+    _ body: (TestCache) async throws -> Void
+  ) async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    origin.serve(resource, at: "/a")
+    try await withCache(directory: directory, origin: origin) { test in
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+    }
+    origin.resetLog("/a")
+    try await withCache(directory: directory, origin: origin, change, body)
+    await origin.stop()
+  }
+
+  private func readAll(_ test: TestCache) async throws {
+    try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+  }
+
+  @Test func `What is fresh plays without asking`() async throws {
+    try await reopened(resource("max-age=3600")) { test in
+      try await readAll(test)
+      #expect(test.origin.log("/a").requests.isEmpty)
+    }
+  }
+
+  @Test(arguments: ["max-age=0", "no-cache", nil])
+  func `What is stale is confirmed by one conditional request`(_ control: String?) async throws {
+    try await reopened(resource(control)) { test in
+      try await readAll(test)
+      let requests = test.origin.log("/a").requests
+      #expect(requests.map(\.status) == [304])
+      #expect(requests.first?.request.headers.first("If-None-Match") == "\"a\"")
+      #expect(test.origin.log("/a").bodyBytesSent == 0)
+    }
+  }
+
+  @Test func `Readers that come at once share one confirmation`() async throws {
+    try await reopened(resource("no-cache")) { test in
+      let readers = try await withThrowingTaskGroup(of: MediaReader.self) { group in
+        for _ in 0..<8 { group.addTask { try await test.reader("/a") } }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      test.origin.script("/a", .on(.all, .delay(.milliseconds(20))))
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for reader in readers {
+          group.addTask {
+            try await Array(reader.bytes(in: 0..<length)) == bytes.bytes(in: 0..<length)
+          }
+        }
+        for try await isRight in group { #expect(isRight) }
+      }
+      #expect(test.origin.log("/a").requests.map(\.status) == [304])
+      for reader in readers { reader.cancel() }
+    }
+  }
+
+  @Test func `Confirmed is confirmed for whoever joins in`() async throws {
+    try await reopened(resource("no-cache")) { test in
+      let first = try await test.reader("/a")
+      defer { first.cancel() }
+      _ = try await first.bytes(in: 0..<10)
+      for _ in 0..<5 { try await readAll(test) }
+      #expect(test.origin.log("/a").requests.map(\.status) == [304])
+    }
+  }
+
+  @Test func `A confirmation makes it fresh for as long as it says`() async throws {
+    try await reopened(resource("max-age=0")) { test in
+      test.origin.serve(resource("max-age=3600"), at: "/a")
+      for _ in 0..<3 { try await readAll(test) }
+      #expect(test.origin.log("/a").requests.map(\.status) == [304])
+    }
+  }
+
+  @Test func `Last-Modified confirms where there is no ETag`() async throws {
+    var dated = resource("no-cache", etag: nil)
+    dated.lastModified = Date(timeIntervalSince1970: 1_000_000)
+    try await reopened(dated) { test in
+      try await readAll(test)
+      let requests = test.origin.log("/a").requests
+      #expect(requests.map(\.status) == [304])
+      #expect(requests.first?.request.headers.first("If-Modified-Since") != nil)
+    }
+  }
+
+  @Test func `A weak ETag confirms too`() async throws {
+    try await reopened(resource("no-cache", etag: "W/\"a\"")) { test in
+      try await readAll(test)
+      #expect(test.origin.log("/a").requests.map(\.status) == [304])
+    }
+  }
+
+  @Test func `What changed is fetched anew`() async throws {
+    try await reopened(resource("no-cache")) { test in
+      let new = SyntheticBytes(seed: 8)
+      test.origin.serve(.synthetic(seed: 8, length: length), at: "/a")
+      try await #expect(test.read("/a") == new.bytes(in: 0..<length))
+      #expect(test.origin.log("/a").distinctBytesSent == length)
+    }
+  }
+
+  @Test func `Without validators what is stale is fetched anew`() async throws {
+    try await reopened(resource("no-cache", etag: nil)) { test in
+      try await readAll(test)
+      #expect(test.origin.log("/a").distinctBytesSent == length)
+    }
+  }
+
+  @Test(arguments: [Fault.unavailable(), .closeWithoutAnswer, .garbage([1, 2, 3])])
+  func `What cannot be confirmed plays as it is`(_ fault: Fault) async throws {
+    try await reopened(resource("no-cache")) { test in
+      test.origin.script("/a", .on(.all, fault))
+      try await readAll(test)
+    }
+  }
+
+  @Test func `What cannot be confirmed for want of a network plays as it is`() async throws {
+    try await reopened(resource("no-cache")) { test in
+      await test.origin.stopListening()
+      try await readAll(test)
+    }
+  }
+
+  @Test func `An origin that is silent when asked to confirm is not waited for long`() async throws {
+    try await reopened(resource("no-cache"), { $0.responseTimeout = .milliseconds(100) }) { test in
+      test.origin.script("/a", .on(.all, .delay(nil)))
+      try await readAll(test)
+    }
+  }
+
+  @Test func `What the origin says is gone is an error`() async throws {
+    try await reopened(resource("no-cache")) { test in
+      test.origin.script("/a", .on(.all, .status(404)))
+      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a") }
+      #expect(error?.status == 404)
+    }
+  }
+
+  @Test func `What is trusted is never asked about`() async throws {
+    try await reopened(resource("no-cache"), { $0.trustStored = true }) { test in
+      try await readAll(test)
+      #expect(test.origin.log("/a").requests.isEmpty)
+    }
+  }
+
+  @Test func `A prefetch of what is stored and fresh asks for nothing`() async throws {
+    try await reopened(resource("max-age=3600")) { test in
+      let resource = Resource(url: test.origin.url("/a"))
+      let information = try await test.cache.prefetch(resource)
+      #expect(information.length == length)
+      #expect(test.origin.log("/a").requests.isEmpty)
+    }
+  }
+
+  @Test func `A reader that leaves before the answer leaves the next one its own`() async throws {
+    try await reopened(resource("no-cache")) { test in
+      test.origin.script("/a", .on(.first(1), .delay(nil)))
+      for _ in 0..<3 {
+        let reader = try await test.reader("/a")
+        let reading = Task { try await reader.bytes(in: 0..<10) }
+        try await test.origin.wait(for: "/a") { !$0.requests.isEmpty }
+        reader.cancel()
+        await #expect(throws: CancellationError.self) { try await reading.value }
+        let next = try await test.reader("/a")
+        try await #expect(Array(next.bytes(in: 0..<10)) == bytes.bytes(in: 0..<10))
+        next.cancel()
+      }
+    }
+  }
+}

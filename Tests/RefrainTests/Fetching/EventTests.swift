@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+@Suite(.timeLimit(.minutes(1))) struct EventTests {
+  private let length: Int64 = 300_007
+
+  @Test func `The stream tells what happens, and ends with the cache`() async throws {
+    try await withCache { test in
+      var resource = OriginResource.synthetic(seed: 7, length: length)
+      resource.headers.append(Field("Cache-Control", "max-age=100"))
+      test.origin.serve(resource, at: "/a")
+      let key = CacheKey(url: test.origin.url("/a"))
+      let events = test.cache.events()
+      _ = try await test.read("/a")
+      _ = try await test.read("/a")
+      _ = await #expect(throws: MediaCacheError.self) { try await test.read("/missing") }
+      await test.cache.close()
+      var opened: [CacheKey] = []
+      var started = RangeSet<Int64>()
+      var running = 0
+      var received = 0
+      var served = 0
+      var committed = RangeSet<Int64>()
+      var failed: [MediaCacheError] = []
+      for await event in events {
+        switch event {
+        case .opened(let key): opened.append(key)
+        case .fetchStarted(let of, let range):
+          running += 1
+          if of == key { started.insert(contentsOf: range) }
+        case .fetchFinished: running -= 1
+        case .received(_, let count): received += count
+        case .servedFromDisk(_, let count): served += count
+        case .committed(let of, let range):
+          #expect(of == key)
+          committed.insert(contentsOf: range)
+        case .failed(_, let error): failed.append(error)
+        case .generationChanged, .evicted, .warning: Issue.record("\(event)")
+        }
+      }
+      #expect(opened.filter { $0 == key }.count >= 1)
+      #expect(running == 0)
+      #expect(committed == RangeSet(0..<length))
+      #expect(committed.subtracting(started).isEmpty)
+      #expect(received == Int(length))
+      #expect(served == Int(length))
+      #expect(failed.map(\.status) == [404])
+    }
+  }
+
+  @Test func `A change is told once`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      _ = try await reader.bytes(in: 0..<10)
+      let events = test.cache.events()
+      test.origin.serve(.synthetic(seed: 8, length: length), at: "/a")
+      _ = await #expect(throws: MediaCacheError.self) {
+        try await reader.bytes(in: 200_000..<200_010)
+      }
+      _ = try await test.read("/a")
+      await test.cache.close()
+      var changes = 0
+      for await event in events { if case .generationChanged = event { changes += 1 } }
+      #expect(changes == 1)
+    }
+  }
+
+  @Test func `Who listens hears, whoever else stops listening`() async throws {
+    let streams = EventStreams()
+    for _ in 0..<200 {
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<3 {
+          group.addTask { _ = streams.stream() }
+        }
+        group.addTask {
+          let stream = streams.stream()
+          streams.send(.warning("heard"))
+          for await _ in stream { return }
+        }
+      }
+    }
+  }
+}

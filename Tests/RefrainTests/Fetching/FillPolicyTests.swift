@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+@Suite(.timeLimit(.minutes(1))) struct FillPolicyTests {
+  private let length: Int64 = 3_000_017
+  private let bytes = SyntheticBytes(seed: 7)
+
+  private func complete(_ test: TestCache, _ path: String) async throws {
+    let key = CacheKey(url: test.origin.url(path))
+    try await eventually("\(path) is complete") {
+      try await test.cache.entry(for: key)?.isComplete == true
+    }
+  }
+
+  @Test func `Whole: everything is fetched while somebody is there, before and behind`()
+    async throws
+  {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      let reader = try await test.reader("/a", fill: .wholeResource)
+      let part: ByteRange = 1_500_000..<1_500_010
+      try await #expect(Array(reader.bytes(in: part)) == bytes.bytes(in: part))
+      try await complete(test, "/a")
+      #expect(test.origin.log("/a").bytesSentTwice == 0)
+      reader.cancel()
+    }
+  }
+
+  @Test func `Whole: an origin without ranges is filled, too`() async throws {
+    try await withCache { test in
+      var rangeless = OriginResource.synthetic(seed: 7, length: length)
+      rangeless.supportsRanges = false
+      test.origin.serve(rangeless, at: "/a")
+      let reader = try await test.reader("/a", fill: .wholeResource)
+      try await complete(test, "/a")
+      #expect(test.origin.log("/a").bytesSentTwice == 0)
+      reader.cancel()
+    }
+  }
+
+  @Test func `Whole: it ends when the reader leaves, and what was asked for comes home`()
+    async throws
+  {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      test.origin.script("/a", .on(.from(3), .stall(at: .body(100))))
+      let reader = try await test.reader("/a", fill: .wholeResource)
+      try await test.origin.wait(for: "/a") { $0.stalled > 0 }
+      reader.cancel()
+      test.origin.script("/a", .init())
+      test.origin.release("/a")
+      try await eventually("the entry is closed") { test.cache.context.table.isEmpty }
+      let log = test.origin.log("/a")
+      #expect(log.running == 0 && log.distinctBytesSent < length)
+      let key = CacheKey(url: test.origin.url("/a"))
+      try await #expect(test.cache.entry(for: key)?.cachedBytes == log.distinctBytesSent)
+    }
+  }
+
+  @Test func `Whole: a new version is filled, though the old one was complete`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      _ = try await test.read("/a")
+      test.origin.serve(.synthetic(seed: 8, length: length + 1), at: "/a")
+      test.origin.script("/a", .on(.first(1), .delay(.milliseconds(50))))
+      let reader = try await test.reader("/a", fill: .wholeResource)
+      defer { reader.cancel() }
+      _ = try await reader.bytes(in: 0..<10)
+      let key = CacheKey(url: test.origin.url("/a"))
+      try await eventually("the new version is complete") {
+        let entry = try await test.cache.entry(for: key)
+        return entry?.isComplete == true && entry?.length == length + 1
+      }
+    }
+  }
+
+  @Test func `On demand: nothing beyond the window is fetched`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      let reader = try await test.reader("/a", fill: .onDemand)
+      _ = try await reader.bytes(in: 0..<10)
+      try await test.origin.wait(for: "/a") { $0.running == 0 && !$0.requests.isEmpty }
+      #expect(test.origin.log("/a").distinctBytesSent <= 256 << 10)
+      reader.cancel()
+    }
+  }
+}

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@testable import Refrain
+
+@Suite(.timeLimit(.minutes(1))) struct GenerationStateTests {
+  private static let error = MediaCacheError(.unreachable, "It broke.")
+
+  private func state(length: Int64? = nil, supportsRanges: Bool = true) -> GenerationState {
+    var state = GenerationState(
+      limits: FetchPlan(patience: 0.5, firstRequest: 64 << 10, maximumReadAhead: 8 << 20),
+      isOffline: false)
+    if length != nil {
+      _ = state.establish(Self.information(length, supportsRanges), whole: nil)
+    }
+    return state
+  }
+
+  private static func information(_ length: Int64?, _ ranges: Bool = true) -> ContentInformation {
+    ContentInformation(
+      length: length, mimeType: nil, supportsRanges: ranges, validator: nil,
+      finalURL: URL(filePath: "/"))
+  }
+
+  private func waiter(_ reader: ReaderID, _ offset: Int64?) -> GenerationState.Waiter {
+    .init(reader: reader, offset: offset, wake: .thread(ThreadSignal()))
+  }
+
+  private func attach(
+    _ state: inout GenerationState, awaitsConfirmation: Bool = false, isBackground: Bool = false
+  ) -> ReaderID {
+    let id = state.makeID()
+    var reader = GenerationState.Reader(minimum: 1)
+    reader.awaitsConfirmation = awaitsConfirmation
+    reader.isBackground = isBackground
+    state.readers[id] = reader
+    return id
+  }
+
+  private func wait(
+    _ state: inout GenerationState, _ reader: ReaderID, at offset: Int64?
+  ) -> [GenerationState.Action] {
+    let id = state.makeID()
+    return state.wait(id, waiter(reader, offset)).1
+  }
+
+  private func startsConfirmation(_ actions: [GenerationState.Action]) -> Bool {
+    actions.contains { if case .startConfirmation = $0 { true } else { false } }
+  }
+
+  private func wakes(_ actions: [GenerationState.Action]) -> Int {
+    actions.reduce(0) { sum, action in
+      if case .wake(let wakes, _) = action { sum + wakes.count } else { sum }
+    }
+  }
+
+  @Test func `Whoever waits for a confirmation that was called off asks again`() {
+    var state = state(length: 1000)
+    let first = attach(&state, awaitsConfirmation: true)
+    #expect(startsConfirmation(wait(&state, first, at: 0)))
+    let running = state.fetches.keys.first ?? 0
+    _ = state.detach(first)
+    let second = attach(&state, awaitsConfirmation: true)
+    #expect(!startsConfirmation(wait(&state, second, at: 0)))
+    #expect(startsConfirmation(state.fetchEnded(running, error: nil)))
+  }
+
+  @Test func `Readers that wait for one confirmation share it`() {
+    var state = state(length: 1000)
+    state.stored.insert(contentsOf: 0..<1000)
+    let readers = (0..<8).map { _ in attach(&state, awaitsConfirmation: true) }
+    let started = readers.map { wait(&state, $0, at: nil) }
+    #expect(started.filter { startsConfirmation($0) }.count == 1)
+    // What is not stored of it still takes a fetch.
+    #expect(wakes(state.confirmed()) >= 1)
+    #expect(state.waiters.isEmpty)
+  }
+
+  @Test func `A fetch that fails beyond its range ends without a trap`() {
+    var state = state()
+    let reader = attach(&state)
+    _ = wait(&state, reader, at: 500)
+    let id = state.fetches.keys.first ?? 0
+    state.moveFetch(id, to: 900)
+    // The origin tells that there is less than what this fetch is at.
+    _ = state.establish(Self.information(600), whole: nil)
+    _ = state.fetchEnded(id, error: Self.error)
+    #expect(state.fetches[id] == nil)
+  }
+
+  @Test func `Reading on by steps as large as what is there is reading in sequence`() {
+    var state = state(length: 8 << 20)
+    state.stored.insert(contentsOf: 0..<4 << 20)
+    state.file = nil
+    let reader = attach(&state)
+    for step in 0..<4 { _ = state.look(reader, at: Int64(step) << 20, count: 0) }
+    #expect(state.readers[reader]?.runLength == 3 << 20)
+    _ = state.look(reader, at: 6 << 20, count: 0)
+    #expect(state.readers[reader]?.runLength == 0)
+  }
+
+  @Test func `A reader that was moved or cancelled meanwhile looks again`() {
+    var state = state(length: 1000)
+    let reader = attach(&state)
+    _ = state.detach(reader)
+    guard case .moved = state.look(reader, at: 0, count: 1).0 else {
+      Issue.record("It should look again.")
+      return
+    }
+    let (outcome, _) = state.wait(state.makeID(), waiter(reader, 0))
+    #expect(throws: Never.self) { try outcome?.get() }
+    #expect(outcome != nil)
+  }
+
+  @Test func `A closed generation ends every wait`() {
+    var state = state(length: 1000)
+    let readers = (0..<5).map { _ in attach(&state) }
+    for reader in readers { _ = wait(&state, reader, at: 10) }
+    #expect(wakes(state.close()) == 5)
+    let (outcome, _) = state.wait(state.makeID(), waiter(readers[0], 10))
+    #expect(throws: MediaCacheError.self) { try outcome?.get() }
+  }
+
+  @Test func `What is only in memory goes with the last reader`() {
+    var state = state(length: 1000)
+    state.isTransient = true
+    state.storageBan = .forGood
+    let reader = attach(&state)
+    _ = wait(&state, reader, at: 0)
+    let id = state.fetches.keys.first ?? 0
+    let actions = state.commitTransient(id, Data(count: 100), at: 0, orFail: Self.error)
+    #expect(wakes(actions) == 1)
+    #expect(!state.transient.isEmpty)
+    _ = state.detach(reader)
+    #expect(state.transient.isEmpty)
+  }
+
+  /// Random lives: at every moment, whoever waits is waited on by a fetch that comes to its offset,
+  /// or by a confirmation; and when every fetch has come home nobody is left waiting.
+  @Test func `Waiters always end`() {
+    let seed = TestSeed.next()
+    var random = SeededGenerator(seed: seed)
+    for round in 0..<400 {
+      let length = Int64.random(in: 1...(2 << 20), using: &random)
+      let ranges = Int.random(in: 0..<4, using: &random) > 0
+      var state = state()
+      state.isTransient = Int.random(in: 0..<8, using: &random) == 0
+      var log: [String] = []
+      for step in 0..<60 {
+        let op = Int.random(in: 0..<12, using: &random)
+        log.append("\(op)")
+        let fetch = state.fetches.keys.sorted().randomElement(using: &random)
+        let reader = state.readers.keys.sorted().randomElement(using: &random)
+        switch op {
+        case 0, 1:
+          let id = attach(
+            &state, awaitsConfirmation: state.info != nil && Bool.random(using: &random),
+            isBackground: Bool.random(using: &random))
+          state.readers[id]?.end = Bool.random(using: &random) ? length / 2 : .max
+        case 2:
+          if let reader { _ = state.detach(reader) }
+        case 3, 4, 5:
+          guard let reader else { continue }
+          let offset = Int64.random(in: 0...length + 10, using: &random)
+          let isNil = Int.random(in: 0..<6, using: &random) == 0
+          if case .wait = state.look(reader, at: offset, count: 100).0 {
+            _ = wait(&state, reader, at: isNil ? nil : offset)
+          }
+        case 6:
+          if let waiter = state.waiters.keys.sorted().randomElement(using: &random) {
+            _ = state.cancelWaiter(waiter)
+          }
+        case 7, 8, 9:
+          if let fetch { receive(&state, fetch, length, ranges, &random) }
+        case 10:
+          guard let fetch else { continue }
+          if state.fetches[fetch]?.isConfirmation == true {
+            _ = Bool.random(using: &random) ? state.confirmed() : []
+          }
+          _ = state.fetchEnded(fetch, error: nil)
+        default:
+          if let fetch { _ = state.fetchEnded(fetch, error: Self.error) }
+        }
+        check(state, "seed \(seed), round \(round), step \(step), \(log.joined(separator: " "))")
+      }
+      for _ in 0..<2000 {
+        guard let fetch = state.fetches.keys.min() else { break }
+        if state.fetches[fetch]?.isConfirmation == true {
+          _ = state.confirmed()
+        } else {
+          // It comes home, however many chunks that takes.
+          for _ in 0..<100 { receive(&state, fetch, length, ranges, &random) }
+        }
+        _ = state.fetchEnded(fetch, error: nil)
+      }
+      #expect(state.waiters.isEmpty && state.fetches.isEmpty, "seed \(seed), round \(round)")
+    }
+  }
+
+  /// What a fetch does with a chunk.
+  private func receive(
+    _ state: inout GenerationState, _ id: FetchID, _ length: Int64, _ ranges: Bool,
+    _ random: inout SeededGenerator
+  ) {
+    guard let fetch = state.fetches[id], !fetch.isConfirmation else { return }
+    if state.info == nil || (!ranges && !fetch.isWhole) {
+      _ = state.establish(Self.information(length, ranges), whole: ranges ? nil : id)
+      return
+    }
+    guard fetch.position < fetch.range.upperBound else { return }
+    let most = min(length, fetch.range.upperBound)
+    guard fetch.position < most else { return }
+    let end = min(most, fetch.position + Int64.random(in: 1...(256 << 10), using: &random))
+    if state.isTransient {
+      let bytes = Data(count: Int(end - fetch.position))
+      _ = state.commitTransient(id, bytes, at: fetch.position, orFail: Self.error)
+    } else {
+      _ = state.commit(id, fetch.position..<end, now: .now)
+    }
+  }
+
+  private func check(_ state: GenerationState, _ what: @autoclosure () -> String) {
+    for waiter in state.waiters.values {
+      let isAwaiting = state.readers[waiter.reader]?.awaitsConfirmation == true
+      let isLookedAfter = state.fetches.values.contains { fetch in
+        if isAwaiting { return fetch.isConfirmation }
+        guard let offset = waiter.offset else { return !fetch.isConfirmation }
+        return (min(fetch.position, fetch.range.upperBound)..<fetch.range.upperBound).contains(offset)
+      }
+      if !isLookedAfter { Issue.record("\(waiter) is forgotten: \(what())") }
+      if let offset = waiter.offset, !isAwaiting, state.stored.contains(offset) {
+        Issue.record("\(waiter) sleeps on: \(what())")
+      }
+    }
+    for (id, fetch) in state.fetches where fetch.isWhole {
+      let waits = state.waiters.values.contains { waiter in
+        guard let offset = waiter.offset else { return false }
+        return (min(fetch.position, fetch.range.upperBound)..<fetch.range.upperBound).contains(offset)
+          && state.readers[waiter.reader]?.awaitsConfirmation != true
+      }
+      let others = state.fetches.contains { $0.key != id && $0.value.isWhole }
+      if waits, !others, !state.isWanted(id) { Issue.record("\(fetch) is paused: \(what())") }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+import Synchronization
+import Testing
+
+@testable import Refrain
+
+@Suite(.timeLimit(.minutes(1))) struct NetworkGateTests {
+  private final class Passed: Sendable {
+    private let count = Atomic(0)
+    var isPassed: Bool { count.load(ordering: .acquiring) > 0 }
+    func pass() { count.add(1, ordering: .acquiringAndReleasing) }
+  }
+
+  private func wait(_ gate: NetworkGate, _ fetch: UInt64) -> (Task<Void, Never>, Passed) {
+    let passed = Passed()
+    let task = Task {
+      await gate.waitTurn(fetch)
+      passed.pass()
+    }
+    return (task, passed)
+  }
+
+  @Test func `Nobody waits while nobody plays`() async {
+    await NetworkGate().waitTurn(1)
+  }
+
+  @Test func `Fetches in the background go on when the last player's fetch has ended`() async {
+    let gate = NetworkGate()
+    gate.enterForeground()
+    gate.enterForeground()
+    let (first, passedFirst) = wait(gate, 1)
+    let (second, passedSecond) = wait(gate, 2)
+    gate.leaveForeground()
+    for _ in 0..<100 { await Task.yield() }
+    #expect(!passedFirst.isPassed && !passedSecond.isPassed)
+    gate.leaveForeground()
+    await first.value
+    await second.value
+  }
+
+  @Test func `A fetch that a player has come to wait for is let through alone`() async throws {
+    let gate = NetworkGate()
+    gate.enterForeground()
+    let (first, passed) = wait(gate, 1)
+    let (second, other) = wait(gate, 2)
+    // It may not have come to wait yet.
+    try await eventually("fetch 1 passes") {
+      gate.letThrough(1)
+      return passed.isPassed
+    }
+    await first.value
+    #expect(!other.isPassed)
+    gate.leaveForeground()
+    await second.value
+  }
+
+  @Test func `A cancelled fetch does not wait on`() async {
+    let gate = NetworkGate()
+    gate.enterForeground()
+    for _ in 0..<200 {
+      let (task, _) = wait(gate, 1)
+      if Bool.random() { await Task.yield() }
+      task.cancel()
+      await task.value
+    }
+  }
+}

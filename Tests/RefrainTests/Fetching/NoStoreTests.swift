@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+@Suite(.timeLimit(.minutes(1))) struct NoStoreTests {
+  private let length: Int64 = 5_000_003
+  private let bytes = SyntheticBytes(seed: 7)
+
+  private func serve(_ test: TestCache, supportsRanges: Bool = true) {
+    var resource = OriginResource.synthetic(seed: 7, length: length)
+    resource.supportsRanges = supportsRanges
+    resource.headers.append(Field("Cache-Control", "no-store"))
+    test.origin.serve(resource, at: "/a")
+  }
+
+  private func files(_ directory: URL) -> [String] {
+    let found = FileManager.default.enumerator(at: directory, includingPropertiesForKeys: nil)
+    return (found?.allObjects ?? []).compactMap { ($0 as? URL)?.lastPathComponent }
+      .filter { $0.contains(".") }
+  }
+
+  @Test(arguments: [true, false])
+  func `What may not be stored streams through and leaves nothing behind`(
+    _ supportsRanges: Bool
+  ) async throws {
+    try await withCache { test in
+      serve(test, supportsRanges: supportsRanges)
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+      #expect(test.origin.log("/a").bytesSentTwice == 0)
+      try await #expect(test.cache.entries().isEmpty)
+      await test.cache.close()
+      #expect(files(test.directory).isEmpty)
+    }
+  }
+
+  @Test func `Readers of what may not be stored can read anywhere`() async throws {
+    try await withCache { test in
+      serve(test)
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for index in 0..<4 {
+          group.addTask {
+            let start = Int64(index) * 1_000_000
+            let range = start..<start + 900_000
+            return try await test.read("/a", range) == bytes.bytes(in: range)
+          }
+        }
+        for try await isRight in group { #expect(isRight) }
+      }
+    }
+  }
+
+  @Test func `A prefetch of what may not be stored says so`() async throws {
+    try await withCache { test in
+      serve(test)
+      let resource = Resource(url: test.origin.url("/a"))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await test.cache.prefetch(resource)
+      }
+      #expect(error?.code == .storage && error?.remedy.isEmpty == false)
+    }
+  }
+
+  /// Its bytes would be thrown away and asked for again without end.
+  @Test func `A prefetch of what may not be stored ends beside a reader, too`() async throws {
+    try await withCache { test in
+      serve(test)
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      try await #expect(Array(reader.bytes(in: 0..<1000)) == bytes.bytes(in: 0..<1000))
+      let resource = Resource(url: test.origin.url("/a"))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await test.cache.prefetch(resource, range: 4_000_000..<4_100_000)
+      }
+      #expect(error?.code == .storage)
+      #expect(test.origin.log("/a").requests.count < 20)
+    }
+  }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// Origins that ignore Range, give no length, or end their answers by closing the connection.
+@Suite(.timeLimit(.minutes(1))) struct OriginsWithoutRangesTests {
+  private let length: Int64 = 1_000_003
+  private let bytes = SyntheticBytes(seed: 7)
+  private func resource(_ change: (inout OriginResource) -> Void = { _ in }) -> OriginResource {
+    var resource = OriginResource.synthetic(seed: 7, length: length)
+    change(&resource)
+    return resource
+  }
+
+  @Test func `An origin without ranges is read from its start, and once`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource { $0.supportsRanges = false }, at: "/a")
+      let far: ByteRange = 900_000..<900_010
+      try await #expect(test.read("/a", far) == bytes.bytes(in: far))
+      try await #expect(test.read("/a", 0..<length) == bytes.bytes(in: 0..<length))
+      let reader = try await test.reader("/a")
+      let information = try await reader.contentInformation()
+      #expect(!information.supportsRanges && information.length == length)
+      reader.cancel()
+    }
+  }
+
+  @Test func `Readers all over an origin without ranges share one answer`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource { $0.supportsRanges = false }, at: "/a")
+      // The first answer tells that there are no ranges.
+      let first = try await test.reader("/a")
+      defer { first.cancel() }
+      _ = try await first.contentInformation()
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for index in 0..<8 {
+          group.addTask {
+            let start = length / 8 * Int64(index)
+            return try await test.read("/a", start..<length) == bytes.bytes(in: start..<length)
+          }
+        }
+        for try await isRight in group { #expect(isRight) }
+      }
+      #expect(test.origin.log("/a").bytesSentTwice == 0)
+      #expect(test.origin.log("/a").distinctBytesSent == length)
+    }
+  }
+
+  @Test func `A drop costs an origin without ranges no wrong byte`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource { $0.supportsRanges = false }, at: "/a")
+      test.origin.script(
+        "/a", .on(.number(1), .drop(at: .body(300_000))).on(.number(2), .drop(at: .body(310_000))))
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+    }
+  }
+
+  /// It says that it has ranges, and ignores them: the second request is joined to the first, not
+  /// made again and again.
+  @Test func `An origin that claims ranges and ignores them is not asked without end`()
+    async throws
+  {
+    try await withCache({ $0.joinPatience = .zero }) { test in
+      test.origin.serve(resource(), at: "/a")
+      test.origin.script(
+        "/a",
+        .on(.all, .ignoreRange)
+          .on(.number(1), .stall(at: .body(100_000)), .dribble(bytesPerSecond: 2_000_000)))
+      async let start = test.read("/a", 0..<90_000)
+      try await test.origin.wait(for: "/a") { $0.stalled == 1 }
+      let far: ByteRange = 900_000..<900_010
+      async let other = test.read("/a", far)
+      try await test.origin.wait(for: "/a") { $0.requests.count >= 2 }
+      test.origin.release("/a")
+      try await #expect(start == bytes.bytes(in: 0..<90_000))
+      try await #expect(other == bytes.bytes(in: far))
+      #expect(test.origin.log("/a").requests.count <= 5)
+    }
+  }
+
+  @Test func `A range ignored once is read from its start`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource(), at: "/a")
+      try await #expect(test.read("/a", 0..<100) == bytes.bytes(in: 0..<100))
+      test.origin.script("/a", .on(.first(1), .ignoreRange))
+      let far: ByteRange = 500_000..<600_000
+      try await #expect(test.read("/a", far) == bytes.bytes(in: far))
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+    }
+  }
+
+  @Test(arguments: [Fault.chunked, .toTheClose]) func `A length is not needed`(
+    _ fault: Fault
+  ) async throws {
+    try await withCache { test in
+      let streamed = resource {
+        $0.supportsRanges = false
+        $0.declaresLength = false
+      }
+      test.origin.serve(streamed, at: "/a")
+      test.origin.script("/a", .on(.all, fault))
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      try await #expect(reader.contentInformation().length == nil)
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+      try await #expect(reader.contentInformation().length == length)
+      #expect(test.origin.log("/a").bytesSentTwice == 0)
+    }
+  }
+
+  @Test func `Ranges without a length end where the origin says that nothing follows`()
+    async throws
+  {
+    try await withCache { test in
+      test.origin.serve(resource { $0.declaresLength = false }, at: "/a")
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+      #expect(test.origin.log("/a").bytesSentTwice == 0)
+    }
+  }
+
+  @Test func `Without a length a read beyond the end is the end`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource { $0.declaresLength = false }, at: "/a")
+      try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await reader.waitUntilReadable(at: length + 5)
+      }
+      #expect(error?.code == .badRange)
+    }
+  }
+
+  @Test func `A first read beyond the end learns the length`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource(), at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      let found = try await reader.waitUntilReadable(at: length + 100)
+      #expect(found.isEmpty)
+      try await #expect(reader.contentInformation().length == length)
+      try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
+    }
+  }
+
+  @Test func `An empty resource is complete at once`() async throws {
+    for supportsRanges in [true, false] {
+      try await withCache { test in
+        var empty = OriginResource.synthetic(seed: 7, length: 0)
+        empty.supportsRanges = supportsRanges
+        test.origin.serve(empty, at: "/a")
+        try await #expect(test.read("/a").isEmpty)
+        try await test.cache.prefetch(Resource(url: test.origin.url("/a")))
+      }
+    }
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Synchronization
+import Testing
+
+@testable import Refrain
+
+/// Playback goes before prefetch.
+@Suite(.timeLimit(.minutes(1))) struct PriorityTests {
+  private let length: Int64 = 8_000_003
+  private let bytes = SyntheticBytes(seed: 7)
+
+  @Test func `A prefetch pauses while a player's fetch runs`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/played")
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/prefetched")
+      // The player's answer stays under way until it is released.
+      test.origin.script("/played", .on(.first(1), .stall(at: .body(1000))))
+      let player = try await test.reader("/played")
+      defer { player.cancel() }
+      try await #expect(Array(player.bytes(in: 0..<1000)) == bytes.bytes(in: 0..<1000))
+      let resource = Resource(url: test.origin.url("/prefetched"))
+      let prefetch = Task { try await test.cache.prefetch(resource) }
+      // It waits at the gate: nothing is asked for.
+      let gate = test.cache.context.gate
+      try await eventually("the prefetch waits") { gate.waitingCount == 1 }
+      #expect(test.origin.log("/prefetched").requests.isEmpty)
+      test.origin.release("/played")
+      _ = try await prefetch.value
+      #expect(test.origin.log("/prefetched").distinctBytesSent == length)
+    }
+  }
+
+  @Test func `A prefetch that a player comes to wait for goes on at once`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/played")
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/wanted")
+      test.origin.script("/played", .on(.first(1), .stall(at: .body(1000))))
+      let player = try await test.reader("/played")
+      defer { player.cancel() }
+      _ = try await player.bytes(in: 0..<1000)
+      let resource = Resource(url: test.origin.url("/wanted"))
+      let prefetch = Task { try await test.cache.prefetch(resource) }
+      let gate = test.cache.context.gate
+      try await eventually("the prefetch waits") { gate.waitingCount == 1 }
+      // The answer to the other player never goes on.
+      try await #expect(test.read("/wanted", 0..<1000) == bytes.bytes(in: 0..<1000))
+      prefetch.cancel()
+      _ = await prefetch.result
+    }
+  }
+
+  @Test func `A player is not kept waiting by the prefetch of the same resource`() async throws {
+    try await withCache { test in
+      var slow = OriginResource.synthetic(seed: 7, length: length)
+      slow.bytesPerSecond = 2_000_000
+      test.origin.serve(slow, at: "/a")
+      let resource = Resource(url: test.origin.url("/a"))
+      let prefetch = Task { try await test.cache.prefetch(resource) }
+      try await test.origin.wait(for: "/a") { $0.bodyBytesSent > 100_000 }
+      let far: ByteRange = 7_000_000..<7_001_000
+      try await #expect(test.read("/a", far) == bytes.bytes(in: far))
+      // Long before the prefetch would have come by.
+      #expect(test.origin.log("/a").distinctBytesSent < 4_000_000)
+      prefetch.cancel()
+      _ = await prefetch.result
+    }
+  }
+
+  @Test func `A prefetch brings what it was told to and reports it`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      let resource = Resource(url: test.origin.url("/a"))
+      let reports = Reports()
+      try await test.cache.prefetch(resource, range: 1000..<2_000_000) { reports.add($0) }
+      let log = test.origin.log("/a")
+      #expect(log.sent.byteCount(in: 1000..<2_000_000) == 1_999_000)
+      #expect(log.bytesSentTwice == 0 && log.distinctBytesSent < 2_100_000)
+      #expect(reports.last?.storedBytes == 1_999_000 && reports.last?.totalBytes == 1_999_000)
+      // Few requests: it grows as it goes on.
+      #expect(log.requests.count <= 12)
+      try await test.cache.prefetch(resource) { reports.add($0) }
+      #expect(reports.last?.storedBytes == length && reports.last?.totalBytes == length)
+      #expect(test.origin.log("/a").bytesSentTwice == 0)
+      try await #expect(test.cache.completeFile(for: test.cache.key(for: resource)) != nil)
+    }
+  }
+
+  @Test func `A cancelled prefetch ends, and keeps what has come`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      test.origin.script("/a", .on(.number(3), .stall(at: .body(10))))
+      let resource = Resource(url: test.origin.url("/a"))
+      let prefetch = Task { try await test.cache.prefetch(resource) }
+      try await test.origin.wait(for: "/a") { $0.stalled == 1 }
+      prefetch.cancel()
+      await #expect(throws: CancellationError.self) { try await prefetch.value }
+      let stored = try await test.cache.entry(for: test.cache.key(for: resource))
+      #expect((stored?.cachedBytes ?? 0) > 64_000)
+      test.origin.release("/a")
+    }
+  }
+}
+
+private final class Reports: Sendable {
+  private let all = Mutex<[MediaCache.PrefetchProgress]>([])
+  func add(_ report: MediaCache.PrefetchProgress) { all.withLock { $0.append(report) } }
+  var last: MediaCache.PrefetchProgress? { all.withLock { $0.last } }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// Whoever leaves takes everything along: fetches, waits, descriptors, connections, memory.
+@Suite(.timeLimit(.minutes(1))) struct ReleaseTests {
+  private let length: Int64 = 3_000_017
+
+  private func resource(_ change: (inout OriginResource) -> Void = { _ in }) -> OriginResource {
+    var resource = OriginResource.synthetic(seed: 7, length: length)
+    change(&resource)
+    return resource
+  }
+
+  private func closed(_ test: TestCache) async throws {
+    try await eventually("every entry is closed") { test.cache.context.table.isEmpty }
+  }
+
+  /// Open files of this process below a directory.
+  private func descriptors(below directory: URL) -> [String] {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+    return names.compactMap {
+      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
+    }.filter { $0.hasPrefix(directory.path) }
+  }
+
+  @Test func `Cancelled readers leave nothing behind`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource(), at: "/a")
+      test.origin.script("/a", .on(.from(3), .stall(at: .body(1000), for: .milliseconds(50))))
+      for round in 0..<10 {
+        let reader = try await test.reader("/a", fill: round.isMultiple(of: 2) ? .onDemand : nil)
+        let reads = (0..<4).map { index in
+          Task { try await reader.bytes(in: Int64(index) * 700_000..<Int64(index) * 700_000 + 10) }
+        }
+        if round > 2 { try await test.origin.wait(for: "/a") { !$0.requests.isEmpty } }
+        reader.cancel()
+        for read in reads {
+          do { _ = try await read.value } catch { #expect(error is CancellationError) }
+        }
+      }
+      try await closed(test)
+      try await test.origin.wait(for: "/a") { $0.running == 0 }
+      #expect(descriptors(below: test.directory).isEmpty)
+    }
+  }
+
+  @Test func `A reader that is let go leaves nothing behind`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource(), at: "/a")
+      do {
+        let reader = try await test.reader("/a", fill: .wholeResource)
+        _ = try await reader.bytes(in: 0..<10)
+      }
+      try await closed(test)
+      #expect(descriptors(below: test.directory).isEmpty)
+    }
+  }
+
+  @Test func `A whole answer that nobody waits for any more is closed`() async throws {
+    let origin = try await OriginServer.start(sendBuffer: 64 << 10)
+    try await withCache(origin: origin) { test in
+      for round in 0..<20 {
+        let path = "/\(round)"
+        origin.serve(resource { $0.supportsRanges = false }, at: path)
+        // The reader leaves before, while, or after the head comes.
+        if round.isMultiple(of: 3) { origin.script(path, .on(.all, .delay(.milliseconds(5)))) }
+        let reader = try await test.reader(path)
+        let read = Task { try await reader.waitUntilReadable(at: 0) }
+        if round.isMultiple(of: 2) {
+          try await origin.wait(for: path) { !$0.requests.isEmpty }
+        } else {
+          _ = await read.result
+        }
+        reader.cancel()
+        _ = await read.result
+      }
+      try await closed(test)
+      for round in 0..<20 { try await origin.wait(for: "/\(round)") { $0.running == 0 } }
+    }
+    await origin.stop()
+  }
+
+  /// It is told to come back after an hour; nobody waits that long.
+  @Test func `A retry that nobody waits for is not waited for`() async throws {
+    try await withCache({ $0.retry.longestDelay = .seconds(3600) }) { test in
+      test.origin.serve(resource(), at: "/a")
+      test.origin.script("/a", .on(.all, .unavailable(.seconds(3600))))
+      let reader = try await test.reader("/a")
+      let read = Task { try await reader.bytes(in: 0..<10) }
+      try await test.origin.wait(for: "/a") { $0.requests.count == 1 && $0.running == 0 }
+      reader.cancel()
+      await #expect(throws: CancellationError.self) { try await read.value }
+      try await closed(test)
+      #expect(test.origin.log("/a").requests.count == 1)
+    }
+  }
+
+  @Test func `A cancelled task ends its wait, and the reader goes on`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource(), at: "/a")
+      test.origin.script("/a", .on(.number(1), .delay(nil)))
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      for _ in 0..<20 {
+        let read = Task { try await reader.bytes(in: 0..<10) }
+        if Bool.random() { await Task.yield() }
+        read.cancel()
+        await #expect(throws: CancellationError.self) { try await read.value }
+      }
+      let read = Task { try await reader.bytes(in: 0..<10) }
+      try await test.origin.wait(for: "/a") { $0.stalled == 1 }
+      test.origin.release("/a")
+      try await #expect(read.value.count == 10)
+    }
+  }
+
+  @Test func `Closing ends readers that were not cancelled, in tasks and on threads`()
+    async throws
+  {
+    try await withCache { test in
+      test.origin.serve(resource(), at: "/a")
+      test.origin.script("/a", .on(.all, .delay(nil)))
+      let reader = try await test.reader("/a", fill: .wholeResource)
+      let waiting = Task { try await reader.bytes(in: 0..<10) }
+      let blocking = Task.detached {
+        try await withCheckedThrowingContinuation {
+          (continuation: CheckedContinuation<Void, any Error>) in
+          Thread {
+            do {
+              _ = try reader.contentInformationBlocking()
+              continuation.resume()
+            } catch {
+              continuation.resume(throwing: error)
+            }
+          }.start()
+        }
+      }
+      try await eventually("both wait") {
+        test.cache.context.table.openEntries.first?.current?
+          .withState { $0.waiters.count } ?? 0 >= 3
+      }
+      await test.cache.close()
+      for result in [await waiting.result.map { _ in }, await blocking.result] {
+        let error = #expect(throws: MediaCacheError.self) { try result.get() }
+        #expect(error?.code == .closed)
+      }
+      let late = await #expect(throws: MediaCacheError.self) { try await test.reader("/a") }
+      #expect(late?.code == .closed)
+      #expect(test.cache.context.table.isEmpty)
+    }
+  }
+
+  /// Entries that are just being opened when the cache is closed end, too.
+  @Test func `Closing while readers come ends`() async throws {
+    for _ in 0..<30 {
+      try await withCache { test in
+        test.origin.serve(resource(), at: "/a")
+        let opening = (0..<4).map { index in
+          Task { try await test.reader("/\(index)") }
+        }
+        if Bool.random() { await Task.yield() }
+        await test.cache.close()
+        for task in opening {
+          if let reader = try? await task.value {
+            await #expect(throws: MediaCacheError.self) { try await reader.bytes(in: 0..<10) }
+          }
+        }
+        #expect(test.cache.context.table.isEmpty)
+      }
+    }
+  }
+
+  @Test func `A cache that is let go goes, with all that it held`() async throws {
+    final class Watched: Transport, Sendable {
+      let base = AsyncHTTPClientTransport()
+      func send(_ request: Refrain.OriginRequest) async throws -> OriginResponse {
+        try await base.send(request)
+      }
+    }
+    let origin = try await OriginServer.start()
+    origin.serve(resource(), at: "/a")
+    origin.script("/a", .on(.number(2), .drop(at: .body(1000))))
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    weak var held: Watched?
+    do {
+      let transport = Watched()
+      held = transport
+      try await withCache(directory: directory, origin: origin, { $0.transport = transport }) {
+        _ = try await $0.read("/a")
+        let reader = try await $0.reader("/a", fill: .wholeResource)
+        _ = try await reader.bytes(in: 0..<10)
+      }
+    }
+    try await eventually("nothing holds the transport") { held == nil }
+    await origin.stop()
+  }
+}

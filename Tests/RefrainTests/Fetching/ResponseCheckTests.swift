@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@testable import Refrain
+
+/// What a response is worth, by its head (RFC 9110 §13, §14, §15).
+@Suite struct ResponseCheckTests {
+  private let tag = Validator(etag: "\"a\"")
+
+  private enum Kind: Equatable {
+    case part(ByteRange), whole, notModified, changed, beyondEnd(Int64?), refused, transient
+    case invalid, failed
+  }
+
+  private func verdict(
+    _ status: Int, _ headers: HTTPFields, asked: ByteRange = 100..<200,
+    known: ResponseCheck.Known? = nil, sentIfRange: Bool = false
+  ) -> Kind {
+    let check = ResponseCheck(asked: asked, known: known, sentIfRange: sentIfRange)
+    switch check.verdict(status: status, headers: headers, now: Date()) {
+    case .part(let range, _): return .part(range)
+    case .whole: return .whole
+    case .notModified: return .notModified
+    case .changed: return .changed
+    case .beyondEnd(let length): return .beyondEnd(length)
+    case .refused: return .refused
+    case .transient: return .transient
+    case .invalid: return .invalid
+    case .failed: return .failed
+    }
+  }
+
+  private func known(_ length: Int64? = 1000, _ validator: Validator? = nil) -> ResponseCheck.Known {
+    .init(length: length, validator: validator ?? tag)
+  }
+
+  @Test func `A 206 that begins where it was asked to is a part`() {
+    let head: HTTPFields = ["Content-Range": "bytes 100-199/1000", "ETag": "\"a\""]
+    #expect(verdict(206, head) == .part(100..<200))
+    #expect(verdict(206, head, known: known()) == .part(100..<200))
+    #expect(verdict(206, ["Content-Range": "bytes 100-119/1000"]) == .part(100..<120))
+    #expect(verdict(206, ["Content-Range": "bytes 100-199/*"]) == .part(100..<200))
+  }
+
+  @Test func `A 206 that says anything else is not kept`() {
+    #expect(verdict(206, [:]) == .invalid)
+    #expect(verdict(206, ["Content-Range": "bytes 101-199/1000"]) == .invalid)
+    #expect(verdict(206, ["Content-Range": "bytes 0-199/1000"]) == .invalid)
+    #expect(verdict(206, ["Content-Range": "bytes 100-199/150"]) == .invalid)
+    #expect(verdict(206, ["Content-Range": "bytes */1000"]) == .invalid)
+    #expect(verdict(206, ["Content-Range": "seconds 100-199/1000"]) == .invalid)
+    #expect(
+      verdict(206, ["Content-Range": "bytes 100-199/1000", "Content-Length": "99"]) == .invalid)
+    #expect(
+      verdict(206, ["Content-Range": "bytes 100-199/1000", "Content-Encoding": "gzip"]) == .invalid)
+    #expect(verdict(206, ["Content-Type": "multipart/byteranges; boundary=x"]) == .invalid)
+    let beyond = verdict(206, ["Content-Range": "bytes 100-1199/*"], known: known())
+    #expect(beyond == .invalid)
+  }
+
+  @Test func `A 206 of another version tells that the resource changed`() {
+    let part = "bytes 100-199/1000"
+    #expect(verdict(206, ["Content-Range": part, "ETag": "\"b\""], known: known()) == .changed)
+    // The same strong tag over another length contradicts itself.
+    #expect(
+      verdict(206, ["Content-Range": "bytes 100-199/1001", "ETag": "\"a\""], known: known())
+        == .invalid)
+    // Where nothing else tells, the length does.
+    let untagged = known(1000, Validator())
+    #expect(verdict(206, ["Content-Range": "bytes 100-199/1001"], known: untagged) == .changed)
+    #expect(verdict(206, ["Content-Range": part], known: untagged) == .part(100..<200))
+    let weak = known(1000, Validator(etag: "W/\"a\""))
+    #expect(verdict(206, ["Content-Range": part, "ETag": "W/\"a\""], known: weak) == .part(100..<200))
+    #expect(verdict(206, ["Content-Range": part, "ETag": "W/\"b\""], known: weak) == .changed)
+    let dated = known(1000, Validator(lastModified: "Thu, 01 Jan 1970 00:00:01 GMT"))
+    #expect(
+      verdict(
+        206, ["Content-Range": part, "Last-Modified": "Thu, 01 Jan 1970 00:00:02 GMT"],
+        known: dated) == .changed)
+  }
+
+  @Test func `A 200 is the whole, or under If-Range another version`() {
+    #expect(verdict(200, ["Content-Length": "1000"]) == .whole)
+    #expect(verdict(200, ["Transfer-Encoding": "chunked"]) == .whole)
+    let same: HTTPFields = ["Content-Length": "1000", "ETag": "\"a\""]
+    #expect(verdict(200, same, known: known(), sentIfRange: true) == .whole)
+    let other: HTTPFields = ["Content-Length": "1000", "ETag": "\"b\""]
+    #expect(verdict(200, other, known: known(), sentIfRange: true) == .changed)
+    #expect(verdict(200, ["Content-Length": "1000"], known: known(), sentIfRange: true) == .changed)
+    #expect(verdict(200, ["Content-Length": "1000"], known: known(1000, Validator())) == .whole)
+    #expect(verdict(200, ["Content-Length": "999"], known: known(1000, Validator())) == .changed)
+    #expect(verdict(200, ["Content-Length": "9", "Content-Encoding": "br"]) == .invalid)
+    #expect(verdict(200, ["Content-Length": "9", "Content-Encoding": "identity"]) == .whole)
+  }
+
+  @Test func `A 416 tells the length where it can be true`() {
+    #expect(verdict(416, ["Content-Range": "bytes */50"]) == .beyondEnd(50))
+    #expect(verdict(416, [:]) == .beyondEnd(nil))
+    #expect(verdict(416, ["Content-Range": "bytes */1000"]) == .invalid)
+    #expect(verdict(416, ["Content-Range": "bytes */50"], known: known()) == .changed)
+    #expect(verdict(416, ["ETag": "\"b\""], known: known()) == .changed)
+    #expect(verdict(416, [:], known: known()) == .invalid)
+    #expect(verdict(416, [:], known: known(nil)) == .beyondEnd(nil))
+  }
+
+  @Test func `Every other status is an error, for now or for good`() {
+    for status in [401, 403, 410] { #expect(verdict(status, [:]) == .refused) }
+    for status in [408, 425, 429, 500, 502, 503, 504] { #expect(verdict(status, [:]) == .transient) }
+    for status in [201, 204, 205, 400, 404, 405, 451, 501, 505] {
+      #expect(verdict(status, [:]) == .failed)
+    }
+    #expect(verdict(304, [:]) == .notModified)
+  }
+
+  @Test func `What is to be tried again says when`() {
+    let check = ResponseCheck(asked: 0..<1, known: nil)
+    let verdict = check.verdict(status: 503, headers: ["Retry-After": "7"], now: Date())
+    guard case .transient(let error, let wait) = verdict else {
+      Issue.record("\(verdict)")
+      return
+    }
+    #expect(wait == .seconds(7))
+    #expect(error.status == 503 && error.code == .status && !error.remedy.isEmpty)
+  }
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// Statuses other than 200 and 206.
+@Suite(.timeLimit(.minutes(1))) struct StatusTests {
+  private let length: Int64 = 300_007
+  private let bytes = SyntheticBytes(seed: 7)
+  private var resource: OriginResource { .synthetic(seed: 7, length: length) }
+
+  @Test(arguments: [400, 401, 403, 404, 405, 410, 451, 501])
+  func `An error for good is told at once, with its status`(_ status: Int) async throws {
+    try await withCache { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.all, .status(status)))
+      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
+      #expect(error?.code == .status && error?.status == status)
+      #expect(test.origin.log("/a").requests.count == 1)
+    }
+  }
+
+  @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
+  func `An error that may pass is waited out`(_ status: Int) async throws {
+    try await withCache { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.first(3), .status(status)))
+      try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
+      #expect(test.origin.log("/a").requests.count == 4)
+    }
+  }
+
+  @Test func `An error that does not pass is told with its status`() async throws {
+    try await withCache({ $0.retry.attempts = 3 }) { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.all, .unavailable()))
+      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
+      #expect(error?.code == .status && error?.status == 503 && error?.remedy.isEmpty == false)
+      #expect(test.origin.log("/a").requests.count == 3)
+    }
+  }
+
+  @Test func `Retry-After is kept, up to the longest wait`() async throws {
+    try await withCache({ $0.retry.longestDelay = .milliseconds(300) }) { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script(
+        "/a",
+        .on(.number(1), .unavailable(.seconds(3600)))
+          .on(.number(2), .tooManyRequests(.date(Date(timeIntervalSinceNow: 3600))))
+          .on(.number(3), .tooManyRequests(.seconds(0))))
+      let start = ContinuousClock.now
+      try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
+      let taken = ContinuousClock.now - start
+      #expect(taken >= .milliseconds(600))
+      #expect(test.origin.log("/a").requests.count == 4)
+    }
+  }
+
+  @Test func `An error in the middle spoils nothing of what is stored`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource, at: "/a")
+      try await #expect(test.read("/a", 0..<1000) == bytes.bytes(in: 0..<1000))
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      try await #expect(Array(reader.bytes(in: 0..<1000)) == bytes.bytes(in: 0..<1000))
+      test.origin.script("/a", .on(.first(1), .status(404)))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await reader.bytes(in: 200_000..<200_010)
+      }
+      #expect(error?.status == 404)
+      // The reader goes on when the origin does.
+      try await #expect(Array(reader.bytes(in: 0..<length)) == bytes.bytes(in: 0..<length))
+    }
+  }
+
+  @Test func `A 416 with the length ends the reading`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource, at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      try await #expect(reader.bytes(in: length..<length + 10).isEmpty)
+      #expect(test.origin.log("/a").requests.map(\.status) == [416])
+    }
+  }
+
+  @Test func `An origin that refuses connections is unreachable, and the error says what to do`()
+    async throws
+  {
+    try await withCache({ $0.retry.attempts = 2 }) { test in
+      test.origin.serve(resource, at: "/a")
+      await test.origin.stopListening()
+      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
+      #expect(error?.code == .unreachable && error?.remedy.isEmpty == false)
+    }
+  }
+
+  @Test func `Playing goes on when the origin comes back`() async throws {
+    try await withCache({
+      $0.retry.attempts = 1_000_000
+      $0.retry.longestDelay = .milliseconds(5)
+    }) { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.first(1), .stall(at: .body(10_000))))
+      async let read = test.read("/a")
+      try await test.origin.wait(for: "/a") { $0.stalled == 1 }
+      await test.origin.stopListening()
+      try await test.origin.resumeListening()
+      try await #expect(read == bytes.bytes(in: 0..<length))
+    }
+  }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// What reading costs the origin.
+@Suite(.timeLimit(.minutes(1))) struct EconomyTests {
+  private let length: Int64 = 48 << 20
+  private let bytes = SyntheticBytes(seed: 1)
+
+  private func resource(supportsRanges: Bool = true) -> OriginResource {
+    var resource = OriginResource.synthetic(seed: 1, length: length)
+    resource.supportsRanges = supportsRanges
+    return resource
+  }
+
+  @Test func `A reader that takes a mebibyte, stalls and leaves costs three at most`()
+    async throws
+  {
+    try await withCache { test in
+      test.origin.serve(resource(), at: "/a")
+      let reader = try await test.reader("/a")
+      let part: ByteRange = 0..<1 << 20
+      var taken: [UInt8] = []
+      // As a player does, which does not say where it will stop.
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
+      defer { buffer.deallocate() }
+      while Int64(taken.count) < part.upperBound {
+        let count = try await reader.read(into: buffer, at: Int64(taken.count))
+        taken += buffer[..<count]
+      }
+      #expect(taken == bytes.bytes(in: 0..<Int64(taken.count)))
+      // It stalls: what is under way comes home, and nothing more is asked for.
+      let quiet = try await test.origin.wait(for: "/a") { $0.running == 0 }
+      #expect(quiet.bodyBytesSent <= 3 << 20)
+      reader.cancel()
+      try await eventually("every entry is closed") { test.cache.context.table.isEmpty }
+      let log = test.origin.log("/a")
+      #expect(log.bodyBytesSent <= 3 << 20 && log.bytesSentTwice == 0)
+    }
+  }
+
+  /// Nobody reads from the connection: its buffers fill, and the origin stops.
+  @Test func `A reader that stalls stops an origin without ranges`() async throws {
+    let origin = try await OriginServer.start(sendBuffer: 256 << 10)
+    try await withCache(origin: origin) { test in
+      origin.serve(resource(supportsRanges: false), at: "/a")
+      let reader = try await test.reader("/a")
+      let part: ByteRange = 0..<1 << 20
+      try await #expect(Array(reader.bytes(in: part)) == bytes.bytes(in: part))
+      let entry = test.cache.context.table.openEntries.first
+      try await eventually("the fetch pauses") {
+        entry?.current?.withState { $0.fetches.values.contains { $0.paused != nil } } == true
+      }
+      // The window of a reader that has read 1 MiB, and what sockets hold: the client's receive
+      // buffer may grow to tcp_rmem's 6 MiB.
+      #expect(entry?.current.map { $0.withState { $0.stored.byteCount } } ?? .max <= 3 << 20)
+      #expect(origin.log("/a").bodyBytesSent <= 12 << 20)
+      // It goes on when the reader does.
+      let next: ByteRange = 8 << 20..<(8 << 20) + 100
+      try await #expect(Array(reader.bytes(in: next)) == bytes.bytes(in: next))
+      reader.cancel()
+      try await origin.wait(for: "/a") { $0.running == 0 }
+      #expect(origin.log("/a").bodyBytesSent < length)
+    }
+    await origin.stop()
+  }
+
+  @Test(arguments: [true, false])
+  func `Eight readers of one cold file cost its size once`(_ supportsRanges: Bool) async throws {
+    try await withCache { test in
+      let length: Int64 = 8 << 20
+      var resource = OriginResource.synthetic(seed: 1, length: length)
+      resource.supportsRanges = supportsRanges
+      test.origin.serve(resource, at: "/a")
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for _ in 0..<8 {
+          group.addTask { try await test.read("/a") == bytes.bytes(in: 0..<length) }
+        }
+        for try await isRight in group { #expect(isRight) }
+      }
+      let log = test.origin.log("/a")
+      #expect(log.bodyBytesSent == length && log.bytesSentTwice == 0)
+    }
+  }
+
+  @Test func `Reading in sequence takes few requests`() async throws {
+    try await withCache { test in
+      let length: Int64 = 16 << 20
+      test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
+      _ = try await test.read("/a")
+      #expect(test.origin.log("/a").requests.count <= 24)
+      #expect(test.origin.log("/a").bytesSentTwice == 0)
+    }
+  }
+}

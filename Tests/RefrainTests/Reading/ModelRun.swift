@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Synchronization
+import Testing
+
+@testable import Refrain
+
+/// One origin and one cache directory through several lives of a cache, in each of which readers in
+/// tasks and on threads, prefetches and the origin itself do random things at once.
+///
+/// The order in which they come to do them is the machine's, what each does is the seed's.
+final class ModelRun: Sendable {
+  private static let paths = (0..<5).map { "/media/\($0).wav" }
+
+  private let seed: UInt64
+  private let hasFaults: Bool
+  private let origin: OriginServer
+  private let directory = TestCache.temporaryDirectory()
+  private let versions = Mutex<[String: [SyntheticBytes]]>([:])
+  private let asked = Mutex<[String: RangeSet<Int64>]>([:])
+  private let steps = Mutex<[String: Int]>([:])
+
+  init(seed: UInt64, hasFaults: Bool) async throws {
+    self.seed = seed
+    self.hasFaults = hasFaults
+    origin = try await OriginServer.start()
+    for index in Self.paths.indices { serve(index, version: 0) }
+  }
+
+  private func note(_ step: String) { steps.withLock { $0[step, default: 0] += 1 } }
+
+  // MARK: The origin
+
+  private func length(_ index: Int) -> Int64 {
+    [700_001, 1_500_003, 65_536, 2_200_019, 1_000_000][index % 5]
+  }
+
+  private func serve(_ index: Int, version: UInt64) {
+    let path = Self.paths[index]
+    let bytes = SyntheticBytes(seed: seed &* 1000 &+ UInt64(index) * 100 &+ version)
+    // Known before it is served: no reader is faster than the model.
+    versions.withLock { $0[path, default: []].append(bytes) }
+    var resource = OriginResource.synthetic(seed: bytes.seed, length: length(index))
+    if index == 1 { resource.headers.append(Field("Cache-Control", "max-age=3600")) }
+    if hasFaults, index == 3 { resource.supportsRanges = false }
+    if hasFaults, index == 4 { resource.declaresLength = false }
+    origin.serve(resource, at: path)
+  }
+
+  // MARK: Running
+
+  func run(lives: Int, steps: Int) async throws {
+    defer { try? FileManager.default.removeItem(at: directory) }
+    for life in 0..<lives { try await live(UInt64(life), steps) }
+    if !hasFaults { checkEconomy() }
+    await origin.stop()
+  }
+
+  private func configuration() -> Configuration {
+    TestCache.configuration {
+      // No fetch is cut short, for what is under way would be sent again.
+      if !hasFaults { $0.joinPatience = .seconds(1000) }
+      if hasFaults {
+        $0.limit = 4 << 20
+        $0.retry.attempts = 40
+        $0.silenceTimeout = .seconds(5)
+        $0.responseTimeout = .seconds(5)
+      }
+    }
+  }
+
+  private func live(_ life: UInt64, _ steps: Int) async throws {
+    let cache = try MediaCache(directory: directory, configuration: configuration())
+    let watch = Task { try await watchForHanging(cache, life) }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for actor in 0..<6 {
+        let random = SeededGenerator(seed: seed &+ life &* 1000 &+ UInt64(actor))
+        group.addTask { try await self.play(cache, random, steps) }
+      }
+      for actor in 6..<8 {
+        let random = SeededGenerator(seed: seed &+ life &* 1000 &+ UInt64(actor))
+        group.addTask { try await self.playOnThread(cache, random, steps) }
+      }
+      var random = SeededGenerator(seed: seed &+ life &* 1000 &+ 99)
+      if hasFaults {
+        for path in Self.paths {
+          origin.script(path, .random(seed: random.next(), requests: 60))
+        }
+      }
+      for _ in 0..<2 {
+        let random = SeededGenerator(seed: random.next())
+        group.addTask { try await self.prefetch(cache, random, steps / 4) }
+      }
+      if hasFaults {
+        let random = SeededGenerator(seed: random.next())
+        group.addTask { try await self.disturb(cache, random, steps / 4, life) }
+      }
+      try await group.waitForAll()
+    }
+    // What is asked for comes home.
+    try await eventually("every entry is closed\n\(Self.dump(cache))") {
+      cache.context.table.isEmpty
+    }
+    watch.cancel()
+    await cache.close()
+  }
+
+  private func checkEconomy() {
+    for path in Self.paths {
+      let log = origin.log(path)
+      #expect(log.bytesSentTwice == 0, "seed \(seed), \(path)")
+      #expect(log.bodyBytesSent == log.distinctBytesSent, "seed \(seed), \(path)")
+      let missing = asked.withLock { $0[path, default: .init()] }.subtracting(log.sent)
+      #expect(missing.isEmpty, "seed \(seed), \(path): \(missing) was read and never sent")
+    }
+  }
+
+  // MARK: Hanging
+
+  private func watchForHanging(_ cache: MediaCache, _ life: UInt64) async throws {
+    try await Task.sleep(for: .seconds(60))
+    Issue.record("seed \(seed), life \(life) hangs:\n\(Self.dump(cache))")
+    // Nothing would end otherwise.
+    for entry in cache.context.table.openEntries { entry.shutDown() }
+  }
+
+  static func dump(_ cache: MediaCache) -> String {
+    cache.context.table.openEntries.map { entry in
+      let state = entry.current?.withState { state in
+        """
+          length \(state.length.map(String.init) ?? "?") ranges \
+        \(state.info?.supportsRanges.description ?? "?") stored \(state.stored) \
+        transient \(state.isTransient) \(state.transient.spans) ban \(state.storageBan) \
+        superseded \(state.isSuperseded) closed \(state.isClosed)
+          readers \(state.readers)
+          fetches \(state.fetches)
+          waiters \(state.waiters.mapValues { "\($0.reader) at \($0.offset ?? -1)" })
+        """
+      }
+      return "\(entry.key)\n\(state ?? "  closed")"
+    }.joined(separator: "\n") + "\n  gate \(cache.context.gate.waitingCount)"
+  }
+
+  // MARK: Players
+
+  private enum Call {
+    case read(ByteRange)
+    case readAndCancelTask(ByteRange)
+    case readAndCancelReader(ByteRange)
+    case information
+  }
+
+  private func next(
+    _ random: inout SeededGenerator, _ index: Int, after position: Int64
+  ) -> Call {
+    let length = length(index)
+    let start =
+      Bool.random(using: &random)
+      ? min(position, length - 1) : Int64.random(in: 0..<length, using: &random)
+    let size: Int64 = [10, 5_000, 70_000, 300_000].randomElement(using: &random) ?? 1
+    let range = start..<min(length, start + Int64.random(in: 1...size, using: &random))
+    switch Int.random(in: 0..<20, using: &random) {
+    case 0: return .readAndCancelReader(range)
+    case 1, 2: return .readAndCancelTask(range)
+    case 3: return .information
+    default: return .read(range)
+    }
+  }
+
+  private func resource(_ index: Int) -> Resource {
+    Resource(url: origin.url(Self.paths[index]))
+  }
+
+  private func play(
+    _ cache: MediaCache, _ generator: SeededGenerator, _ steps: Int
+  ) async throws {
+    var random = generator
+    var left = steps
+    while left > 0 {
+      let index = Int.random(in: 0..<Self.paths.count, using: &random)
+      let fills = Int.random(in: 0..<8, using: &random) == 0
+      let reader = try await cache.open(
+        resource(index), fill: fills ? .wholeResource : .onDemand)
+      note("open")
+      var model = ReaderModel(self, index)
+      var position: Int64 = 0
+      for _ in 0..<Int.random(in: 1...8, using: &random) {
+        left -= 1
+        let call = next(&random, index, after: position)
+        guard
+          let end = try await perform(
+            call, reader, &model, delay: Int.random(in: 0..<4, using: &random))
+        else { break }
+        position = end
+      }
+      // Some cancel, and some just let go.
+      if Bool.random(using: &random) { reader.cancel() }
+    }
+  }
+
+  /// - Returns: where the reader came to; nil where it is of no further use.
+  private func perform(
+    _ call: Call, _ reader: MediaReader, _ model: inout ReaderModel, delay: Int
+  ) async throws -> Int64? {
+    do {
+      switch call {
+      case .information:
+        note("information")
+        let information = try await reader.contentInformation()
+        model.check(information)
+        return 0
+      case .read(let range):
+        note("read")
+        var offset = range.lowerBound
+        for try await chunk in reader.chunks(in: range) {
+          model.check(chunk, at: offset)
+          offset += Int64(chunk.count)
+        }
+        model.checkEnd(offset, range)
+        return offset
+      case .readAndCancelTask(let range):
+        note("cancelled task")
+        let read = Task { try await reader.bytes(in: range) }
+        for _ in 0..<delay * delay * 10 { await Task.yield() }
+        read.cancel()
+        do { model.check(try await read.value, at: range.lowerBound) } catch is CancellationError {}
+        return range.upperBound
+      case .readAndCancelReader(let range):
+        note("cancelled reader")
+        let read = Task { try await reader.bytes(in: range) }
+        for _ in 0..<delay * delay * 10 { await Task.yield() }
+        reader.cancel()
+        model.check(try await read.value, at: range.lowerBound)
+        return nil
+      }
+    } catch is CancellationError {
+      return nil
+    } catch let error as MediaCacheError where error.code == .resourceChanged && hasFaults {
+      note("changed")
+      return nil
+    }
+  }
+
+  private func playOnThread(
+    _ cache: MediaCache, _ generator: SeededGenerator, _ steps: Int
+  ) async throws {
+    var random = generator
+    var left = steps
+    while left > 0 {
+      let index = Int.random(in: 0..<Self.paths.count, using: &random)
+      let reader = try await cache.open(resource(index))
+      let calls = (0..<Int.random(in: 1...8, using: &random)).map { _ in
+        next(&random, index, after: 0)
+      }
+      let cancels = Int.random(in: 0..<6, using: &random) == 0
+      left -= calls.count
+      let read = Task {
+        try await withCheckedThrowingContinuation {
+          (continuation: CheckedContinuation<Void, any Error>) in
+          Thread {
+            continuation.resume(with: Result { try self.block(reader, index, calls) })
+          }.start()
+        }
+      }
+      if cancels {
+        for _ in 0..<Int.random(in: 0..<60, using: &random) { await Task.yield() }
+        reader.cancel()
+      }
+      do {
+        try await read.value
+      } catch is CancellationError where cancels {
+      } catch let error as MediaCacheError where error.code == .resourceChanged && hasFaults {
+      }
+      reader.cancel()
+    }
+  }
+
+  private func block(_ reader: MediaReader, _ index: Int, _ calls: [Call]) throws {
+    var model = ReaderModel(self, index)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 50_000, alignment: 16)
+    defer { buffer.deallocate() }
+    for call in calls {
+      switch call {
+      case .information: model.check(try reader.contentInformationBlocking())
+      case .read(let range), .readAndCancelTask(let range), .readAndCancelReader(let range):
+        note("blocking read")
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+          let most = min(buffer.count, Int(range.upperBound - offset))
+          let part = UnsafeMutableRawBufferPointer(rebasing: buffer[..<most])
+          let count = try reader.readBlocking(into: part, at: offset)
+          if count == 0 { break }
+          model.check(Data(part[..<count]), at: offset)
+          offset += Int64(count)
+        }
+        model.checkEnd(offset, range)
+      }
+    }
+  }
+
+  // MARK: Prefetches
+
+  private func prefetch(
+    _ cache: MediaCache, _ generator: SeededGenerator, _ steps: Int
+  ) async throws {
+    var random = generator
+    for _ in 0..<steps {
+      let index = Int.random(in: 0..<Self.paths.count, using: &random)
+      let start = Int64.random(in: 0..<length(index), using: &random)
+      let range = start..<min(length(index), start + Int64.random(in: 1...400_000, using: &random))
+      let isWhole = Int.random(in: 0..<5, using: &random) == 0
+      let resource = resource(index)
+      let task = Task { try await cache.prefetch(resource, range: isWhole ? nil : range) }
+      note("prefetch")
+      if Int.random(in: 0..<3, using: &random) == 0 {
+        for _ in 0..<Int.random(in: 0..<200, using: &random) { await Task.yield() }
+        task.cancel()
+      }
+      do {
+        _ = try await task.value
+        note("prefetched")
+        if !hasFaults {
+          asked.withLock {
+            $0[Self.paths[index], default: .init()]
+              .insert(contentsOf: isWhole ? 0..<length(index) : range)
+          }
+        }
+      } catch is CancellationError {
+      } catch let error as MediaCacheError
+        where [.storage, .resourceChanged].contains(error.code) && hasFaults
+      {
+        note("prefetch: \(error.code)")
+      }
+    }
+  }
+
+  // MARK: The world
+
+  /// The resource changes, connections break, entries are removed.
+  private func disturb(
+    _ cache: MediaCache, _ generator: SeededGenerator, _ steps: Int, _ life: UInt64
+  ) async throws {
+    var random = generator
+    var version = life * 20
+    for _ in 0..<steps {
+      let index = Int.random(in: 0..<Self.paths.count, using: &random)
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0 where version < life * 20 + 19:
+        version += 1
+        serve(index, version: version)
+        note("new version")
+      case 1: await origin.closeConnections()
+      case 2:
+        do { try await cache.remove(cache.key(for: resource(index))) } catch let error
+          as MediaCacheError where error.code == .inUse
+        {}
+      case 3: _ = try await cache.entries()
+      case 4: origin.script(Self.paths[index], .random(seed: random.next(), requests: 30))
+      default: _ = try await cache.usage()
+      }
+      for _ in 0..<Int.random(in: 0..<300, using: &random) { await Task.yield() }
+    }
+  }
+
+  // MARK: The model
+
+  /// What may come out of one reader.
+  struct ReaderModel {
+    private let run: ModelRun
+    private let index: Int
+    /// Versions that all of the reader's bytes belong to; nil before its first.
+    private var possible: [SyntheticBytes]?
+
+    init(_ run: ModelRun, _ index: Int) {
+      self.run = run
+      self.index = index
+    }
+
+    private var path: String { ModelRun.paths[index] }
+
+    mutating func check(_ data: Data, at offset: Int64) {
+      let range = offset..<offset + Int64(data.count)
+      let candidates = possible ?? run.versions.withLock { $0[path] ?? [] }
+      let bytes = Array(data)
+      let fitting = candidates.filter { $0.bytes(in: range) == bytes }
+      if fitting.isEmpty {
+        let all = run.versions.withLock { $0[path] ?? [] }
+        let others = all.filter { $0.bytes(in: range) == bytes }.map(\.seed)
+        Issue.record(
+          """
+          seed \(run.seed): wrong bytes of \(path) in \(range); \
+          possible \(candidates.map(\.seed)), they are of \(others), all \(all.map(\.seed))
+          """)
+      }
+      possible = fitting
+      run.asked.withLock { $0[path, default: .init()].insert(contentsOf: range) }
+    }
+
+    func checkEnd(_ offset: Int64, _ range: ByteRange) {
+      if offset != range.upperBound {
+        Issue.record("seed \(run.seed): \(path) ends at \(offset) in \(range)")
+      }
+    }
+
+    func check(_ information: ContentInformation) {
+      if let length = information.length, length != run.length(index) {
+        Issue.record("seed \(run.seed): \(path) has \(length) bytes, it says")
+      }
+    }
+  }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+@Suite(.timeLimit(.minutes(1))) struct ReaderPromisesTests {
+  private let length: Int64 = 300_007
+  private let bytes = SyntheticBytes(seed: 7)
+
+  @Test func `Offsets and ranges that cannot be are refused, not trapped over`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      let bad: [ByteRange] = [-1..<10, -1..<Int64.max, Int64.min..<Int64.max, -10 ..< -5]
+      for range in bad {
+        let error = await #expect(throws: MediaCacheError.self) {
+          try await reader.bytes(in: range)
+        }
+        #expect(error?.code == .badRange, "\(range)")
+        let other = await #expect(throws: MediaCacheError.self) {
+          for try await _ in reader.chunks(in: range) {}
+        }
+        #expect(other?.code == .badRange, "\(range)")
+      }
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await reader.bytes(in: 0..<1 << 40)
+      }
+      #expect(error?.code == .badRange)
+    }
+  }
+
+  @Test(arguments: [true, false]) func `The end of the resource is the end, however far beyond`(
+    _ isKnown: Bool
+  ) async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      if isKnown { _ = try await reader.contentInformation() }
+      for offset in [length, length + 1, Int64.max - 1, .max] {
+        let readable = try await reader.waitUntilReadable(at: offset)
+        #expect(readable == offset..<offset)
+      }
+      try await #expect(reader.bytes(in: length - 5..<length + 5).count == 5)
+      try await #expect(reader.bytes(in: 5..<5).isEmpty)
+    }
+  }
+
+  @Test func `A cancelled reader is cancelled for good`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      let reader = try await test.reader("/a")
+      _ = try await reader.bytes(in: 0..<10)
+      reader.cancel()
+      reader.cancel()
+      await #expect(throws: CancellationError.self) { try await reader.bytes(in: 0..<10) }
+      await #expect(throws: CancellationError.self) { try await reader.contentInformation() }
+    }
+  }
+
+  @Test func `Reads that are cancelled from another thread end as cancelled`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      for _ in 0..<100 {
+        let reader = try await test.reader("/a")
+        let read = Task {
+          for offset in stride(from: Int64(0), to: length, by: 1000) {
+            _ = try await reader.bytes(in: offset..<offset + 10)
+          }
+        }
+        await Task.yield()
+        reader.cancel()
+        do { try await read.value } catch { #expect(error is CancellationError) }
+      }
+    }
+  }
+
+  @Test func `Blocking reads give the same bytes`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      let read = await withCheckedContinuation {
+        (continuation: CheckedContinuation<Result<[UInt8], any Error>, Never>) in
+        Thread {
+          continuation.resume(
+            returning: Result {
+              let information = try reader.contentInformationBlocking()
+              #expect(information.length == length)
+              var all: [UInt8] = []
+              let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 7777, alignment: 1)
+              defer { buffer.deallocate() }
+              while true {
+                let count = try reader.readBlocking(into: buffer, at: Int64(all.count))
+                if count == 0 { return all }
+                all += buffer[..<count]
+              }
+            })
+        }.start()
+      }
+      try #expect(read.get() == bytes.bytes(in: 0..<length))
+    }
+  }
+
+  @Test func `Statistics tell the disk from the origin`() async throws {
+    try await withCache { test in
+      var resource = OriginResource.synthetic(seed: 7, length: length)
+      resource.headers.append(Field("Cache-Control", "max-age=100"))
+      test.origin.serve(resource, at: "/a")
+      _ = try await test.read("/a", 0..<65_536)
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      _ = try await reader.bytes(in: 0..<length)
+      let statistics = reader.statistics
+      #expect(statistics.bytesRead == length)
+      #expect(statistics.bytesFromDisk == 65_536)
+      #expect(statistics.bytesFromOrigin == length - 65_536)
+      #expect(statistics.requests >= 1)
+    }
+  }
+
+  @Test func `Only http and https are opened`() async throws {
+    try await withCache { test in
+      for text in ["file:///etc/passwd", "ftp://host/a", "http:///a", "a/b"] {
+        let url = try #require(URL(string: text))
+        let error = await #expect(throws: MediaCacheError.self) {
+          try await test.cache.open(Resource(url: url))
+        }
+        #expect(error?.code == .badURL)
+      }
+    }
+  }
+}
