@@ -62,7 +62,7 @@ struct FetchedBytes: Sendable {
       return false
     }
     settle(file, granted, name)
-    commit(range)
+    commit(range, to: file)
     return true
   }
 
@@ -75,7 +75,7 @@ struct FetchedBytes: Sendable {
       return false
     }
     settle(file, 0, entry.name)
-    commit(range)
+    commit(range, to: file)
     return true
   }
 
@@ -123,9 +123,10 @@ struct FetchedBytes: Sendable {
     context.store.settle(granted, actual: grown, for: name)
   }
 
-  private func commit(_ range: ByteRange) {
+  private func commit(_ range: ByteRange, to file: EntryFile) {
     let now = ContinuousClock.now
-    let (journal, syncDelay, actions) = generation.withCommit { $0.commit(id, range, now: now) }
+    let commit = generation.withCommit { $0.commit(id, range, to: file, now: now) }
+    guard let (journal, syncDelay, actions) = commit else { return }
     generation.carryOut(actions)
     context.events.send(.committed(entry.key, range))
     if let journal {
@@ -179,12 +180,12 @@ struct FetchedBytes: Sendable {
 extension Generation {
   /// `GenerationState.commit`, its result split for use outside of the lock.
   func withCommit(
-    _ body: (inout GenerationState) -> GenerationState.Commit
+    _ body: (inout GenerationState) -> GenerationState.Commit?
   ) -> (
     journal: (file: JournalFile, number: Int)?, syncDelay: Duration?,
     actions: [GenerationState.Action]
-  ) {
-    let commit = withState(body)
+  )? {
+    guard let commit = withState(body) else { return nil }
     return (commit.journal, commit.syncDelay, commit.actions)
   }
 }

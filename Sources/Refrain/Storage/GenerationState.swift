@@ -465,9 +465,12 @@ struct GenerationState: Sendable {
   }
 
   /// Bytes have come and are written: a reader may have them from now on.
+  ///
+  /// - Returns: nil where the file that they were written to is not this generation's any more.
   mutating func commit(
-    _ id: FetchID, _ range: ByteRange, now: ContinuousClock.Instant
-  ) -> Commit {
+    _ id: FetchID, _ range: ByteRange, to file: EntryFile, now: ContinuousClock.Instant
+  ) -> Commit? {
+    guard file === self.file else { return nil }
     stored.insert(contentsOf: range)
     moveFetch(id, to: range.upperBound)
     unsyncedBytes += range.upperBound - range.lowerBound
@@ -548,14 +551,18 @@ struct GenerationState: Sendable {
     journal = nil
     unsyncedBytes = 0
     isRecordStale = false
-    if readers.isEmpty, fetches.isEmpty {
-      // Whoever comes next begins anew.
-      let id = nextID
-      self = GenerationState(limits: limits, isOffline: isOffline)
-      nextID = id
-    } else {
+    guard readers.isEmpty else {
       storageBan = .forGood
       isTransient = true
+      return
+    }
+    // Whoever comes next begins anew, and what is on its way is not wanted.
+    file = nil
+    generationID = nil
+    stored = RangeSet()
+    synced = RangeSet()
+    for (id, fetch) in fetches where !fetch.isConfirmation {
+      fetches[id]?.range = fetch.range.lowerBound..<max(fetch.range.lowerBound, fetch.position)
     }
   }
 
