@@ -15,11 +15,14 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2)],
   products: [
     .library(name: "Refrain", targets: ["Refrain"]),
+    .library(name: "RefrainPlayer", targets: ["RefrainPlayer"]),
     .library(name: "OriginServer", targets: ["OriginServer"]),
+    .executable(name: "refrain", targets: ["RefrainCLI"]),
   ],
   dependencies: [
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
   ],
   targets: [
     // The core. On Apple's platforms it depends on no third-party package.
@@ -49,7 +52,29 @@ let package = Package(
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: settings),
-    .testTarget(name: "RefrainTests", dependencies: ["Refrain", "OriginServer"], swiftSettings: settings),
+    // The system's libmpv, the sound of Linux.
+    .systemLibrary(name: "CMPV", pkgConfig: "mpv", providers: [.apt(["libmpv-dev"])]),
+    .target(
+      name: "RefrainPlayer",
+      dependencies: [
+        "Refrain",
+        .target(name: "CMPV", condition: .when(platforms: [.linux])),
+      ],
+      swiftSettings: settings),
+    .executableTarget(
+      name: "RefrainCLI",
+      dependencies: [
+        "Refrain", "RefrainPlayer", "OriginServer",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "RefrainTests", dependencies: ["Refrain", "OriginServer", "refrain-crash-child"],
+      swiftSettings: settings),
+    // What the tests kill.
+    .executableTarget(
+      name: "refrain-crash-child", dependencies: ["Refrain"], path: "Tests/CrashChild",
+      swiftSettings: settings),
     .testTarget(
       name: "OriginServerTests",
       dependencies: [
@@ -58,6 +83,25 @@ let package = Package(
         .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      swiftSettings: settings),
+    // What several test targets need: programs of the system, and processes that end with a test.
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    // Against servers as they are installed: nginx, rclone, Python's.
+    .testTarget(
+      name: "RealOriginTests", dependencies: ["Refrain", "TestSupport"], swiftSettings: settings),
+    .testTarget(
+      name: "RefrainPlayerTests",
+      dependencies: [
+        "RefrainPlayer", "Refrain", "OriginServer",
+        .target(name: "CMPV", condition: .when(platforms: [.linux])),
+      ],
+      swiftSettings: settings),
+    .testTarget(
+      name: "RefrainCLITests",
+      dependencies: [
+        "RefrainCLI", "Refrain", "OriginServer",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
   ]

@@ -34,7 +34,7 @@ public struct Configuration: Sendable {
   /// No request is made at all. What is stored plays, whatever its age.
   public var offline = false
 
-  /// The key for a resource that brings none.
+  /// The key for a resource that brings none, from its URL without a user and password.
   public var cacheKey: @Sendable (URL) -> CacheKey = { CacheKey(url: $0) }
 
   /// Asked once when the origin answers 401, 403 or 410: returns the resource with a new URL or new

@@ -16,7 +16,10 @@ public final class MediaCache: Sendable {
     try self.init(directory: directory, configuration: configuration, disk: SystemDisk())
   }
 
-  init(directory: URL, configuration: Configuration, disk: any Disk) throws {
+  init(
+    directory: URL, configuration: Configuration, disk: any Disk,
+    bootIdentity: String = BootIdentity.current
+  ) throws {
     guard directory.isFileURL else {
       throw MediaCacheError(
         .storage, "\(directory) is not a directory of this machine.", remedy: "Use a file URL.")
@@ -24,7 +27,7 @@ public final class MediaCache: Sendable {
     let path = directory.standardizedFileURL.path(percentEncoded: false)
     let store = Store(
       directory: path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path,
-      limit: configuration.limit, disk: disk)
+      limit: configuration.limit, disk: disk, bootIdentity: bootIdentity)
     do {
       try store.create()
     } catch {
@@ -81,14 +84,14 @@ public final class MediaCache: Sendable {
     let scheme = url.scheme?.lowercased()
     guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false else {
       throw MediaCacheError(
-        .badURL, "\(url.absoluteString) is not an http or https URL.",
+        .badURL, "\(url.withoutUserInfo.absoluteString) is not an http or https URL.",
         remedy: "Give the URL in full, as https://host/path.")
     }
   }
 
   /// The key under which a resource is stored.
   public func key(for resource: Resource) -> CacheKey {
-    resource.key ?? configuration.cacheKey(resource.url)
+    resource.key ?? configuration.cacheKey(resource.url.withoutUserInfo)
   }
 
   // MARK: Prefetching

@@ -82,6 +82,8 @@ public final class MediaReader: Sendable {
     while true {
       let (generation, id) = try current()
       if let information = try known(generation, id) { return information }
+      // Moved to another generation: this one does not know the reader any more.
+      if try current().0 !== generation { continue }
       try await generation.wait(id, at: nil)
     }
   }
@@ -91,6 +93,8 @@ public final class MediaReader: Sendable {
     while true {
       let (generation, id) = try current()
       if let information = try known(generation, id) { return information }
+      // Moved to another generation: this one does not know the reader any more.
+      if try current().0 !== generation { continue }
       try generation.waitBlocking(id, at: nil)
     }
   }
@@ -146,7 +150,7 @@ public final class MediaReader: Sendable {
         }
         if count > 0 { return deliver(offset, count) }
         failures += 1
-        try recover(generation, offset, part.count, failures)
+        try recover(generation, file, offset, part.count, failures)
       case .transient(let bytes):
         return deliver(offset, Self.copy(bytes, to: buffer))
       case .end: return 0
@@ -171,7 +175,7 @@ public final class MediaReader: Sendable {
         let count = (try? file.read(into: part, at: offset)) ?? 0
         if count > 0 { return deliver(offset, count) }
         failures += 1
-        try recover(generation, offset, part.count, failures)
+        try recover(generation, file, offset, part.count, failures)
       case .transient(let bytes):
         return deliver(offset, Self.copy(bytes, to: buffer))
       case .end: return 0
@@ -263,7 +267,7 @@ public final class MediaReader: Sendable {
 
   /// The file does not hold what it should: fetched again, a few times.
   private func recover(
-    _ generation: Generation, _ offset: Int64, _ count: Int, _ failures: Int
+    _ generation: Generation, _ file: EntryFile, _ offset: Int64, _ count: Int, _ failures: Int
   ) throws {
     guard failures < Self.diskFailureLimit else {
       throw MediaCacheError(
@@ -272,7 +276,7 @@ public final class MediaReader: Sendable {
     }
     entry.context.events.send(
       .warning("\(entry.key) could not be read at \(offset); it is fetched again."))
-    generation.lose(offset..<(offset + Int64(count)))
+    generation.lose(offset..<(offset + Int64(count)), size: file.size)
   }
 
   private static func part(

@@ -3,6 +3,8 @@ public import Foundation
 
 /// What the user names: a URL, the headers that its requests carry, and under which key it is kept.
 public struct Resource: Sendable, Hashable {
+  /// A user and password in it (`https://me:secret@host/…`) are sent as a header, Authorization, to
+  /// that origin alone, where `headers` has none. They are never stored.
   public var url: URL
   /// Sent with every request to the URL's own origin; not sent on to another origin by a redirect
   /// where they are credentials.
@@ -23,10 +25,12 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
 
   public init(rawValue: String) { self.rawValue = rawValue }
 
-  /// The URL without its fragment, which never reaches an origin (RFC 9110 §4.2.5).
+  /// The URL without its fragment, which never reaches an origin (RFC 9110 §4.2.5), and without a
+  /// user and password: a key is written down and shown.
   public init(url: URL) {
-    let text = url.absoluteString
-    rawValue = text.firstIndex(of: "#").map { String(text[..<$0]) } ?? text
+    var reference = URIReference(url.absoluteString)
+    _ = reference.removeUserInfo()
+    rawValue = reference.textWithoutFragment
   }
 
   public var description: String { rawValue }

@@ -133,11 +133,13 @@ final class Attempt: Sendable {
     fields["If-Modified-Since"] = nil
     fields["Accept-Encoding"] = "identity"
     if fields["User-Agent"] == nil { fields["User-Agent"] = "Refrain" }
+    if fields["Authorization"] == nil { fields["Authorization"] = resource.url.basicAuthorization }
     for field in headers.fields { fields.append(field.name, field.value) }
-    let text = resource.url.absoluteString
+    let plain = resource.url.withoutUserInfo
+    let text = plain.absoluteString
     // The fragment is the user agent's own business (RFC 9110 §4.2.5).
     let url = text.firstIndex(of: "#").flatMap { URL(string: String(text[..<$0])) }
-    return OriginRequest(url: url ?? resource.url, headers: fields)
+    return OriginRequest(url: url ?? plain, headers: fields)
   }
 
   private func follow(_ request: OriginRequest) async throws -> Response {

@@ -113,8 +113,10 @@ struct FetchedBytes: Sendable {
   }
 
   private func settle(_ file: EntryFile, _ granted: Int64, _ name: String) {
-    let allocated = file.allocatedBytes
+    // Looked up under the lock, which takes a microsecond: two fetches must not tell in one order
+    // what they saw in another.
     let grown = generation.withState { state in
+      let allocated = file.allocatedBytes
       defer { state.accounted = allocated }
       return allocated - state.accounted
     }
@@ -123,7 +125,7 @@ struct FetchedBytes: Sendable {
 
   private func commit(_ range: ByteRange) {
     let now = ContinuousClock.now
-    let (journal, wantsSync, actions) = generation.withCommit { $0.commit(id, range, now: now) }
+    let (journal, syncDelay, actions) = generation.withCommit { $0.commit(id, range, now: now) }
     generation.carryOut(actions)
     context.events.send(.committed(entry.key, range))
     if let journal {
@@ -134,13 +136,7 @@ struct FetchedBytes: Sendable {
         context.events.send(.warning("A journal could not be written: \(error)."))
       }
     }
-    if wantsSync {
-      entry.beginTask()
-      Task(executorPreference: IOThreads.background) {
-        await entry.storage.sync(generation)
-        entry.endTask()
-      }
-    }
+    if let syncDelay { entry.syncSoon(generation, after: syncDelay) }
   }
 
   // MARK: Passing on
@@ -186,10 +182,10 @@ extension Generation {
   func withCommit(
     _ body: (inout GenerationState) -> GenerationState.Commit
   ) -> (
-    journal: (file: JournalFile, number: Int)?, wantsSync: Bool,
+    journal: (file: JournalFile, number: Int)?, syncDelay: Duration?,
     actions: [GenerationState.Action]
   ) {
     let commit = withState(body)
-    return (commit.journal, commit.wantsSync, commit.actions)
+    return (commit.journal, commit.syncDelay, commit.actions)
   }
 }

@@ -31,7 +31,7 @@ struct Filler: Sendable {
       let step = generation.withState { state -> Step in
         if state.isSuperseded || state.isClosed { return .moved }
         if state.isComplete { return .done }
-        if state.isTransient { return .rest }
+        if state.isTransient, state.storageBan.holds(at: .now) { return .rest }
         guard let hole = state.holeToFill() else { return .done }
         state.moveBackground(reader, to: hole)
         return .wait(hole)

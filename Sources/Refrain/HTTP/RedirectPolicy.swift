@@ -39,9 +39,10 @@ struct RedirectPolicy: Sendable, Hashable {
     guard location.utf8.count <= Self.longestLocation else {
       throw refusal("redirects to a URL of \(location.utf8.count) bytes", status)
     }
-    guard let url = URL(text: location, relativeTo: request.url) else {
+    guard let target = URL(text: location, relativeTo: request.url) else {
       throw refusal("redirects to what is not a URL", status)
     }
+    let url = target.withoutUserInfo
     let (from, to) = (request.url.scheme?.lowercased(), url.scheme?.lowercased())
     guard to == "http" || to == "https", url.host()?.isEmpty == false else {
       throw refusal("redirects to what is not an http or https URL", status)
@@ -54,8 +55,12 @@ struct RedirectPolicy: Sendable, Hashable {
     }
 
     let leavesOrigin = Self.origin(of: request.url) != Self.origin(of: url)
-    let next = OriginRequest(
+    var next = OriginRequest(
       url: url, headers: leavesOrigin ? Self.carriable(request.headers) : request.headers)
+    // A Location may name a user and password for where it leads.
+    if next.headers["Authorization"] == nil {
+      next.headers["Authorization"] = target.basicAuthorization
+    }
     hops += 1
     request = next
     return next

@@ -83,7 +83,8 @@ struct SystemDisk: Disk {
       case .readWrite: O_RDWR
       case .create: O_RDWR | O_CREAT | O_TRUNC
       }
-    let descriptor = retrying { systemOpen(path, flags | O_CLOEXEC, 0o600) }
+    // A link in a file's place must not lead elsewhere.
+    let descriptor = retrying { systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
     guard descriptor >= 0 else { throw failure("open", path) }
     return Int32(descriptor)
   }

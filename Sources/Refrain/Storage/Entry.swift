@@ -69,6 +69,30 @@ final class Entry: Sendable {
     closeIfUnused { $0.tasks -= 1 }
   }
 
+  /// As `beginTask`, unless the entry was closed.
+  private func tryBeginTask() -> Bool {
+    state.withLock { state in
+      guard !state.isClosed else { return false }
+      state.tasks += 1
+      return true
+    }
+  }
+
+  /// Syncs what was stored, after a while, and again while more comes. Waiting does not keep the
+  /// entry from being closed, which syncs it as well.
+  func syncSoon(_ generation: Generation, after delay: Duration) {
+    Task(executorPreference: IOThreads.background) {
+      var delay: Duration? = delay
+      while let pause = delay {
+        // Cancelled by nobody, so that it cannot throw.
+        if pause > .zero { try? await Task.sleep(for: pause) }
+        guard self.tryBeginTask() else { return }
+        delay = await self.storage.sync(generation)
+        self.endTask()
+      }
+    }
+  }
+
   /// Ends every reader and fetch; readers need not have let go.
   func shutDown() {
     let (generation, filler) = state.withLock { ($0.current, $0.filler) }
@@ -94,8 +118,9 @@ final class Entry: Sendable {
     guard let last else { return }
     if isDirty {
       Task(executorPreference: IOThreads.background) { [self] in
-        await storage.sync(last)
+        let next = await storage.sync(last)
         endTask()
+        if let next { syncSoon(last, after: next) }
       }
     } else {
       context.table.close(self) { [self] in await finish(last) }

@@ -49,9 +49,9 @@ extension EntryDirectory {
     spans.remove(contentsOf: cut..<Int64.max)
     let size = FileReading.measure(descriptor)?.size ?? 0
     record.spans = SpanList.encode(spans)
-    // Journals of either epoch before this one no longer count.
-    record.epoch += 2
-    try write(record, durably: true)
+    // No journal there is counts any more.
+    record.epoch = readJournals(of: record).lastEpoch + 1
+    try write(record, durably: true, keepsAge: true)
     try removeFiles(except: [EntryRecord.fileName, record.file])
     if cut < max(size, allocated) { try disk.punch(cut..<max(size, cut + 1), in: descriptor) }
     return CacheKey(rawValue: record.key)

@@ -11,6 +11,8 @@
 struct EntryDirectory: Sendable {
   let path: String
   let disk: any Disk
+  /// This run of the machine.
+  let bootIdentity: String
 
   /// What was found on opening.
   struct Contents: Sendable {
@@ -20,6 +22,8 @@ struct EntryDirectory: Sendable {
     /// Of these, what the sidecar itself vouches for.
     var syncedSpans: RangeSet<Int64>
     var file: EntryFile
+    /// The highest number of the record or of a journal: what is written next has a higher one.
+    var lastEpoch: Int
     /// Oddities that were mended, a sentence each.
     var warnings: [String]
   }
@@ -38,8 +42,9 @@ struct EntryDirectory: Sendable {
   /// Reads the sidecar and the journals, opens the data file, and believes only what the file can
   /// hold.
   func load() throws(Problem) -> Contents {
-    // Another process may replace the record or the file between two steps: then begin again.
-    for attempt in 0..<50 {
+    // Another process may replace the record or the file between two steps, or be shortening it,
+    // which takes a sync: then begin again.
+    for attempt in 0..<300 {
       if attempt > 0 { usleep(useconds_t(min(attempt, 10) * 1000)) }
       guard let bytes = try readRecord() else { throw .empty }
       let (record, synced) = try Self.decode(bytes)
@@ -51,9 +56,9 @@ struct EntryDirectory: Sendable {
         throw .broken("its data file is missing or unreadable (\(error))")
       }
       guard file.isLocked else { continue }
-      let journalled = readJournals(of: record)
+      let (journalled, lastEpoch) = readJournals(of: record)
       guard let again = try readRecord(), again == bytes else { continue }
-      return Self.believe(record, synced, journalled, file)
+      return Self.believe(record, synced, journalled, file, lastEpoch)
     }
     throw .broken("another process keeps changing it")
   }
@@ -62,7 +67,7 @@ struct EntryDirectory: Sendable {
   func loadRecord() throws(Problem) -> (record: EntryRecord, spans: RangeSet<Int64>) {
     guard let bytes = try readRecord() else { throw .empty }
     let (record, spans) = try Self.decode(bytes)
-    return (record, spans.union(readJournals(of: record)))
+    return (record, spans.union(readJournals(of: record).spans))
   }
 
   private static func decode(
@@ -80,7 +85,7 @@ struct EntryDirectory: Sendable {
 
   private static func believe(
     _ record: EntryRecord, _ synced: RangeSet<Int64>, _ journalled: RangeSet<Int64>,
-    _ file: EntryFile
+    _ file: EntryFile, _ lastEpoch: Int
   ) -> Contents {
     var warnings: [String] = []
     var spans = synced.union(journalled)
@@ -95,7 +100,8 @@ struct EntryDirectory: Sendable {
       }
     }
     return Contents(
-      record: record, spans: spans, syncedSpans: syncedSpans, file: file, warnings: warnings)
+      record: record, spans: spans, syncedSpans: syncedSpans, file: file, lastEpoch: lastEpoch,
+      warnings: warnings)
   }
 
   private func readRecord() throws(Problem) -> [UInt8]? {
@@ -106,17 +112,30 @@ struct EntryDirectory: Sendable {
     }
   }
 
-  private func readJournals(of record: EntryRecord) -> RangeSet<Int64> {
+  /// What the journals add to a record, and the highest number among them and the record.
+  func readJournals(of record: EntryRecord) -> (spans: RangeSet<Int64>, lastEpoch: Int) {
     var spans = RangeSet<Int64>()
+    var lastEpoch = record.epoch
     for name in Self.names(in: path) {
       guard let epoch = SpanJournal.epoch(of: name, generation: record.generation),
         epoch >= record.epoch
       else { continue }
+      lastEpoch = max(lastEpoch, epoch)
       // An unreadable journal costs bytes that are fetched again, nothing else.
       guard let bytes = try? FileReading.contents(of: "\(path)/\(name)") else { continue }
-      spans.formUnion(SpanJournal.decode(bytes, bootIdentity: BootIdentity.current))
+      spans.formUnion(SpanJournal.decode(bytes, bootIdentity: bootIdentity))
     }
-    return spans
+    return (spans, lastEpoch)
+  }
+
+  /// Removes the journals that a record of that number has made needless.
+  func removeJournals(of generation: String, before epoch: Int) throws(DiskError) {
+    for name in Self.names(in: path) {
+      guard let own = SpanJournal.epoch(of: name, generation: generation), own < epoch else {
+        continue
+      }
+      try disk.removeFile("\(path)/\(name)")
+    }
   }
 
   /// Makes the directory where it is missing, and its shard.
@@ -125,18 +144,38 @@ struct EntryDirectory: Sendable {
     try disk.makeDirectory(path)
   }
 
+  /// Makes the names on the way to the entry survive a power cut: `create` does not, for it is not
+  /// worth the wait before a byte is there.
+  func syncParents() throws(DiskError) {
+    var parent = path[...]
+    // The shard, the directory of all shards, and the cache's own.
+    for _ in 0..<3 {
+      guard let slash = parent.lastIndex(of: "/") else { return }
+      parent = parent[..<slash]
+      try disk.syncDirectory(String(parent))
+    }
+  }
+
   /// Replaces the sidecar: rename(2) over the old one.
   ///
-  /// - Parameter durably: whether the new one survives a power cut on return.
-  func write(_ record: EntryRecord, durably: Bool) throws {
+  /// - Parameters:
+  ///   - durably: whether the new one survives a power cut on return. If not, a power cut may leave
+  ///     neither the old one nor the new one.
+  ///   - keepsAge: whether it leaves the time of last access as it is.
+  func write(_ record: EntryRecord, durably: Bool, keepsAge: Bool = false) throws {
     let bytes = try record.encoded()
     let temporary = "\(recordPath).new"
+    let age = keepsAge ? FileReading.status(of: recordPath)?.changed : nil
+    // A new file: what a killed process left there must not shine through.
+    try remove(temporary)
     let descriptor = try disk.open(temporary, .create)
     do {
       defer { disk.close(descriptor) }
       try disk.write(bytes, to: descriptor, at: 0)
       if durably { try disk.sync(descriptor) }
     }
+    if let age { FileReading.touch(temporary, at: age) }
+    if FileReading.isDirectory(recordPath) { try remove(recordPath) }
     try disk.rename(temporary, to: recordPath)
     if durably { try disk.syncDirectory(path) }
   }
@@ -145,9 +184,16 @@ struct EntryDirectory: Sendable {
   /// elsewhere stays readable there (unlink(2)).
   func removeFiles(except kept: Set<String> = []) throws(DiskError) {
     for name in Self.names(in: path) where !kept.contains(name) {
-      try disk.removeFile("\(path)/\(name)")
+      try remove("\(path)/\(name)")
     }
     if kept.isEmpty { try disk.removeDirectory(path) }
+  }
+
+  /// A file, or a directory that somebody put here with all that is in it.
+  private func remove(_ path: String) throws(DiskError) {
+    guard FileReading.isDirectory(path) else { return try disk.removeFile(path) }
+    for name in Self.names(in: path) { try remove("\(path)/\(name)") }
+    try disk.removeDirectory(path)
   }
 
   /// Every name in a directory but `.` and `..`; none where it cannot be read.

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// The data of one generation: a sparse file, byte x of the resource at offset x. Unlinked or not,
 /// it is readable for as long as somebody holds this.
 ///
@@ -18,6 +24,10 @@ final class EntryFile: Sendable {
     self.path = path
     self.disk = disk
     descriptor = try disk.open(path, mode)
+    guard FileReading.isRegular(descriptor) else {
+      disk.close(descriptor)
+      throw DiskError(operation: "open", path: path, code: EINVAL)
+    }
     isLocked = FileLock.tryLock(descriptor, .shared)
   }
 
@@ -44,6 +54,8 @@ final class EntryFile: Sendable {
 
   /// Blocks.
   func sync() throws(DiskError) { try disk.sync(descriptor) }
+
+  var size: Int64 { FileReading.measure(descriptor)?.size ?? 0 }
 
   var allocatedBytes: Int64 { FileReading.measure(descriptor)?.allocated ?? 0 }
 }

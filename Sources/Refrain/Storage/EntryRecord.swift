@@ -6,6 +6,8 @@ import Foundation
 struct EntryRecord: Codable, Sendable, Hashable {
   static let version = 1
   static let fileName = "entry.json"
+  /// No honest count comes near it.
+  static let epochLimit = 1 << 52
 
   var version = EntryRecord.version
   var key: String
@@ -63,6 +65,7 @@ struct EntryRecord: Codable, Sendable, Hashable {
         throw .broken("its spans go beyond its length")
       }
     }
+    guard (0..<epochLimit).contains(record.epoch) else { throw .broken("its number is absurd") }
     guard isPlainName(record.file), isPlainName(record.generation) else {
       throw .broken("its file name leads elsewhere")
     }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 /// The files of an open entry: made when the first byte comes, synced while bytes come, written down
 /// when the last holder lets go. One thing at a time; called from tasks on `IOThreads` only, for all
@@ -15,8 +20,13 @@ actor EntryStorage {
   /// What is being written to at the moment.
   private var open: OpenFiles?
 
+  /// Whether the names on the way to the entry are known to survive a power cut.
+  private var isAnchored = false
+  /// Whether room was asked for what the entry takes besides its data.
+  private var hasOverhead = false
+
   private struct OpenFiles {
-    var generation: ObjectIdentifier
+    var generation: Generation
     var id: String
     var fileName: String
     var epoch: Int
@@ -37,7 +47,10 @@ actor EntryStorage {
     var state = empty
     do throws(EntryDirectory.Problem) {
       let contents = try directory.load()
-      guard contents.record.key == key.rawValue else { return state }
+      guard contents.record.key == key.rawValue else {
+        context.events.send(.warning("\(directory.path) holds another key than \(key)."))
+        return state
+      }
       state.adopt(contents)
       for warning in contents.warnings { context.events.send(.warning(warning)) }
       context.store.touch(name)
@@ -72,14 +85,26 @@ actor EntryStorage {
     }
     if isBanned { return nil }
     if let file { return file }
+    guard await reserveOverhead() else {
+      ban(generation, .until(.now + .milliseconds(500)))
+      return nil
+    }
     do {
       return try begin(generation)
     } catch let error as DiskError where error.isNoSpace {
       // Directories and records need room, too.
-      if await context.evictor.free(1 << 20) > 0, let file = try? begin(generation) {
-        return file
+      guard await context.evictor.free(1 << 20) > 0 else {
+        refuse(generation, error)
+        return nil
       }
-      refuse(generation, error)
+      do {
+        return try begin(generation)
+      } catch {
+        refuse(generation, error)
+        return nil
+      }
+    } catch let error as DataLost {
+      distrust(generation, error.reason)
       return nil
     } catch {
       refuse(generation, error)
@@ -87,10 +112,27 @@ actor EntryStorage {
     }
   }
 
+  private func reserveOverhead() async -> Bool {
+    for _ in 0..<4 where !hasOverhead {
+      if case .granted = context.store.reserve(Store.overhead, for: name) {
+        hasOverhead = true
+      } else if await !context.evictor.makeRoom(for: Store.overhead) {
+        break
+      }
+    }
+    return hasOverhead
+  }
+
   private func begin(_ generation: Generation) throws -> EntryFile? {
+    // Another fetch may have come first while room was made.
+    let ready = generation.withState { $0.journal == nil ? nil : $0.file }
+    if let ready { return ready }
     try directory.create()
-    if lock == nil { lock = WriterLock(directory: directory.path) }
+    if lock == nil { lock = WriterLock.acquire(directory: directory.path) }
     guard lock != nil else {
+      guard FileReading.isDirectory(directory.path) else {
+        throw DiskError(operation: "open", path: directory.path, code: ENOTDIR)
+      }
       catchUp(generation)
       ban(generation, .until(.now + .seconds(1)))
       return nil
@@ -105,6 +147,10 @@ actor EntryStorage {
     if let onDisk, onDisk.record.key == key.rawValue, onDisk.record.generation == loadedID {
       return try resume(generation, onDisk)
     }
+    if loadedID == nil, let onDisk, isSame(generation, onDisk) {
+      // Another process has stored it in the meantime.
+      return try resume(generation, onDisk)
+    }
     if loadedID != nil {
       // Another process has replaced what this generation was read from: it lives on in memory.
       ban(generation, .forGood)
@@ -116,12 +162,18 @@ actor EntryStorage {
   /// Another process writes this entry: what it has stored by now needs not be fetched.
   private func catchUp(_ generation: Generation) {
     guard let contents = try? directory.load(), contents.record.key == key.rawValue else { return }
-    generation.perform { state in
-      let isSame = state.generationID.map { $0 == contents.record.generation }
-        ?? (state.validator.matches(contents.record.validator) == .same
-          && state.length == contents.record.length)
-      guard isSame, !state.isSuperseded else { return [] }
-      return state.catchUp(contents)
+    guard isSame(generation, contents) else { return }
+    generation.perform { $0.isSuperseded ? [] : $0.catchUp(contents) }
+  }
+
+  /// Whether what is stored is this generation's, by its name or by a validator that vouches for
+  /// every byte.
+  private func isSame(_ generation: Generation, _ contents: EntryDirectory.Contents) -> Bool {
+    let record = contents.record
+    return generation.withState { state in
+      if let id = state.generationID { return id == record.generation }
+      return record.key == key.rawValue && state.length == record.length
+        && state.validator.ifRange != nil && state.validator.matches(record.validator) == .same
     }
   }
 
@@ -138,14 +190,15 @@ actor EntryStorage {
   private func resume(
     _ generation: Generation, _ contents: EntryDirectory.Contents
   ) throws -> EntryFile {
-    // Two further: the one in between may be there from a sync that was cut short.
-    let epoch = contents.record.epoch + 2
+    // Journals may be there from syncs that were cut short: they count until the record is replaced.
+    let epoch = contents.lastEpoch + 1
     let journal = try makeJournal(contents.record.generation, epoch)
     open = OpenFiles(
-      generation: ObjectIdentifier(generation), id: contents.record.generation,
-      fileName: contents.record.file, epoch: epoch)
+      generation: generation, id: contents.record.generation, fileName: contents.record.file,
+      epoch: epoch)
     let allocated = contents.file.allocatedBytes
     generation.withState { state in
+      state.generationID = contents.record.generation
       state.stored = contents.spans
       state.synced = contents.syncedSpans
       state.file = contents.file
@@ -166,10 +219,22 @@ actor EntryStorage {
     let ending = MediaType.fileExtension(
       mimeType: information?.mimeType, url: generation.entry.resource.url)
     let fileName = "\(id).\(ending)"
-    let file = try EntryFile(path: "\(directory.path)/\(fileName)", mode: .create, disk: directory.disk)
-    let journal = try makeJournal(id, 1)
-    open = OpenFiles(
-      generation: ObjectIdentifier(generation), id: id, fileName: fileName, epoch: 1)
+    let files = OpenFiles(generation: generation, id: id, fileName: fileName, epoch: 1)
+    let path = "\(directory.path)/\(fileName)"
+    let file: EntryFile
+    let journal: JournalFile
+    do {
+      file = try EntryFile(path: path, mode: .create, disk: directory.disk)
+      journal = try makeJournal(id, 1)
+      try directory.write(record(generation, files, spans: .init()), durably: false)
+    } catch {
+      // The record that is there still holds, and so do its files.
+      for name in [fileName, SpanJournal.fileName(generation: id, epoch: 1)] {
+        try directory.disk.removeFile("\(directory.path)/\(name)")
+      }
+      throw error
+    }
+    open = files
     generation.withState { state in
       state.generationID = id
       state.file = file
@@ -179,24 +244,26 @@ actor EntryStorage {
       state.isTransient = false
       state.storageBan = .none
     }
-    try directory.write(record(generation, spans: .init()), durably: false)
     // Before the first byte: what the old generation took is what this one may take.
     try directory.removeFiles(
       except: [EntryRecord.fileName, fileName, lastComponent(journal.path)])
+    context.store.setSize(name, allocated: Store.overhead)
     return file
   }
 
   private func makeJournal(_ id: String, _ epoch: Int) throws(DiskError) -> JournalFile {
     let path = "\(directory.path)/\(SpanJournal.fileName(generation: id, epoch: epoch))"
-    return try JournalFile(path: path, epoch: epoch, disk: directory.disk)
+    return try JournalFile(
+      path: path, epoch: epoch, bootIdentity: directory.bootIdentity, disk: directory.disk)
   }
 
   private func lastComponent(_ path: String) -> String {
     path.split(separator: "/").last.map(String.init) ?? path
   }
 
-  private func record(_ generation: Generation, spans: RangeSet<Int64>) throws -> EntryRecord {
-    guard let open else { throw MediaCacheError(.storage, "Nothing is open.") }
+  private func record(
+    _ generation: Generation, _ files: OpenFiles, spans: RangeSet<Int64>
+  ) throws -> EntryRecord {
     let (info, validator, freshness) = generation.withState {
       ($0.info, $0.validator, $0.freshness)
     }
@@ -204,42 +271,39 @@ actor EntryStorage {
       throw MediaCacheError(.storage, "Nothing is known of the resource yet.")
     }
     return EntryRecord(
-      key: key.rawValue, url: generation.entry.resource.url.absoluteString,
-      finalURL: info.finalURL.absoluteString, generation: open.id, file: open.fileName,
+      key: key.rawValue, url: generation.entry.resource.url.withoutUserInfo.absoluteString,
+      finalURL: info.finalURL.absoluteString, generation: files.id, file: files.fileName,
       length: info.length, mimeType: info.mimeType, supportsRanges: info.supportsRanges,
       validator: validator, freshness: freshness, spans: SpanList.encode(spans),
-      epoch: open.epoch)
+      epoch: files.epoch)
   }
 
   // MARK: Syncing
 
+  /// The bytes of the data file may be lost: fsync(2) says so once, and forgets it.
+  private struct DataLost: Error {
+    var reason: DiskError
+  }
+
   /// Makes what was stored so far survive a power cut: data, then record, then the name.
-  func sync(_ generation: Generation) {
-    var isDone = false
-    defer {
-      generation.withState { state in
-        state.isSyncing = false
-        // It is tried again when more has come, or at the end.
-        if !isDone { state.unsyncedBytes = 0 }
-      }
+  ///
+  /// - Returns: after which time it is to be called again; nil: when more has come.
+  @discardableResult
+  func sync(_ generation: Generation) -> Duration? {
+    guard let open, open.generation === generation else {
+      generation.withState { $0.syncEnded(isDone: false) }
+      return nil
     }
-    guard let open, open.generation == ObjectIdentifier(generation) else { return }
     do {
       try writeDown(generation)
-      isDone = true
-    } catch let error as DiskError where !error.isNoSpace {
-      // What could not be synced may be lost from memory too, without another word: it is read
-      // while it is there, and never claimed (fsync(2) tells an error once only).
-      generation.withState { state in
-        state.journal = nil
-        state.isTransient = true
-        state.storageBan = .forGood
-      }
-      self.open = nil
-      context.events.send(.warning("\(directory.path) is not written to any more: \(error)."))
+      return generation.withState { $0.syncEnded(isDone: true) }
+    } catch let error as DataLost {
+      distrust(generation, error.reason)
     } catch {
       context.events.send(.warning("\(directory.path) could not be brought up to date: \(error)."))
     }
+    generation.withState { $0.syncEnded(isDone: false) }
+    return nil
   }
 
   private func writeDown(_ generation: Generation) throws {
@@ -248,22 +312,47 @@ actor EntryStorage {
     // Whoever commits from here on writes to the next journal. A crash before the record is replaced
     // finds the old record and both journals; after it, the new record and the next journal.
     let next = try makeJournal(files.id, files.epoch)
-    let (old, stored, file) = generation.withState { state in
-      defer {
-        state.journal = next
-        state.journalCount = 0
-        state.unsyncedBytes = 0
-      }
-      return (state.journal, state.stored, state.file)
+    let (stored, file) = generation.withState { state in
+      state.journal = next
+      state.journalCount = 0
+      state.syncBegan(at: .now)
+      return (state.stored, state.file)
     }
     open = files
-    try file?.sync()
-    try directory.write(record(generation, spans: stored), durably: true)
+    do throws(DiskError) {
+      try file?.sync()
+    } catch {
+      throw DataLost(reason: error)
+    }
+    try directory.write(record(generation, files, spans: stored), durably: true)
+    if !isAnchored {
+      try directory.syncParents()
+      isAnchored = true
+    }
     generation.withState { state in
       state.synced = stored
       state.isRecordStale = false
     }
-    if let old { try directory.disk.removeFile(old.path) }
+    try directory.removeJournals(of: files.id, before: files.epoch)
+  }
+
+  /// What could not be synced may be gone from memory, too: it is neither claimed any more, nor read,
+  /// and nothing is written to this file until the entry is opened again.
+  private func distrust(_ generation: Generation, _ error: DiskError) {
+    generation.withState { state in
+      state.journal = nil
+      state.isTransient = true
+      state.storageBan = .forGood
+      state.stored = state.stored.intersection(state.synced)
+    }
+    context.events.send(.warning("\(directory.path) is not written to any more: \(error)."))
+    guard let files = open else { return }
+    open = nil
+    do {
+      try directory.removeJournals(of: files.id, before: .max)
+    } catch {
+      context.events.send(.warning("\(directory.path) could not be brought up to date: \(error)."))
+    }
   }
 
   private func refuse(_ generation: Generation, _ error: any Error) {
@@ -288,7 +377,7 @@ actor EntryStorage {
 
   /// Writes down what is known, lets go of the lock, and tidies up.
   func finish(_ generation: Generation) {
-    if let open, open.generation == ObjectIdentifier(generation) {
+    if let open, open.generation === generation {
       let (isStale, journal, noStore) = generation.withState { state in
         (state.isRecordStale || state.stored != state.synced, state.journal,
          state.freshness?.noStore == true)
@@ -303,6 +392,8 @@ actor EntryStorage {
             try directory.disk.removeFile(last.path)
           }
         }
+      } catch let error as DataLost {
+        distrust(generation, error.reason)
       } catch {
         context.events.send(.warning("\(directory.path) could not be brought up to date: \(error)."))
       }
@@ -310,8 +401,13 @@ actor EntryStorage {
       // A record that only came to be fresh again is worth writing, if nobody else writes.
       refreshRecord(generation)
     }
-    generation.withState { $0.journal = nil }
+    // Readers that were cancelled, but not let go, keep the generation, and shall not keep the file.
+    generation.withState { state in
+      state.journal = nil
+      state.file = nil
+    }
     open = nil
+    hasOverhead = false
     context.store.markClosed(name)
     lock = nil
   }
@@ -332,14 +428,14 @@ actor EntryStorage {
       (state.isRecordStale, state.generationID, state.freshness)
     }
     guard isStale, let id, let freshness else { return }
-    guard let lock = lock ?? WriterLock(directory: directory.path) else { return }
+    guard let lock = lock ?? WriterLock.acquire(directory: directory.path) else { return }
     defer { withExtendedLifetime(lock) {} }
     guard var (record, _) = try? directory.loadRecord(), record.generation == id else { return }
     record.freshness = freshness
     do {
       if freshness.noStore { return try directory.removeFiles() }
       if removes { return try directory.disk.removeFile(directory.recordPath) }
-      try directory.write(record, durably: false)
+      try directory.write(record, durably: true)
     } catch {
       context.events.send(.warning("\(directory.path) could not be brought up to date: \(error)."))
     }
@@ -347,7 +443,7 @@ actor EntryStorage {
 
   /// Removes the entry's files; readers go on with what they hold.
   func removeFiles() throws -> Bool {
-    if lock == nil { lock = WriterLock(directory: directory.path) }
+    if lock == nil { lock = WriterLock.acquire(directory: directory.path) }
     guard lock != nil else {
       if FileReading.status(of: directory.path) == nil { return false }
       throw MediaCacheError(

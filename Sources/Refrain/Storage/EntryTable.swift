@@ -87,6 +87,21 @@ final class EntryTable: Sendable {
     }
   }
 
+  /// The entry that is open under a key; one that is being closed is waited for.
+  func settledEntry(for key: CacheKey) async -> Entry? {
+    while true {
+      let slot = state.withLock { $0.slots[key] }
+      switch slot {
+      case nil: return nil
+      case .open(let entry): return entry
+      case .opening(let task):
+        // Where it cannot be opened there is none: the next round finds out.
+        _ = await task.result
+      case .closing(let task): await task.value
+      }
+    }
+  }
+
   /// The last hold on an entry was let go: `close` writes it down.
   func close(_ entry: Entry, _ close: @Sendable @escaping () async -> Void) {
     state.withLock { state in

@@ -60,7 +60,7 @@ actor Evictor {
         ? directory.removeUnused() : directory.shorten(by: step.bytes)
     } catch {
       report(.warning("\(directory.path) could not be evicted: \(error)."))
-      return 0
+      key = nil
     }
     let after = store.measure(step.name)?.allocatedBytes
     if let after {
@@ -70,6 +70,6 @@ actor Evictor {
     }
     let freed = before - (after ?? 0)
     if let key, freed > 0 { report(.evicted(key, bytes: freed)) }
-    return freed
+    return max(freed, 0)
   }
 }

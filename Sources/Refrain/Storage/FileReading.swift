@@ -44,7 +44,9 @@ enum FileReading {
   /// A whole small file; nil where it is missing, throws where it cannot be read or is larger than
   /// `limit`.
   static func contents(of path: String, limit: Int = 64 << 20) throws(DiskError) -> [UInt8]? {
-    let descriptor = Int32(retrying { Int(open(path, O_RDONLY | O_CLOEXEC)) })
+    // A pipe in its place must not make anybody wait, nor a link lead elsewhere.
+    let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW
+    let descriptor = Int32(retrying { Int(open(path, flags)) })
     guard descriptor >= 0 else {
       if errno == ENOENT || errno == ENOTDIR { return nil }
       throw DiskError(operation: "open", path: path, code: errno)
@@ -72,8 +74,9 @@ enum FileReading {
 }
 
 extension FileReading {
-  /// Allocated blocks in bytes, and the time of the last change in seconds since 1970 (lstat(2)).
-  static func status(of path: String) -> (allocated: Int64, changed: Double)? {
+  /// Allocated blocks in bytes, the size, and the time of the last change in seconds since 1970
+  /// (lstat(2)).
+  static func status(of path: String) -> (allocated: Int64, size: Int64, changed: Double)? {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }
     #if canImport(Darwin)
@@ -81,12 +84,35 @@ extension FileReading {
     #else
       let time = status.st_mtim
     #endif
-    return (Int64(status.st_blocks) * 512, Double(time.tv_sec) + Double(time.tv_nsec) / 1e9)
+    return (
+      Int64(status.st_blocks) * 512, Int64(status.st_size),
+      Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    )
+  }
+
+  /// Whether it is a directory itself, and no link to one.
+  static func isDirectory(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  /// Whether it is an ordinary file.
+  static func isRegular(_ descriptor: Int32) -> Bool {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
   /// Sets the time of the last change to now (utimensat(2)). Of no consequence where it fails: the
   /// entry then looks older than it is.
   static func touch(_ path: String) {
     _ = utimensat(AT_FDCWD, path, nil, 0)
+  }
+
+  /// Sets the time of the last change, in seconds since 1970. Of no consequence where it fails.
+  static func touch(_ path: String, at time: Double) {
+    guard time.isFinite, time >= 0, time < 1e12 else { return }
+    let seconds = time.rounded(.down)
+    let spec = timespec(tv_sec: Int(seconds), tv_nsec: Int((time - seconds) * 1e9))
+    _ = utimensat(AT_FDCWD, path, [spec, spec], 0)
   }
 }

@@ -76,8 +76,8 @@ struct GenerationState: Sendable {
     var actions: [Action]
     /// Where the span is to be written down.
     var journal: (file: JournalFile, number: Int)?
-    /// It is time for a sync.
-    var wantsSync: Bool
+    /// A sync is wanted, after that time.
+    var syncDelay: Duration?
   }
 
   enum Look: Sendable {
@@ -164,6 +164,8 @@ struct GenerationState: Sendable {
     readers[id] = nil
     let left = waiters.filter { $0.value.reader == id }
     for waiter in left.keys { waiters[waiter] = nil }
+    // Its bytes are deleted, and only kept by this.
+    if isSuperseded, readers.isEmpty { file = nil }
     var actions: [Action] = []
     if !left.isEmpty { actions.append(.wake(left.values.map(\.wake), CancellationError())) }
     if !transient.isEmpty { transient.keep(near: transientWindows()) }
@@ -200,6 +202,10 @@ struct GenerationState: Sendable {
       let upTo = min(range.upperBound, length ?? .max)
       advance(&reader, by: min(Int64(count), upTo - offset))
       readers[id] = reader
+      // The usual case, and the one that has to be quick: there is plenty ahead.
+      if upTo - reader.position > limits.maximumReadAhead, fetches.isEmpty {
+        return (.stored(upTo: upTo, file), [])
+      }
       return (.stored(upTo: upTo, file), readAhead(for: id))
     }
     if let bytes = transient.bytes(at: offset) {
@@ -464,18 +470,37 @@ struct GenerationState: Sendable {
     moveFetch(id, to: range.upperBound)
     unsyncedBytes += range.upperBound - range.lowerBound
     isRecordStale = true
-    var commit = Commit(actions: wakeServed(), journal: nil, wantsSync: false)
+    var commit = Commit(actions: wakeServed(), journal: nil, syncDelay: nil)
     if let journal {
       commit.journal = (journal, journalCount)
       journalCount += 1
     }
-    // A power cut takes 4 MiB or 2 s at most: half of either leaves time for the sync itself.
-    if !isSyncing, unsyncedBytes >= 2 << 20, lastSync.map({ now - $0 >= .seconds(1) }) ?? true {
-      isSyncing = true
-      lastSync = now
-      commit.wantsSync = true
-    }
+    if !isSyncing { commit.syncDelay = nextSync(now) }
     return commit
+  }
+
+  /// A power cut takes 4 MiB or 2 s at most: half of either leaves time for the sync itself.
+  ///
+  /// - Returns: after which time the next sync is wanted, and it is begun; nil: not yet.
+  private mutating func nextSync(_ now: ContinuousClock.Instant) -> Duration? {
+    guard unsyncedBytes >= 2 << 20 else { return nil }
+    isSyncing = true
+    return lastSync.map { max(.zero, .seconds(1) - (now - $0)) } ?? .zero
+  }
+
+  mutating func syncBegan(at now: ContinuousClock.Instant) {
+    lastSync = now
+    unsyncedBytes = 0
+  }
+
+  /// - Returns: after which time the next one is wanted, for what has come in the meantime.
+  @discardableResult
+  mutating func syncEnded(isDone: Bool) -> Duration? {
+    isSyncing = false
+    if isDone { return nextSync(.now) }
+    // It is tried again when more has come, or at the end.
+    unsyncedBytes = 0
+    return nil
   }
 
   /// Takes over what was found on disk.
@@ -577,8 +602,12 @@ struct GenerationState: Sendable {
 
   /// A fetch is over.
   ///
-  /// - Parameter error: what those who wait for its bytes are told; nil: they may ask again.
-  mutating func fetchEnded(_ id: FetchID, error: MediaCacheError?) -> [Action] {
+  /// - Parameters:
+  ///   - error: what those who wait for its bytes are told; nil: they may ask again.
+  ///   - isForBackground: readers that play may ask again all the same.
+  mutating func fetchEnded(
+    _ id: FetchID, error: MediaCacheError?, isForBackground: Bool = false
+  ) -> [Action] {
     guard let fetch = fetches.removeValue(forKey: id) else { return [] }
     var actions: [Action] = []
     if let error {
@@ -587,6 +616,7 @@ struct GenerationState: Sendable {
       let wakes = takeWaiters { waiter in
         let awaits = readers[waiter.reader]?.awaitsConfirmation == true
         if fetch.isConfirmation { return awaits }
+        if isForBackground, readers[waiter.reader]?.isBackground != true { return false }
         guard let offset = waiter.offset else { return information == nil }
         return !awaits && offset >= fetch.position && offset < fetch.range.upperBound
       }

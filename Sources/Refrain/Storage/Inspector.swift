@@ -42,6 +42,12 @@ struct Inspector: Sendable {
         length = known ?? length
       }
     }
+    // Nor is more claimed than the file can hold.
+    let file = "\(directory.path)/\(record.file)"
+    let end = min(FileReading.status(of: file)?.size ?? 0, length ?? .max)
+    if let last = spans.ranges.last?.upperBound, last > end {
+      spans.remove(contentsOf: end..<last)
+    }
     let cached = spans.byteCount
     return EntrySummary(
       key: key, url: url, length: length, mimeType: record.mimeType,
@@ -50,7 +56,7 @@ struct Inspector: Sendable {
       lastAccess: Date(timeIntervalSince1970: size.lastAccess),
       isComplete: length == cached,
       isInUse: isInUse(directory),
-      file: URL(filePath: "\(directory.path)/\(record.file)"))
+      file: URL(filePath: file))
   }
 
   private func isInUse(_ directory: EntryDirectory) -> Bool {
@@ -130,8 +136,8 @@ struct Inspector: Sendable {
     guard dropped > 0 || !foreign.isEmpty else { return 0 }
     try contents.file.sync()
     record.spans = SpanList.encode(spans)
-    record.epoch += 2
-    try directory.write(record, durably: true)
+    record.epoch = contents.lastEpoch + 1
+    try directory.write(record, durably: true, keepsAge: true)
     try directory.removeFiles(except: [EntryRecord.fileName, record.file])
     return dropped
   }

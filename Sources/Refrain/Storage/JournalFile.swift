@@ -9,12 +9,14 @@ final class JournalFile: Sendable {
   private let disk: any Disk
 
   /// Makes the file and writes its header. Blocks.
-  init(path: String, epoch: Int, disk: any Disk) throws(DiskError) {
+  init(
+    path: String, epoch: Int, bootIdentity: String, disk: any Disk
+  ) throws(DiskError) {
     self.path = path
     self.epoch = epoch
     self.disk = disk
     descriptor = try disk.open(path, .create)
-    let header = SpanJournal.header(bootIdentity: BootIdentity.current)
+    let header = SpanJournal.header(bootIdentity: bootIdentity)
     do throws(DiskError) {
       try disk.write(header, to: descriptor, at: 0)
     } catch {

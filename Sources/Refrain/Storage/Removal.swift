@@ -7,7 +7,7 @@ struct Removal: Sendable {
   /// - Returns: the bytes of disk that were freed; nil where there was nothing.
   func remove(_ name: String, _ key: CacheKey?) async throws -> Int64? {
     let context = context
-    let open = key.flatMap { context.table.openEntry(for: $0) }
+    let open: Entry? = if let key { await context.table.settledEntry(for: key) } else { nil }
     let directory = context.store.entryDirectory(named: name)
     let work = Task(executorPreference: IOThreads.background) { () throws -> Int64? in
       let size = context.store.measure(name)?.allocatedBytes
@@ -49,7 +49,7 @@ struct Removal: Sendable {
   /// - Returns: false where nothing is there.
   private static func remove(_ directory: EntryDirectory) throws -> Bool {
     guard FileReading.status(of: directory.path) != nil else { return false }
-    guard let lock = WriterLock(directory: directory.path) else {
+    guard let lock = WriterLock.acquire(directory: directory.path) else {
       throw MediaCacheError(
         .inUse, "Another process is writing \(directory.path).",
         remedy: "Stop it, then try again.")

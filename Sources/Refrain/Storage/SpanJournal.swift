@@ -19,7 +19,8 @@ enum SpanJournal {
   /// The epoch in a journal's file name; nil where the name is another's.
   static func epoch(of name: String, generation: String) -> Int? {
     guard name.hasPrefix("\(generation)-"), name.hasSuffix(suffix) else { return nil }
-    return Int(name.dropFirst(generation.count + 1).dropLast(suffix.count))
+    let digits = name.dropFirst(generation.count + 1).dropLast(suffix.count)
+    return Int(digits).flatMap { (0..<EntryRecord.epochLimit).contains($0) ? $0 : nil }
   }
 
   /// The boot identity, padded; a checksum would not make a wrong identity any righter.

@@ -8,6 +8,8 @@ final class Store: Sendable {
   let directory: String
   let disk: any Disk
   let limit: Int64?
+  /// This run of the machine.
+  let bootIdentity: String
   private let accounts = Mutex(Accounts())
 
   /// What is known of disk use.
@@ -39,13 +41,19 @@ final class Store: Sendable {
     }
   }
 
-  /// What an entry takes besides its data, at most and as a rule: directory, sidecar, journals.
+  /// What an open entry takes besides its data, at most and as a rule: its directory and the shard,
+  /// the sidecar and its successor, two journals. Asked for before its files are made, and settled
+  /// when it is closed.
   static let overhead: Int64 = 32 << 10
 
-  init(directory: String, limit: Int64?, disk: any Disk) {
+  init(
+    directory: String, limit: Int64?, disk: any Disk,
+    bootIdentity: String = BootIdentity.current
+  ) {
     self.directory = directory
     self.limit = limit
     self.disk = disk
+    self.bootIdentity = bootIdentity
   }
 
   private var entriesPath: String { "\(directory)/entries" }
@@ -59,7 +67,9 @@ final class Store: Sendable {
   }
 
   func entryDirectory(named name: String) -> EntryDirectory {
-    EntryDirectory(path: "\(entriesPath)/\(KeyHash.shard(of: name))/\(name)", disk: disk)
+    EntryDirectory(
+      path: "\(entriesPath)/\(KeyHash.shard(of: name))/\(name)", disk: disk,
+      bootIdentity: bootIdentity)
   }
 
   /// The names of all entries. Blocks.
@@ -137,6 +147,7 @@ final class Store: Sendable {
     for name in names() {
       if let size = measure(name) { sizes[name] = size }
     }
+    let base = measureBase()
     accounts.withLock { [sizes] accounts in
       // What was written while the scan ran is at least what this process knew of open entries.
       for name in accounts.open.keys {
@@ -146,10 +157,18 @@ final class Store: Sendable {
       }
       let open = accounts.sizes.filter { accounts.open[$0.key] != nil }
       accounts.sizes = sizes.merging(open) { $1 }
-      accounts.used = accounts.sizes.values.reduce(0) { $0 + $1.allocatedBytes }
+      accounts.used = accounts.sizes.values.reduce(base) { $0 + $1.allocatedBytes }
       let now = ContinuousClock.now
       accounts.scan = ScanTime(ended: now, duration: now - start)
       accounts.grantedSinceScan = 0
+    }
+  }
+
+  /// What the directories above the entries take.
+  private func measureBase() -> Int64 {
+    let shards = EntryDirectory.names(in: entriesPath).map { "\(entriesPath)/\($0)" }
+    return ([directory, entriesPath] + shards).reduce(0) {
+      $0 + (FileReading.status(of: $1)?.allocated ?? 0)
     }
   }
 

@@ -36,4 +36,13 @@ final class WriterLock: Sendable {
   }
 
   deinit { _ = close(descriptor) }
+
+  /// Waits some milliseconds for one who only looks whether it is held.
+  static func acquire(directory path: String) -> WriterLock? {
+    for attempt in 0..<5 {
+      if attempt > 0 { usleep(2000) }
+      if let lock = WriterLock(directory: path) { return lock }
+    }
+    return nil
+  }
 }

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+# What one types: play, test, bench, docs, format, lint. `make help` lists it all.
+
+SWIFT ?= swift
+# Headers and libraries that the build needs, and programs that tests run against.
+DEPS := libmpv-dev pkg-config
+CLIENTS := ffmpeg nginx rclone python3 curl
+# What `make play` plays; the sample tune where nothing is named.
+URL ?= --sample
+
+UNAME := $(shell uname -s)
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+
+.DEFAULT_GOAL := help
+.PHONY: help build play test test-tsan test-asan soak bench docs format lint deps clients clean
+
+help: ## List the targets.
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+build: deps ## Build everything, for debugging.
+	$(SWIFT) build
+
+play: build ## Hear it: the sample tune cold and warm, or URL=https://… through the cache.
+	@.build/debug/refrain play '$(URL)'
+
+test: deps ## All tests; those whose client is not installed are skipped, and named.
+	@./.ci/clients $(CLIENTS)
+	$(SWIFT) test
+
+test-tsan: deps ## All tests under the thread sanitizer.
+	$(SWIFT) test --scratch-path .build-tsan --sanitize=thread
+
+test-asan: deps ## All tests under the address sanitizer.
+	$(SWIFT) test --scratch-path .build-asan --sanitize=address
+
+soak: deps ## The long tests: many seeds, many kills.
+	REFRAIN_SOAK=1 $(SWIFT) test
+
+bench: deps ## Speed, memory and start-up, measured.
+	$(SWIFT) run --package-path Benchmarks -c release
+
+docs: ## The core's documentation as a website, in .build/docs.
+	$(SWIFT) package dump-symbol-graph --minimum-access-level public >/dev/null
+	@rm -rf .build/graphs && mkdir .build/graphs
+	@cp "$$($(SWIFT) build --show-bin-path)/../symbolgraph/Refrain.symbols.json" .build/graphs
+	docc convert $(wildcard Sources/Refrain/Refrain.docc) --additional-symbol-graph-dir .build/graphs \
+	  --display-name Refrain --bundle-identifier refrain --output-dir .build/docs
+	@echo "Written. To read it: docc preview, or a web server over .build/docs."
+
+format: ## Put the sources into their form.
+	$(SWIFT) format --in-place --parallel --recursive Package.swift Sources Tests
+
+lint: ## Complain about sources that are not in their form.
+	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests
+
+ifeq ($(UNAME),Linux)
+# Asks dpkg for each package, and apt-get only for what is missing.
+define install
+	@missing=$$(for name in $(1); do \
+	  dpkg-query -W -f='$${db:Status-Status}' $$name 2>/dev/null | grep -qx installed || echo $$name; \
+	done); \
+	if [ -n "$$missing" ] && ! command -v apt-get >/dev/null; then \
+	  echo "Install these with your system's package manager:" $$missing >&2; exit 1; \
+	elif [ -n "$$missing" ]; then \
+	  echo "Installing" $$missing; \
+	  $(SUDO) apt-get update -qq && \
+	  $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing; \
+	fi
+endef
+
+deps: ## Install what the build needs and is missing.
+	$(if $(shell pkg-config --exists mpv 2>/dev/null || echo missing),$(call install,$(DEPS)),@:)
+
+clients: ## Install the programs that tests run against.
+	$(call install,$(CLIENTS))
+else
+deps:
+	@:
+
+clients:
+	@echo "For the tests against real programs: brew install $(CLIENTS)"
+endif
+
+clean: ## Remove what was built.
+	rm -rf .build .build-tsan .build-asan

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import Refrain
+
+struct GetCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "get",
+    abstract: "Fetch whole resources into the cache.",
+    discussion: """
+      What is stored already is not asked for again: an interrupted 'get' goes on where it \
+      stopped, and what was played is kept. 'refrain path' prints the file. A URL that fails is \
+      told, and the others are fetched all the same.
+
+      With --json each line of standard output is an object whose 'event' is 'progress' (with \
+      'storedBytes' and 'totalBytes'), 'done' or 'failed'.
+
+      Examples:
+        refrain get https://example.org/song.flac
+        refrain get --output song.flac https://example.org/song.flac
+        refrain get --header 'Authorization: Bearer …' https://example.org/private.flac
+      """)
+
+  @Argument(help: ArgumentHelp("The URLs to fetch.", valueName: "url"), transform: URL.argument)
+  var urls: [URL]
+
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp(
+      "Write the resource to a file too, in place of one that is there. For one URL.",
+      valueName: "file"),
+    completion: .file())
+  var output: String?
+
+  @OptionGroup
+  var options: GlobalOptions
+
+  func validate() throws {
+    guard output == nil || urls.count == 1 else {
+      throw ValidationError("--output takes one URL.")
+    }
+    var isDirectory: ObjCBool = false
+    if let output, FileManager.default.fileExists(atPath: output, isDirectory: &isDirectory),
+      isDirectory.boolValue
+    {
+      throw ValidationError("--output names a folder; name a file in it.")
+    }
+  }
+
+  func run() async throws {
+    let (urls, options) = (urls, options)
+    let output = output.map { URL(filePath: $0, directoryHint: .notDirectory) }
+    try await withCache(options) { cache in
+      try await each(of: urls) { url in
+        let told = GetReports(url: url, isJSON: options.json)
+        do {
+          let resource = options.resource(url)
+          let total =
+            if let output {
+              try await FileCopy(to: output).run(resource, from: cache, told: told.progress)
+            } else {
+              try await Self.fetch(resource, into: cache, told: told.progress)
+            }
+          try told.done(total, output: output)
+        } catch {
+          try told.failed(error)
+          throw error
+        }
+      }
+    }
+  }
+
+  /// Returns the length.
+  private static func fetch(
+    _ resource: Resource, into cache: MediaCache,
+    told: @escaping @Sendable (_ stored: Int64, _ total: Int64?) -> Void
+  ) async throws -> Int64? {
+    try await cache.prefetch(resource) { told($0.storedBytes, $0.totalBytes) }.length
+  }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import Refrain
+
+struct InfoCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "info",
+    abstract: "Tell what is stored of a URL.",
+    discussion: """
+      Makes no request. In JSON, 'spans' lists what is stored as pairs of the first offset and \
+      the one after the last.
+
+      Examples:
+        refrain info https://example.org/song.flac
+        refrain info --json https://example.org/song.flac | jq .cachedBytes
+      """)
+
+  @Argument(help: "The URL as it was played or fetched.", transform: URL.argument)
+  var url: URL
+
+  @OptionGroup
+  var options: GlobalOptions
+
+  func run() async throws {
+    let (url, options) = (url, options)
+    try await withCache(options) { cache in
+      let key = cache.key(for: options.resource(url))
+      guard let entry = try await cache.entry(for: key).map({ EntryReport($0) }) else {
+        throw MediaCacheError.nothingStored(of: url)
+      }
+      if options.json { return try Console.shared.print(JSONText.line(entry)) }
+      for line in Self.lines(entry, style: Console.shared.barStyle) {
+        try Console.shared.print(line)
+      }
+    }
+  }
+
+  static func lines(_ entry: EntryReport, style: BarStyle) -> [String] {
+    let length = entry.length.map { " of \(ByteSize.text($0))" } ?? ", the length is unknown"
+    var facts = [
+      ("url", entry.url),
+      ("stored", "\(ByteSize.text(entry.cachedBytes))\(length) (\(entry.percent))"),
+      ("on disk", ByteSize.text(entry.allocatedBytes)),
+      ("type", entry.mimeType ?? "unknown"),
+      ("validator", entry.validator ?? "none"),
+      ("last used", DateText.minute(entry.lastAccess) + (entry.isInUse ? ", in use now" : "")),
+      ("file", entry.file),
+    ]
+    if entry.key != entry.url { facts.insert(("key", entry.key), at: 1) }
+    if !entry.isComplete, let map = entry.map(width: 48, style: style) {
+      facts.append(("map", map))
+    }
+    return facts.map { name, value in
+      name + String(repeating: " ", count: max(1, 11 - name.count)) + printable(value)
+    }
+  }
+}
+
+extension MediaCacheError {
+  static func nothingStored(of url: URL) -> MediaCacheError {
+    MediaCacheError(
+      .notFound, "Nothing is stored of \(url.absoluteString).",
+      remedy: "'refrain get' fetches it; 'refrain ls' lists what is stored.")
+  }
+}

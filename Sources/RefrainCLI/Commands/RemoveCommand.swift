@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import Refrain
+
+struct RemoveCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "rm",
+    abstract: "Remove what is stored of URLs, or everything.",
+    discussion: """
+      What another process writes at the moment is left alone.
+
+      Examples:
+        refrain rm https://example.org/song.flac
+        refrain rm --all
+      """)
+
+  @Argument(
+    help: ArgumentHelp("The URLs as they were played or fetched.", valueName: "url"),
+    transform: URL.argument)
+  var urls: [URL] = []
+
+  @Flag(help: "Remove everything.")
+  var all = false
+
+  @OptionGroup
+  var options: GlobalOptions
+
+  func validate() throws {
+    guard urls.isEmpty == all else {
+      throw ValidationError("Name the URLs to remove, or say --all.")
+    }
+  }
+
+  func run() async throws {
+    let (urls, options) = (urls, options)
+    try await withCache(options) { cache in
+      if urls.isEmpty {
+        let freed = try await cache.removeAll()
+        return try Console.shared.print(
+          options.json
+            ? JSONText.line(["freedBytes": freed]) : "Freed \(ByteSize.text(freed)).")
+      }
+      var removed: [Removed] = []
+      var missing: [URL] = []
+      for url in urls {
+        if let freed = try await cache.remove(cache.key(for: options.resource(url))) {
+          removed.append(Removed(url: url.absoluteString, freedBytes: freed))
+        } else {
+          missing.append(url)
+        }
+      }
+      if options.json {
+        try Console.shared.print(JSONText.line(removed))
+      } else {
+        for one in removed {
+          try Console.shared.print("Freed \(ByteSize.text(one.freedBytes)) of \(one.url).")
+        }
+      }
+      if let first = missing.first { throw MediaCacheError.nothingStored(of: first) }
+    }
+  }
+
+  private struct Removed: Encodable {
+    var url: String
+    var freedBytes: Int64
+  }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// Numbers of bytes, as people write and read them.
+enum ByteSize {
+  /// Reads `500M`, `1.5G`, `2GiB`, `700MB` or `4096`. As elsewhere, `M` and `MiB` count in 1024s,
+  /// `MB` in 1000s.
+  static func parse(_ text: String) throws -> Int64 {
+    let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
+    let unit = text.dropFirst(digits.count).drop { $0 == " " }
+    guard digits.first?.isNumber == true, let number = Double(digits) else {
+      throw InvalidArgument("a size is a number and a unit, as in 500M, 10G or 2GiB")
+    }
+    guard let factor = factor(of: unit.lowercased()) else {
+      throw InvalidArgument("'\(unit)' is no unit of size. Known are K, M, G and T, KiB…, KB…")
+    }
+    let bytes = number * factor
+    guard bytes < 9e18 else { throw InvalidArgument("that is more than any disk holds") }
+    return Int64(bytes.rounded())
+  }
+
+  private static func factor(of unit: String) -> Double? {
+    if unit.isEmpty || unit == "b" { return 1 }
+    guard let first = unit.first, let index = "kmgt".firstIndex(of: first) else { return nil }
+    let power = Double("kmgt".distance(from: "kmgt".startIndex, to: index) + 1)
+    switch unit.dropFirst() {
+    case "", "ib": return pow(1024, power)
+    case "b": return pow(1000, power)
+    default: return nil
+    }
+  }
+
+  /// `0 B`, `731 B`, `12.3 MiB`, `4.0 GiB`.
+  static func text(_ bytes: Int64) -> String {
+    guard bytes >= 1024 else { return "\(bytes) B" }
+    var value = Double(bytes) / 1024
+    var units = ["KiB", "MiB", "GiB", "TiB", "PiB"][...]
+    // 1023.96 would be written 1024.0.
+    while value >= 1023.95, units.count > 1 {
+      value /= 1024
+      units.removeFirst()
+    }
+    return "\(decimal(value, places: 1)) \(units.first ?? "")"
+  }
+
+  private static func decimal(_ value: Double, places: Int) -> String {
+    String(format: "%.\(places)f", value)
+  }
+}
+
+/// The most that the cache may take; nil for no limit.
+struct ByteLimit: Sendable, Hashable {
+  var bytes: Int64?
+
+  static let standard = ByteLimit(bytes: Configuration().limit)
+
+  init(bytes: Int64?) { self.bytes = bytes }
+
+  /// Reads a size, or `none`.
+  init(parsing text: String) throws {
+    if text.lowercased() == "none" {
+      bytes = nil
+      return
+    }
+    let size = try ByteSize.parse(text)
+    guard size > 0 else {
+      throw InvalidArgument("a limit of 0 would store nothing. For no limit, write 'none'")
+    }
+    bytes = size
+  }
+}
+
+/// What is wrong with an argument: a clause that goes on from "the value 'x' is invalid:".
+struct InvalidArgument: Error, CustomStringConvertible, Equatable {
+  var description: String
+
+  init(_ description: String) { self.description = description }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+
+/// A header as it is written on the command line: `Name: value`.
+enum HeaderArgument {
+  static func parse(_ text: String) throws -> HTTPFields.Field {
+    guard let colon = text.firstIndex(of: ":") else {
+      throw InvalidArgument("a header is written 'Name: value'")
+    }
+    let name = String(text[..<colon])
+    guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
+      throw InvalidArgument("'\(printable(name))' cannot be a header's name")
+    }
+    let value = text[text.index(after: colon)...]
+    // On bytes: Swift sees CR LF as one character.
+    guard value.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }) else {
+      throw InvalidArgument("a header's value is one line without control characters")
+    }
+    return HTTPFields.Field(name: name, value: trimmed(value))
+  }
+
+  /// The characters of a token (RFC 9110 §5.6.2).
+  private static func isTokenByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default:
+      "!#$%&'*+-.^_`|~".utf8.contains(byte)
+    }
+  }
+
+  /// Without the white space around it, which is no part of a value (RFC 9110 §5.5).
+  private static func trimmed(_ value: Substring) -> String {
+    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
+    var value = value.drop(while: isSpace)
+    while let last = value.last, isSpace(last) { value.removeLast() }
+    return String(value)
+  }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+
+/// What one play came to.
+struct PlayReport: Sendable, Hashable, Encodable {
+  var url: String
+  /// Seconds from the start to the first sound; nil where there was none.
+  var timeToFirstSound: Double?
+  var bytesFromOrigin: Int64
+  var bytesFromDisk: Int64
+  var requests: Int
+
+  /// `first sound after 83 ms, from the origin 2.4 MiB in 5 requests, from disk 0 B`
+  var text: String {
+    let sound = timeToFirstSound.map { "first sound after \(TimeText.span(.seconds($0)))" }
+    let origin = "from the origin \(ByteSize.text(bytesFromOrigin))"
+    let asked = "in \(requests) \(requests == 1 ? "request" : "requests")"
+    return "\(sound ?? "no sound"), \(origin) \(asked), from disk \(ByteSize.text(bytesFromDisk))"
+  }
+}

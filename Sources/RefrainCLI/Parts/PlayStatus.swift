@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Where a play is, in a line. A pure value.
+struct PlayStatus: Sendable {
+  var name: String
+  var position = Duration.zero
+  var duration: Duration?
+
+  /// `0:07 / 0:14  song.flac`
+  func line(width: Int) -> String {
+    let times = TimeText.position(position) + (duration.map { " / \(TimeText.position($0))" } ?? "")
+    return String("\(times)  \(shortened(name, to: max(8, width - times.count - 2)))".prefix(width))
+  }
+}
+
+/// The file of the `number`-th play: `heard.wav`, `heard-2.wav`, …
+func numberedFile(_ file: URL, _ number: Int) -> URL {
+  guard number > 1 else { return file }
+  let ending = file.pathExtension
+  let stem = file.deletingPathExtension().lastPathComponent
+  let folder = file.deletingLastPathComponent()
+  return folder.appending(path: "\(stem)-\(number)" + (ending.isEmpty ? "" : ".\(ending)"))
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+
+/// Text from elsewhere (an origin, a file) made fit for one line of a terminal: control characters,
+/// which could move the cursor or write a title, become `\u{…}`.
+func printable(_ text: String) -> String {
+  guard text.unicodeScalars.contains(where: isControl) else { return text }
+  return text.unicodeScalars.reduce(into: "") { result, scalar in
+    if isControl(scalar) {
+      result += "\\u{\(String(scalar.value, radix: 16))}"
+    } else {
+      result.unicodeScalars.append(scalar)
+    }
+  }
+}
+
+/// Also the line separators, and the marks that turn the direction of writing round.
+private func isControl(_ scalar: Unicode.Scalar) -> Bool {
+  switch scalar.properties.generalCategory {
+  case .control, .lineSeparator, .paragraphSeparator: true
+  case .format: (0x202A...0x202E).contains(scalar.value) || (0x2066...0x2069).contains(scalar.value)
+  default: false
+  }
+}
+
+/// The text in at most so many characters, the middle left out: both ends of a URL tell something.
+func shortened(_ text: String, to width: Int) -> String {
+  guard text.count > width else { return text }
+  guard width > 1 else { return String(text.prefix(max(0, width))) }
+  let tail = width / 2
+  return "\(text.prefix(width - 1 - tail))…\(text.suffix(tail))"
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+
+/// Columns of text, each as wide as its widest cell.
+struct Table {
+  enum Alignment: Sendable { case left, right }
+
+  struct Column: Sendable {
+    var title: String
+    var alignment = Alignment.left
+  }
+
+  var columns: [Column]
+  var rows: [[String]] = []
+
+  /// The lines without line ends and without white space at their ends.
+  ///
+  /// - Parameter width: where given, the last column is shortened to it.
+  func lines(width: Int? = nil) -> [String] {
+    let cells = [columns.map(\.title)] + rows
+    let widths = columns.indices.map { index in
+      cells.map { index < $0.count ? $0[index].count : 0 }.max() ?? 0
+    }
+    return cells.map { line($0, widths, width) }
+  }
+
+  private func line(_ cells: [String], _ widths: [Int], _ width: Int?) -> String {
+    var text = ""
+    for (index, cell) in cells.enumerated() where index < columns.count {
+      if index > 0 { text += "  " }
+      if index == columns.count - 1, let width {
+        text += shortened(cell, to: max(12, width - text.count))
+        continue
+      }
+      let padding = String(repeating: " ", count: widths[index] - cell.count)
+      text += columns[index].alignment == .right ? padding + cell : cell + padding
+    }
+    while text.last == " " { text.removeLast() }
+    return text
+  }
+}

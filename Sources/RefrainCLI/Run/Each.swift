@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import Refrain
+
+/// Does the work for each URL in turn. One that fails is told in a line and does not keep the
+/// others from their turn; the program then ends as failed.
+func each(of urls: [URL], _ work: (URL) async throws -> Void) async throws {
+  var hasFailed = false
+  for url in urls {
+    do {
+      try await work(url)
+    } catch let error as MediaCacheError where error.code != .closed {
+      Console.shared.clear()
+      // Which one, where the words do not say.
+      let name = error.reason.contains(url.absoluteString) ? "" : "\(url.absoluteString): "
+      Console.shared.note("refrain: \(printable("\(name)\(error)"))")
+      hasFailed = true
+    }
+    try Task.checkCancellation()
+  }
+  if hasFailed { throw ExitCode.failure }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// What `get` tells of one URL: to people, or in JSON to programs.
+struct GetReports: Sendable {
+  private let url: URL
+  private let isJSON: Bool
+  private let display: ProgressDisplay
+  private let throttle = Throttle()
+
+  init(url: URL, isJSON: Bool) {
+    self.url = url
+    self.isJSON = isJSON
+    display = ProgressDisplay(name: URLArgument.name(of: url))
+  }
+
+  var progress: @Sendable (_ stored: Int64, _ total: Int64?) -> Void {
+    { stored, total in
+      guard isJSON else { return display.note(done: stored, total: total) }
+      guard throttle.isDue() else { return }
+      // A closed output is noticed, and told, by the line that ends the resource.
+      try? tell(Event(event: "progress", url: name, storedBytes: stored, totalBytes: total))
+    }
+  }
+
+  func done(_ total: Int64?, output: URL?) throws {
+    Console.shared.clear()
+    if isJSON {
+      return try tell(Event(event: "done", url: name, storedBytes: total, totalBytes: total))
+    }
+    let size = total.map { ", \(ByteSize.text($0))" } ?? ""
+    let place = output.map { ", written to \($0.path(percentEncoded: false))" } ?? ""
+    try Console.shared.print(printable("\(name)\(size)\(place)"))
+  }
+
+  func failed(_ error: any Error) throws {
+    guard isJSON, !(error is CancellationError) else { return }
+    try tell(Event(event: "failed", url: name, error: ErrorReport(error)))
+  }
+
+  private var name: String { url.absoluteString }
+
+  private func tell(_ event: Event) throws {
+    try Console.shared.print(JSONText.line(event))
+  }
+
+  private struct Event: Encodable {
+    var event: String
+    var url: String
+    var storedBytes: Int64?
+    var totalBytes: Int64?
+    var error: ErrorReport?
+  }
+}
+
+/// An error, for programs.
+struct ErrorReport: Sendable, Hashable, Encodable {
+  var code: String
+  var reason: String
+  var remedy: String
+  var status: Int?
+
+  init(_ error: any Error) {
+    let error = error as? MediaCacheError ?? MediaCacheError(.storage, "\(error)")
+    (code, reason, remedy, status) =
+      (error.code.rawValue, error.reason, error.remedy, error.status)
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import Refrain
+
+/// The options that every command has, before or after its name.
+struct GlobalOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "The cache's directory. Default: $REFRAIN_CACHE, else \(DefaultDirectory.words).",
+      valueName: "dir"),
+    completion: .directory)
+  var cache: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The most that the cache may take on disk, as in 500M or 2GiB, or 'none'. Default: 10G.",
+      valueName: "size"),
+    transform: { text in try usage { try ByteLimit(parsing: text) } })
+  var limit = ByteLimit.standard
+
+  @Option(
+    name: .customLong("header"),
+    help: ArgumentHelp(
+      "A header for each request to the origin; may be given several times.",
+      valueName: "name: value"),
+    transform: { text in try usage { try HeaderArgument.parse(text) } })
+  var headers: [HTTPFields.Field] = []
+
+  @Option(help: ArgumentHelp("How much to tell on standard error.", valueName: "level"))
+  var logLevel = LogLevel.warning
+
+  @Flag(help: "Write JSON to standard output, for programs.")
+  var json = false
+
+  @Flag(help: "Make no request: only what is stored can be used.")
+  var offline = false
+
+  @Flag(help: "Never check stored bytes against the origin again: a URL names its bytes for good.")
+  var trustStored = false
+
+  var directory: URL {
+    cache.map { URL(filePath: $0, directoryHint: .isDirectory) }
+      ?? DefaultDirectory.find(in: ProcessInfo.processInfo.environment)
+  }
+
+  var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.limit = limit.bytes
+    configuration.offline = offline
+    configuration.trustStored = trustStored
+    return configuration
+  }
+
+  func resource(_ url: URL) -> Resource {
+    Resource(url: url, headers: HTTPFields(headers.map { ($0.name, $0.value) }))
+  }
+}
+
+/// One URL or several, as every command takes them.
+extension URL {
+  /// For `transform:` of an argument.
+  @Sendable static func argument(_ text: String) throws -> URL {
+    try usage { try URLArgument.parse(text) }
+  }
+}
+
+/// What is wrong with an argument, as the parser tells it, with exit code 64.
+func usage<Value>(_ parse: () throws -> Value) throws -> Value {
+  do {
+    return try parse()
+  } catch let error as InvalidArgument {
+    throw ValidationError(error.description)
+  }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Refrain
+
+/// How much is told on standard error besides the command's own words.
+enum LogLevel: String, CaseIterable, Comparable, ExpressibleByArgument {
+  case error, warning, info, debug
+
+  static func < (a: LogLevel, b: LogLevel) -> Bool { a.rank < b.rank }
+
+  private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}
+
+extension CacheEvent {
+  /// From which level on an event is told, and how. Failures are the command's to tell: they are
+  /// told here only to those who want to see everything.
+  var log: (level: LogLevel, text: String) {
+    switch self {
+    case .warning(let text): (.warning, text)
+    case .opened(let key): (.info, "opened \(key)")
+    case .fetchStarted(let key, let range):
+      (.info, "fetching bytes \(range.lowerBound)-\(range.upperBound - 1) of \(key)")
+    case .fetchFinished(let key, let range, let error):
+      (
+        .info,
+        "fetched up to byte \(range.upperBound) of \(key)"
+          + (error.map { ", then: \($0)" } ?? "")
+      )
+    case .generationChanged(let key): (.info, "changed at the origin: \(key)")
+    case .evicted(let key, let bytes): (.info, "evicted \(ByteSize.text(bytes)) of \(key)")
+    case .failed(let key, let error): (.info, "failed: \(key): \(error)")
+    case .received(let key, let bytes): (.debug, "received \(bytes) bytes of \(key)")
+    case .servedFromDisk(let key, let bytes): (.debug, "read \(bytes) bytes of \(key) from disk")
+    case .committed(let key, let range):
+      (.debug, "stored bytes \(range.lowerBound)-\(range.upperBound - 1) of \(key)")
+    }
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import Refrain
+
+@main
+enum Program {
+  static func main() async {
+    // Writing to a pipe that nobody reads any more is an error like any other.
+    signal(SIGPIPE, SIG_IGN)
+    exit(await run(Array(CommandLine.arguments.dropFirst())))
+  }
+
+  /// The exit code: 0 done, 1 failed, 64 wrong usage, 128 and its number after a signal.
+  static func run(_ arguments: [String]) async -> CInt {
+    do {
+      var command = try RefrainCommand.parseAsRoot(arguments)
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        try command.run()
+      }
+      return 0
+    } catch let interrupted as Interrupted {
+      return 128 + interrupted.signal
+    } catch let code as ExitCode {
+      return code.rawValue
+    } catch let error as MediaCacheError {
+      return fail("\(error)")
+    } catch is CancellationError {
+      return fail("The work was cancelled.")
+    } catch {
+      // Help and the like are no failures; wrong usage is told by the parser.
+      let code = RefrainCommand.exitCode(for: error)
+      if code == .failure { return fail("\(error)") }
+      RefrainCommand.exit(withError: error)
+    }
+  }
+
+  /// Exactly one line, whatever the words that came from elsewhere.
+  private static func fail(_ text: String) -> CInt {
+    Console.shared.clear()
+    Console.shared.note("refrain: \(printable(text))")
+    return 1
+  }
+}
+
+struct RefrainCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "refrain",
+    abstract: "Plays remote audio and keeps it: no byte is downloaded twice.",
+    discussion: """
+      What was played or fetched once comes from disk from then on. Parts count too: what is \
+      missing, and only that, is asked of the origin.
+
+      Examples:
+        refrain play https://example.org/song.flac   play it, and keep it
+        refrain get https://example.org/song.flac    fetch all of it
+        refrain ls                                   list what is stored
+        refrain play --sample                        hear it without a network
+
+      Exit codes: 0 done, 1 failed (one line on standard error says what, and the remedy), \
+      64 wrong usage, 130 and 143 ended by a signal.
+
+      Completions: 'refrain --generate-completion-script bash' (or zsh, fish) writes them.
+      """,
+    version: "0.1.0",
+    subcommands: [
+      PlayCommand.self, GetCommand.self, ListCommand.self, InfoCommand.self, PathCommand.self,
+      RemoveCommand.self, VerifyCommand.self,
+    ])
+
+  @OptionGroup
+  var options: GlobalOptions
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Synchronization
+
+/// Shows how far a resource is, on standard error: a bar that is redrawn at most ten times a second
+/// on a terminal, and a line at every further tenth elsewhere.
+final class ProgressDisplay: Sendable {
+  private struct State {
+    var speed = Speed()
+    var plain = PlainProgress()
+  }
+
+  private let name: String
+  private let started = ContinuousClock.now
+  private let throttle = Throttle()
+  private let state = Mutex(State())
+
+  init(name: String) { self.name = name }
+
+  /// Takes in how far the work is. Called on any thread, as often as one likes.
+  func note(done: Int64, total: Int64?) {
+    let time = ContinuousClock.now - started
+    let console = Console.shared
+    let line: ProgressLine? = state.withLock { state in
+      state.speed.note(bytes: done, at: time)
+      let line = ProgressLine(
+        name: name, done: done, total: total, bytesPerSecond: state.speed.bytesPerSecond,
+        timeLeft: total.flatMap { state.speed.timeLeft(for: $0 - done) })
+      guard console.isInteractive else {
+        return state.plain.isDue(percent: line.percent) ? line : nil
+      }
+      return throttle.isDue() ? line : nil
+    }
+    guard let line else { return }
+    if console.isInteractive {
+      console.show(console.coloured(line.bar(width: console.width - 1, style: console.barStyle)))
+    } else {
+      console.note(line.plain)
+    }
+  }
+}
+
+extension Console {
+  /// The line with its bar in green, where colours are wanted.
+  func coloured(_ line: String) -> String {
+    guard isColoured, let first = line.firstIndex(of: "█"), let last = line.lastIndex(of: "█")
+    else { return line }
+    return
+      "\(line[..<first])\u{1B}[32m\(line[first...last])\u{1B}[0m\(line[line.index(after: last)...])"
+  }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// Opens the cache, does the work, and closes the cache whatever came of it; ends on signals.
+func withCache(
+  _ options: GlobalOptions, at directory: URL? = nil,
+  _ work: @escaping @Sendable (MediaCache) async throws -> Void
+) async throws {
+  try await endingOnSignals {
+    let cache = try MediaCache(
+      directory: directory ?? options.directory, configuration: options.configuration)
+    let events = cache.events()
+    let log = Task {
+      for await event in events {
+        let (level, text) = event.log
+        if level <= options.logLevel { Console.shared.note("refrain: \(printable(text))") }
+      }
+    }
+    let result: Result<Void, any Error>
+    do {
+      result = .success(try await work(cache))
+    } catch {
+      result = .failure(error)
+    }
+    await cache.close()
+    // Closing ends the events: those on their way are still told.
+    await log.value
+    Console.shared.clear()
+    try result.get()
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import CMPV
+  import Foundation
+  import Refrain
+  import Synchronization
+
+  /// Which playback a `refrain://` address stands for.
+  ///
+  /// Addresses are numbers, not URLs: no header and no key has to be squeezed into them, and mpv's
+  /// messages tell no secrets of a URL.
+  final class MPVStreamRegistry: Sendable {
+    private struct State {
+      var next: UInt64 = 1
+      var playbacks: [UInt64: MPVPlayback] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Registers a playback under a new address.
+    ///
+    /// The address ends as the media's path does, for demuxers guess by it.
+    func add(_ playback: MPVPlayback) -> (number: UInt64, address: String) {
+      let number = state.withLock { state in
+        defer { state.next += 1 }
+        state.playbacks[state.next] = playback
+        return state.next
+      }
+      let ending = playback.resource.url.pathExtension.lowercased()
+      let isPlain =
+        !ending.isEmpty
+        && ending.utf8.allSatisfy { byte in
+          (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        }
+      let name = isPlain ? "media.\(ending)" : "media"
+      return (number, "\(MPVStream.scheme)://\(number)/\(name)")
+    }
+
+    func remove(_ number: UInt64) {
+      state.withLock { $0.playbacks[number] = nil }
+    }
+
+    private func playback(at address: String) -> MPVPlayback? {
+      let afterScheme = address.dropFirst("\(MPVStream.scheme)://".count)
+      guard let number = UInt64(afterScheme.prefix { $0 != "/" }) else { return nil }
+      return state.withLock { $0.playbacks[number] }
+    }
+
+    /// Makes `handle` open `refrain://` addresses here. mpv keeps what this returns until its core
+    /// is gone; after that it has to be released.
+    func install(in handle: OpaquePointer) throws -> Unmanaged<MPVStreamRegistry> {
+      let reference = Unmanaged.passRetained(self)
+      let status = mpv_stream_cb_add_ro(handle, MPVStream.scheme, reference.toOpaque()) {
+        registry, address, info in
+        guard let registry, let address, let info else {
+          return MPV_ERROR_LOADING_FAILED.rawValue
+        }
+        return Unmanaged<MPVStreamRegistry>.fromOpaque(registry).takeUnretainedValue()
+          .open(String(cString: address), info)
+      }
+      guard status >= 0 else {
+        reference.release()
+        throw MediaCacheError(mpv: status, doing: "take streams from the cache")
+      }
+      return reference
+    }
+
+    private func open(
+      _ address: String, _ info: UnsafeMutablePointer<mpv_stream_cb_info>
+    ) -> CInt {
+      guard let playback = playback(at: address) else { return MPV_ERROR_LOADING_FAILED.rawValue }
+      do {
+        try MPVStream(of: playback).install(in: info)
+        return 0
+      } catch {
+        playback.note(error)
+        return MPV_ERROR_LOADING_FAILED.rawValue
+      }
+    }
+  }
+#endif

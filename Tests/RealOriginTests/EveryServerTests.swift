@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Synchronization
+import TestSupport
+import Testing
+
+/// What holds whatever the server can do: the right bytes, cold, warm, interrupted, changed, gone.
+@Suite(.timeLimit(.minutes(2)))
+struct EveryServerTests {
+  private let name = "tune.flac"
+  private let content = testBytes(3_000_017, seed: 1)
+
+  @Test(arguments: RealServer.usable)
+  func `Played cold it is the file, and played again the server sends nothing`(
+    _ server: RealServer
+  ) async throws {
+    try await withRealOrigin(server) { origin in
+      try origin.put(name, content)
+      let resource = try origin.resource(name)
+      let cold = try await origin.withCache { try await $0.read(resource) }
+      #expect(isSame(cold.bytes, content))
+      #expect(cold.statistics.bytesFromOrigin == Int64(content.count))
+      #expect(cold.statistics.bytesFromDisk == 0)
+
+      let warm = try await origin.withCache { try await $0.read(resource) }
+      #expect(isSame(warm.bytes, content))
+      #expect(warm.statistics.requests == 0)
+      #expect(warm.statistics.bytesFromOrigin == 0)
+      #expect(warm.statistics.bytesFromDisk == Int64(content.count))
+    }
+  }
+
+  @Test(arguments: RealServer.usable)
+  func `Gone stale it is confirmed, without a byte of a body`(_ server: RealServer) async throws {
+    try await withRealOrigin(server) { origin in
+      try origin.put(name, content, modified: .recentlyModified)
+      let resource = try origin.resource(name)
+      _ = try await origin.withCache { try await $0.read(resource) }
+      try await Task.sleep(for: Date.recentFreshness)
+      let again = try await origin.withCache { try await $0.read(resource) }
+      #expect(isSame(again.bytes, content))
+      #expect(again.statistics.requests == 1)
+      #expect(again.statistics.bytesFromOrigin == 0)
+    }
+  }
+
+  @Test(arguments: RealServer.usable)
+  func `Fetched as a whole it is an ordinary file, which is not fetched again`(
+    _ server: RealServer
+  ) async throws {
+    try await withRealOrigin(server) { origin in
+      try origin.put(name, content)
+      try await origin.withCache { cache in
+        let resource = try origin.resource(name)
+        let received = Mutex<Int64>(0)
+        let information = try await cache.prefetch(resource) { progress in
+          received.withLock { $0 = progress.bytesFromOrigin }
+        }
+        #expect(information.length == Int64(content.count))
+        #expect(information.supportsRanges == server.hasRanges)
+        #expect(received.withLock { $0 } == Int64(content.count))
+        let file = try #require(try await cache.completeFile(for: cache.key(for: resource)))
+        #expect(file.pathExtension == "flac")
+        #expect(isSame(try Data(contentsOf: file), content))
+        try await cache.prefetch(resource) { progress in
+          received.withLock { $0 = progress.bytesFromOrigin }
+        }
+        #expect(received.withLock { $0 } == 0)
+      }
+    }
+  }
+
+  @Test(arguments: RealServer.usable)
+  func `A range in the middle is that range`(_ server: RealServer) async throws {
+    try await withRealOrigin(server) { origin in
+      try origin.put(name, content)
+      try await origin.withCache { cache in
+        let part = try await cache.read(origin.resource(name), 2_000_001..<2_100_001)
+        #expect(isSame(part.bytes, content[2_000_001..<2_100_001]))
+        if server.hasRanges { #expect(part.statistics.bytesFromOrigin <= 256 << 10) }
+        let end = try await cache.read(origin.resource(name), 3_000_000..<4_000_000)
+        #expect(isSame(end.bytes, content[3_000_000...]))
+      }
+    }
+  }
+
+  @Test(arguments: RealServer.usable)
+  func `A player that is stopped in the middle goes on from there another time`(
+    _ server: RealServer
+  ) async throws {
+    try await withRealOrigin(server) { origin in
+      try origin.put(name, content)
+      let resource = try origin.resource(name)
+      let received = try await origin.withCache { cache in
+        let reader = try await cache.open(resource)
+        let (signals, signal) = AsyncStream<Void>.makeStream()
+        let player = Task {
+          defer { reader.cancel() }
+          var bytes = Data()
+          for try await chunk in reader.chunks(in: nil) {
+            bytes += chunk
+            if bytes.count < 600_000 { continue }
+            signal.finish()
+            // On pause, until somebody stops it.
+            try await Task.sleep(for: .seconds(100))
+          }
+        }
+        for await _ in signals {}
+        player.cancel()
+        await #expect(throws: CancellationError.self) { try await player.value }
+        await cache.close()
+        return reader.statistics.bytesFromOrigin
+      }
+      let stored = try await origin.storedBytes(name)
+      #expect(stored >= 600_000)
+      #expect(stored < Int64(content.count))
+      #expect(received - stored <= 256 << 10)
+
+      let rest = try await origin.withCache { try await $0.read(resource) }
+      #expect(isSame(rest.bytes, content))
+      if server.hasRanges {
+        #expect(rest.statistics.bytesFromOrigin == Int64(content.count) - stored)
+      } else {
+        #expect(rest.statistics.bytesFromOrigin <= Int64(content.count))
+      }
+    }
+  }
+
+  @Test(arguments: RealServer.usable)
+  func `A server that dies and comes back is read on from where it broke`(
+    _ server: RealServer
+  ) async throws {
+    try await withRealOrigin(server) { origin in
+      let content = testBytes(12_000_000, seed: 2)
+      try origin.put(name, content)
+      try await origin.withCache {
+        $0.retry.attempts = 10_000
+      } _: { cache in
+        // nginx sends slowly, so that it is certain to die in the middle of an answer.
+        let path = server == .nginx ? "slow/" + name : name
+        let reader = try await cache.open(origin.resource(path))
+        defer { reader.cancel() }
+        let half: Int64 = 3_000_000
+        let first = try await reader.bytes(0..<half)
+        await origin.kill()
+        let rest = Task { try await reader.bytes(half..<Int64.max) }
+        try await origin.startAgain()
+        let second = try await rest.value
+        #expect(isSame(first + second, content))
+        if server.hasRanges {
+          #expect(reader.statistics.bytesFromOrigin == Int64(content.count))
+        }
+      }
+    }
+  }
+
+  @Test(arguments: RealServer.usable)
+  func `A file that was replaced gives its new bytes when it is opened again`(
+    _ server: RealServer
+  ) async throws {
+    try await withRealOrigin(server) { origin in
+      let other = testBytes(content.count, seed: 3)
+      try origin.put(name, content, modified: .recentlyModified)
+      let resource = try origin.resource(name)
+      let before = try await origin.withCache { try await $0.read(resource) }
+      #expect(isSame(before.bytes, content))
+      try origin.put(name, other, modified: Date())
+      try await Task.sleep(for: Date.recentFreshness)
+      for _ in 0..<2 {
+        let after = try await origin.withCache { try await $0.read(resource) }
+        #expect(isSame(after.bytes, other))
+      }
+    }
+  }
+
+  @Test(arguments: RealServer.usable)
+  func `A file that is replaced while it is read is never mixed`(
+    _ server: RealServer
+  ) async throws {
+    try await withRealOrigin(server) { origin in
+      let (old, new) = (testBytes(12_000_000, seed: 4), testBytes(12_000_000, seed: 5))
+      try origin.put(name, old, modified: .recentlyModified)
+      let resource = try origin.resource(name)
+      try await origin.withCache { cache in
+        let reader = try await cache.open(resource)
+        defer { reader.cancel() }
+        var bytes = Data()
+        do {
+          for try await chunk in reader.chunks(in: nil) {
+            let isFirst = bytes.isEmpty
+            bytes += chunk
+            if isFirst { try origin.put(name, new, modified: Date()) }
+          }
+          // A server that had the old file open sends it to its end.
+          #expect(isSame(bytes, old))
+        } catch let error as MediaCacheError {
+          #expect(error.code == .resourceChanged)
+          #expect(isSame(bytes, old.prefix(bytes.count)))
+        }
+        try await Task.sleep(for: Date.recentFreshness)
+        let after = try await cache.read(resource)
+        #expect(isSame(after.bytes, new))
+      }
+    }
+  }
+
+  @Test(arguments: RealServer.usable)
+  func `Once the server is gone, what is stored plays`(_ server: RealServer) async throws {
+    try await withRealOrigin(server) { origin in
+      try origin.put(name, content, modified: .recentlyModified)
+      try origin.put("part.flac", content, modified: .recentlyModified)
+      try await origin.withCache { cache in
+        _ = try await cache.read(origin.resource(name))
+        _ = try await cache.read(origin.resource("part.flac"), 0..<500_000)
+      }
+      await origin.kill()
+      // What plays has gone stale.
+      try await Task.sleep(for: Date.recentFreshness)
+      try await origin.withCache { cache in
+        let whole = try await cache.read(origin.resource(name))
+        #expect(isSame(whole.bytes, content))
+        let part = try await cache.read(origin.resource("part.flac"), 0..<500_000)
+        #expect(isSame(part.bytes, content.prefix(500_000)))
+        let error = await #expect(throws: MediaCacheError.self) {
+          _ = try await cache.read(origin.resource("part.flac"))
+        }
+        #expect(error?.code == .unreachable)
+        #expect(error?.remedy.isEmpty == false)
+      }
+    }
+  }
+
+  @Test(arguments: RealServer.usable)
+  func `An empty file is empty, and stays so without the server`(
+    _ server: RealServer
+  ) async throws {
+    try await withRealOrigin(server) { origin in
+      try origin.put("empty.flac", Data())
+      let resource = try origin.resource("empty.flac")
+      for _ in 0..<2 {
+        try await origin.withCache { cache in
+          let reader = try await cache.open(resource)
+          defer { reader.cancel() }
+          try await #expect(reader.bytes().isEmpty)
+          try await #expect(reader.contentInformation().length == 0)
+          try await cache.prefetch(resource)
+        }
+      }
+      await origin.kill()
+      try await origin.withCache { cache in
+        try await #expect(cache.read(resource).bytes.isEmpty)
+        let file = try #require(try await cache.completeFile(for: cache.key(for: resource)))
+        try #expect(Data(contentsOf: file).isEmpty)
+      }
+    }
+  }
+
+  @Test(arguments: RealServer.usable)
+  func `A file's name may have anything in it`(_ server: RealServer) async throws {
+    let names = [
+      "with spaces and + plus.flac", "100% %41 %2F.flac", "Übergrößenträger 東京 🎵.flac",
+      "a?b#c&d=e;f.flac", "'quotes' \"and\" [brackets] {braces}|\\^`.flac", "~tilde!$(),*:@.flac",
+    ]
+    try await withRealOrigin(server) { origin in
+      try await origin.withCache { cache in
+        for (number, name) in names.enumerated() {
+          let bytes = testBytes(70_000 + number, seed: UInt64(10 + number))
+          try origin.put(name, bytes)
+          // Encoded where it must be, encoded wherever it may be, and as a person would spell it.
+          let least = name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed)
+          let most = name.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+          for spelling in [try #require(least), most] {
+            let read = try await cache.read(origin.resource(spelling))
+            #expect(isSame(read.bytes, bytes), "\(spelling)")
+          }
+        }
+        let spelled = try #require(URL(text: "\(origin.url(""))with spaces and + plus.flac"))
+        let read = try await cache.read(Resource(url: spelled, headers: server.headers))
+        #expect(isSame(read.bytes, testBytes(70_000, seed: 10)))
+      }
+    }
+  }
+
+  @Test(arguments: RealServer.usable)
+  func `What is not there is said to be not there`(_ server: RealServer) async throws {
+    try await withRealOrigin(server) { origin in
+      try await origin.withCache { cache in
+        let error = await #expect(throws: MediaCacheError.self) {
+          _ = try await cache.read(origin.resource("nothing.flac"))
+        }
+        #expect(error?.status == 404)
+        try await #expect(cache.entries().isEmpty)
+      }
+    }
+  }
+}
+
+/// A comparison that a failing `#expect` does not spell out, megabyte by megabyte.
+func isSame(_ left: Data, _ right: Data) -> Bool { left == right }

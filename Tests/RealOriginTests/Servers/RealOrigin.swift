@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Synchronization
+import TestSupport
+
+/// A real server over a folder of its own, and a directory for caches that read from it.
+final class RealOrigin: Sendable {
+  let server: RealServer
+  let directory: URL
+  let port: Int
+  private let process: Mutex<LeashedProcess?>
+
+  struct Problem: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  private init(server: RealServer, directory: URL, port: Int, process: LeashedProcess) {
+    self.server = server
+    self.directory = directory
+    self.port = port
+    self.process = Mutex(process)
+  }
+
+  static func start(_ server: RealServer, in directory: URL) async throws -> RealOrigin {
+    var problem: (any Error)?
+    for _ in 0..<5 {
+      guard let port = FreePort.next() else { break }
+      do {
+        let process = try await launch(server, port: port, in: directory)
+        return RealOrigin(server: server, directory: directory, port: port, process: process)
+      } catch let failure as Problem {
+        // Somebody else may have taken the port.
+        problem = failure
+      }
+    }
+    throw problem ?? Problem(description: "There is no free port.")
+  }
+
+  private static func launch(
+    _ server: RealServer, port: Int, in directory: URL
+  ) async throws -> LeashedProcess {
+    let output = directory.appending(path: "output-\(UUID().uuidString).txt")
+    let process = try LeashedProcess(
+      server.program.path, server.arguments(port: port, directory: directory), in: directory,
+      output: output)
+    // A foreign process tells nobody that it listens: one can only try. The pauses are short, and
+    // they are bounded.
+    let deadline = ContinuousClock.now + .seconds(30)
+    while process.isRunning, ContinuousClock.now < deadline {
+      if FreePort.accepts(port), process.isRunning { return process }
+      try await Task.sleep(for: .milliseconds(10))
+    }
+    await process.kill()
+    let said = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
+    throw Problem(description: "\(server) does not listen on port \(port): \(said)")
+  }
+
+  /// Kills the server (SIGKILL).
+  func kill() async {
+    let process = process.withLock { process in
+      defer { process = nil }
+      return process
+    }
+    await process?.kill()
+  }
+
+  /// Starts it again, on the same port and over the same folder.
+  func startAgain() async throws {
+    let process = try await Self.launch(server, port: port, in: directory)
+    self.process.withLock { $0 = process }
+  }
+
+  // MARK: Its folder
+
+  /// Puts a file in the place of what is there, as an editor does: readers of the old one keep it.
+  func put(_ name: String, _ bytes: Data, modified: Date = .distantlyModified) throws {
+    let files = directory.appending(path: "files", directoryHint: .isDirectory)
+    let new = directory.appending(path: "new-\(UUID().uuidString)")
+    try bytes.write(to: new)
+    try FileManager.default.setAttributes(
+      [.modificationDate: modified], ofItemAtPath: new.path(percentEncoded: false))
+    let target = files.path(percentEncoded: false) + name
+    guard rename(new.path(percentEncoded: false), target) == 0 else {
+      throw Problem(description: "\(name) could not be put into the folder: errno \(errno)")
+    }
+  }
+
+  func url(_ path: String) throws -> URL {
+    guard let url = URL(string: "http://127.0.0.1:\(port)/\(path)") else {
+      throw Problem(description: "\(path) is no path")
+    }
+    return url
+  }
+
+  func resource(_ path: String) throws -> Resource {
+    Resource(url: try url(path), headers: server.headers)
+  }
+
+  // MARK: Caches
+
+  /// As one process opens the directory, reads, and closes it.
+  func withCache<Result>(
+    _ change: (inout Configuration) -> Void = { _ in },
+    _ body: (MediaCache) async throws -> Result
+  ) async throws -> Result {
+    var configuration = Configuration()
+    configuration.limit = nil
+    // No test waits for a clock.
+    configuration.retry.firstDelay = .milliseconds(1)
+    configuration.retry.longestDelay = .milliseconds(20)
+    change(&configuration)
+    let cache = try MediaCache(
+      directory: directory.appending(path: "cache"), configuration: configuration)
+    do {
+      let result = try await body(cache)
+      await cache.close()
+      return result
+    } catch {
+      await cache.close()
+      throw error
+    }
+  }
+
+  /// What is stored of a resource.
+  func storedBytes(_ path: String) async throws -> Int64 {
+    try await withCache { cache in
+      try await cache.entry(for: cache.key(for: resource(path)))?.cachedBytes ?? 0
+    }
+  }
+}
+
+/// Runs a test over a real server, and ends it whatever becomes of the test.
+func withRealOrigin(
+  _ server: RealServer, _ body: (RealOrigin) async throws -> Void
+) async throws {
+  let directory = FileManager.default.temporaryDirectory
+    .appending(path: "refrain-real-\(UUID().uuidString)", directoryHint: .isDirectory)
+  try FileManager.default.createDirectory(
+    at: directory.appending(path: "files"), withIntermediateDirectories: true)
+  defer { try? FileManager.default.removeItem(at: directory) }
+  let origin = try await RealOrigin.start(server, in: directory)
+  do {
+    try await body(origin)
+  } catch {
+    await origin.kill()
+    throw error
+  }
+  await origin.kill()
+}
+
+extension MediaReader {
+  func bytes(_ range: ByteRange? = nil) async throws -> Data {
+    var bytes = Data()
+    for try await chunk in chunks(in: range) { bytes += chunk }
+    return bytes
+  }
+}
+
+extension MediaCache {
+  /// What the whole resource, or a range of it, is to a reader of its own; and what it cost.
+  func read(
+    _ resource: Resource, _ range: ByteRange? = nil
+  ) async throws -> (bytes: Data, statistics: MediaReader.Statistics) {
+    let reader = try await open(resource)
+    defer { reader.cancel() }
+    let bytes = try await reader.bytes(range)
+    return (bytes, reader.statistics)
+  }
+}
+
+extension Date {
+  /// So long ago that what was modified then counts as fresh for a day (RFC 9111 §4.2.2).
+  static let distantlyModified = Date(timeIntervalSinceNow: -100 * 24 * 3600)
+
+  /// Just long enough ago for Last-Modified to be a strong validator, a second (RFC 9110 §8.8.2.2).
+  /// It counts as fresh for a tenth of its age: `recentFreshness` covers that.
+  static var recentlyModified: Date { Date(timeIntervalSinceNow: -1) }
+
+  static let recentFreshness: Duration = .milliseconds(250)
+}
+
+/// Bytes of which each 4 KiB says where it belongs, and to which seed.
+func testBytes(_ count: Int, seed: UInt64) -> Data {
+  var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+  var block = [UInt8](repeating: 0, count: 4096)
+  for index in block.indices {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    block[index] = UInt8(truncatingIfNeeded: state >> 56)
+  }
+  var bytes = Data(capacity: count + block.count)
+  var number = seed << 32
+  while bytes.count < count {
+    withUnsafeBytes(of: number.bigEndian) { block.replaceSubrange(0..<8, with: $0) }
+    bytes += block
+    number += 1
+  }
+  return bytes.prefix(count)
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Synchronization
+import TestSupport
+import Testing
+
+/// A drive that gives nothing without credentials, and the three ways to give them.
+@Suite(.enabled(if: RequiredProgram.rclone.isUsable), .timeLimit(.minutes(2)))
+struct WebDAVTests {
+  private let name = "tune.flac"
+  private let content = testBytes(1_000_003, seed: 1)
+
+  @Test func `Without credentials it is an error that says what to do`() async throws {
+    try await withRealOrigin(.rclone) { origin in
+      try origin.put(name, content)
+      for headers: HTTPFields in [[:], ["Authorization": "Basic d3Jvbmc6d3Jvbmc="]] {
+        try await origin.withCache { cache in
+          let resource = Resource(url: try origin.url(name), headers: headers)
+          let error = await #expect(throws: MediaCacheError.self) {
+            _ = try await cache.read(resource)
+          }
+          #expect(error?.code == .status)
+          #expect(error?.status == 401)
+          #expect(error?.remedy.contains("credentials") == true)
+          try await #expect(cache.entries().isEmpty)
+        }
+      }
+    }
+  }
+
+  @Test func `With a header there are ranges`() async throws {
+    try await withRealOrigin(.rclone) { origin in
+      try origin.put(name, content)
+      try await origin.withCache { cache in
+        let part = try await cache.read(origin.resource(name), 900_000..<950_000)
+        #expect(isSame(part.bytes, content[900_000..<950_000]))
+        #expect(part.statistics.bytesFromOrigin < 256 << 10)
+      }
+    }
+  }
+
+  @Test func `The hook that authorizes is asked once, and its header is used from then on`()
+    async throws
+  {
+    try await withRealOrigin(.rclone) { origin in
+      try origin.put(name, content)
+      let asked = Mutex<[Int]>([])
+      try await origin.withCache {
+        $0.authorize = { resource, status in
+          asked.withLock { $0.append(status) }
+          var resource = resource
+          resource.headers["Authorization"] = RealServer.authorization
+          return resource
+        }
+      } _: { cache in
+        let read = try await cache.read(Resource(url: origin.url(name)))
+        #expect(isSame(read.bytes, content))
+        #expect(asked.withLock { $0 } == [401])
+      }
+    }
+  }
+
+  @Test func `A URL with a user and password is enough, and its password is not kept`()
+    async throws
+  {
+    try await withRealOrigin(.rclone) { origin in
+      try origin.put(name, content)
+      let url = try #require(
+        URL(string: "http://listener:pass%20word@127.0.0.1:\(origin.port)/\(name)"))
+      try await origin.withCache { cache in
+        let read = try await cache.read(Resource(url: url))
+        #expect(isSame(read.bytes, content))
+        let entry = try #require(try await cache.entries().first)
+        #expect(entry.key.rawValue == "http://127.0.0.1:\(origin.port)/\(name)")
+        try #expect(entry.url == origin.url(name))
+      }
+      // One resource, however it is asked for.
+      let other = try await origin.withCache { try await $0.read(origin.resource(name)) }
+      #expect(isSame(other.bytes, content))
+      #expect(other.statistics.requests == 0)
+    }
+  }
+}

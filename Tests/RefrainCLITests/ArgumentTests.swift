@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+import Testing
+
+@testable import RefrainCLI
+
+struct HeaderArgumentTests {
+  @Test(arguments: [
+    ("Authorization: Bearer abc", "Authorization", "Bearer abc"),
+    ("X-Empty:", "X-Empty", ""),
+    ("Referer:https://example.org:8080/", "Referer", "https://example.org:8080/"),
+    ("X-Space: \t a  b \t ", "X-Space", "a  b"),
+    ("x!#$%&'*+-.^_`|~9: ü", "x!#$%&'*+-.^_`|~9", "ü"),
+  ])
+  func headerIsRead(_ text: String, _ name: String, _ value: String) throws {
+    #expect(try HeaderArgument.parse(text) == HTTPFields.Field(name: name, value: value))
+  }
+
+  @Test(arguments: [
+    "", "Authorization", ": value", "A B: c", "A : b", "Ä: b", "A\r\nB: c", "A(b): c",
+    "A: b\r\nHost: evil", "A: b\nc", "A: b\rc", "A: b\u{0}c", "A: b\u{7F}",
+  ])
+  func whatCouldBreakARequestIsRefused(_ text: String) {
+    #expect(throws: InvalidArgument.self) { try HeaderArgument.parse(text) }
+  }
+}
+
+struct URLArgumentTests {
+  @Test(arguments: [
+    "http://example.org/a.mp3", "https://example.org", "HTTPS://Example.org/ü.flac",
+    "http://[::1]:8080/a?b#c", "http://127.0.0.1/a b.mp3",
+  ])
+  func webURLIsTaken(_ text: String) throws {
+    _ = try URLArgument.parse(text)
+  }
+
+  @Test(arguments: [
+    "", "song.flac", "/music/song.flac", "file:///etc/passwd", "ftp://example.org/a", "http://",
+    "http:///a", "javascript:alert(1)", "http:example.org",
+  ])
+  func anythingElseIsRefused(_ text: String) {
+    #expect(throws: InvalidArgument.self) { try URLArgument.parse(text) }
+  }
+
+  @Test(arguments: [
+    ("https://example.org/music/a%20song.flac?x=1", "a song.flac"),
+    ("https://example.org", "example.org"), ("https://example.org/", "example.org"),
+    ("https://example.org/a%1B%5B2J.mp3", "a\\u{1b}[2J.mp3"),
+  ])
+  func nameIsTheLastOfThePath(_ text: String, _ name: String) throws {
+    let url = try URLArgument.parse(text)
+    #expect(URLArgument.name(of: url) == name)
+  }
+}
+
+struct TimeTextTests {
+  @Test(arguments: [
+    ("0", 0), ("90", 90), ("12.5", 12.5), ("1:30", 90), ("1:02:03.25", 3723.25), ("90:00", 5400),
+  ])
+  func positionIsRead(_ text: String, _ seconds: Double) throws {
+    #expect(try TimeText.parse(text) == .seconds(seconds))
+  }
+
+  @Test(arguments: ["", "-1", "1:60", "1:2:3:4", "1.5:00", "abc", ":30", "1:", "1e3", "inf"])
+  func nonsenseIsRefused(_ text: String) {
+    #expect(throws: InvalidArgument.self) { try TimeText.parse(text) }
+  }
+
+  @Test func timesAreWritten() {
+    #expect(TimeText.position(.seconds(7.9)) == "0:07")
+    #expect(TimeText.position(.seconds(754)) == "12:34")
+    #expect(TimeText.position(.seconds(3723)) == "1:02:03")
+    #expect(TimeText.position(.seconds(-1)) == "0:00")
+    #expect(TimeText.span(.milliseconds(83)) == "83 ms")
+    #expect(TimeText.span(.seconds(2.44)) == "2.4 s")
+  }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import Testing
+
+  /// The program itself, as it was built beside the tests.
+  struct Program {
+    /// What a run came to.
+    struct Run {
+      var status: CInt
+      var output: String
+      var errors: String
+
+      var lines: [Substring] { output.split(separator: "\n") }
+      var errorLines: [Substring] { errors.split(separator: "\n") }
+    }
+
+    let directory: URL
+
+    var cache: URL { directory.appending(path: "cache", directoryHint: .isDirectory) }
+
+    /// Runs `body` with a folder of its own, and leaves nothing behind.
+    static func with(_ body: (Program) async throws -> Void) async throws {
+      let directory = FileManager.default.temporaryDirectory
+        .appending(path: "refrain-cli-\(UUID().uuidString)", directoryHint: .isDirectory)
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: directory) }
+      try await body(Program(directory: directory))
+    }
+
+    /// Runs the program to its end.
+    ///
+    /// - Parameter signal: sent once `isDue` says so.
+    func run(_ arguments: String..., signal: CInt? = nil, when isDue: () -> Bool = { true })
+      async throws -> Run
+    {
+      let process = Process()
+      process.executableURL = try Self.executable()
+      process.arguments = arguments
+      process.environment = [
+        "REFRAIN_CACHE": cache.path(percentEncoded: false),
+        "HOME": directory.path(percentEncoded: false), "PATH": "/usr/bin:/bin",
+        "TMPDIR": directory.path(percentEncoded: false),
+      ]
+      let output = try file("output")
+      let errors = try file("errors")
+      process.standardInput = FileHandle.nullDevice
+      process.standardOutput = output.handle
+      process.standardError = errors.handle
+      let (ends, ended) = AsyncStream<Void>.makeStream()
+      process.terminationHandler = { _ in ended.finish() }
+      try process.run()
+      if let signal {
+        while process.isRunning, !isDue() { try await Task.sleep(for: .milliseconds(10)) }
+        kill(process.processIdentifier, signal)
+      }
+      for await _ in ends {}
+      return Run(
+        status: process.terminationStatus,
+        output: try String(contentsOf: output.url, encoding: .utf8),
+        errors: try String(contentsOf: errors.url, encoding: .utf8))
+    }
+
+    private func file(_ name: String) throws -> (url: URL, handle: FileHandle) {
+      let url = directory.appending(path: "\(name)-\(UUID().uuidString)")
+      try Data().write(to: url)
+      return (url, try FileHandle(forWritingTo: url))
+    }
+
+    private static func executable() throws -> URL {
+      let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+      let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "refrain")
+      try #require(FileManager.default.isExecutableFile(atPath: program.path()))
+      return program
+    }
+  }
+#endif

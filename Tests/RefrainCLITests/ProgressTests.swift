@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+import Testing
+
+@testable import RefrainCLI
+
+struct ProgressLineTests {
+  private let half = ProgressLine(
+    name: "song.flac", done: 12 << 20, total: 24 << 20, bytesPerSecond: 4_194_304,
+    timeLeft: .seconds(3))
+
+  @Test func barTellsEverythingWhereThereIsRoom() {
+    #expect(
+      half.bar(width: 100, style: .blocks)
+        == "song.flac  ████████████████░░░░░░░░░░░░░░░░   50%  12.0 MiB of 24.0 MiB  4.0 MiB/s  "
+        + "0:03 left")
+  }
+
+  @Test func barWithoutUTF8IsASCII() {
+    let line = half.bar(width: 100, style: .ascii)
+    #expect(line.contains("[###############...............]"))
+    #expect(line.allSatisfy { $0.isASCII })
+  }
+
+  @Test(arguments: 1...120)
+  func barNeverExceedsTheWidth(_ width: Int) {
+    let long = ProgressLine(
+      name: "a very long name of a very long song by a very long band.flac", done: 1,
+      total: 1 << 40, bytesPerSecond: 1, timeLeft: .seconds(1))
+    for line in [half, long, ProgressLine(name: "x", done: 5, total: nil)] {
+      #expect(line.bar(width: width, style: .blocks).count <= width)
+    }
+  }
+
+  @Test func narrowBarKeepsThePercentage() {
+    #expect(half.bar(width: 8, style: .blocks).contains("50%"))
+  }
+
+  @Test func hundredPercentMeansAllOfIt() {
+    var line = ProgressLine(name: "x", done: (1 << 40) - 1, total: 1 << 40)
+    #expect(line.percent == 99)
+    line.done += 1
+    #expect(line.percent == 100)
+    #expect(ProgressLine(name: "x", done: 0, total: 0).percent == 100)
+    #expect(ProgressLine(name: "x", done: 9, total: nil).percent == nil)
+  }
+
+  @Test func unknownLengthShowsBytesAndNoBar() {
+    let line = ProgressLine(name: "radio", done: 3 << 20, total: nil, bytesPerSecond: 1_048_576)
+    #expect(line.bar(width: 80, style: .blocks) == "radio  3.0 MiB  1.0 MiB/s")
+    #expect(line.plain == "radio: 3.0 MiB")
+  }
+
+  @Test func plainLineIsForLogs() {
+    #expect(half.plain == "song.flac: 50% of 24.0 MiB")
+  }
+
+  @Test func plainLineIsDueOnceForEachTenth() {
+    var plain = PlainProgress()
+    var due: [Int] = []
+    for percent in [0, 3, 10, 11, 19, 47, 49, 50, 100, 100] {
+      if plain.isDue(percent: percent) { due.append(percent) }
+    }
+    #expect(due == [0, 10, 47, 50, 100])
+    let isDueWithoutPercent = plain.isDue(percent: nil)
+    #expect(!isDueWithoutPercent)
+  }
+}
+
+struct SpeedTests {
+  @Test func steadySpeedIsWhatItIs() {
+    var speed = Speed()
+    for step in 0...50 {
+      speed.note(bytes: Int64(step) * 1000, at: .milliseconds(100 * step))
+    }
+    #expect(abs((speed.bytesPerSecond ?? 0) - 10_000) < 1)
+    #expect(speed.timeLeft(for: 25_000) == .seconds(3))
+  }
+
+  @Test func aBurstIsSmoothed() {
+    var speed = Speed()
+    for step in 0...50 { speed.note(bytes: Int64(step) * 1000, at: .milliseconds(100 * step)) }
+    speed.note(bytes: 150_000, at: .milliseconds(5100))
+    #expect((speed.bytesPerSecond ?? 0) < 50_000)
+  }
+
+  @Test func nobodyKnowsAtTheStart() {
+    var speed = Speed()
+    #expect(speed.timeLeft(for: 1) == nil)
+    speed.note(bytes: 0, at: .zero)
+    #expect(speed.bytesPerSecond == nil)
+    speed.note(bytes: 0, at: .seconds(1))
+    #expect(speed.timeLeft(for: 1) == nil)
+  }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainCLI
+
+struct TableTests {
+  private let table = Table(
+    columns: [.init(title: "SIZE", alignment: .right), .init(title: "TYPE"), .init(title: "URL")],
+    rows: [
+      ["9 B", "audio/flac", "https://example.org/a"],
+      ["12.3 MiB", "", "https://example.org/some/where/far/away/b.flac"],
+    ])
+
+  @Test func columnsAreAligned() {
+    #expect(
+      table.lines() == [
+        "    SIZE  TYPE        URL",
+        "     9 B  audio/flac  https://example.org/a",
+        "12.3 MiB              https://example.org/some/where/far/away/b.flac",
+      ])
+  }
+
+  @Test func lastColumnGivesWayToTheWidth() {
+    let lines = table.lines(width: 45)
+    #expect(lines.allSatisfy { $0.count <= 45 })
+    #expect(lines[2].hasSuffix("b.flac"))
+    #expect(lines[2].contains("https://"))
+  }
+
+  @Test func emptyTableIsItsHead() {
+    #expect(Table(columns: [.init(title: "A")]).lines() == ["A"])
+  }
+}
+
+struct PrintableTests {
+  @Test func whatCouldSteerATerminalIsWrittenOut() {
+    #expect(
+      printable("a\u{1B}[2Jb\r\nc\u{202E}d\u{9B}e") == "a\\u{1b}[2Jb\\u{d}\\u{a}c\\u{202e}d\\u{9b}e"
+    )
+  }
+
+  @Test func ordinaryTextStays() {
+    #expect(printable("Ünïcödé 👩‍👩‍👧 a b") == "Ünïcödé 👩‍👩‍👧 a b")
+  }
+
+  @Test func shorteningLeavesBothEnds() {
+    #expect(shortened("abcdefghij", to: 10) == "abcdefghij")
+    #expect(shortened("abcdefghij", to: 7) == "abc…hij")
+    #expect(shortened("abcdefghij", to: 1) == "a")
+    #expect(shortened("abcdefghij", to: 0) == "")
+  }
+}
+
+struct DefaultDirectoryTests {
+  private func path(_ environment: [String: String]) -> String {
+    DefaultDirectory.find(in: environment).path(percentEncoded: false)
+  }
+
+  @Test func variableOfOursComesFirst() {
+    #expect(path(["REFRAIN_CACHE": "/c", "XDG_CACHE_HOME": "/x", "HOME": "/h"]) == "/c/")
+  }
+
+  #if os(Linux)
+    @Test func systemsPlaceForCachesIsTheDefault() {
+      #expect(path(["XDG_CACHE_HOME": "/x", "HOME": "/h"]) == "/x/refrain/")
+      #expect(path(["HOME": "/h"]) == "/h/.cache/refrain/")
+    }
+
+    @Test func relativePlaceIsIgnored() {
+      #expect(path(["XDG_CACHE_HOME": "x", "HOME": "/h"]) == "/h/.cache/refrain/")
+      #expect(
+        path(["REFRAIN_CACHE": "", "XDG_CACHE_HOME": "", "HOME": "/h"]) == "/h/.cache/refrain/")
+    }
+  #endif
+}
+
+struct PlayTextTests {
+  @Test func reportTellsWhereTheBytesCameFrom() {
+    let report = PlayReport(
+      url: "http://h/a", timeToFirstSound: 0.083, bytesFromOrigin: 5 << 19, bytesFromDisk: 0,
+      requests: 1)
+    #expect(
+      report.text == "first sound after 83 ms, from the origin 2.5 MiB in 1 request, from disk 0 B")
+  }
+
+  @Test func statusLineGivesWayToTheWidth() {
+    let status = PlayStatus(
+      name: "a song with a long name.flac", position: .seconds(7), duration: .seconds(14))
+    #expect(status.line(width: 80) == "0:07 / 0:14  a song with a long name.flac")
+    #expect(status.line(width: 30).count <= 30)
+    #expect(PlayStatus(name: "x").line(width: 80) == "0:00  x")
+  }
+
+  @Test func furtherFilesAreNumbered() {
+    let file = URL(filePath: "/tmp/heard.wav")
+    #expect(numberedFile(file, 1) == file)
+    #expect(numberedFile(file, 2).path() == "/tmp/heard-2.wav")
+    #expect(numberedFile(URL(filePath: "/tmp/heard"), 3).path() == "/tmp/heard-3")
+  }
+}
+
+struct LogLevelTests {
+  @Test func failuresAreTheCommandsToTell() {
+    let failed = CacheEvent.failed(CacheKey(rawValue: "k"), MediaCacheError(.status, "404."))
+    #expect(failed.log.level > .warning)
+    #expect(CacheEvent.warning("odd").log.level == .warning)
+    #expect(LogLevel.error < .warning && LogLevel.warning < .info && LogLevel.info < .debug)
+  }
+}

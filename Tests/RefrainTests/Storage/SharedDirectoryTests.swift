@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// Several processes may use one directory. A second cache in this process stands for one: the locks
+/// are flock(2)'s, which belong to an open file and not to a process.
+@Suite(.timeLimit(.minutes(1)))
+struct SharedDirectoryTests {
+  private let length: Int64 = 4_000_037
+  private let bytes = SyntheticBytes(seed: 1)
+
+  private func withTwoCaches(
+    bytesPerSecond: Int? = nil,
+    _ body: (URL, OriginServer, MediaCache, MediaCache) async throws -> Void
+  ) async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    var resource = OriginResource.synthetic(seed: 1, length: length)
+    resource.bytesPerSecond = bytesPerSecond
+    resource.headers.append(Field("Cache-Control", "max-age=3600"))
+    origin.serve(resource, at: "/a.wav")
+    let caches = try (0..<2).map { _ in
+      try MediaCache(directory: directory, configuration: TestCache.configuration())
+    }
+    try await body(directory, origin, caches[0], caches[1])
+    for cache in caches { await cache.close() }
+    await origin.stop()
+  }
+
+  private func dataFiles(_ directory: URL, _ url: URL) -> [String] {
+    EntryDirectory.names(in: StoredBytes(directory, url).directory.path).filter {
+      $0.hasSuffix(".wav")
+    }
+  }
+
+  @Test func twoCachesReadOneColdResourceAndOneOfThemStoresIt() async throws {
+    try await withTwoCaches { directory, origin, first, second in
+      let url = origin.url("/a.wav")
+      let bytes = bytes
+      let length = length
+      let readers = [
+        try await first.open(Resource(url: url)), try await second.open(Resource(url: url)),
+      ]
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for reader in readers {
+          group.addTask {
+            let all = try await reader.bytes(in: 0..<length)
+            #expect([UInt8](all) == bytes.bytes(in: 0..<length))
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(dataFiles(directory, url).count == 1)
+      for reader in readers { reader.cancel() }
+      await first.close()
+      await second.close()
+      #expect(try StoredBytes(directory, url).spans() == RangeSet(0..<length))
+      #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
+      #expect(dataFiles(directory, url).count == 1)
+    }
+  }
+
+  @Test func theSecondStoresOnceTheFirstHasGone() async throws {
+    try await withTwoCaches { directory, origin, first, second in
+      let url = origin.url("/a.wav")
+      let writer = try await first.open(Resource(url: url))
+      _ = try await writer.bytes(in: 0..<1_000_000)
+      let reader = try await second.open(Resource(url: url))
+      // What the first has stored is not fetched by the second.
+      origin.resetLog("/a.wav")
+      try await #expect([UInt8](reader.bytes(in: 0..<1_000_000)) == bytes.bytes(in: 0..<1_000_000))
+      #expect(reader.statistics.requests == 0)
+      // The rest is, and is not stored.
+      try await #expect(
+        [UInt8](reader.bytes(in: 3_000_000..<3_100_000)) == bytes.bytes(in: 3_000_000..<3_100_000))
+      #expect(!reader.isStoring)
+      writer.cancel()
+      await first.close()
+      let before = try StoredBytes(directory, url).spans()
+      // A pause has to pass before it looks again.
+      var offset: Int64 = 1_500_000
+      while !reader.isStoring {
+        offset = 1_500_000 + (offset + 100_003) % 2_000_000
+        _ = try await reader.bytes(in: offset..<offset + 1)
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      try await #expect([UInt8](reader.bytes(in: 0..<length)) == bytes.bytes(in: 0..<length))
+      reader.cancel()
+      await second.close()
+      let stored = try StoredBytes(directory, url).spans()
+      #expect(before.subtracting(stored).isEmpty)
+      #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
+    }
+  }
+
+  /// It had nothing to go by when it began: what the other has stored meanwhile must not be lost.
+  @Test func whoComesToStoreLaterKeepsWhatTheFirstHasStored() async throws {
+    try await withTwoCaches { directory, origin, first, second in
+      let url = origin.url("/a.wav")
+      // The second knows the resource, and nothing is stored yet.
+      let reader = try await second.open(Resource(url: url))
+      let writer = try await first.open(Resource(url: url))
+      _ = try await writer.bytes(in: 0..<2_000_000)
+      writer.cancel()
+      await first.close()
+      let before = try StoredBytes(directory, url).spans()
+      #expect(before.byteCount >= 2_000_000)
+      _ = try await reader.bytes(in: 3_000_000..<3_000_100)
+      #expect(reader.isStoring)
+      reader.cancel()
+      await second.close()
+      let after = try StoredBytes(directory, url).spans()
+      #expect(before.subtracting(after).isEmpty && after.contains(3_000_000))
+      #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
+    }
+  }
+
+  @Test func entriesAreListedWhileAnotherWrites() async throws {
+    try await withTwoCaches { _, origin, first, second in
+      let url = origin.url("/a.wav")
+      let writer = try await first.open(Resource(url: url))
+      _ = try await writer.bytes(in: 0..<1_000_000)
+      let entries = try await second.entries()
+      #expect(entries.map(\.key) == [CacheKey(url: url)])
+      #expect(entries.first?.isInUse == true)
+      #expect((entries.first?.cachedBytes ?? 0) >= 1_000_000)
+      #expect(try await second.completeFile(for: CacheKey(url: url)) == nil)
+      #expect(try await second.usage().entries == 1)
+      #expect(try await second.verify().allSatisfy { $0.problems.isEmpty })
+      try await #expect([UInt8](writer.bytes(in: 0..<length)) == bytes.bytes(in: 0..<length))
+      #expect(writer.statistics.bytesFromOrigin == length)
+      writer.cancel()
+    }
+  }
+
+  @Test func listingNeverKeepsAnotherFromStoring() async throws {
+    try await withTwoCaches { directory, origin, first, second in
+      let listing = Task {
+        while !Task.isCancelled { _ = try await second.entries() }
+      }
+      for index in 0..<20 {
+        let path = "/\(index).wav"
+        origin.serve(.synthetic(seed: 1, length: 50_000), at: path)
+        try await first.prefetch(Resource(url: origin.url(path)))
+        #expect(try StoredBytes(directory, origin.url(path)).spans() == RangeSet(0..<50_000))
+      }
+      listing.cancel()
+      _ = try? await listing.value
+    }
+  }
+
+  @Test func anEntryThatAnotherWritesIsNotRemoved() async throws {
+    try await withTwoCaches { directory, origin, first, second in
+      let url = origin.url("/a.wav")
+      let key = CacheKey(url: url)
+      let writer = try await first.open(Resource(url: url))
+      _ = try await writer.bytes(in: 0..<1_000_000)
+      let error = await #expect(throws: MediaCacheError.self) { try await second.remove(key) }
+      #expect(error?.code == .inUse)
+      #expect(try await second.removeAll() == 0)
+      try await #expect([UInt8](writer.bytes(in: 0..<length)) == bytes.bytes(in: 0..<length))
+      writer.cancel()
+      await first.close()
+      #expect(try await second.remove(key) ?? 0 > length - 1)
+      #expect(try await second.entries().isEmpty)
+    }
+  }
+
+  @Test func whatWasJustClosedHereCanBeRemovedAtOnce() async throws {
+    try await withTwoCaches { _, origin, first, _ in
+      for _ in 0..<20 {
+        let reader = try await first.open(Resource(url: origin.url("/a.wav")))
+        _ = try await reader.bytes(in: 0..<300_000)
+        reader.cancel()
+        #expect(try await first.remove(CacheKey(url: origin.url("/a.wav"))) != nil)
+      }
+    }
+  }
+
+  @Test func anotherProcessWritesAndIsKilledAndThisOneGoesOn() async throws {
+    try await withTwoCaches { directory, origin, first, _ in
+      let url = origin.url("/a.wav")
+      let child = try await onThread { () -> Sending in
+        let child = try ChildProcess("hold", directory, url, 500_000)
+        while let byte = child.read(1).first, byte != UInt8(ascii: "\n") {}
+        return Sending(child)
+      }
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await first.remove(CacheKey(url: url))
+      }
+      #expect(error?.code == .inUse)
+      let reader = try await first.open(Resource(url: url))
+      try await #expect(
+        [UInt8](reader.bytes(in: 0..<2_000_000)) == bytes.bytes(in: 0..<2_000_000))
+      #expect(!reader.isStoring)
+      _ = try await onThread {
+        child.child.kill()
+        return child.child.wait()
+      }
+      var offset: Int64 = 2_000_000
+      while !reader.isStoring {
+        offset = 2_000_000 + (offset + 100_003) % 1_900_000
+        _ = try await reader.bytes(in: offset..<offset + 1)
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      try await #expect([UInt8](reader.bytes(in: 0..<length)) == bytes.bytes(in: 0..<length))
+      reader.cancel()
+      try await first.prefetch(Resource(url: url))
+      await first.close()
+      #expect(try StoredBytes(directory, url).spans() == RangeSet(0..<length))
+      #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
+    }
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A `refrain-crash-child` with a pipe to its stdin and one from its stdout. Its calls block.
+final class ChildProcess {
+  private let process: pid_t
+  private let input: Int32
+  let output: Int32
+  private var status: Int32?
+  private static let starting = NSLock()
+
+  struct Failure: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  /// The program is built beside the tests.
+  static var path: String {
+    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+      ?? CommandLine.arguments[0]
+    return URL(filePath: own).deletingLastPathComponent()
+      .appending(path: "refrain-crash-child").path(percentEncoded: false)
+  }
+
+  init(_ mode: String, _ directory: URL, _ url: URL, _ number: UInt64) throws {
+    var toChild: [Int32] = [-1, -1]
+    var fromChild: [Int32] = [-1, -1]
+    // Another child that is started in the meantime must not inherit the ends of these pipes.
+    Self.starting.lock()
+    defer { Self.starting.unlock() }
+    guard Self.pipe(&toChild), Self.pipe(&fromChild) else { throw Failure(description: "pipe") }
+    #if canImport(Glibc)
+      var actions = posix_spawn_file_actions_t()
+    #else
+      var actions: posix_spawn_file_actions_t?
+    #endif
+    posix_spawn_file_actions_init(&actions)
+    posix_spawn_file_actions_adddup2(&actions, toChild[0], 0)
+    posix_spawn_file_actions_adddup2(&actions, fromChild[1], 1)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    let path = directory.path(percentEncoded: false)
+    let arguments = [Self.path, mode, path, url.absoluteString, String(number)]
+    var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
+    pointers.append(nil)
+    defer { for pointer in pointers { free(pointer) } }
+    var process: pid_t = 0
+    let result = posix_spawn(&process, Self.path, &actions, nil, pointers, environ)
+    close(toChild[0])
+    close(fromChild[1])
+    guard result == 0 else {
+      throw Failure(description: "\(Self.path): \(String(cString: strerror(result)))")
+    }
+    self.process = process
+    input = toChild[1]
+    output = fromChild[0]
+  }
+
+  deinit {
+    if status == nil {
+      kill()
+      wait()
+    }
+    close(input)
+    close(output)
+  }
+
+  private static func pipe(_ ends: inout [Int32]) -> Bool {
+    guard Foundation.pipe(&ends) == 0 else { return false }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return true
+  }
+
+  func kill() { _ = Foundation.kill(process, SIGKILL) }
+
+  func endInput() {
+    // Not closed, for `deinit` closes it, and the number may be another's by then.
+    let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
+    _ = dup2(null, input)
+    close(null)
+    _ = fcntl(input, F_SETFD, FD_CLOEXEC)
+  }
+
+  /// The status it exited with; 128 and the signal where one ended it.
+  @discardableResult
+  func wait() -> Int32 {
+    if let status { return status }
+    var raw: Int32 = 0
+    while waitpid(process, &raw, 0) < 0, errno == EINTR {}
+    let status = raw & 0x7F == 0 ? (raw >> 8) & 0xFF : 128 + (raw & 0x7F)
+    self.status = status
+    return status
+  }
+
+  /// The next bytes of its stdout, as many as that unless it ends before.
+  func read(_ count: Int) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    var done = 0
+    while done < count {
+      let got = bytes.withUnsafeMutableBytes { buffer in
+        Foundation.read(output, buffer.baseAddress.map { $0 + done }, count - done)
+      }
+      if got < 0, errno == EINTR { continue }
+      if got <= 0 { break }
+      done += got
+    }
+    bytes.removeLast(count - done)
+    return bytes
+  }
+
+  func readToEnd() -> [UInt8] {
+    var bytes: [UInt8] = []
+    while true {
+      let part = read(1 << 16)
+      bytes += part
+      if part.count < 1 << 16 { return bytes }
+    }
+  }
+
+  /// The next chunk that it told of.
+  func nextChunk() -> Range<Int64>? {
+    let record = read(16)
+    guard record.count == 16 else { return nil }
+    let numbers = [record[..<8], record[8...]].map { word in
+      word.reversed().reduce(Int64(0)) { $0 << 8 | Int64($1) }
+    }
+    return numbers[0]..<(numbers[0] + numbers[1])
+  }
+}
+
+/// Runs blocking work on a thread of its own, where no task waits for a turn.
+func onThread<Result: Sendable>(
+  _ work: @Sendable @escaping () throws -> Result
+) async throws -> Result {
+  try await withCheckedThrowingContinuation { continuation in
+    Thread.detachNewThread { continuation.resume(with: Swift.Result { try work() }) }
+  }
+}

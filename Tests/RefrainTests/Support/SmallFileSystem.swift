@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#endif
+
+/// A real file system of a few MiB in memory, where this process may mount one.
+final class SmallFileSystem {
+  let directory: URL
+
+  /// Nil where mounting is not allowed; `reason` says why.
+  static func mount(bytes: Int) -> (SmallFileSystem?, reason: String) {
+    #if os(Linux)
+      let directory = TestCache.temporaryDirectory()
+      let path = directory.path(percentEncoded: false)
+      guard mkdir(path, 0o700) == 0 else { return (nil, String(cString: strerror(errno))) }
+      guard Glibc.mount("tmpfs", path, "tmpfs", 0, "size=\(bytes)") == 0 else {
+        let reason = String(cString: strerror(errno))
+        rmdir(path)
+        return (nil, reason)
+      }
+      return (SmallFileSystem(directory), "")
+    #else
+      return (nil, "only Linux mounts a tmpfs")
+    #endif
+  }
+
+  private init(_ directory: URL) { self.directory = directory }
+
+  deinit {
+    #if os(Linux)
+      let path = directory.path(percentEncoded: false)
+      _ = umount2(path, Int32(MNT_DETACH))
+      rmdir(path)
+    #endif
+  }
+}

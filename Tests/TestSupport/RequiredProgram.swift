@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+package import Foundation
+
+/// A program of the system that tests start: a server, a player, a checker.
+///
+/// Where it is not installed, the tests that need it are skipped and a line says so; with
+/// `REFRAIN_REQUIRE_CLIENTS=1` in the environment they run, and fail. Use:
+///
+///     @Suite(.enabled(if: RequiredProgram.nginx.isUsable))
+///     let nginx = try RequiredProgram.nginx.path
+package struct RequiredProgram: Sendable {
+  package let name: String
+  private let found: URL?
+
+  package struct Missing: Error, CustomStringConvertible {
+    package let name: String
+    package var description: String { "\(name) is not installed (make clients)" }
+  }
+
+  /// Looks for it, and prints a line where tests are skipped for the lack of it. Keep it in a
+  /// `static let`, so that this happens once.
+  package init(_ name: String) {
+    self.name = name
+    found = Self.find(name)
+    if !isUsable { print("skipped: \(Missing(name: name))") }
+  }
+
+  /// Whether tests that need it are to run. True also where it is missing and must not be.
+  package var isUsable: Bool { found != nil || Self.mustBeThere }
+
+  /// - Throws: `Missing`.
+  package var path: URL {
+    get throws {
+      guard let found else { throw Missing(name: name) }
+      return found
+    }
+  }
+
+  package static let nginx = RequiredProgram("nginx")
+  package static let rclone = RequiredProgram("rclone")
+  package static let python3 = RequiredProgram("python3")
+
+  private static var mustBeThere: Bool {
+    ProcessInfo.processInfo.environment["REFRAIN_REQUIRE_CLIENTS"] == "1"
+  }
+
+  /// The system's own before what a version manager put in its place: such a shim is slow to start.
+  /// Servers live where a user's PATH need not lead.
+  private static func find(_ name: String) -> URL? {
+    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+    let directories =
+      ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"]
+      + path.split(separator: ":").map(String.init)
+    return directories.lazy.map { $0 + "/" + name }
+      .first { FileManager.default.isExecutableFile(atPath: $0) }
+      .map { URL(filePath: $0, directoryHint: .notDirectory) }
+  }
+}
