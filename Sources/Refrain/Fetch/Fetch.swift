@@ -91,14 +91,19 @@ struct Fetch: Sendable {
     context.events.send(.fetchStarted(entry.key, range))
     var failures = 0
     var error: MediaCacheError?
+    var isForBackground = false
     attempts: while !Task.isCancelled {
       let start = position
       let outcome = await attempt()
       if position > start { failures = 0 }
       switch outcome {
       case .done: break attempts
-      case .failed(let reason), .nowhereToPut(let reason):
+      case .failed(let reason):
         error = reason
+        break attempts
+      case .nowhereToPut(let reason):
+        error = reason
+        isForBackground = true
         break attempts
       case .again(let reason, let retryAfter):
         failures += 1
@@ -114,13 +119,9 @@ struct Fetch: Sendable {
         generation.withState { $0.endRest(id) }
       }
     }
-    finish(range, error)
-  }
-
-  private func finish(_ range: ByteRange, _ error: MediaCacheError?) {
     if let error { context.events.send(.failed(entry.key, error)) }
     context.events.send(.fetchFinished(entry.key, range, error))
-    generation.perform { $0.fetchEnded(id, error: error) }
+    generation.perform { $0.fetchEnded(id, error: error, isForBackground: isForBackground) }
   }
 
   private var position: Int64 {
@@ -157,28 +158,25 @@ struct Fetch: Sendable {
     ]
     let ifRange = asking.known == nil ? nil : asking.validator.ifRange
     if let ifRange { headers.append("If-Range", ifRange) }
-    let check = ResponseCheck(
-      asked: asking.range, known: asking.known, sentIfRange: ifRange != nil)
-
     guard await waitForTurn() else { return .done }
     let attempt = Attempt(entry: entry, headers: headers)
     return await attempt.run { response in
-      switch check.verdict(status: response.status, headers: response.headers, now: Date()) {
-      case .part(let range, let facts):
-        await establish(facts, response, isWhole: false)
+      let verdict = await judge(response, asked: asking.range, sentIfRange: ifRange != nil)
+      switch verdict {
+      case .part(let range, _):
         return await receive(response, range: range, attempt: attempt)
       case .whole(let facts):
-        guard beginWhole(asking.range.lowerBound) else { return .done }
-        await establish(facts, response, isWhole: true)
         let length = facts.length ?? asking.known?.length
         return await receive(response, range: 0..<(length ?? .max), attempt: attempt)
+      case nil:
+        return .done
       case .notModified:
         return .again(ResponseCheck.invalid("answered 304 to what was no question"), retryAfter: nil)
       case .changed:
         entry.supersede(generation)
         return .done
       case .beyondEnd(let length):
-        return await beyondEnd(length, asked: asking.range.lowerBound, response)
+        return beyondEnd(length, asked: asking.range.lowerBound)
       case .refused(let status): return .failed(ResponseCheck.refusal(status))
       case .transient(let error, let wait): return .again(error, retryAfter: wait)
       case .invalid(let error): return .again(error, retryAfter: nil)
@@ -207,22 +205,9 @@ struct Fetch: Sendable {
     generation.withState { $0.fetches[id]?.isBackground == true }
   }
 
-  private func beginWhole(_ offset: Int64) -> Bool {
-    generation.withState { $0.beginWhole(id, at: offset) }
-  }
-
-  private func beyondEnd(
-    _ length: Int64?, asked: Int64, _ response: Attempt.Response
-  ) async -> Outcome {
+  private func beyondEnd(_ length: Int64?, asked: Int64) -> Outcome {
     if let length {
-      let facts = ResponseCheck.Facts(
-        length: length, mimeType: nil, supportsRanges: true,
-        validator: Validator(headers: response.headers))
-      if generation.withState({ $0.info == nil }) {
-        await establish(facts, response, isWhole: false)
-      } else {
-        generation.perform { $0.end(at: length) }
-      }
+      generation.perform { $0.end(at: length) }
       return .done
     }
     let reached = generation.withState { state in
@@ -237,39 +222,73 @@ struct Fetch: Sendable {
     return .done
   }
 
-  private func establish(
-    _ facts: ResponseCheck.Facts, _ response: Attempt.Response, isWhole: Bool
-  ) async {
+  // MARK: Judging
+
+  /// What a response is worth against what is known by now, which may be more than when it was asked
+  /// for. What it tells is noted in the same breath: of two first responses, which may be of two
+  /// versions, the second is judged by the first.
+  ///
+  /// - Returns: nil where another response brings what this one does.
+  private func judge(
+    _ response: Attempt.Response, asked: ByteRange, sentIfRange: Bool
+  ) async -> ResponseCheck.Verdict? {
+    let now = Date()
+    let (verdict, actions) = generation.withState {
+      state -> (ResponseCheck.Verdict?, [GenerationState.Action]) in
+      let known = state.info.map {
+        ResponseCheck.Known(length: $0.length, validator: state.validator)
+      }
+      let check = ResponseCheck(asked: asked, known: known, sentIfRange: sentIfRange)
+      let verdict = check.verdict(status: response.status, headers: response.headers, now: now)
+      switch verdict {
+      case .part(_, let facts):
+        return (verdict, note(facts, response, isWhole: false, in: &state))
+      case .whole(let facts):
+        guard state.beginWhole(id, at: asked.lowerBound) else { return (nil, []) }
+        return (verdict, note(facts, response, isWhole: true, in: &state))
+      case .beyondEnd(let length?) where known == nil:
+        let facts = ResponseCheck.Facts(
+          length: length, mimeType: nil, supportsRanges: true,
+          validator: Validator(headers: response.headers))
+        return (verdict, note(facts, response, isWhole: false, in: &state))
+      default:
+        return (verdict, [])
+      }
+    }
+    // The first byte makes the files; an empty resource has none, and is stored all the same.
+    if generation.withState({ $0.length == 0 }) { _ = await entry.storage.prepare(generation) }
+    generation.carryOut(actions)
+    return verdict
+  }
+
+  private func note(
+    _ facts: ResponseCheck.Facts, _ response: Attempt.Response, isWhole: Bool,
+    in state: inout GenerationState
+  ) -> [GenerationState.Action] {
     let freshness = Freshness(
       status: 200, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime)
-    let length = facts.length
-    let actions = generation.withState { state in
-      state.isVouchedFor = true
-      // A range was answered: the origin has them after all.
-      if !isWhole { state.ignoresRanges = false }
-      var information = state.info ?? ContentInformation(
-        length: length, mimeType: facts.mimeType, supportsRanges: facts.supportsRanges,
-        validator: facts.validator.display, finalURL: response.url)
-      if state.info == nil || (state.validator.isEmpty && state.stored.isEmpty) {
-        state.validator = facts.validator
-        information.validator = facts.validator.display
-        state.isRecordStale = true
-      }
-      information.mimeType = information.mimeType ?? facts.mimeType
-      information.length = information.length ?? length
-      information.supportsRanges = information.supportsRanges || facts.supportsRanges
-      information.finalURL = response.url
-      state.freshness = freshness
-      if freshness.noStore {
-        state.storageBan = .forGood
-        state.isTransient = true
-      }
-      return state.establish(information, whole: isWhole ? id : nil)
+    state.isVouchedFor = true
+    // A range was answered: the origin has them after all.
+    if !isWhole { state.ignoresRanges = false }
+    var information = state.info ?? ContentInformation(
+      length: facts.length, mimeType: facts.mimeType, supportsRanges: facts.supportsRanges,
+      validator: facts.validator.display, finalURL: response.url)
+    if state.info == nil || (state.validator.isEmpty && state.stored.isEmpty) {
+      state.validator = facts.validator
+      information.validator = facts.validator.display
+      state.isRecordStale = true
     }
-    // The first byte makes the files; an empty resource has none, and is stored all the same.
-    if length == 0 { _ = await entry.storage.prepare(generation) }
-    generation.carryOut(actions)
+    information.mimeType = information.mimeType ?? facts.mimeType
+    information.length = information.length ?? facts.length
+    information.supportsRanges = information.supportsRanges || facts.supportsRanges
+    information.finalURL = response.url
+    state.freshness = freshness
+    if freshness.noStore {
+      state.storageBan = .forGood
+      state.isTransient = true
+    }
+    return state.establish(information, whole: isWhole ? id : nil)
   }
 
   // MARK: Receiving

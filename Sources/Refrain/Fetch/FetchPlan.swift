@@ -51,6 +51,9 @@ struct FetchPlan: Sendable {
   var firstRequest: Int64
   var maximumReadAhead: Int64
 
+  /// Bytes a second of an origin that nothing is known of: what media takes to play.
+  private static let assumedRate = 1_048_576.0
+
   /// A reader joins a fetch that is at most this far before its offset, however slow.
   private var joinWindow: Int64 { firstRequest }
 
@@ -121,8 +124,7 @@ struct FetchPlan: Sendable {
     let distance = offset - fetch.position
     if fetch.isWhole && supportsRanges != true { return true }
     if distance <= joinWindow { return true }
-    guard let rate, rate > 0 else { return false }
-    return Double(distance) / rate <= patience
+    return Double(distance) / max(rate ?? Self.assumedRate, 1) <= patience
   }
 
   private func firstUncovered(from offset: Int64, covered: RangeSet<Int64>) -> Int64? {

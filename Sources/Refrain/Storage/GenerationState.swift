@@ -631,8 +631,12 @@ struct GenerationState: Sendable {
 
   /// A fetch is over.
   ///
-  /// - Parameter error: what those who wait for its bytes are told; nil: they may ask again.
-  mutating func fetchEnded(_ id: FetchID, error: MediaCacheError?) -> [Action] {
+  /// - Parameters:
+  ///   - error: what those who wait for its bytes are told; nil: they may ask again.
+  ///   - isForBackground: readers that play may ask again all the same.
+  mutating func fetchEnded(
+    _ id: FetchID, error: MediaCacheError?, isForBackground: Bool = false
+  ) -> [Action] {
     guard let fetch = fetches.removeValue(forKey: id) else { return [] }
     var actions: [Action] = []
     if let error {
@@ -641,6 +645,7 @@ struct GenerationState: Sendable {
       let wakes = takeWaiters { waiter in
         let awaits = readers[waiter.reader]?.awaitsConfirmation == true
         if fetch.isConfirmation { return awaits }
+        if isForBackground, readers[waiter.reader]?.isBackground != true { return false }
         guard let offset = waiter.offset else { return information == nil }
         return !awaits && offset >= fetch.position && offset < fetch.range.upperBound
       }
