@@ -46,29 +46,26 @@ struct CrashChild {
     await cache.close()
   }
 
-  /// Four readers that each read some, jump, and read on, until all is stored.
+  /// Four readers that each read some, jump, and read on; then whatever is left.
   private static func read(_ directory: URL, _ url: URL, seed: UInt64) async throws {
     let cache = try open(directory, counting: true)
-    let key = CacheKey(url: url)
-    while try await cache.completeFile(for: key) == nil {
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for index in 0..<4 {
-          group.addTask {
-            let reader = try await cache.open(Resource(url: url))
-            defer { reader.cancel() }
-            let length = try await reader.contentInformation().length ?? 1
-            var random = seed &+ UInt64(index) &* 0x9E37_79B9_7F4A_7C15
-            for _ in 0..<8 {
-              random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-              let start = Int64(random >> 33) % length
-              _ = try await reader.bytes(in: start..<min(start + (150 << 10), length))
-            }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for index in 0..<4 {
+        group.addTask {
+          let reader = try await cache.open(Resource(url: url))
+          defer { reader.cancel() }
+          let length = try await reader.contentInformation().length ?? 1
+          var random = seed &+ UInt64(index) &* 0x9E37_79B9_7F4A_7C15
+          for _ in 0..<8 {
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            let start = Int64(random >> 33) % length
+            _ = try await reader.bytes(in: start..<min(start + (150 << 10), length))
           }
         }
-        try await group.waitForAll()
       }
-      try await cache.prefetch(Resource(url: url), range: 0..<(64 << 10))
+      try await group.waitForAll()
     }
+    try await cache.prefetch(Resource(url: url))
     await cache.close()
   }
 

@@ -37,7 +37,7 @@ struct EveryServerTests {
       try origin.put(name, content, modified: .recentlyModified)
       let resource = try origin.resource(name)
       _ = try await origin.withCache { try await $0.read(resource) }
-      try await Task.sleep(for: Date.recentFreshness)
+      try await origin.letReadFilesGoStale()
       let again = try await origin.withCache { try await $0.read(resource) }
       #expect(isSame(again.bytes, content))
       #expect(again.statistics.requests == 1)
@@ -159,17 +159,61 @@ struct EveryServerTests {
   func `A file that was replaced gives its new bytes when it is opened again`(
     _ server: RealServer
   ) async throws {
+    let lengths = [
+      (1_000_000, 1_000_000), (1_000_000, 700_000), (700_000, 1_000_000), (300_000, 0),
+      (0, 300_000),
+    ]
+    func content(_ number: Int, _ length: Int, isNew: Bool) -> Data {
+      testBytes(length, seed: UInt64(number * 2 + (isNew ? 21 : 20)))
+    }
     try await withRealOrigin(server) { origin in
-      let other = testBytes(content.count, seed: 3)
-      try origin.put(name, content, modified: .recentlyModified)
-      let resource = try origin.resource(name)
-      let before = try await origin.withCache { try await $0.read(resource) }
-      #expect(isSame(before.bytes, content))
-      try origin.put(name, other, modified: Date())
-      try await Task.sleep(for: Date.recentFreshness)
-      for _ in 0..<2 {
-        let after = try await origin.withCache { try await $0.read(resource) }
-        #expect(isSame(after.bytes, other))
+      for (number, (old, _)) in lengths.enumerated() {
+        let bytes = content(number, old, isNew: false)
+        try origin.put("\(number).flac", bytes, modified: .recentlyModified)
+        let resource = try origin.resource("\(number).flac")
+        let before = try await origin.withCache { try await $0.read(resource) }
+        #expect(isSame(before.bytes, bytes))
+      }
+      for (number, (_, new)) in lengths.enumerated() {
+        try origin.put("\(number).flac", content(number, new, isNew: true), modified: Date())
+      }
+      try await origin.letReadFilesGoStale()
+      for (number, (old, new)) in lengths.enumerated() {
+        for _ in 0..<2 {
+          let resource = try origin.resource("\(number).flac")
+          let after = try await origin.withCache { try await $0.read(resource) }
+          #expect(isSame(after.bytes, content(number, new, isNew: true)), "\(old) → \(new)")
+        }
+      }
+    }
+  }
+
+  @Test(arguments: RealServer.usable)
+  func `A server that comes back with another file does not go on with that`(
+    _ server: RealServer
+  ) async throws {
+    try await withRealOrigin(server) { origin in
+      let (old, new) = (testBytes(12_000_000, seed: 6), testBytes(12_000_000, seed: 7))
+      try origin.put(name, old, modified: .recentlyModified)
+      try await origin.withCache {
+        $0.retry.attempts = 10_000
+      } _: { cache in
+        let reader = try await cache.open(origin.resource(name))
+        defer { reader.cancel() }
+        var bytes = try await reader.bytes(0..<1_000_000)
+        await origin.kill()
+        try origin.put(name, new, modified: Date())
+        try await origin.startAgain()
+        do {
+          for try await chunk in reader.chunks(in: 1_000_000..<Int64.max) { bytes += chunk }
+          Issue.record("The file was read to its end: \(isSame(bytes, old)).")
+        } catch let error as MediaCacheError {
+          #expect(error.code == .resourceChanged)
+        }
+        #expect(bytes.count >= 1_000_000)
+        #expect(isSame(bytes, old.prefix(bytes.count)))
+        let after = try await cache.read(origin.resource(name))
+        #expect(isSame(after.bytes, new))
       }
     }
   }
@@ -198,7 +242,7 @@ struct EveryServerTests {
           #expect(error.code == .resourceChanged)
           #expect(isSame(bytes, old.prefix(bytes.count)))
         }
-        try await Task.sleep(for: Date.recentFreshness)
+        try await origin.letReadFilesGoStale()
         let after = try await cache.read(resource)
         #expect(isSame(after.bytes, new))
       }
@@ -216,7 +260,7 @@ struct EveryServerTests {
       }
       await origin.kill()
       // What plays has gone stale.
-      try await Task.sleep(for: Date.recentFreshness)
+      try await origin.letReadFilesGoStale()
       try await origin.withCache { cache in
         let whole = try await cache.read(origin.resource(name))
         #expect(isSame(whole.bytes, content))

@@ -33,7 +33,7 @@ struct NginxTests {
       #expect(lines.allSatisfy { $0.status == 206 })
 
       // Stale by now: it is confirmed, without a byte of a body.
-      try await Task.sleep(for: Date.recentFreshness)
+      try await origin.letReadFilesGoStale()
       let warm = try await origin.withCache { try await $0.read(resource) }
       #expect(isSame(warm.bytes, content))
       let added = try await log(origin, requests: lines.count + 1)[lines.count...]
@@ -70,7 +70,8 @@ struct NginxTests {
       }
       let lines = try await log(origin, requests: requests)
       let sent = lines.map(\.bodyBytes).reduce(0, +)
-      print("8 readers: nginx sent \(Double(sent) / Double(content.count)) × in \(requests) requests")
+      let times = Double(sent) / Double(content.count)
+      print("8 readers: nginx sent \(times) × the file's size in \(requests) requests")
       #expect(sent == Int64(content.count))
     }
   }

@@ -5,16 +5,15 @@ import Foundation
 /// and prints a line for each. Without a name, everything.
 @main
 enum Main {
-  static let benchmarks: [(name: String, run: () async throws -> Void)] = [
-    ("warm", WarmReading.run),
-    ("cold", ColdReading.run),
-    ("memory", StreamingMemory.run),
-    ("open", LargeDirectory.run),
-    ("seek", SeekWaste.run),
+  static let benchmarks: [(name: String, run: @Sendable () async throws -> Void)] = [
+    ("warm", { try await WarmReading.run() }),
+    ("cold", { try await ColdReading.run() }),
+    ("memory", { try await StreamingMemory.run() }),
+    ("open", { try await LargeDirectory.run() }),
+    ("seek", { try await SeekWaste.run() }),
   ]
 
   static func main() async throws {
-    setvbuf(stdout, nil, _IOLBF, 0)
     var names = Array(CommandLine.arguments.dropFirst())
     if names.first == OriginProcess.command {
       try await OriginProcess.serve(arguments: names)

@@ -43,7 +43,8 @@ struct OriginProcess {
     resource.etag = "\"bench\""
     resource.headers = [Field("Cache-Control", "max-age=86400")]
     origin.serve(resource, at: "/file.bin")
-    print(origin.url("/file.bin").absoluteString)
+    let line = origin.url("/file.bin").absoluteString + "\n"
+    try FileHandle.standardOutput.write(contentsOf: Data(line.utf8))
     // Until the parent closes the pipe, or terminates us.
     while readLine() != nil {}
     await origin.stop()

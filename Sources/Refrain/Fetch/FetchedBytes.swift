@@ -62,7 +62,7 @@ struct FetchedBytes: Sendable {
       return false
     }
     settle(file, granted, name)
-    commit(range)
+    commit(range, to: file)
     return true
   }
 
@@ -75,7 +75,7 @@ struct FetchedBytes: Sendable {
       return false
     }
     settle(file, 0, entry.name)
-    commit(range)
+    commit(range, to: file)
     return true
   }
 
@@ -123,9 +123,10 @@ struct FetchedBytes: Sendable {
     context.store.settle(granted, actual: grown, for: name)
   }
 
-  private func commit(_ range: ByteRange) {
+  private func commit(_ range: ByteRange, to file: EntryFile) {
     let now = ContinuousClock.now
-    let (journal, syncDelay, actions) = generation.withCommit { $0.commit(id, range, now: now) }
+    let commit = generation.withCommit { $0.commit(id, range, to: file, now: now) }
+    guard let (journal, syncDelay, actions) = commit else { return }
     generation.carryOut(actions)
     context.events.send(.committed(entry.key, range))
     if let journal {
@@ -143,11 +144,10 @@ struct FetchedBytes: Sendable {
 
   /// - Returns: why the bytes are of no use to anybody.
   private func passOn(_ bytes: Data, at offset: Int64) -> MediaCacheError? {
-    let error = MediaCacheError(
-      .storage, "The bytes of \(entry.key) cannot be stored at the moment.",
-      remedy: "Raise the limit or free some disk space; an origin can forbid storing, too.")
-    guard generation.withState({ $0.isOfUse(id, from: offset) }) else { return error }
-    generation.perform { $0.commitTransient(id, bytes, at: offset, orFail: error) }
+    guard generation.withState({ $0.isOfUse(id, from: offset) }) else {
+      return GenerationState.noRoom
+    }
+    generation.perform { $0.commitTransient(id, bytes, at: offset) }
     return nil
   }
 
@@ -181,12 +181,12 @@ struct FetchedBytes: Sendable {
 extension Generation {
   /// `GenerationState.commit`, its result split for use outside of the lock.
   func withCommit(
-    _ body: (inout GenerationState) -> GenerationState.Commit
+    _ body: (inout GenerationState) -> GenerationState.Commit?
   ) -> (
     journal: (file: JournalFile, number: Int)?, syncDelay: Duration?,
     actions: [GenerationState.Action]
-  ) {
-    let commit = withState(body)
+  )? {
+    guard let commit = withState(body) else { return nil }
     return (commit.journal, commit.syncDelay, commit.actions)
   }
 }

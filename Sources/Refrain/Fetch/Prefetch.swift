@@ -38,9 +38,7 @@ struct Prefetch: Sendable {
       let readable = try await reader.waitUntilReadable(at: offset)
       if readable.isEmpty { break }
       guard reader.isStoring || reader.cachedSpans.contains(offset) else {
-        throw MediaCacheError(
-          .storage, "The bytes cannot be stored at the moment.",
-          remedy: "Raise the limit or free some disk space; an origin can forbid storing, too.")
+        throw GenerationState.noRoom
       }
       offset = min(readable.upperBound, range.upperBound)
     }

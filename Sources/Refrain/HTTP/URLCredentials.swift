@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 
 extension URL {
   /// The URL without `user:password@`: as it may be asked for, written down and shown.
-  var withoutUserInfo: URL {
+  package var withoutUserInfo: URL {
     var reference = URIReference(absoluteString)
     guard reference.removeUserInfo() != nil else { return self }
     let text = reference.textWithoutFragment + (reference.fragment.map { "#" + $0 } ?? "")

@@ -291,7 +291,7 @@ actor EntryStorage {
   @discardableResult
   func sync(_ generation: Generation) -> Duration? {
     guard let open, open.generation === generation else {
-      generation.withState { $0.syncEnded(isDone: false) }
+      _ = generation.withState { $0.syncEnded(isDone: false) }
       return nil
     }
     do {
@@ -302,7 +302,7 @@ actor EntryStorage {
     } catch {
       context.events.send(.warning("\(directory.path) could not be brought up to date: \(error)."))
     }
-    generation.withState { $0.syncEnded(isDone: false) }
+    _ = generation.withState { $0.syncEnded(isDone: false) }
     return nil
   }
 
@@ -442,7 +442,7 @@ actor EntryStorage {
   }
 
   /// Removes the entry's files; readers go on with what they hold.
-  func removeFiles() throws -> Bool {
+  func removeFiles(_ generation: Generation?) throws -> Bool {
     if lock == nil { lock = WriterLock.acquire(directory: directory.path) }
     guard lock != nil else {
       if FileReading.status(of: directory.path) == nil { return false }
@@ -450,7 +450,9 @@ actor EntryStorage {
         .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
     }
     try directory.removeFiles()
+    generation?.withState { $0.filesRemoved() }
     open = nil
+    isAnchored = false
     lock = nil
     return true
   }

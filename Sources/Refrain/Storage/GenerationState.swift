@@ -208,7 +208,7 @@ struct GenerationState: Sendable {
       }
       return (.stored(upTo: upTo, file), readAhead(for: id))
     }
-    if let bytes = transient.bytes(at: offset) {
+    if !reader.isBackground, let bytes = transient.bytes(at: offset) {
       advance(&reader, by: min(Int64(count), Int64(bytes.count)))
       readers[id] = reader
       return (.transient(bytes), readAhead(for: id))
@@ -256,7 +256,9 @@ struct GenerationState: Sendable {
   private func isServed(_ waiter: Waiter) -> Bool {
     guard let offset = waiter.offset else { return info != nil }
     if let length, offset >= length { return true }
-    return stored.contains(offset) || transient.spans.contains(offset)
+    if stored.contains(offset) { return true }
+    // In the background, bytes are brought to be stored.
+    return readers[waiter.reader]?.isBackground != true && transient.spans.contains(offset)
   }
 
   mutating func cancelWaiter(_ id: WaiterID) -> [Action] {
@@ -332,7 +334,7 @@ struct GenerationState: Sendable {
           isBackground: reader.isBackground, minimum: reader.minimum)
         let running = fetches.filter { !$0.value.isConfirmation }.map { $0 }
         let decision = limits.decide(
-          for: demand, readable: readable,
+          for: demand, readable: reader.isBackground ? stored : readable,
           running: running.map {
             .init(range: $0.value.range, position: $0.value.position, isWhole: $0.value.isWhole)
           })
@@ -464,9 +466,12 @@ struct GenerationState: Sendable {
   }
 
   /// Bytes have come and are written: a reader may have them from now on.
+  ///
+  /// - Returns: nil where the file that they were written to is not this generation's any more.
   mutating func commit(
-    _ id: FetchID, _ range: ByteRange, now: ContinuousClock.Instant
-  ) -> Commit {
+    _ id: FetchID, _ range: ByteRange, to file: EntryFile, now: ContinuousClock.Instant
+  ) -> Commit? {
+    guard file === self.file else { return nil }
     stored.insert(contentsOf: range)
     moveFetch(id, to: range.upperBound)
     unsyncedBytes += range.upperBound - range.lowerBound
@@ -523,7 +528,7 @@ struct GenerationState: Sendable {
   ///
   /// - Parameter error: what those are told who want them stored.
   mutating func commitTransient(
-    _ id: FetchID, _ bytes: Data, at offset: Int64, orFail error: MediaCacheError
+    _ id: FetchID, _ bytes: Data, at offset: Int64
   ) -> [Action] {
     let range = offset..<(offset + Int64(bytes.count))
     let windows = transientWindows()
@@ -535,7 +540,31 @@ struct GenerationState: Sendable {
     let wakes = takeWaiters { waiter in
       readers[waiter.reader]?.isBackground == true && waiter.offset.map(range.contains) == true
     }
-    return wakes.isEmpty ? actions : actions + [.wake(wakes, error)]
+    return wakes.isEmpty ? actions : actions + [.wake(wakes, Self.noRoom)]
+  }
+
+  static let noRoom = MediaCacheError(
+    .storage, "The bytes cannot be stored at the moment.",
+    remedy: "Raise the limit or free some disk space; an origin can forbid storing, too.")
+
+  /// The entry was removed from the disk: who reads on reads what is there, and the rest from memory.
+  mutating func filesRemoved() {
+    journal = nil
+    unsyncedBytes = 0
+    isRecordStale = false
+    guard readers.isEmpty else {
+      storageBan = .forGood
+      isTransient = true
+      return
+    }
+    // Whoever comes next begins anew, and what is on its way is not wanted.
+    file = nil
+    generationID = nil
+    stored = RangeSet()
+    synced = RangeSet()
+    for (id, fetch) in fetches where !fetch.isConfirmation {
+      fetches[id]?.range = fetch.range.lowerBound..<max(fetch.range.lowerBound, fetch.position)
+    }
   }
 
   /// Whether a reader is near anything that a fetch is still to bring: otherwise bytes that cannot

@@ -13,7 +13,7 @@ struct Removal: Sendable {
       let size = context.store.measure(name)?.allocatedBytes
       do {
         if let open {
-          guard try await open.storage.removeFiles() else { return nil }
+          guard try await open.storage.removeFiles(open.current) else { return nil }
         } else {
           guard try Self.remove(directory) else { return nil }
         }

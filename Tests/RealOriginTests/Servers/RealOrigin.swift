@@ -10,6 +10,8 @@ final class RealOrigin: Sendable {
   let directory: URL
   let port: Int
   private let process: Mutex<LeashedProcess?>
+  /// The oldest of the recent dates that files were given.
+  private let oldestRecent = Mutex(Date.distantFuture)
 
   struct Problem: Error, CustomStringConvertible {
     var description: String
@@ -80,10 +82,20 @@ final class RealOrigin: Sendable {
     try bytes.write(to: new)
     try FileManager.default.setAttributes(
       [.modificationDate: modified], ofItemAtPath: new.path(percentEncoded: false))
+    if modified > .distantlyModified {
+      oldestRecent.withLock { $0 = min($0, modified) }
+    }
     let target = files.path(percentEncoded: false) + name
     guard rename(new.path(percentEncoded: false), target) == 0 else {
       throw Problem(description: "\(name) could not be put into the folder: errno \(errno)")
     }
+  }
+
+  /// Waits until what was read of recently modified files so far must be confirmed: it counts as
+  /// fresh for a tenth of the age that it had (RFC 9111 §4.2.2), which is told in whole seconds.
+  func letReadFilesGoStale() async throws {
+    let age = -oldestRecent.withLock { $0 }.timeIntervalSinceNow
+    try await Task.sleep(for: .seconds((age + 1) / 10))
   }
 
   func url(_ path: String) throws -> URL {
@@ -173,11 +185,9 @@ extension Date {
   /// So long ago that what was modified then counts as fresh for a day (RFC 9111 §4.2.2).
   static let distantlyModified = Date(timeIntervalSinceNow: -100 * 24 * 3600)
 
-  /// Just long enough ago for Last-Modified to be a strong validator, a second (RFC 9110 §8.8.2.2).
-  /// It counts as fresh for a tenth of its age: `recentFreshness` covers that.
+  /// Just long enough ago for Last-Modified to be a strong validator, a second (RFC 9110 §8.8.2.2),
+  /// and not long enough to count as fresh for long: see `letReadFilesGoStale`.
   static var recentlyModified: Date { Date(timeIntervalSinceNow: -1) }
-
-  static let recentFreshness: Duration = .milliseconds(250)
 }
 
 /// Bytes of which each 4 KiB says where it belongs, and to which seed.

@@ -147,7 +147,7 @@ import Testing
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
     let id = state.fetches.keys.first ?? 0
-    let actions = state.commitTransient(id, Data(count: 100), at: 0, orFail: Self.error)
+    let actions = state.commitTransient(id, Data(count: 100), at: 0)
     #expect(wakes(actions) == 1)
     #expect(!state.transient.isEmpty)
     _ = state.detach(reader)
@@ -232,9 +232,12 @@ import Testing
     let end = min(most, fetch.position + Int64.random(in: 1...(256 << 10), using: &random))
     if state.isTransient {
       let bytes = Data(count: Int(end - fetch.position))
-      _ = state.commitTransient(id, bytes, at: fetch.position, orFail: Self.error)
-    } else {
-      _ = state.commit(id, fetch.position..<end, now: .now)
+      _ = state.commitTransient(id, bytes, at: fetch.position)
+    } else if let file = state.file
+      ?? (try? EntryFile(path: "/dev/null", mode: .readWrite, disk: SystemDisk()))
+    {
+      state.file = file
+      _ = state.commit(id, fetch.position..<end, to: file, now: .now)
     }
   }
 

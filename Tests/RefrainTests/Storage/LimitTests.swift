@@ -122,7 +122,7 @@ struct LimitTests {
     let used = allocatedBytes(directory.path(percentEncoded: false))
     let cache = try MediaCache(
       directory: directory,
-      configuration: configuration(MemoryTransport(seed: 1, length: length), used + 100_000))
+      configuration: configuration(MemoryTransport(seed: 1, length: length), used - 500_000))
     let events = cache.events()
     try await cache.prefetch(Resource(url: url("new")))
     try await #expect(
@@ -230,6 +230,8 @@ struct LimitTests {
     try await withCache(
       directory: directory, origin: origin, { $0.limit = count + (1 << 20) }
     ) { test in
+      let events = test.cache.events()
+      Task { for await e in events { if case .warning = e { print("DBG", e) } ; if case .evicted = e { print("DBG", e) } } }
       try await test.cache.prefetch(Resource(url: origin.url("/new.wav")))
       #expect(try StoredBytes(directory, held).usableSpans().byteCount < length)
     }

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2)))
 struct PowerCutTests {
   private static let seeds =
-    ProcessInfo.processInfo.environment["REFRAIN_SOAK"] == nil ? 12 : 1000
+    ProcessInfo.processInfo.environment["REFRAIN_SOAK"] == nil ? 6 : 1000
   private static let url = URL(string: "http://origin.test/tune.wav")
 
   @Test func aPowerCutGivesNoWrongByteAndTakesLittle() async throws {
