@@ -469,7 +469,7 @@ struct GenerationState: Sendable {
   ///
   /// - Returns: nil where the file that they were written to is not this generation's any more.
   mutating func commit(
-    _ id: FetchID, _ range: ByteRange, to file: EntryFile, now: ContinuousClock.Instant
+    _ id: FetchID, _ range: ByteRange, to file: EntryFile?, now: ContinuousClock.Instant
   ) -> Commit? {
     guard file === self.file else { return nil }
     stored.insert(contentsOf: range)

@@ -236,6 +236,7 @@ import Testing
     } else if let file = state.file
       ?? (try? EntryFile(path: "/dev/null", mode: .readWrite, disk: SystemDisk()))
     {
+      // What is read is not looked at here.
       state.file = file
       _ = state.commit(id, fetch.position..<end, to: file, now: .now)
     }

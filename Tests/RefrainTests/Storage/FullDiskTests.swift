@@ -103,7 +103,7 @@ struct FullDiskTests {
     // A pause after the failure has to pass: until then, what is read is not stored.
     var offset: Int64 = 0
     while !reader.isStoring {
-      offset = (offset + 3_000_017) % (length - 1)
+      offset = (offset + 777_777) % (length - 1)
       _ = try await reader.bytes(in: offset..<offset + 1)
       try await Task.sleep(for: .milliseconds(20))
     }

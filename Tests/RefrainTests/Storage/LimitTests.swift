@@ -230,8 +230,6 @@ struct LimitTests {
     try await withCache(
       directory: directory, origin: origin, { $0.limit = count + (1 << 20) }
     ) { test in
-      let events = test.cache.events()
-      Task { for await e in events { if case .warning = e { print("DBG", e) } ; if case .evicted = e { print("DBG", e) } } }
       try await test.cache.prefetch(Resource(url: origin.url("/new.wav")))
       #expect(try StoredBytes(directory, held).usableSpans().byteCount < length)
     }
