@@ -8,6 +8,9 @@ CLIENTS := ffmpeg nginx rclone python3 curl
 # What `make play` plays; the sample tune where nothing is named.
 URL ?= --sample
 
+# Some tests at a time: each has its own origin and its threads, and a time limit against hanging.
+WIDTH := --experimental-maximum-parallelization-width 4
+
 UNAME := $(shell uname -s)
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
@@ -25,16 +28,16 @@ play: build ## Hear it: the sample tune cold and warm, or URL=https://… throug
 
 test: deps ## All tests; those whose client is not installed are skipped, and named.
 	@./.ci/clients $(CLIENTS)
-	$(SWIFT) test
+	$(SWIFT) test $(WIDTH)
 
 test-tsan: deps ## All tests under the thread sanitizer.
-	$(SWIFT) test --scratch-path .build-tsan --sanitize=thread
+	$(SWIFT) test --scratch-path .build-tsan --sanitize=thread $(WIDTH)
 
 test-asan: deps ## All tests under the address sanitizer.
-	$(SWIFT) test --scratch-path .build-asan --sanitize=address
+	$(SWIFT) test --scratch-path .build-asan --sanitize=address $(WIDTH)
 
 soak: deps ## The long tests: many seeds, many kills.
-	REFRAIN_SOAK=1 $(SWIFT) test
+	REFRAIN_SOAK=1 $(SWIFT) test $(WIDTH)
 
 bench: deps ## Speed, memory and start-up, measured.
 	$(SWIFT) run --package-path Benchmarks -c release
