@@ -215,11 +215,8 @@ import Testing
     if state.isTransient {
       let bytes = Data(count: Int(end - fetch.position))
       _ = state.commitTransient(id, bytes, at: fetch.position)
-    } else if let file = state.file
-      ?? (try? EntryFile(path: "/dev/null", mode: .readWrite, disk: SystemDisk()))
-    {
-      state.file = file
-      _ = state.commit(id, fetch.position..<end, to: file, now: .now)
+    } else {
+      _ = state.commit(id, fetch.position..<end, to: state.file, now: .now)
     }
   }
 
