@@ -234,7 +234,7 @@ import Testing
       let bytes = Data(count: Int(end - fetch.position))
       _ = state.commitTransient(id, bytes, at: fetch.position)
     } else {
-      _ = state.commit(id, fetch.position..<end, to: nil, now: .now)
+      _ = state.commit(id, fetch.position..<end, to: state.file, now: .now)
     }
   }
 
