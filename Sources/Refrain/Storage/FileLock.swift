@@ -20,6 +20,16 @@ enum FileLock {
     flock(descriptor, (kind == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0
   }
 
+  /// As `tryLock`, waiting some milliseconds: a child that was just forked holds what its parent
+  /// holds until it executes its program.
+  static func lockSoon(_ descriptor: Int32, _ kind: Kind) -> Bool {
+    for attempt in 0..<5 {
+      if attempt > 0 { usleep(2000) }
+      if tryLock(descriptor, kind) { return true }
+    }
+    return false
+  }
+
   static func unlock(_ descriptor: Int32) {
     _ = flock(descriptor, LOCK_UN)
   }
