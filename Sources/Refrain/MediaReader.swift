@@ -26,6 +26,9 @@ public final class MediaReader: Sendable {
     var requestsBefore: Int
   }
 
+  /// For so long after an origin's answer a further reader does not ask again.
+  private static let joinSeconds: TimeInterval = 10
+
   /// Reads that fail on disk are fetched again this often.
   private static let diskFailureLimit = 3
 
@@ -63,8 +66,10 @@ public final class MediaReader: Sendable {
         minimum: isBackground ? 1 : state.limits.firstRequest)
       reader.isBackground = isBackground
       reader.end = end
-      // Who joins others sees what they see.
-      let joinsOthers = state.isVouchedFor && !state.readers.isEmpty
+      // Who joins others right away sees what they see: one play is many readers, often.
+      let joinsOthers =
+        !state.readers.isEmpty
+        && state.vouchedAt.map { (0..<joinSeconds).contains(now.timeIntervalSince($0)) } == true
       reader.awaitsConfirmation =
         state.info != nil && !joinsOthers && !configuration.trustStored && !configuration.offline
         && state.freshness?.isFresh(at: now) != true

@@ -279,7 +279,7 @@ struct Fetch: Sendable {
     let freshness = Freshness(
       status: 200, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime)
-    state.isVouchedFor = true
+    state.vouchedAt = response.responseTime
     // A range was answered: the origin has them after all.
     if !isWhole { state.ignoresRanges = false }
     var information =

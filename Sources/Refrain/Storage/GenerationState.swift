@@ -102,8 +102,8 @@ struct GenerationState: Sendable {
   var stored = RangeSet<Int64>()
   var file: EntryFile?
   var transient = TransientBytes()
-  /// The origin has answered for this generation since it was opened, or could not be asked.
-  var isVouchedFor = false
+  /// When the origin last answered for this generation, or could not be asked.
+  var vouchedAt: Date?
   /// The origin says that it has ranges, and ignores them.
   var ignoresRanges = false
 
@@ -469,7 +469,7 @@ struct GenerationState: Sendable {
   ///
   /// - Returns: nil where the file that they were written to is not this generation's any more.
   mutating func commit(
-    _ id: FetchID, _ range: ByteRange, to file: EntryFile?, now: ContinuousClock.Instant
+    _ id: FetchID, _ range: ByteRange, to file: EntryFile, now: ContinuousClock.Instant
   ) -> Commit? {
     guard file === self.file else { return nil }
     stored.insert(contentsOf: range)
@@ -662,8 +662,8 @@ struct GenerationState: Sendable {
   }
 
   /// The origin has confirmed the generation, or cannot be asked.
-  mutating func confirmed() -> [Action] {
-    isVouchedFor = true
+  mutating func confirmed(at now: Date = Date()) -> [Action] {
+    vouchedAt = now
     for id in readers.keys { readers[id]?.awaitsConfirmation = false }
     // All of them look again: what they wait for may have been there all along.
     return wakeServed() + plan()

@@ -233,8 +233,8 @@ import Testing
     if state.isTransient {
       let bytes = Data(count: Int(end - fetch.position))
       _ = state.commitTransient(id, bytes, at: fetch.position)
-    } else {
-      _ = state.commit(id, fetch.position..<end, to: state.file, now: .now)
+    } else if let file = state.file {
+      _ = state.commit(id, fetch.position..<end, to: file, now: .now)
     }
   }
 
