@@ -23,11 +23,11 @@
       switch mpv_error(rawValue: status) {
       case MPV_ERROR_UNKNOWN_FORMAT, MPV_ERROR_LOADING_FAILED:
         self.init(
-          .invalidResponse, "\(url.absoluteString) is not media that can be played.",
+          .invalidResponse, "\(url.withoutUserInfo.absoluteString) is not media that can be played.",
           remedy: "Open it in a browser to see what it is: a page, a playlist, or an error.")
       case MPV_ERROR_NOTHING_TO_PLAY:
         self.init(
-          .invalidResponse, "\(url.absoluteString) has no sound in it.",
+          .invalidResponse, "\(url.withoutUserInfo.absoluteString) has no sound in it.",
           remedy: "Only sound is played; 'refrain get' stores any file.")
       case MPV_ERROR_AO_INIT_FAILED:
         self.init(
@@ -36,7 +36,7 @@
       default:
         let text = String(cString: mpv_error_string(status))
         self.init(
-          .invalidResponse, "\(url.absoluteString) could not be played: \(text).",
+          .invalidResponse, "\(url.withoutUserInfo.absoluteString) could not be played: \(text).",
           remedy: "'refrain verify' checks what is stored; 'refrain rm' makes it be fetched anew.")
       }
     }

@@ -60,7 +60,7 @@ struct InfoCommand: AsyncParsableCommand {
 extension MediaCacheError {
   static func nothingStored(of url: URL) -> MediaCacheError {
     MediaCacheError(
-      .notFound, "Nothing is stored of \(url.absoluteString).",
+      .notFound, "Nothing is stored of \(url.withoutUserInfo.absoluteString).",
       remedy: "'refrain get' fetches it; 'refrain ls' lists what is stored.")
   }
 }

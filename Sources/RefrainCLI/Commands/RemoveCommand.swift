@@ -45,7 +45,7 @@ struct RemoveCommand: AsyncParsableCommand {
       var missing: [URL] = []
       for url in urls {
         if let freed = try await cache.remove(cache.key(for: options.resource(url))) {
-          removed.append(Removed(url: url.absoluteString, freedBytes: freed))
+          removed.append(Removed(url: url.withoutUserInfo.absoluteString, freedBytes: freed))
         } else {
           missing.append(url)
         }

@@ -39,7 +39,7 @@ struct GetReports: Sendable {
     try tell(Event(event: "failed", url: name, error: ErrorReport(error)))
   }
 
-  private var name: String { url.absoluteString }
+  private var name: String { url.withoutUserInfo.absoluteString }
 
   private func tell(_ event: Event) throws {
     try Console.shared.print(JSONText.line(event))

@@ -40,7 +40,7 @@
       Console.shared.clear()
       let timeToSound = try result.get()
       let report = PlayReport(
-        url: resource.url.absoluteString, timeToFirstSound: timeToSound, playback.statistics)
+        url: resource.url.withoutUserInfo.absoluteString, timeToFirstSound: timeToSound, playback.statistics)
       if isJSON { try tell(PlayEvent(resource.url, "report", report: report)) }
       return report
     }
@@ -106,7 +106,7 @@
 
     init(_ url: URL, _ event: String, report: PlayReport? = nil) {
       self.event = event
-      self.url = url.absoluteString
+      self.url = url.withoutUserInfo.absoluteString
       self.report = report
     }
 
@@ -120,7 +120,7 @@
       case .stopped: self.event = "stopped"
       case .failed(let error): (self.event, self.error) = ("failed", ErrorReport(error))
       }
-      self.url = url.absoluteString
+      self.url = url.withoutUserInfo.absoluteString
     }
   }
 #endif
