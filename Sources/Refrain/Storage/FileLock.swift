@@ -20,6 +20,8 @@ enum FileLock {
     flock(descriptor, (kind == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0
   }
 
+  /// Before closing, always: a process that is just being started holds a copy of every descriptor
+  /// until it is replaced by its program, and with it the lock.
   static func unlock(_ descriptor: Int32) {
     _ = flock(descriptor, LOCK_UN)
   }
