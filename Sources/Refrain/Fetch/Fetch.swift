@@ -43,15 +43,25 @@ struct Fetch: Sendable {
       case .part(_, let facts), .whole(let facts):
         switch validator.matches(facts.validator) {
         case .same, .weaklySame: confirmed(response)
-        // Nothing says that it is the same.
-        case .different, .unknown: entry.supersede(generation)
+        case .different: entry.supersede(generation)
+        case .unknown:
+          // Nothing says that it is the same; nor that it is not, which would end who reads it.
+          if generation.withState({ $0.readers.values.contains(where: \.hasRead) }) {
+            confirmed(response)
+          } else {
+            entry.supersede(generation)
+          }
         }
         return .done
       case .changed:
         entry.supersede(generation)
         return .done
       case .beyondEnd(let length):
-        if length == 0, known.length == 0 { confirmed(response) } else { entry.supersede(generation) }
+        if length == 0, known.length == 0 {
+          confirmed(response)
+        } else {
+          entry.supersede(generation)
+        }
         return .done
       case .refused(let status): return .failed(ResponseCheck.refusal(status))
       case .transient(let error, _), .invalid(let error): return .again(error, retryAfter: nil)
@@ -171,7 +181,8 @@ struct Fetch: Sendable {
       case nil:
         return .done
       case .notModified:
-        return .again(ResponseCheck.invalid("answered 304 to what was no question"), retryAfter: nil)
+        return .again(
+          ResponseCheck.invalid("answered 304 to what was no question"), retryAfter: nil)
       case .changed:
         entry.supersede(generation)
         return .done
@@ -271,9 +282,11 @@ struct Fetch: Sendable {
     state.isVouchedFor = true
     // A range was answered: the origin has them after all.
     if !isWhole { state.ignoresRanges = false }
-    var information = state.info ?? ContentInformation(
-      length: facts.length, mimeType: facts.mimeType, supportsRanges: facts.supportsRanges,
-      validator: facts.validator.display, finalURL: response.url)
+    var information =
+      state.info
+      ?? ContentInformation(
+        length: facts.length, mimeType: facts.mimeType, supportsRanges: facts.supportsRanges,
+        validator: facts.validator.display, finalURL: response.url)
     if state.info == nil || (state.validator.isEmpty && state.stored.isEmpty) {
       state.validator = facts.validator
       information.validator = facts.validator.display
@@ -326,7 +339,11 @@ struct Fetch: Sendable {
         chunk = try await iterator.next(isolation: nil)
       } catch {
         attempt.rest()
-        return attempt.outcome(of: error) { .again($0, retryAfter: nil) } cancelled: { .done }
+        return attempt.outcome(of: error) {
+          .again($0, retryAfter: nil)
+        } cancelled: {
+          .done
+        }
       }
       meter.end(received: chunk?.count ?? 0)
       attempt.rest()

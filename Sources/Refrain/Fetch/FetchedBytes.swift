@@ -166,7 +166,8 @@ struct FetchedBytes: Sendable {
     for part in stored.intersection(RangeSet(range)).ranges {
       let count = Int(part.upperBound - part.lowerBound)
       let read = buffer.withUnsafeMutableBytes { buffer in
-        try? file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: part.lowerBound)
+        try? file.read(
+          into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: part.lowerBound)
       }
       let lower = chunk.startIndex + Int(part.lowerBound - range.lowerBound)
       guard read == count, chunk[lower..<(lower + count)].elementsEqual(buffer[..<count]) else {

@@ -83,7 +83,8 @@ extension GenerationState {
   mutating func moveBackground(_ id: ReaderID, to offset: Int64) {
     guard let reader = readers[id] else { return }
     let step = offset - reader.position
-    let goesOn = step >= 0 && stored.byteCount(in: reader.position..<max(offset, reader.position)) == step
+    let goesOn =
+      step >= 0 && stored.byteCount(in: reader.position..<max(offset, reader.position)) == step
     readers[id]?.runLength = goesOn ? reader.runLength + step : 0
     readers[id]?.position = offset
     readers[id]?.isActive = true

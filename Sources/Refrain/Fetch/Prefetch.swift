@@ -9,19 +9,44 @@ struct Prefetch: Sendable {
   let report: (@Sendable (MediaCache.PrefetchProgress) -> Void)?
 
   private static let reportInterval: Duration = .milliseconds(100)
+  private static let mostRounds = 3
+  private static let mostFailures = 4
+  /// Longer than storing is given up for when the limit is reached.
+  private static let pause: Duration = .milliseconds(600)
 
   func run() async throws -> ContentInformation {
     defer { reader.cancel() }
     reader.setEnd(range.upperBound)
     let reporter = Task { await reportRegularly() }
     defer { reporter.cancel() }
-    // Once more from the start where the resource has changed on the way.
-    for _ in 0..<3 where try await !isStored() { try await bring() }
+    try await bringAll()
     let information = try await reader.contentInformation()
     reporter.cancel()
     await reporter.value
     reportNow(information)
     return information
+  }
+
+  /// Goes over the range until all of it is stored: once more where the resource has changed on the
+  /// way, and where there was no room for a moment, which others may be about to give up.
+  private func bringAll() async throws {
+    var rounds = 0
+    var failures = 0
+    while try await !isStored() {
+      guard rounds < Self.mostRounds else {
+        throw MediaCacheError(
+          .resourceChanged, "The resource keeps changing at the origin while it is fetched.",
+          remedy: "Try again later.")
+      }
+      do {
+        try await bring()
+        rounds += 1
+      } catch let error as MediaCacheError where error.code == .storage {
+        failures += 1
+        guard failures < Self.mostFailures else { throw error }
+        try await Task.sleep(for: Self.pause)
+      }
+    }
   }
 
   private func isStored() async throws -> Bool {

@@ -11,6 +11,8 @@ final class Entry: Sendable {
 
   private struct State {
     var resource: Resource
+    /// As it was given by whoever opened the entry last.
+    var given: Resource
     var current: Generation?
     /// It comes held once.
     var readers = 1
@@ -35,7 +37,7 @@ final class Entry: Sendable {
     self.key = key
     self.context = context
     name = KeyHash.name(of: key)
-    state = Mutex(State(resource: resource))
+    state = Mutex(State(resource: resource, given: resource))
     storage = EntryStorage(
       directory: context.store.entryDirectory(named: name), name: name, key: key, context: context)
     context.store.markOpen(name)
@@ -158,7 +160,12 @@ final class Entry: Sendable {
 
   /// Requests are made with the newest URL and headers given for the key.
   func renew(_ resource: Resource) {
-    state.withLock { $0.resource = resource }
+    state.withLock { state in
+      // Given once more, it is no newer than what it was exchanged for by `authorize`.
+      guard resource != state.given else { return }
+      state.given = resource
+      state.resource = resource
+    }
   }
 
   /// The origin has other bytes than this generation's: the next reader begins a new one.

@@ -62,7 +62,7 @@ extension EntryDirectory {
     let dataPath = "\(path)/\(record.file)"
     guard FileReading.status(of: dataPath) != nil else { return (nil, 0) }
     let descriptor = try disk.open(dataPath, .readWrite)
-    guard FileLock.tryLock(descriptor, .exclusive) else {
+    guard FileLock.lockSoon(descriptor, .exclusive) else {
       disk.close(descriptor)
       throw InUse()
     }

@@ -20,6 +20,16 @@ enum FileLock {
     flock(descriptor, (kind == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB) == 0
   }
 
+  /// As `tryLock`, waiting some milliseconds: a child that was just forked holds what its parent
+  /// holds until it executes its program.
+  static func lockSoon(_ descriptor: Int32, _ kind: Kind) -> Bool {
+    for attempt in 0..<5 {
+      if attempt > 0 { usleep(2000) }
+      if tryLock(descriptor, kind) { return true }
+    }
+    return false
+  }
+
   /// Before closing, always: a process that is just being started holds a copy of every descriptor
   /// until it is replaced by its program, and with it the lock.
   static func unlock(_ descriptor: Int32) {

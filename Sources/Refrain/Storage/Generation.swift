@@ -68,7 +68,8 @@ final class Generation: Sendable {
   func wait(_ reader: ReaderID, at offset: Int64?) async throws {
     let id = state.withLock { $0.makeID() }
     try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+      try await withCheckedThrowingContinuation {
+        (continuation: CheckedContinuation<Void, any Error>) in
         // Nothing is asked for on behalf of who has left already.
         if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
         register(id, reader, offset, .task(continuation))

@@ -320,7 +320,8 @@ struct GenerationState: Sendable {
     // Memory is dearer than disk.
     if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
 
-    let offsets = isWaiting
+    let offsets =
+      isWaiting
       ? waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
       : [reader.position]
     var actions: [Action] = []

@@ -97,7 +97,8 @@ import Testing
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script(
-        "/a", .on(.number(1), .truncatedBody(to: 900), .chunked)
+        "/a",
+        .on(.number(1), .truncatedBody(to: 900), .chunked)
           .on(.number(2), .wrongContentLength(by: 77)))
       try await #expect(test.read("/a", 0..<60_000) == bytes.bytes(in: 0..<60_000))
     }

@@ -165,6 +165,40 @@ import Testing
     }
   }
 
+  /// Both were asked for before anything was known, so that neither request could say which version
+  /// it wants.
+  @Test func `Two first answers of two versions are not joined`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
+      test.origin.script("/a", .on(.first(2), .delay(nil)))
+      let first = try await test.reader("/a")
+      let second = try await test.reader("/a")
+      defer {
+        first.cancel()
+        second.cancel()
+      }
+      let start = Task { try await first.bytes(in: 0..<1000) }
+      try await test.origin.wait(for: "/a") { $0.stalled == 1 }
+      test.origin.serve(.synthetic(seed: 2, length: length), at: "/a")
+      let middle = Task { try await second.bytes(in: 500_000..<501_000) }
+      try await test.origin.wait(for: "/a") { $0.stalled == 2 }
+      test.origin.release("/a")
+      _ = await start.result
+      _ = await middle.result
+      for reader in [first, second] {
+        do {
+          let here = try await Array(reader.bytes(in: 0..<1000))
+          let there = try await Array(reader.bytes(in: 500_000..<501_000))
+          let version = here == old.bytes(in: 0..<1000) ? old : new
+          #expect(here == version.bytes(in: 0..<1000))
+          #expect(there == version.bytes(in: 500_000..<501_000))
+        } catch let error as MediaCacheError {
+          #expect(error.code == .resourceChanged)
+        }
+      }
+    }
+  }
+
   @Test func `Several threads with one reader go over together`() async throws {
     try await withCache { test in
       for round in 0..<20 {

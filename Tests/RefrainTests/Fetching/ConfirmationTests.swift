@@ -142,7 +142,8 @@ import Testing
     }
   }
 
-  @Test func `An origin that is silent when asked to confirm is not waited for long`() async throws {
+  @Test func `An origin that is silent when asked to confirm is not waited for long`() async throws
+  {
     try await reopened(resource("no-cache"), { $0.responseTimeout = .milliseconds(100) }) { test in
       test.origin.script("/a", .on(.all, .delay(nil)))
       try await readAll(test)

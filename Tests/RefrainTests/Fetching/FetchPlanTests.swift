@@ -54,7 +54,8 @@ import Testing
   @Test func `A request ends where the next span begins`() {
     let readable = RangeSet([10 * Self.kib..<20 * Self.kib])
     #expect(
-      plan().decide(for: waiting(at: 0), readable: readable, running: []) == .start(0..<10 * Self.kib))
+      plan().decide(for: waiting(at: 0), readable: readable, running: [])
+        == .start(0..<10 * Self.kib))
   }
 
   @Test func `A request ends where what is under way begins`() {
@@ -81,7 +82,8 @@ import Testing
   @Test func `A fetch that is near is joined`() {
     let running = FetchPlan.Running(range: 0..<Self.mib, position: 0, isWhole: false)
     #expect(
-      plan().decide(for: waiting(at: 60 * Self.kib), readable: .init(), running: [running]) == .none)
+      plan().decide(for: waiting(at: 60 * Self.kib), readable: .init(), running: [running]) == .none
+    )
   }
 
   @Test func `A fetch that comes by in time is joined, one that does not is cut short`() {

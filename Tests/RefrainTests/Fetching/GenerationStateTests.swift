@@ -113,6 +113,24 @@ import Testing
     #expect(outcome != nil)
   }
 
+  @Test func `What cannot be stored is told to who wants it stored, and to no player`() {
+    var state = state(length: 10 << 20)
+    state.isTransient = true
+    state.storageBan = .forGood
+    let player = attach(&state)
+    let prefetch = attach(&state, isBackground: true)
+    _ = wait(&state, player, at: 0)
+    _ = wait(&state, prefetch, at: 5 << 20)
+    let far = state.fetches.first { $0.value.range.lowerBound == 5 << 20 }?.key ?? 0
+    #expect(!state.isOfUse(far, from: 5 << 20))
+    // A player has jumped there since that was looked up.
+    _ = wait(&state, player, at: 5 << 20)
+    let actions = state.fetchEnded(far, error: Self.error, isForBackground: true)
+    #expect(wakes(actions) == 1)
+    #expect(state.waiters.values.allSatisfy { $0.reader == player })
+    #expect(state.fetches.values.contains { $0.range.lowerBound == 5 << 20 })
+  }
+
   @Test func `A closed generation ends every wait`() {
     var state = state(length: 1000)
     let readers = (0..<5).map { _ in attach(&state) }
@@ -226,7 +244,8 @@ import Testing
       let isLookedAfter = state.fetches.values.contains { fetch in
         if isAwaiting { return fetch.isConfirmation }
         guard let offset = waiter.offset else { return !fetch.isConfirmation }
-        return (min(fetch.position, fetch.range.upperBound)..<fetch.range.upperBound).contains(offset)
+        return (min(fetch.position, fetch.range.upperBound)..<fetch.range.upperBound).contains(
+          offset)
       }
       if !isLookedAfter { Issue.record("\(waiter) is forgotten: \(what())") }
       if let offset = waiter.offset, !isAwaiting, state.stored.contains(offset) {
@@ -236,7 +255,8 @@ import Testing
     for (id, fetch) in state.fetches where fetch.isWhole {
       let waits = state.waiters.values.contains { waiter in
         guard let offset = waiter.offset else { return false }
-        return (min(fetch.position, fetch.range.upperBound)..<fetch.range.upperBound).contains(offset)
+        return (min(fetch.position, fetch.range.upperBound)..<fetch.range.upperBound).contains(
+          offset)
           && state.readers[waiter.reader]?.awaitsConfirmation != true
       }
       let others = state.fetches.contains { $0.key != id && $0.value.isWhole }

@@ -54,6 +54,14 @@ import Testing
     await second.value
   }
 
+  @Test func `A fetch that a player came to wait for a moment before does not pause`() async {
+    let gate = NetworkGate()
+    gate.enterForeground()
+    gate.letThrough(1)
+    await gate.waitTurn(1) { true }
+    #expect(gate.waitingCount == 0)
+  }
+
   @Test func `A cancelled fetch does not wait on`() async {
     let gate = NetworkGate()
     gate.enterForeground()

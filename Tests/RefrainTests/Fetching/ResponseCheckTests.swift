@@ -9,7 +9,10 @@ import Testing
   private let tag = Validator(etag: "\"a\"")
 
   private enum Kind: Equatable {
-    case part(ByteRange), whole, notModified, changed, beyondEnd(Int64?), refused, transient
+    case part(ByteRange)
+    case whole, notModified, changed
+    case beyondEnd(Int64?)
+    case refused, transient
     case invalid, failed
   }
 
@@ -31,7 +34,8 @@ import Testing
     }
   }
 
-  private func known(_ length: Int64? = 1000, _ validator: Validator? = nil) -> ResponseCheck.Known {
+  private func known(_ length: Int64? = 1000, _ validator: Validator? = nil) -> ResponseCheck.Known
+  {
     .init(length: length, validator: validator ?? tag)
   }
 
@@ -71,7 +75,8 @@ import Testing
     #expect(verdict(206, ["Content-Range": "bytes 100-199/1001"], known: untagged) == .changed)
     #expect(verdict(206, ["Content-Range": part], known: untagged) == .part(100..<200))
     let weak = known(1000, Validator(etag: "W/\"a\""))
-    #expect(verdict(206, ["Content-Range": part, "ETag": "W/\"a\""], known: weak) == .part(100..<200))
+    #expect(
+      verdict(206, ["Content-Range": part, "ETag": "W/\"a\""], known: weak) == .part(100..<200))
     #expect(verdict(206, ["Content-Range": part, "ETag": "W/\"b\""], known: weak) == .changed)
     let dated = known(1000, Validator(lastModified: "Thu, 01 Jan 1970 00:00:01 GMT"))
     #expect(
@@ -106,7 +111,9 @@ import Testing
 
   @Test func `Every other status is an error, for now or for good`() {
     for status in [401, 403, 410] { #expect(verdict(status, [:]) == .refused) }
-    for status in [408, 425, 429, 500, 502, 503, 504] { #expect(verdict(status, [:]) == .transient) }
+    for status in [408, 425, 429, 500, 502, 503, 504] {
+      #expect(verdict(status, [:]) == .transient)
+    }
     for status in [201, 204, 205, 400, 404, 405, 451, 501, 505] {
       #expect(verdict(status, [:]) == .failed)
     }

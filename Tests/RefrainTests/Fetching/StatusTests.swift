@@ -106,7 +106,10 @@ import Testing
       async let read = test.read("/a")
       try await test.origin.wait(for: "/a") { $0.stalled == 1 }
       await test.origin.stopListening()
-      try await test.origin.resumeListening()
+      try await eventually("the origin is back") {
+        do { try await test.origin.resumeListening() } catch { return false }
+        return true
+      }
       try await #expect(read == bytes.bytes(in: 0..<length))
     }
   }

@@ -7,7 +7,7 @@ import Testing
 
 /// Random readers over a random origin, against a model of what may come out: the bytes of one
 /// version that the origin has had.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct ModelTests {
+@Suite(.serialized, .timeLimit(.minutes(TestSeed.isSoak ? 60 : 3))) struct ModelTests {
   @Test func `Every byte is right and nothing hangs, whatever happens`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (model with faults)")

@@ -29,6 +29,9 @@ final class TestCache: Sendable {
   static func configuration(_ change: (inout Configuration) -> Void = { _ in }) -> Configuration {
     var configuration = Configuration()
     configuration.limit = nil
+    // Many tests at once make a machine slow; those of silence set their own.
+    configuration.responseTimeout = .seconds(100)
+    configuration.silenceTimeout = .seconds(100)
     configuration.retry.firstDelay = .milliseconds(1)
     configuration.retry.longestDelay = .milliseconds(20)
     change(&configuration)
