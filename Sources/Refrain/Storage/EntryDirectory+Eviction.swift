@@ -20,7 +20,7 @@ extension EntryDirectory {
       return nil
     }
     let (descriptor, _) = try lockedDataFile(record)
-    defer { if let descriptor { disk.close(descriptor) } }
+    defer { if let descriptor { release(descriptor) } }
     // The record goes first: half of a removal is an entry with nothing in it.
     try disk.removeFile(recordPath)
     try removeFiles()
@@ -35,7 +35,7 @@ extension EntryDirectory {
     var (record, spans) = try loadRecord()
     let (descriptor, allocated) = try lockedDataFile(record)
     guard let descriptor else { return try removeUnused() }
-    defer { disk.close(descriptor) }
+    defer { release(descriptor) }
     // What only a journal vouches for is about to be vouched for by the record.
     try disk.sync(descriptor)
     var cut = spans.ranges.last?.upperBound ?? 0
@@ -67,5 +67,9 @@ extension EntryDirectory {
       throw InUse()
     }
     return (descriptor, FileReading.measure(descriptor)?.allocated ?? 0)
+  }
+  private func release(_ descriptor: Int32) {
+    FileLock.unlock(descriptor)
+    disk.close(descriptor)
   }
 }

@@ -65,9 +65,16 @@ struct EntryDirectory: Sendable {
 
   /// The record alone, for listing.
   func loadRecord() throws(Problem) -> (record: EntryRecord, spans: RangeSet<Int64>) {
-    guard let bytes = try readRecord() else { throw .empty }
-    let (record, spans) = try Self.decode(bytes)
-    return (record, spans.union(readJournals(of: record).spans))
+    guard var bytes = try readRecord() else { throw .empty }
+    for _ in 0..<50 {
+      let (record, spans) = try Self.decode(bytes)
+      let all = spans.union(readJournals(of: record).spans)
+      // A record that was replaced in the meantime may have taken its journals with it.
+      guard let again = try readRecord() else { throw .empty }
+      if again == bytes { return (record, all) }
+      bytes = again
+    }
+    throw .broken("another process keeps changing it")
   }
 
   private static func decode(

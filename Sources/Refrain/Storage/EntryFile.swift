@@ -31,7 +31,10 @@ final class EntryFile: Sendable {
     isLocked = FileLock.tryLock(descriptor, .shared)
   }
 
-  deinit { disk.close(descriptor) }
+  deinit {
+    FileLock.unlock(descriptor)
+    disk.close(descriptor)
+  }
 
   /// Blocks.
   func write(_ bytes: Data, at offset: Int64) throws(DiskError) {

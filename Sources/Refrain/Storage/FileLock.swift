@@ -30,6 +30,8 @@ enum FileLock {
     return false
   }
 
+  /// Before closing, always: a process that is just being started holds a copy of every descriptor
+  /// until it is replaced by its program, and with it the lock.
   static func unlock(_ descriptor: Int32) {
     _ = flock(descriptor, LOCK_UN)
   }

@@ -35,7 +35,10 @@ final class WriterLock: Sendable {
     return nil
   }
 
-  deinit { _ = close(descriptor) }
+  deinit {
+    FileLock.unlock(descriptor)
+    _ = close(descriptor)
+  }
 
   /// Waits some milliseconds for one who only looks whether it is held.
   static func acquire(directory path: String) -> WriterLock? {
