@@ -23,7 +23,8 @@
       switch mpv_error(rawValue: status) {
       case MPV_ERROR_UNKNOWN_FORMAT, MPV_ERROR_LOADING_FAILED:
         self.init(
-          .invalidResponse, "\(url.withoutUserInfo.absoluteString) is not media that can be played.",
+          .invalidResponse,
+          "\(url.withoutUserInfo.absoluteString) is not media that can be played.",
           remedy: "Open it in a browser to see what it is: a page, a playlist, or an error.")
       case MPV_ERROR_NOTHING_TO_PLAY:
         self.init(

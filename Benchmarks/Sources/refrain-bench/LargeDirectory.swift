@@ -24,9 +24,10 @@ enum LargeDirectory {
     sync()
     let crowded = try await openings(directory, resource)
     let more = (Measure.median(crowded) - Measure.median(alone)) * 1000
-    print("open: alone \(Measure.spread(alone.map { $0 * 1000 })) ms; among \(count) entries "
-      + "\(Measure.spread(crowded.map { $0 * 1000 })) ms: "
-      + String(format: "%.2f ms more", more) + "  (goal 50)")
+    print(
+      "open: alone \(Measure.spread(alone.map { $0 * 1000 })) ms; among \(count) entries "
+        + "\(Measure.spread(crowded.map { $0 * 1000 })) ms: "
+        + String(format: "%.2f ms more", more) + "  (goal 50)")
   }
 
   private static func openings(_ directory: URL, _ resource: Resource) async throws -> [Double] {

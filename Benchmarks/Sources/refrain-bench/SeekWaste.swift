@@ -25,7 +25,9 @@ enum SeekWaste {
     let statistics = reader.statistics
     reader.cancel()
     await cache.close()
-    print("seek: \(jumps) jumps, 256 KiB read after each: \(statistics.bytesRead >> 20) MiB read, "
-      + "\(statistics.bytesFromOrigin >> 20) MiB from the origin in \(statistics.requests) requests")
+    print(
+      "seek: \(jumps) jumps, 256 KiB read after each: \(statistics.bytesRead >> 20) MiB read, "
+        + "\(statistics.bytesFromOrigin >> 20) MiB from the origin in \(statistics.requests) requests"
+    )
   }
 }

@@ -27,8 +27,9 @@ enum StreamingMemory {
       offset += Int64(count)
     }
     let peak = Measure.status("VmHWM")
-    print("memory: \(offset >> 20) MiB streamed; \(idle / 1024) MiB before, peak "
-      + "\(peak / 1024) MiB: \((peak - idle) / 1024) MiB above idle  (goal 64)")
+    print(
+      "memory: \(offset >> 20) MiB streamed; \(idle / 1024) MiB before, peak "
+        + "\(peak / 1024) MiB: \((peak - idle) / 1024) MiB above idle  (goal 64)")
     reader.cancel()
     await cache.close()
   }

@@ -379,8 +379,10 @@ actor EntryStorage {
   func finish(_ generation: Generation) {
     if let open, open.generation === generation {
       let (isStale, journal, noStore) = generation.withState { state in
-        (state.isRecordStale || state.stored != state.synced, state.journal,
-         state.freshness?.noStore == true)
+        (
+          state.isRecordStale || state.stored != state.synced, state.journal,
+          state.freshness?.noStore == true
+        )
       }
       do {
         if noStore {
@@ -395,7 +397,8 @@ actor EntryStorage {
       } catch let error as DataLost {
         distrust(generation, error.reason)
       } catch {
-        context.events.send(.warning("\(directory.path) could not be brought up to date: \(error)."))
+        context.events.send(
+          .warning("\(directory.path) could not be brought up to date: \(error)."))
       }
     } else {
       // A record that only came to be fresh again is worth writing, if nobody else writes.

@@ -56,7 +56,8 @@ actor Evictor {
     let before = store.measure(step.name)?.allocatedBytes ?? 0
     let key: CacheKey?
     do {
-      key = try step.removesAll
+      key =
+        try step.removesAll
         ? directory.removeUnused() : directory.shorten(by: step.bytes)
     } catch {
       report(.warning("\(directory.path) could not be evicted: \(error)."))

@@ -31,12 +31,14 @@ struct PathCommand: AsyncParsableCommand {
           throw MediaCacheError.nothingStored(of: url)
         }
         throw MediaCacheError(
-          .notFound, "\(url.withoutUserInfo.absoluteString) is not stored whole (\(entry.percent)).",
+          .notFound,
+          "\(url.withoutUserInfo.absoluteString) is not stored whole (\(entry.percent)).",
           remedy: "'refrain get \(url.withoutUserInfo.absoluteString)' fetches what is missing.")
       }
       let path = file.path(percentEncoded: false)
       try Console.shared.print(
-        options.json ? JSONText.line(["url": url.withoutUserInfo.absoluteString, "path": path]) : path)
+        options.json
+          ? JSONText.line(["url": url.withoutUserInfo.absoluteString, "path": path]) : path)
     }
   }
 }

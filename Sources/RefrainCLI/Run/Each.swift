@@ -13,7 +13,9 @@ func each(of urls: [URL], _ work: (URL) async throws -> Void) async throws {
     } catch let error as MediaCacheError where error.code != .closed {
       Console.shared.clear()
       // Which one, where the words do not say.
-      let name = error.reason.contains(url.withoutUserInfo.absoluteString) ? "" : "\(url.withoutUserInfo.absoluteString): "
+      let name =
+        error.reason.contains(url.withoutUserInfo.absoluteString)
+        ? "" : "\(url.withoutUserInfo.absoluteString): "
       Console.shared.note("refrain: \(printable("\(name)\(error)"))")
       hasFailed = true
     }

@@ -40,7 +40,8 @@
       Console.shared.clear()
       let timeToSound = try result.get()
       let report = PlayReport(
-        url: resource.url.withoutUserInfo.absoluteString, timeToFirstSound: timeToSound, playback.statistics)
+        url: resource.url.withoutUserInfo.absoluteString, timeToFirstSound: timeToSound,
+        playback.statistics)
       if isJSON { try tell(PlayEvent(resource.url, "report", report: report)) }
       return report
     }

@@ -61,6 +61,7 @@ struct EvictionTests {
   @Test func somewhatMoreIsFreedThanIsMissing() {
     #expect(Eviction.amount(needed: 10, used: 80, limit: 100) == 0)
     #expect(Eviction.amount(needed: 10, used: 95, limit: 100) == 6)
-    #expect(Eviction.amount(needed: 1 << 20, used: 1 << 40, limit: 1 << 40) == (1 << 20) + (64 << 20))
+    #expect(
+      Eviction.amount(needed: 1 << 20, used: 1 << 40, limit: 1 << 40) == (1 << 20) + (64 << 20))
   }
 }

@@ -56,7 +56,8 @@ struct FullDiskTests {
       let cache: MediaCache
       do {
         cache = try MediaCache(
-          directory: directory, configuration: configuration(MemoryTransport(seed: 1, length: length)))
+          directory: directory,
+          configuration: configuration(MemoryTransport(seed: 1, length: length)))
       } catch {
         // Not even a directory can be made: said at once, with a remedy.
         #expect(!(error as? MediaCacheError ?? .init(.usage, "")).remedy.isEmpty)

@@ -131,7 +131,8 @@ struct HostileDirectoryTests {
 
   @Test func aSidecarOfAnotherKeyIsNotThisOne() async throws {
     let result = try await play { directory, _ in
-      try replace(directory, "\"key\":\"http://origin.test/a.wav\"", "\"key\":\"http://origin.test/b\"")
+      try replace(
+        directory, "\"key\":\"http://origin.test/a.wav\"", "\"key\":\"http://origin.test/b\"")
     }
     #expect(result.fetched == RangeSet(0..<length))
     #expect(result.warnings.contains { $0.contains("another key") })
@@ -234,7 +235,8 @@ struct HostileDirectoryTests {
         try write("garbage", to: "\(directory.path)/\(name)")
       }
       // A journal that claims the moon.
-      let moon = SpanJournal.header(bootIdentity: directory.bootIdentity)
+      let moon =
+        SpanJournal.header(bootIdentity: directory.bootIdentity)
         + SpanJournal.record(0..<Int64.max)
       try Data(moon).write(to: URL(filePath: "\(directory.path)/\(id)-7.spans.x"))
       try FileManager.default.createDirectory(
@@ -254,7 +256,8 @@ struct HostileDirectoryTests {
     let result = try await play(stored: 0..<300_000) { directory, _ in
       let record = try directory.loadRecord().record
       let path = SpanJournal.fileName(generation: record.generation, epoch: record.epoch + 3)
-      let moon = SpanJournal.header(bootIdentity: directory.bootIdentity)
+      let moon =
+        SpanJournal.header(bootIdentity: directory.bootIdentity)
         + SpanJournal.record(0..<Int64.max) + SpanJournal.record(400_000..<500_000)
       try Data(moon).write(to: URL(filePath: "\(directory.path)/\(path)"))
     }
@@ -269,7 +272,8 @@ struct HostileDirectoryTests {
     print("noMutationOfARecordOrAJournalCrashesOrClaimsWhatCannotBe: seed \(seed)")
     var random = SeededGenerator(seed: seed)
     let record = EntryRecord(
-      key: "http://h/a", url: "http://h/a", finalURL: "http://h/b", generation: "1f", file: "1f.wav",
+      key: "http://h/a", url: "http://h/a", finalURL: "http://h/b", generation: "1f",
+      file: "1f.wav",
       length: 1000, mimeType: "audio/wav", supportsRanges: true,
       validator: Validator(etag: "\"x\"", lastModified: nil, isStrongLastModified: false),
       freshness: Freshness(confirmedAt: Date(timeIntervalSince1970: 1), lifetime: 10),
@@ -277,7 +281,9 @@ struct HostileDirectoryTests {
     let sidecar = try record.encoded()
     #expect(try EntryRecord.decode(sidecar).0 == record)
     var journal = SpanJournal.header(bootIdentity: "boot")
-    for index in 0..<20 as Range<Int64> { journal += SpanJournal.record(index * 10..<index * 10 + 5) }
+    for index in 0..<20 as Range<Int64> {
+      journal += SpanJournal.record(index * 10..<index * 10 + 5)
+    }
     let claimed = SpanJournal.decode(journal, bootIdentity: "boot")
     for _ in 0..<3000 {
       let mutated = Self.mutate(sidecar, &random)
@@ -305,7 +311,8 @@ struct HostileDirectoryTests {
       case 4: bytes.insert(UInt8(ascii: "9"), at: index)
       default:
         let end = min(bytes.count, index + 40)
-        bytes.insert(contentsOf: bytes[index..<end], at: Int.random(in: 0...bytes.count, using: &random))
+        bytes.insert(
+          contentsOf: bytes[index..<end], at: Int.random(in: 0...bytes.count, using: &random))
       }
     }
     return bytes

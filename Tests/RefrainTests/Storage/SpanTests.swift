@@ -45,10 +45,11 @@ struct SpanTests {
     }
   }
 
-  @Test(arguments: [
-    [0], [0, 0], [5, 3], [0, 5, 5, 8], [0, 5, 3, 8], [-1, 5], [0, 5, 8], [5, 8, 0, 3],
-    [Int64.min, Int64.max],
-  ] as [[Int64]])
+  @Test(
+    arguments: [
+      [0], [0, 0], [5, 3], [0, 5, 5, 8], [0, 5, 3, 8], [-1, 5], [0, 5, 8], [5, 8, 0, 3],
+      [Int64.min, Int64.max],
+    ] as [[Int64]])
   func aListThatNobodyWroteIsRefused(_ bounds: [Int64]) {
     #expect(SpanList.decode(bounds) == nil)
   }
@@ -132,7 +133,9 @@ struct SpanTests {
 
   @Test func aKeysNameIsOneThatNoPathCanLeaveBy() {
     var names: Set<String> = []
-    let keys = ["", "/", "..", "../../etc/passwd", "http://h/a", "http://h/b", "\u{0}", "ä", "a\u{308}"]
+    let keys = [
+      "", "/", "..", "../../etc/passwd", "http://h/a", "http://h/b", "\u{0}", "ä", "a\u{308}",
+    ]
     for key in keys {
       let name = KeyHash.name(of: CacheKey(rawValue: key))
       #expect(Store.isEntryName(name))

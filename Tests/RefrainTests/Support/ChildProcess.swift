@@ -21,7 +21,8 @@ final class ChildProcess {
 
   /// The program is built beside the tests.
   static var path: String {
-    let own = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+    let own =
+      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
       ?? CommandLine.arguments[0]
     return URL(filePath: own).deletingLastPathComponent()
       .appending(path: "refrain-crash-child").path(percentEncoded: false)

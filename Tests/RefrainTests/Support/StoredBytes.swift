@@ -61,7 +61,9 @@ struct StoredBytes {
       while offset < span.upperBound {
         let end = min(offset + (1 << 20), span.upperBound)
         var buffer = [UInt8](repeating: 0, count: Int(end - offset))
-        let count = try buffer.withUnsafeMutableBytes { try contents.file.read(into: $0, at: offset) }
+        let count = try buffer.withUnsafeMutableBytes {
+          try contents.file.read(into: $0, at: offset)
+        }
         let right = bytes.bytes(in: offset..<end)
         if count < buffer.count || buffer != right {
           let index = zip(buffer[..<count], right).enumerated().first { $1.0 != $1.1 }?.offset

@@ -110,7 +110,8 @@ func allocatedBytes(_ path: String) -> Int64 {
   var sum = FileReading.status(of: path)?.allocated ?? 0
   for name in EntryDirectory.names(in: path) {
     let inner = "\(path)/\(name)"
-    sum += FileReading.isDirectory(inner)
+    sum +=
+      FileReading.isDirectory(inner)
       ? allocatedBytes(inner) : FileReading.status(of: inner)?.allocated ?? 0
   }
   return sum
