@@ -116,14 +116,14 @@ import Testing
       let new = SyntheticBytes(seed: 8)
       test.origin.serve(.synthetic(seed: 8, length: length), at: "/a")
       try await #expect(test.read("/a") == new.bytes(in: 0..<length))
-      #expect(test.origin.log("/a").distinctBytesSent == length)
+      try await #expect(test.settledLog("/a").distinctBytesSent == length)
     }
   }
 
   @Test func `Without validators what is stale is fetched anew`() async throws {
     try await reopened(resource("no-cache", etag: nil)) { test in
       try await readAll(test)
-      #expect(test.origin.log("/a").distinctBytesSent == length)
+      try await #expect(test.settledLog("/a").distinctBytesSent == length)
     }
   }
 

@@ -156,13 +156,18 @@ import Testing
 
   /// Random lives: at every moment, whoever waits is waited on by a fetch that comes to its offset,
   /// or by a confirmation; and when every fetch has come home nobody is left waiting.
-  @Test func `Waiters always end`() {
+  @Test func `Waiters always end`() throws {
     let seed = TestSeed.next()
+    // It is never written to nor read.
+    let path = FileManager.default.temporaryDirectory.appending(path: "refrain-\(UUID()).wav").path
+    let file = try EntryFile(path: path, mode: .create, disk: SystemDisk())
+    try FileManager.default.removeItem(atPath: path)
     var random = SeededGenerator(seed: seed)
     for round in 0..<400 {
       let length = Int64.random(in: 1...(2 << 20), using: &random)
       let ranges = Int.random(in: 0..<4, using: &random) > 0
       var state = state()
+      state.file = file
       state.isTransient = Int.random(in: 0..<8, using: &random) == 0
       var log: [String] = []
       for step in 0..<60 {
@@ -212,7 +217,15 @@ import Testing
         }
         _ = state.fetchEnded(fetch, error: nil)
       }
-      #expect(state.waiters.isEmpty && state.fetches.isEmpty, "seed \(seed), round \(round)")
+      try #require(
+        state.waiters.isEmpty && state.fetches.isEmpty,
+        """
+        seed \(seed), round \(round), length \(length), ranges \(ranges):
+        readers \(state.readers)
+        fetches \(state.fetches)
+        waiters \(state.waiters.mapValues { "\($0.reader) at \($0.offset ?? -1)" })
+        transient \(state.isTransient) \(state.transient.spans), stored \(state.stored)
+        """)
     }
   }
 

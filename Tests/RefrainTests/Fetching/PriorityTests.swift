@@ -28,7 +28,7 @@ import Testing
       #expect(test.origin.log("/prefetched").requests.isEmpty)
       test.origin.release("/played")
       _ = try await prefetch.value
-      #expect(test.origin.log("/prefetched").distinctBytesSent == length)
+      try await #expect(test.settledLog("/prefetched").distinctBytesSent == length)
     }
   }
 

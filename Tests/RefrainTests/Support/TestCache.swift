@@ -42,6 +42,11 @@ final class TestCache: Sendable {
     try await cache.open(Resource(url: origin.url(path)), fill: fill)
   }
 
+  /// What the origin saw, once it has counted all that it sent: its log may trail the reader.
+  func settledLog(_ path: String) async throws -> OriginLog {
+    try await origin.wait(for: path) { $0.running == 0 }
+  }
+
   func read(_ path: String, _ range: ByteRange? = nil) async throws -> [UInt8] {
     let reader = try await reader(path)
     defer { reader.cancel() }
