@@ -2,13 +2,21 @@
 // SPDX-License-Identifier: MIT
 import PackageDescription
 
+/// Under the thread sanitizer, which `make test-tsan` says by this, another lock stands in for the
+/// standard library's (see Tests/PthreadMutex). Nobody who uses the package sets it.
+let isThreadSanitized = Context.environment["REFRAIN_THREAD_SANITIZER"] == "1"
+
 /// What every target of ours is compiled with.
-let settings: [SwiftSetting] = [
+var settings: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
-  .enableUpcomingFeature("MemberImportVisibility"),
 ]
+if isThreadSanitized {
+  settings.append(.define("REFRAIN_THREAD_SANITIZER"))
+} else {
+  settings.append(.enableUpcomingFeature("MemberImportVisibility"))
+}
 
 let package = Package(
   name: "Refrain",
@@ -106,3 +114,13 @@ let package = Package(
       swiftSettings: settings),
   ]
 )
+
+if isThreadSanitized {
+  for target in package.targets where target.type != .system && target.name != "CLinuxSystem" {
+    target.dependencies.append("PthreadMutex")
+  }
+  package.targets.append(
+    .target(
+      name: "PthreadMutex", path: "Tests/PthreadMutex",
+      swiftSettings: [.swiftLanguageMode(.v6)]))
+}
