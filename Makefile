@@ -31,7 +31,8 @@ test: deps ## All tests; those whose client is not installed are skipped, and na
 	$(SWIFT) test $(WIDTH)
 
 test-tsan: deps ## All tests under the thread sanitizer.
-	REFRAIN_THREAD_SANITIZER=1 $(SWIFT) test --scratch-path .build-tsan --sanitize=thread $(WIDTH)
+	REFRAIN_THREAD_SANITIZER=1 TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.supp \
+	  $(SWIFT) test --scratch-path .build-tsan --sanitize=thread $(WIDTH)
 
 test-asan: deps ## All tests under the address sanitizer.
 	$(SWIFT) test --scratch-path .build-asan --sanitize=address $(WIDTH)
