@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Fetches: which are called for, which go on, and which rest or end.
+extension GenerationState {
+  mutating func confirm() -> [Action] {
+    guard !fetches.values.contains(where: \.isConfirmation) else { return [] }
+    let id = makeID()
+    fetches[id] = Fetch(range: 0..<0, position: 0, isConfirmation: true)
+    return [.startConfirmation(id)]
+  }
+
+  /// What every reader calls for: those that wait first, those in the background last.
+  mutating func plan() -> [Action] {
+    let waiting = Set(waiters.values.map(\.reader))
+    let order = readers.keys.sorted { left, right in
+      rank(left, waiting) < rank(right, waiting)
+    }
+    return order.flatMap { plan(for: $0, isWaiting: waiting.contains($0)) }
+  }
+
+  func rank(_ id: ReaderID, _ waiting: Set<ReaderID>) -> (Int, ReaderID) {
+    ((readers[id]?.isBackground == true ? 2 : 0) + (waiting.contains(id) ? 0 : 1), id)
+  }
+
+  /// What a reader that goes on reading calls for.
+  mutating func readAhead(for id: ReaderID) -> [Action] {
+    if isComplete || isOffline { return [] }
+    return plan(for: id, isWaiting: false) + resumePaused()
+  }
+
+  mutating func plan(for id: ReaderID, isWaiting: Bool) -> [Action] {
+    guard !isSuperseded, !isClosed, !isOffline, let reader = readers[id], reader.isActive,
+      !reader.awaitsConfirmation
+    else { return [] }
+    var limits = limits
+    limits.length = length
+    limits.supportsRanges = ignoresRanges ? false : info?.supportsRanges
+    limits.rate = rate
+    // Memory is dearer than disk.
+    if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
+
+    let offsets =
+      isWaiting
+      ? waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
+      : [reader.position]
+    var actions: [Action] = []
+    for offset in Set(offsets).sorted() {
+      // At most two: the request that is missing, and the one after it.
+      for _ in 0..<2 {
+        let demand = FetchPlan.Demand(
+          position: offset, runLength: reader.runLength,
+          end: offset < reader.end ? reader.end : .max, isWaiting: isWaiting,
+          isBackground: reader.isBackground, minimum: reader.minimum)
+        let running = fetches.filter { !$0.value.isConfirmation }.map { $0 }
+        let decision = limits.decide(
+          for: demand, readable: reader.isBackground ? stored : readable,
+          running: running.map {
+            .init(range: $0.value.range, position: $0.value.position, isWhole: $0.value.isWhole)
+          })
+        switch decision {
+        case .none: break
+        case .start(let range):
+          actions.append(start(range, isBackground: reader.isBackground))
+          continue
+        case .startAndTruncate(let range, let index):
+          let other = running[index].key
+          fetches[other]?.range = running[index].value.range.lowerBound..<range.lowerBound
+          actions.append(start(range, isBackground: reader.isBackground))
+          continue
+        }
+        break
+      }
+      if isWaiting, !reader.isBackground { actions += promote(at: offset) }
+    }
+    return actions + (isWaiting ? resumePaused() : [])
+  }
+
+  mutating func start(_ range: ByteRange, isBackground: Bool) -> Action {
+    let id = makeID()
+    fetches[id] = Fetch(
+      range: range, position: range.lowerBound,
+      isWhole: ignoresRanges || info?.supportsRanges == false, isBackground: isBackground)
+    return .startFetch(id, range)
+  }
+
+  mutating func promote(at offset: Int64) -> [Action] {
+    var actions: [Action] = []
+    for (id, fetch) in fetches where fetch.isBackground {
+      guard fetch.position <= offset, offset < fetch.range.upperBound else { continue }
+      fetches[id]?.isBackground = false
+      actions.append(.promote(id))
+    }
+    return actions
+  }
+
+  /// Whether a fetch has a reason to receive more: a request of bounded size is brought home, for
+  /// what was asked for is on its way; a whole response stops where no reader wants it.
+  func isWanted(_ id: FetchID) -> Bool {
+    guard let fetch = fetches[id], !isSuperseded, !isClosed else { return false }
+    guard fetch.isWhole else { return fetch.position < fetch.range.upperBound }
+    var limits = limits
+    limits.rate = nil
+    if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
+    for waiter in waiters.values {
+      guard let offset = waiter.offset, offset >= fetch.position else { continue }
+      let nearer = fetches.contains {
+        $0.key != id && $0.value.isWhole && $0.value.position > fetch.position
+          && $0.value.position <= offset
+      }
+      if !nearer { return true }
+    }
+    return readers.values.contains { reader in
+      guard reader.isActive, reader.position <= fetch.position, reader.end > fetch.position else {
+        return false
+      }
+      let window = limits.window(
+        for: .init(
+          position: reader.position, runLength: max(reader.runLength, 4 * limits.firstRequest),
+          isWaiting: false, isBackground: false, minimum: 1))
+      return fetch.position < reader.position + window
+    }
+  }
+
+  /// Whether anyone is there who could come to want what is fetched.
+  var hasAudience: Bool { !readers.isEmpty && !isSuperseded && !isClosed }
+
+  /// A fetch goes to wait with nothing under way: from now on it can be called off.
+  ///
+  /// - Returns: false where nobody is left to want it.
+  mutating func beginRest(_ id: FetchID) -> Bool {
+    guard hasAudience else { return false }
+    fetches[id]?.isResting = true
+    fetches[id]?.isReceiving = false
+    return true
+  }
+
+  mutating func endRest(_ id: FetchID) {
+    fetches[id]?.isResting = false
+  }
+
+  /// A whole response has come to what may have been a question for a range.
+  ///
+  /// - Returns: false where another one is still to come by at `offset`: one is enough, and whoever
+  ///   waits has it to wait for.
+  mutating func beginWhole(_ id: FetchID, at offset: Int64) -> Bool {
+    let end = length ?? .max
+    let other = fetches.first { other, fetch in
+      other != id && fetch.isWhole && fetch.isReceiving && fetch.position <= offset
+    }
+    guard let other else {
+      fetches[id]?.isReceiving = true
+      fetches[id]?.isWhole = true
+      fetches[id]?.range = 0..<end
+      fetches[id]?.position = 0
+      return true
+    }
+    // It may have been cut short where this one was to begin.
+    fetches[other.key]?.range = 0..<end
+    ignoresRanges = true
+    return false
+  }
+
+  mutating func resumePaused() -> [Action] {
+    var actions: [Action] = []
+    for (id, fetch) in fetches {
+      guard let paused = fetch.paused, isWanted(id) else { continue }
+      fetches[id]?.paused = nil
+      actions.append(.resume(paused))
+    }
+    return actions
+  }
+
+  /// Ends what nobody is left to want.
+  mutating func releaseUnwanted() -> [Action] {
+    guard readers.isEmpty else { return [] }
+    var actions: [Action] = []
+    for (id, fetch) in fetches where fetch.isWhole || fetch.isConfirmation || fetch.isResting {
+      if let paused = fetch.paused {
+        fetches[id]?.paused = nil
+        actions.append(.resume(paused))
+      }
+      if let task = fetch.task { actions.append(.cancel(task)) }
+    }
+    return actions
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Readers: where they read, and how they wait.
+extension GenerationState {
+  mutating func detach(_ id: ReaderID) -> [Action] {
+    readers[id] = nil
+    let left = waiters.filter { $0.value.reader == id }
+    for waiter in left.keys { waiters[waiter] = nil }
+    // Its bytes are deleted, and only kept by this.
+    if isSuperseded, readers.isEmpty { file = nil }
+    var actions: [Action] = []
+    if !left.isEmpty { actions.append(.wake(left.values.map(\.wake), CancellationError())) }
+    if !transient.isEmpty { transient.keep(near: transientWindows()) }
+    actions += releaseUnwanted()
+    return actions
+  }
+
+  /// What a reader finds at an offset; it is taken to read up to `count` bytes of it.
+  mutating func look(_ id: ReaderID, at offset: Int64, count: Int) -> (Look, [Action]) {
+    // It was cancelled, or moved to another generation, a moment ago: it finds out by itself.
+    guard var reader = readers[id] else { return (.moved, []) }
+    if isClosed { return (.failed(Self.closed), []) }
+    if offset != reader.position || !reader.isActive {
+      // Small steps ahead are sequential reading too: a demuxer that skips.
+      let step = offset - reader.position
+      // So are larger ones over what is there: whoever reads the file by itself.
+      let goesOn =
+        reader.isActive && step >= 0
+        && (step <= limits.firstRequest
+          || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
+      reader.runLength = goesOn ? reader.runLength + step : 0
+      reader.position = offset
+      reader.isActive = true
+    }
+    defer { readers[id] = reader }
+
+    if isSuperseded, !reader.hasRead { return (.moved, []) }
+    if reader.awaitsConfirmation {
+      readers[id] = reader
+      return (.wait, confirm())
+    }
+    if let length, offset >= length { return (.end, []) }
+    if let range = stored.range(containing: offset), let file {
+      let upTo = min(range.upperBound, length ?? .max)
+      advance(&reader, by: min(Int64(count), upTo - offset))
+      readers[id] = reader
+      // The usual case, and the one that has to be quick: there is plenty ahead.
+      if upTo - reader.position > limits.maximumReadAhead, fetches.isEmpty {
+        return (.stored(upTo: upTo, file), [])
+      }
+      return (.stored(upTo: upTo, file), readAhead(for: id))
+    }
+    if !reader.isBackground, let bytes = transient.bytes(at: offset) {
+      advance(&reader, by: min(Int64(count), Int64(bytes.count)))
+      readers[id] = reader
+      return (.transient(bytes), readAhead(for: id))
+    }
+    if isSuperseded { return (.failed(Self.changed), []) }
+    return (.wait, [])
+  }
+
+  func advance(_ reader: inout Reader, by count: Int64) {
+    reader.position += count
+    reader.runLength += count
+    if count > 0 { reader.hasRead = true }
+  }
+
+  static let closed = MediaCacheError(.closed, "The cache was closed.")
+
+  static let changed = MediaCacheError(
+    .resourceChanged, "The resource changed at the origin while it was being read.",
+    remedy: "Open it again: it starts anew with the new version.")
+
+  // MARK: Waiting
+
+  /// Registers a waiter, unless what it waits for is there or can never come.
+  ///
+  /// - Returns: an outcome to deliver at once, if there is one.
+  mutating func wait(
+    _ id: WaiterID, _ waiter: Waiter
+  ) -> (outcome: Result<Void, any Error>?, [Action]) {
+    // It looks again, and finds out why.
+    guard let reader = readers[waiter.reader] else { return (.success(()), []) }
+    if isClosed { return (.failure(Self.closed), []) }
+    if isSuperseded { return (.success(()), []) }
+    if !reader.awaitsConfirmation, isServed(waiter) { return (.success(()), []) }
+    if isOffline {
+      let error = MediaCacheError(
+        .offline, "These bytes are not stored, and no request is made while offline.",
+        remedy: "Go online, or bring the resource into the cache before.")
+      return (.failure(error), [])
+    }
+    readers[waiter.reader]?.isActive = true
+    waiters[id] = waiter
+    return (nil, reader.awaitsConfirmation ? confirm() : plan())
+  }
+
+  func isServed(_ waiter: Waiter) -> Bool {
+    guard let offset = waiter.offset else { return info != nil }
+    if let length, offset >= length { return true }
+    if stored.contains(offset) { return true }
+    // In the background, bytes are brought to be stored.
+    return readers[waiter.reader]?.isBackground != true && transient.spans.contains(offset)
+  }
+
+  mutating func cancelWaiter(_ id: WaiterID) -> [Action] {
+    guard let waiter = waiters.removeValue(forKey: id) else { return [] }
+    return [.wake([waiter.wake], CancellationError())] + releaseUnwanted()
+  }
+
+  mutating func takeWaiters(where condition: (Waiter) -> Bool) -> [Wake] {
+    let found = waiters.filter { condition($0.value) }
+    for id in found.keys { waiters[id] = nil }
+    return found.values.map(\.wake)
+  }
+
+  mutating func wakeServed() -> [Action] {
+    guard !waiters.isEmpty else { return [] }
+    let before = self
+    let wakes = takeWaiters { waiter in
+      before.readers[waiter.reader]?.awaitsConfirmation != true && before.isServed(waiter)
+    }
+    return wakes.isEmpty ? [] : [.wake(wakes, nil)]
+  }
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Bytes: what was stored, what is only in memory, and when to sync.
+extension GenerationState {
+  /// Bytes have come and are written: a reader may have them from now on.
+  ///
+  /// - Returns: nil where the file that they were written to is not this generation's any more.
+  mutating func commit(
+    _ id: FetchID, _ range: ByteRange, to file: EntryFile, now: ContinuousClock.Instant
+  ) -> Commit? {
+    guard file === self.file else { return nil }
+    stored.insert(contentsOf: range)
+    moveFetch(id, to: range.upperBound)
+    unsyncedBytes += range.upperBound - range.lowerBound
+    isRecordStale = true
+    var commit = Commit(actions: wakeServed(), journal: nil, syncDelay: nil)
+    if let journal {
+      commit.journal = (journal, journalCount)
+      journalCount += 1
+    }
+    if !isSyncing { commit.syncDelay = nextSync(now) }
+    return commit
+  }
+
+  /// A power cut takes 4 MiB or 2 s at most: half of either leaves time for the sync itself.
+  ///
+  /// - Returns: after which time the next sync is wanted, and it is begun; nil: not yet.
+  mutating func nextSync(_ now: ContinuousClock.Instant) -> Duration? {
+    guard unsyncedBytes >= 2 << 20 else { return nil }
+    isSyncing = true
+    return lastSync.map { max(.zero, .seconds(1) - (now - $0)) } ?? .zero
+  }
+
+  mutating func syncBegan(at now: ContinuousClock.Instant) {
+    lastSync = now
+    unsyncedBytes = 0
+  }
+
+  /// - Returns: after which time the next one is wanted, for what has come in the meantime.
+  @discardableResult
+  mutating func syncEnded(isDone: Bool) -> Duration? {
+    isSyncing = false
+    if isDone { return nextSync(.now) }
+    // It is tried again when more has come, or at the end.
+    unsyncedBytes = 0
+    return nil
+  }
+
+  /// Takes over what was found on disk.
+  mutating func adopt(_ contents: EntryDirectory.Contents) {
+    let record = contents.record
+    info = ContentInformation(
+      length: record.length, mimeType: record.mimeType, supportsRanges: record.supportsRanges,
+      validator: record.validator.display,
+      finalURL: URL(string: record.finalURL) ?? URL(filePath: "/"))
+    validator = record.validator
+    freshness = record.freshness
+    generationID = record.generation
+    file = contents.file
+    stored = contents.spans
+    synced = contents.syncedSpans
+  }
+
+  /// Bytes have come that are not stored: kept for as long as a reader is near.
+  ///
+  /// - Parameter error: what those are told who want them stored.
+  mutating func commitTransient(
+    _ id: FetchID, _ bytes: Data, at offset: Int64
+  ) -> [Action] {
+    let range = offset..<(offset + Int64(bytes.count))
+    let windows = transientWindows()
+    if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
+    transient.keep(near: windows)
+    moveFetch(id, to: range.upperBound)
+    let actions = wakeServed()
+    let readers = readers
+    let wakes = takeWaiters { waiter in
+      readers[waiter.reader]?.isBackground == true && waiter.offset.map(range.contains) == true
+    }
+    return wakes.isEmpty ? actions : actions + [.wake(wakes, Self.noRoom)]
+  }
+
+  static let noRoom = MediaCacheError(
+    .storage, "The bytes cannot be stored at the moment.",
+    remedy: "Raise the limit or free some disk space; an origin can forbid storing, too.")
+
+  /// The entry was removed from the disk: who reads on reads what is there, and the rest from memory.
+  mutating func filesRemoved() {
+    journal = nil
+    unsyncedBytes = 0
+    isRecordStale = false
+    guard readers.isEmpty else {
+      storageBan = .forGood
+      isTransient = true
+      return
+    }
+    // Whoever comes next begins anew, and what is on its way is not wanted.
+    file = nil
+    generationID = nil
+    stored = RangeSet()
+    synced = RangeSet()
+    for (id, fetch) in fetches where !fetch.isConfirmation {
+      fetches[id]?.range = fetch.range.lowerBound..<max(fetch.range.lowerBound, fetch.position)
+    }
+  }
+
+  /// Whether a reader is near anything that a fetch is still to bring: otherwise bytes that cannot
+  /// be stored are of use to nobody.
+  func isOfUse(_ id: FetchID, from offset: Int64) -> Bool {
+    guard let fetch = fetches[id] else { return false }
+    let rest = offset..<max(fetch.range.upperBound, offset + 1)
+    return transientWindows().contains { $0.overlaps(rest) }
+  }
+
+  /// Another process has stored more of this generation.
+  mutating func catchUp(_ contents: EntryDirectory.Contents) -> [Action] {
+    generationID = contents.record.generation
+    file = contents.file
+    stored.formUnion(contents.spans)
+    return wakeServed()
+  }
+
+  func transientWindows() -> [ByteRange] {
+    let ahead = min(limits.maximumReadAhead, 2 << 20)
+    let waiting = waiters.values.filter { readers[$0.reader]?.isBackground != true }
+      .compactMap(\.offset)
+    return (readers.values.filter { $0.isActive && !$0.isBackground }.map(\.position) + waiting)
+      .map { max(0, $0 - (64 << 10))..<($0 + ahead) }
+  }
+
+  mutating func moveFetch(_ id: FetchID, to position: Int64) {
+    guard let fetch = fetches[id] else { return }
+    fetches[id]?.position = max(fetch.position, position)
+  }
+
+  mutating func noteRate(_ bytesPerSecond: Double) {
+    rate = rate.map { $0 * 0.7 + bytesPerSecond * 0.3 } ?? bytesPerSecond
+  }
+}
