@@ -8,6 +8,8 @@ enum Program {
   static func main() async {
     // Writing to a pipe that nobody reads any more is an error like any other.
     signal(SIGPIPE, SIG_IGN)
+    // So is a file that may not grow further (setrlimit(2)): playing goes on without storing.
+    signal(SIGXFSZ, SIG_IGN)
     exit(await run(Array(CommandLine.arguments.dropFirst())))
   }
 
