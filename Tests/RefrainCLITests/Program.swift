@@ -37,11 +37,16 @@
       let process = Process()
       process.executableURL = try Self.executable()
       process.arguments = arguments
-      process.environment = [
+      var environment = [
         "REFRAIN_CACHE": cache.path(percentEncoded: false),
         "HOME": directory.path(percentEncoded: false), "PATH": "/usr/bin:/bin",
         "TMPDIR": directory.path(percentEncoded: false),
       ]
+      // A sanitized program is to be looked at as its tests are.
+      for name in ["ASAN_OPTIONS", "TSAN_OPTIONS"] {
+        environment[name] = ProcessInfo.processInfo.environment[name]
+      }
+      process.environment = environment
       let output = try file("output")
       let errors = try file("errors")
       process.standardInput = FileHandle.nullDevice
