@@ -126,6 +126,25 @@
       }
     }
 
+    @Test func aPasswordInAURLIsNotShown() async throws {
+      try await withSong { program, origin, url in
+        let song = url.replacing("http://", with: "http://me:secret@")
+        let missing = origin.url("/missing.flac").absoluteString
+          .replacing("http://", with: "http://me:secret@")
+        var runs: [Program.Run] = []
+        runs.append(try await program.run("info", song))
+        runs.append(try await program.run("path", song))
+        runs.append(try await program.run("get", missing))
+        runs.append(try await program.run("get", song, "--json"))
+        runs.append(try await program.run("path", song, "--json"))
+        runs.append(try await program.run("ls"))
+        #expect(runs.last?.output.contains("song.flac") == true)
+        for run in runs {
+          #expect(!run.output.contains("secret") && !run.errors.contains("secret"))
+        }
+      }
+    }
+
     @Test func wrongUsageIs64AndTouchesNothing() async throws {
       try await Program.with { program in
         let wrong = try await program.run("get", "ftp://h/x")
