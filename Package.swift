@@ -24,6 +24,7 @@ let package = Package(
   products: [
     .library(name: "Refrain", targets: ["Refrain"]),
     .library(name: "RefrainPlayer", targets: ["RefrainPlayer"]),
+    .library(name: "RefrainProxy", targets: ["RefrainProxy"]),
     .library(name: "OriginServer", targets: ["OriginServer"]),
     .executable(name: "refrain", targets: ["RefrainCLI"]),
   ],
@@ -69,10 +70,22 @@ let package = Package(
         .target(name: "CMPV", condition: .when(platforms: [.linux])),
       ],
       swiftSettings: settings),
+    // Any HTTP player: the local proxy.
+    .target(
+      name: "RefrainProxy",
+      dependencies: [
+        "Refrain",
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOFoundationCompat", package: "swift-nio"),
+      ],
+      swiftSettings: settings),
     .executableTarget(
       name: "RefrainCLI",
       dependencies: [
-        "Refrain", "RefrainPlayer", "OriginServer",
+        "Refrain", "RefrainPlayer", "RefrainProxy", "OriginServer",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
@@ -106,9 +119,22 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
+      name: "RefrainProxyTests",
+      dependencies: [
+        "RefrainProxy", "Refrain", "OriginServer", "TestSupport",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      swiftSettings: settings),
+    // Players and tools as they are installed, through the proxy: curl, ffmpeg, mpv, VLC, Chromium.
+    .testTarget(
+      name: "RealClientTests",
+      dependencies: ["RefrainProxy", "Refrain", "OriginServer", "TestSupport"],
+      swiftSettings: settings),
+    .testTarget(
       name: "RefrainCLITests",
       dependencies: [
-        "RefrainCLI", "Refrain", "OriginServer",
+        "RefrainCLI", "Refrain", "RefrainProxy", "OriginServer", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),

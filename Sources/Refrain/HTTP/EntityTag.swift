@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 /// An ETag as the header has it (RFC 9110 §8.8.3), and what its syntax says.
-struct EntityTag: Sendable, Hashable {
-  enum Kind: Sendable, Hashable {
+package struct EntityTag: Sendable, Hashable {
+  package enum Kind: Sendable, Hashable {
     /// `"…"`: the same tag means the same bytes.
     case strong
     /// `W/"…"`: the same tag means bytes that serve the same purpose.
@@ -12,10 +12,10 @@ struct EntityTag: Sendable, Hashable {
     case malformed
   }
 
-  var text: String
-  var kind: Kind
+  package var text: String
+  package var kind: Kind
 
-  init(_ text: String) {
+  package init(_ text: String) {
     self.text = text
     if Self.isOpaqueTag(text.utf8[...]) {
       kind = .strong
@@ -27,7 +27,7 @@ struct EntityTag: Sendable, Hashable {
   }
 
   /// The tag without `W/`: what the weak comparison looks at (RFC 9110 §8.8.3.2).
-  var opaque: Substring { kind == .weak ? text.dropFirst(2) : text[...] }
+  package var opaque: Substring { kind == .weak ? text.dropFirst(2) : text[...] }
 
   private static func isOpaqueTag(_ bytes: Substring.UTF8View) -> Bool {
     let quote = UInt8(ascii: "\"")

@@ -3,7 +3,7 @@
 extension Int64 {
   /// The value of `1*DIGIT` (RFC 5234 §B.1) and of nothing else: no sign, no spaces; nil also where
   /// it does not fit.
-  init?(digits: some StringProtocol) {
+  package init?(digits: some StringProtocol) {
     guard let value = Int64(saturatingDigits: digits, at: .max) else { return nil }
     // A value that was cut off cannot be told from the greatest one, so that one is refused too.
     // No resource is that long.
@@ -12,7 +12,7 @@ extension Int64 {
   }
 
   /// As `init(digits:)`, but what is greater than `limit` becomes `limit` (RFC 9111 §1.2.2).
-  init?(saturatingDigits digits: some StringProtocol, at limit: Int64) {
+  package init?(saturatingDigits digits: some StringProtocol, at limit: Int64) {
     var value: Int64 = 0
     var isEmpty = true
     for byte in digits.utf8 {
@@ -30,7 +30,7 @@ extension Int64 {
 extension StringProtocol {
   /// Without the optional white space around a field's value or a part of it: SP and HTAB
   /// (RFC 9110 §5.6.3).
-  var trimmingOWS: SubSequence {
+  package var trimmingOWS: SubSequence {
     var from = startIndex
     var to = endIndex
     while from < to, self[from] == " " || self[from] == "\t" { from = index(after: from) }
@@ -43,14 +43,14 @@ extension StringProtocol {
   }
 
   /// Whether this is a `token` (RFC 9110 §5.6.2).
-  var isToken: Bool {
+  package var isToken: Bool {
     !isEmpty && utf8.allSatisfy(\.isTokenCharacter)
   }
 }
 
 extension UInt8 {
   /// Whether this is a `tchar` (RFC 9110 §5.6.2).
-  var isTokenCharacter: Bool {
+  package var isTokenCharacter: Bool {
     switch self {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
     case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: true

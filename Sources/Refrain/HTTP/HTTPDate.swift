@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 
 /// Dates in HTTP's three forms (RFC 9110 §5.6.7). Read and written by hand: a formatter would be
 /// slow, and depend on the locale.
@@ -7,13 +7,13 @@ import Foundation
 ///     Sun, 06 Nov 1994 08:49:37 GMT     IMF-fixdate
 ///     Sunday, 06-Nov-94 08:49:37 GMT    RFC 850, obsolete
 ///     Sun Nov  6 08:49:37 1994          asctime(), obsolete
-enum HTTPDate {
+package enum HTTPDate {
   /// The date, or nil where it is in none of the forms or does not exist (30 February). Whether the
   /// day of the week belongs to the date is not checked: servers that get it wrong mean the date.
   ///
   /// - Parameter now: a two-digit year is taken for the last such year that lies no more than 50
   ///   years after this.
-  static func parse(_ text: String, now: Date = Date()) -> Date? {
+  package static func parse(_ text: String, now: Date = Date()) -> Date? {
     // The longest is "Wednesday, 06-Nov-94 08:49:37 GMT", with 33 bytes.
     let trimmed = text.trimmingOWS
     guard trimmed.utf8.count <= 40 else { return nil }
@@ -47,7 +47,7 @@ enum HTTPDate {
 
   /// The date as IMF-fixdate, whole seconds, rounded down. Dates outside of the years 0 to 9999
   /// become the first or the last that can be written.
-  static func format(_ date: Date) -> String {
+  package static func format(_ date: Date) -> String {
     let seconds = date.timeIntervalSince1970
     let first: Double = -62_167_219_200
     let last: Double = 253_402_300_799
