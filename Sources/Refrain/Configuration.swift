@@ -34,6 +34,10 @@ public struct Configuration: Sendable {
   /// No request is made at all. What is stored plays, whatever its age.
   public var offline = false
 
+  /// Follow RFC 9111 as a shared cache: what is private to one person is not kept, nor is what a
+  /// private cache has stored in the same directory used.
+  public var isShared = false
+
   /// The key for a resource that brings none, from its URL without a user and password.
   public var cacheKey: @Sendable (URL) -> CacheKey = { CacheKey(url: $0) }
 

@@ -40,6 +40,8 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   public var remedy: String
   /// The origin's status code, where the origin gave one.
   public var status: Int?
+  /// It was waited for too long.
+  package var isTimeout = false
 
   public init(_ code: Code, _ reason: String, remedy: String = "", status: Int? = nil) {
     self.code = code

@@ -8,7 +8,7 @@ import Synchronization
 /// fetched: reading on in sequence widens the read-ahead, reading elsewhere is a seek. All methods
 /// may be called from any thread. A reader that is let go releases what it held, as `cancel()` does.
 public final class MediaReader: Sendable {
-  private let entry: Entry
+  let entry: Entry
   private let configuration: Configuration
   private let fillsWhole: Bool
   private let state: Mutex<State>
@@ -20,21 +20,20 @@ public final class MediaReader: Sendable {
     var end: Int64 = .max
     var isBackground: Bool
     var isCancelled = false
+    let terms: ReadingTerms
     var statistics = Statistics()
     var storedBefore: RangeSet<Int64>
     var receivedBefore: Int64
     var requestsBefore: Int
   }
 
-  /// For so long after an origin's answer a further reader does not ask again.
-  private static let joinSeconds: TimeInterval = 10
-
   /// Reads that fail on disk are fetched again this often.
   private static let diskFailureLimit = 3
 
   /// The entry comes held for this reader.
   init(
-    entry: Entry, configuration: Configuration, fill: FillPolicy, isBackground: Bool = false
+    entry: Entry, configuration: Configuration, fill: FillPolicy, isBackground: Bool = false,
+    terms: ReadingTerms = ReadingTerms()
   ) throws(MediaCacheError) {
     guard let generation = entry.current else {
       throw MediaCacheError(.closed, "The cache was closed.")
@@ -44,10 +43,11 @@ public final class MediaReader: Sendable {
     fillsWhole = fill == .wholeResource
     let traffic = entry.traffic
     let (id, stored) = Self.attach(
-      to: generation, configuration, isBackground: isBackground, end: .max)
+      to: generation, configuration, isBackground: isBackground, end: .max, terms)
     state = Mutex(
       State(
-        generation: generation, id: id, isBackground: isBackground, storedBefore: stored,
+        generation: generation, id: id, isBackground: isBackground, terms: terms,
+        storedBefore: stored,
         receivedBefore: traffic.received, requestsBefore: traffic.requests))
     if fillsWhole { entry.beginFilling() }
   }
@@ -57,7 +57,8 @@ public final class MediaReader: Sendable {
   }
 
   private static func attach(
-    to generation: Generation, _ configuration: Configuration, isBackground: Bool, end: Int64
+    to generation: Generation, _ configuration: Configuration, isBackground: Bool, end: Int64,
+    _ terms: ReadingTerms
   ) -> (ReaderID, RangeSet<Int64>) {
     let now = Date()
     return generation.withState { state in
@@ -66,13 +67,10 @@ public final class MediaReader: Sendable {
         minimum: isBackground ? 1 : state.limits.firstRequest)
       reader.isBackground = isBackground
       reader.end = end
-      // Who joins others right away sees what they see: one play is many readers, often.
-      let joinsOthers =
-        !state.readers.isEmpty
-        && state.vouchedAt.map { (0..<joinSeconds).contains(now.timeIntervalSince($0)) } == true
+      reader.terms = terms
       reader.awaitsConfirmation =
-        state.info != nil && !joinsOthers && !configuration.trustStored && !configuration.offline
-        && state.freshness?.isFresh(at: now) != true
+        state.info != nil && !state.joinsOthers(terms, at: now) && !configuration.trustStored
+        && !configuration.offline && state.freshness.map { terms.accept($0, at: now) } != true
       state.readers[id] = reader
       return (id, state.stored)
     }
@@ -212,7 +210,7 @@ public final class MediaReader: Sendable {
   }
 
   /// Nothing is wanted from this offset on: read-ahead stops there (up to the smallest request).
-  func setEnd(_ end: Int64) {
+  package func setEnd(_ end: Int64) {
     let (generation, id) = state.withLock { state in
       state.end = end
       return (state.generation, state.id)
@@ -220,7 +218,7 @@ public final class MediaReader: Sendable {
     generation.withState { $0.readers[id]?.end = end }
   }
 
-  private func look(
+  func look(
     at offset: Int64, count: Int
   ) throws -> (Generation, ReaderID, GenerationState.Look) {
     try Self.check(offset)
@@ -244,7 +242,7 @@ public final class MediaReader: Sendable {
   }
 
   /// Nothing was read of the old generation: the new one serves as well.
-  private func move(from old: Generation) throws {
+  func move(from old: Generation) throws {
     _ = try current()
     guard let next = entry.current else { throw GenerationState.closed }
     guard next !== old else { return }
@@ -252,14 +250,15 @@ public final class MediaReader: Sendable {
       guard state.generation === old, !state.isCancelled else { return nil }
       let before = state.id
       (state.id, state.storedBefore) = Self.attach(
-        to: next, configuration, isBackground: state.isBackground, end: state.end)
+        to: next, configuration, isBackground: state.isBackground, end: state.end, state.terms)
       state.generation = next
       return before
     }
     if let detached { old.perform { $0.detach(detached) } }
   }
 
-  private func deliver(_ offset: Int64, _ count: Int) -> Int {
+  @discardableResult
+  func deliver(_ offset: Int64, _ count: Int) -> Int {
     let fromDisk = state.withLock { state -> Int64 in
       state.statistics.bytesRead += Int64(count)
       let fromDisk = state.storedBefore.byteCount(in: offset..<(offset + Int64(count)))
@@ -330,6 +329,11 @@ public final class MediaReader: Sendable {
     state.withLock { $0.generation }.withState { $0.stored }
   }
 
+  var generation: Generation { state.withLock { $0.generation } }
+
+  /// What was stored when the reader was opened.
+  package var spansBefore: RangeSet<Int64> { state.withLock { $0.storedBefore } }
+
   /// What is known by now, without waiting.
   var knownInformation: ContentInformation? {
     state.withLock { $0.generation }.withState { $0.info }
@@ -337,7 +341,7 @@ public final class MediaReader: Sendable {
 
   /// Whether bytes that come now are stored: not while the disk is full, the entry is too large for
   /// the limit, another process writes it, or the origin forbids it.
-  var isStoring: Bool {
+  package var isStoring: Bool {
     state.withLock { $0.generation }.withState { !$0.isTransient }
   }
 

@@ -11,6 +11,8 @@ public struct Resource: Sendable, Hashable {
   public var headers: HTTPFields
   /// Under which identity the bytes are stored. Nil: `Configuration.cacheKey` says, from the URL.
   public var key: CacheKey?
+  /// Which URLs may be asked for on its behalf, redirects included; nil: all.
+  package var filter: URLFilter?
 
   public init(url: URL, headers: HTTPFields = [:], key: CacheKey? = nil) {
     self.url = url

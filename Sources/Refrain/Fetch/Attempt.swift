@@ -10,6 +10,8 @@ final class Attempt: Sendable {
     var body: any AsyncSequence<Data, any Error> & Sendable
     /// The URL that answered.
     var url: URL
+    /// The user's headers that were sent.
+    var asked: HTTPFields
     var requestTime: Date
     var responseTime: Date
   }
@@ -72,9 +74,10 @@ final class Attempt: Sendable {
   ) -> Outcome {
     let host = entry.resource.url.host() ?? "The origin"
     if watch.withLock({ $0 })?.hasFired == true {
-      return failure(
-        MediaCacheError(
-          .unreachable, "\(host) was silent for too long.", remedy: "Check the network."))
+      var error = MediaCacheError(
+        .unreachable, "\(host) was silent for too long.", remedy: "Check the network.")
+      error.isTimeout = true
+      return failure(error)
     }
     if error is CancellationError { return cancelled() }
     guard let error = error as? TransportError else {
@@ -82,8 +85,10 @@ final class Attempt: Sendable {
     }
     switch error.code {
     case .unreachable, .connectionLost, .timedOut:
-      return failure(
-        MediaCacheError(.unreachable, error.reason, remedy: "Check the network and the URL."))
+      var translated = MediaCacheError(
+        .unreachable, error.reason, remedy: "Check the network and the URL.")
+      translated.isTimeout = error.code == .timedOut
+      return failure(translated)
     case .malformed:
       return failure(
         MediaCacheError(
@@ -103,7 +108,7 @@ final class Attempt: Sendable {
     var wasAuthorized = false
     while true {
       let (resource, number) = entry.authorized
-      let response = try await follow(request(for: resource))
+      let response = try await follow(request(for: resource), for: resource)
       guard [401, 403, 410].contains(response.status), !wasAuthorized else { return response }
       rest()
       guard try await authorize(number, response.status) else { return response }
@@ -125,6 +130,13 @@ final class Attempt: Sendable {
     }
   }
 
+  private static func check(_ url: URL, against filter: URLFilter?) throws(MediaCacheError) {
+    guard let filter, !filter.allows(url) else { return }
+    throw MediaCacheError(
+      .redirect, "\(url.host() ?? "That host") may not be asked.",
+      remedy: "Allow the host, if it is to be reached.")
+  }
+
   private func request(for resource: Resource) -> OriginRequest {
     var fields = resource.headers
     fields["Range"] = nil
@@ -142,9 +154,12 @@ final class Attempt: Sendable {
     return OriginRequest(url: url ?? plain, headers: fields)
   }
 
-  private func follow(_ request: OriginRequest) async throws -> Response {
+  private func follow(
+    _ request: OriginRequest, for resource: Resource
+  ) async throws -> Response {
     var redirects = RedirectPolicy(request: request)
     while true {
+      try Self.check(redirects.request.url, against: resource.filter)
       expect(within: timeout)
       entry.countRequest()
       let requestTime = Date()
@@ -156,7 +171,7 @@ final class Attempt: Sendable {
       else {
         return Response(
           status: response.status, headers: response.headers, body: response.body, url: answered,
-          requestTime: requestTime, responseTime: Date())
+          asked: resource.headers, requestTime: requestTime, responseTime: Date())
       }
       if let length = ResponseCheck.contentLength(response.headers), length <= 16 << 10 {
         // A connection that was read to its end can be used again; a failure shows on the next.

@@ -79,7 +79,7 @@ struct Fetch: Sendable {
       // Unreachable is not gone: what is stored plays, and the next reader asks again.
       context.events.send(
         .warning("\(entry.key) plays as it was stored; the origin could not confirm it: \(error)"))
-      generation.perform { state in state.confirmed() + state.fetchEnded(id, error: nil) }
+      generation.perform { state in state.unconfirmed(error) + state.fetchEnded(id, error: nil) }
     case .failed(let error):
       context.events.send(.failed(entry.key, error))
       generation.perform { $0.fetchEnded(id, error: error) }
@@ -90,10 +90,18 @@ struct Fetch: Sendable {
     generation.perform { state in
       state.freshness = state.freshness?.confirmed(
         by: response.headers, requestTime: response.requestTime,
-        responseTime: response.responseTime)
+        responseTime: response.responseTime, keeper: keeper(response))
+      state.headers = StoredFields.merged(
+        state.headers, with: response.headers, isConfirmation: true)
       state.isRecordStale = true
       return state.confirmed()
     }
+  }
+
+  private func keeper(_ response: Attempt.Response) -> Freshness.Keeper {
+    Freshness.Keeper(
+      isShared: context.configuration.isShared,
+      isAuthorized: response.asked["Authorization"] != nil)
   }
 
   /// Fetches the range that the state has for this fetch.
@@ -278,7 +286,11 @@ struct Fetch: Sendable {
   ) -> [GenerationState.Action] {
     let freshness = Freshness(
       status: 200, headers: response.headers, requestTime: response.requestTime,
-      responseTime: response.responseTime)
+      responseTime: response.responseTime, keeper: keeper(response))
+    state.headers = StoredFields.merged(
+      state.headers, with: response.headers, isConfirmation: false)
+    state.variant = Variant.of(
+      response.asked, names: Variant.names(in: response.headers))
     state.vouchedAt = response.responseTime
     // A range was answered: the origin has them after all.
     if !isWhole { state.ignoresRanges = false }

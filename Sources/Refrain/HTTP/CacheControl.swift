@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: MIT
 
-/// The directives of a response's Cache-Control that a private cache acts upon (RFC 9111 §5.2.2).
-/// Unknown ones are passed over.
+/// The directives of a response's Cache-Control that a cache acts upon (RFC 9111 §5.2.2). Unknown
+/// ones are passed over.
 struct CacheControl: Sendable, Hashable {
   var noStore = false
   /// Also where it names fields (`no-cache="Set-Cookie"`): asking once too often is harmless.
   var noCache = false
-  /// For others to mind: this cache is a private one.
+  /// For a shared cache to mind. Also where it names fields: keeping too little is harmless.
   var isPrivate = false
+  /// A shared cache may keep it even if credentials were needed for it.
+  var isPublic = false
   var mustRevalidate = false
+  /// As `mustRevalidate`, for a shared cache.
+  var proxyRevalidate = false
   /// RFC 8246.
   var immutable = false
   /// In seconds. Of several the first; one that is no number counts as zero (RFC 9111 §4.2.1).
   var maxAge: Int64?
+  /// As `maxAge`, for a shared cache, and before it.
+  var sharedMaxAge: Int64?
   /// In seconds, RFC 5861 §4.
   var staleIfError: Int64?
 
@@ -45,9 +51,12 @@ struct CacheControl: Sendable, Hashable {
     case "no-store": noStore = true
     case "no-cache": noCache = true
     case "private": isPrivate = true
+    case "public": isPublic = true
     case "must-revalidate": mustRevalidate = true
+    case "proxy-revalidate": proxyRevalidate = true
     case "immutable": immutable = true
     case "max-age": maxAge = maxAge ?? Self.seconds(argument)
+    case "s-maxage": sharedMaxAge = sharedMaxAge ?? Self.seconds(argument)
     case "stale-if-error": staleIfError = staleIfError ?? Self.seconds(argument)
     default: break
     }

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 
-/// For how long a stored response may be used without asking the origin again: RFC 9111 §4.2, for a
-/// private cache. Stored with the entry.
-struct Freshness: Codable, Sendable, Hashable {
+/// For how long a stored response may be used without asking the origin again (RFC 9111 §4.2).
+/// Stored with the entry.
+package struct Freshness: Codable, Sendable, Hashable {
   /// When the response that says so came.
-  var confirmedAt: Date
+  package var confirmedAt: Date
   /// How old it was then, in seconds (RFC 9111 §4.2.3, `corrected_initial_age`).
   var initialAge: Double
   /// At which age it gets stale, in seconds.
-  var lifetime: Double
-  /// Once stale, it must not be used where the origin cannot be asked (RFC 9111 §5.2.2.2).
-  var mustRevalidate: Bool
-  /// It must leave nothing behind (RFC 9111 §5.2.2.5).
-  var noStore: Bool
+  package var lifetime: Double
+  /// Once stale, it must not be used where the origin cannot be asked (RFC 9111 §4.2.4).
+  package var mustRevalidate: Bool
+  /// It must leave nothing behind (RFC 9111 §3, §5.2.2.5).
+  package var noStore: Bool
+  /// The origin did not say how long, so that the lifetime is a guess (RFC 9111 §4.2.2).
+  package var isGuessed: Bool?
+  /// It was found out to have changed, or a request was made that may have changed it
+  /// (RFC 9111 §4.4): stale, until the origin confirms it.
+  var isOutdated: Bool?
 
   /// The longest lifetime that is guessed where the origin gives none: a day (RFC 9111 §4.2.2).
   static let longestHeuristic: Double = 24 * 3600
@@ -29,41 +34,75 @@ struct Freshness: Codable, Sendable, Hashable {
     self.noStore = noStore
   }
 
-  init(status: Int, headers: HTTPFields, requestTime: Date, responseTime: Date) {
+  /// Who keeps the response, and for whom it was asked.
+  struct Keeper: Sendable, Hashable {
+    /// It serves more than one person.
+    var isShared = false
+    /// The request had credentials, in Authorization.
+    var isAuthorized = false
+  }
+
+  init(
+    status: Int, headers: HTTPFields, requestTime: Date, responseTime: Date,
+    keeper: Keeper = Keeper()
+  ) {
     let control = CacheControl(headers["Cache-Control"])
     confirmedAt = responseTime
-    mustRevalidate = control.mustRevalidate
-    noStore = control.noStore
+    mustRevalidate =
+      control.mustRevalidate || control.noCache
+      || (keeper.isShared && (control.proxyRevalidate || control.sharedMaxAge != nil))
+    noStore = control.noStore || (keeper.isShared && !Self.isSharable(control, keeper))
     initialAge = Self.initialAge(headers, requestTime, responseTime)
-    lifetime = Self.lifetime(status, headers, control, responseTime)
+    let stated = Self.lifetime(headers, control, responseTime, keeper)
+    isGuessed = stated == nil ? true : nil
+    lifetime = stated ?? Self.guess(status, headers, responseTime)
+  }
+
+  /// RFC 9111 §3, §3.5.
+  private static func isSharable(_ control: CacheControl, _ keeper: Keeper) -> Bool {
+    if control.isPrivate { return false }
+    return !keeper.isAuthorized || control.isPublic || control.mustRevalidate
+      || control.sharedMaxAge != nil
   }
 
   /// Whether it may be used at that time without asking.
   ///
   /// A clock that was set back leaves the age where it was when the response came; if it was set
   /// back by more than the lifetime, nothing it says is trusted, and the answer is no.
-  func isFresh(at now: Date) -> Bool {
+  package func isFresh(at now: Date) -> Bool { remaining(at: now) > 0 }
+
+  /// Seconds until it gets stale; since it got stale, negative.
+  package func remaining(at now: Date) -> Double {
     let elapsed = now.timeIntervalSince(confirmedAt)
-    guard elapsed >= -lifetime else { return false }
-    return lifetime > initialAge + max(elapsed, 0)
+    guard elapsed >= -lifetime, isOutdated != true else { return -.infinity }
+    return lifetime - age(at: now)
+  }
+
+  /// Seconds since the origin made or confirmed the response (RFC 9111 §4.2.3).
+  package func age(at now: Date) -> Double {
+    initialAge + max(now.timeIntervalSince(confirmedAt), 0)
   }
 
   /// The freshness after a 304 (RFC 9111 §4.3.4): what the 304 says anew holds, and the rest stays.
-  func confirmed(by headers: HTTPFields, requestTime: Date, responseTime: Date) -> Freshness {
+  func confirmed(
+    by headers: HTTPFields, requestTime: Date, responseTime: Date, keeper: Keeper = Keeper()
+  ) -> Freshness {
     if headers["Cache-Control"] != nil || headers["Expires"] != nil {
       return Freshness(
-        status: 200, headers: headers, requestTime: requestTime, responseTime: responseTime)
+        status: 200, headers: headers, requestTime: requestTime, responseTime: responseTime,
+        keeper: keeper)
     }
     var next = self
+    next.isOutdated = nil
     next.confirmedAt = responseTime
     next.initialAge = Self.initialAge(headers, requestTime, responseTime)
     return next
   }
 
-  /// As if its lifetime had run out.
+  /// Stale, until the origin confirms it.
   var outdated: Freshness {
     var outdated = self
-    outdated.lifetime = 0
+    outdated.isOutdated = true
     return outdated
   }
 
@@ -80,14 +119,16 @@ struct Freshness: Codable, Sendable, Hashable {
     return bounded(max(apparent, Double(stated ?? 0) + bounded(delay)))
   }
 
+  /// What the origin says; nil where it says nothing.
   private static func lifetime(
-    _ status: Int, _ headers: HTTPFields, _ control: CacheControl, _ responseTime: Date
-  ) -> Double {
+    _ headers: HTTPFields, _ control: CacheControl, _ responseTime: Date, _ keeper: Keeper
+  ) -> Double? {
     // `Vary: *`: no request matches but the one that was answered (RFC 9111 §4.1).
     let variesByAnything = headers["Vary"]?.split(separator: ",").contains {
       $0.trimmingOWS == "*"
     }
     if control.noStore || control.noCache || variesByAnything == true { return 0 }
+    if keeper.isShared, let maxAge = control.sharedMaxAge { return Double(maxAge) }
     if let maxAge = control.maxAge { return Double(maxAge) }
 
     let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
@@ -95,9 +136,15 @@ struct Freshness: Codable, Sendable, Hashable {
       // What is no date, "0" above all, lies in the past (RFC 9111 §5.3).
       return bounded(HTTPDate.parse(expires, now: responseTime)?.timeIntervalSince(sent) ?? 0)
     }
+    return nil
+  }
+
+  /// RFC 9111 §4.2.2.
+  private static func guess(_ status: Int, _ headers: HTTPFields, _ responseTime: Date) -> Double {
     guard isHeuristicallyCacheable(status),
       let modified = headers["Last-Modified"].flatMap({ HTTPDate.parse($0, now: responseTime) })
     else { return 0 }
+    let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     return min(bounded(sent.timeIntervalSince(modified)) / 10, longestHeuristic)
   }
 

@@ -191,6 +191,16 @@ final class Entry: Sendable {
     }
   }
 
+  /// A request was made that may have changed the resource (RFC 9111 §4.4).
+  func invalidate() {
+    current?.withState { state in
+      guard state.info != nil else { return }
+      state.freshness = state.freshness?.outdated
+      state.invalidatedAt = Date()
+      state.isRecordStale = true
+    }
+  }
+
   // MARK: Counting
 
   func countReceived(_ bytes: Int) {

@@ -12,9 +12,9 @@ import Foundation
 ///
 /// Holds a shared flock(2) on the file for as long as it lives, which tells other processes that
 /// the bytes are in use and may not be punched out.
-final class EntryFile: Sendable {
+package final class EntryFile: Sendable {
   let path: String
-  let descriptor: Int32
+  package let descriptor: Int32
   /// Whether the shared lock was had: not while another process punches holes.
   let isLocked: Bool
   private let disk: any Disk

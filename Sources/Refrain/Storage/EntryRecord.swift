@@ -22,10 +22,24 @@ struct EntryRecord: Codable, Sendable, Hashable {
   var supportsRanges: Bool
   var validator: Validator
   var freshness: Freshness
+  /// The response's other fields, name and value in turn. Absent in records of before.
+  var headers: [String]?
+  /// For which request values of the fields in Vary it was given.
+  var variant: String?
+  /// A shared cache may use it.
+  var isSharable: Bool?
+  /// When a request was made that may have changed the resource.
+  var invalidatedAt: Date?
   /// Spans whose bytes were synced before this was written (`SpanList`).
   var spans: [Int64]
   /// Counts up with every replacement. Journals of this number and later ones add to `spans`.
   var epoch: Int
+
+  var storedHeaders: HTTPFields {
+    let texts = headers ?? []
+    return HTTPFields(
+      stride(from: 0, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) })
+  }
 
   enum Problem: Error, Equatable {
     /// Written by a later version: to be left alone.

@@ -51,6 +51,8 @@ actor EntryStorage {
         context.events.send(.warning("\(directory.path) holds another key than \(key)."))
         return state
       }
+      // Kept for one person: what was sent to her may be for nobody else.
+      if context.configuration.isShared, contents.record.isSharable != true { return state }
       state.adopt(contents)
       for warning in contents.warnings { context.events.send(.warning(warning)) }
       context.store.touch(name)
@@ -264,18 +266,20 @@ actor EntryStorage {
   private func record(
     _ generation: Generation, _ files: OpenFiles, spans: RangeSet<Int64>
   ) throws -> EntryRecord {
-    let (info, validator, freshness) = generation.withState {
-      ($0.info, $0.validator, $0.freshness)
-    }
-    guard let info, let freshness else {
+    let (known, validator) = generation.withState { ($0.known, $0.validator) }
+    guard let known else {
       throw MediaCacheError(.storage, "Nothing is known of the resource yet.")
     }
+    let info = known.information
     return EntryRecord(
       key: key.rawValue, url: generation.entry.resource.url.withoutUserInfo.absoluteString,
       finalURL: info.finalURL.absoluteString, generation: files.id, file: files.fileName,
       length: info.length, mimeType: info.mimeType, supportsRanges: info.supportsRanges,
-      validator: validator, freshness: freshness, spans: SpanList.encode(spans),
-      epoch: files.epoch)
+      validator: validator, freshness: known.freshness,
+      headers: known.headers.fields.flatMap { [$0.name, $0.value] },
+      variant: generation.withState { $0.variant },
+      isSharable: context.configuration.isShared ? true : nil, invalidatedAt: known.invalidatedAt,
+      spans: SpanList.encode(spans), epoch: files.epoch)
   }
 
   // MARK: Syncing
@@ -427,14 +431,17 @@ actor EntryStorage {
   }
 
   private func refreshRecord(_ generation: Generation, removes: Bool = false) {
-    let (isStale, id, freshness) = generation.withState { state in
-      (state.isRecordStale, state.generationID, state.freshness)
+    let (isStale, id, known) = generation.withState { state in
+      (state.isRecordStale, state.generationID, state.known)
     }
-    guard isStale, let id, let freshness else { return }
+    guard isStale, let id, let known else { return }
+    let freshness = known.freshness
     guard let lock = lock ?? WriterLock.acquire(directory: directory.path) else { return }
     defer { withExtendedLifetime(lock) {} }
     guard var (record, _) = try? directory.loadRecord(), record.generation == id else { return }
     record.freshness = freshness
+    record.headers = known.headers.fields.flatMap { [$0.name, $0.value] }
+    record.invalidatedAt = known.invalidatedAt
     do {
       if freshness.noStore { return try directory.removeFiles() }
       if removes { return try directory.disk.removeFile(directory.recordPath) }

@@ -65,11 +65,26 @@ extension GenerationState {
   }
 
   /// The origin has confirmed the generation, or cannot be asked.
-  mutating func confirmed(at now: Date = Date()) -> [Action] {
+  mutating func confirmed(
+    at now: Date = Date(), except refused: Set<ReaderID> = []
+  ) -> [Action] {
     vouchedAt = now
-    for id in readers.keys { readers[id]?.awaitsConfirmation = false }
+    for id in readers.keys where !refused.contains(id) {
+      readers[id]?.awaitsConfirmation = false
+    }
     // All of them look again: what they wait for may have been there all along.
     return wakeServed() + plan()
+  }
+
+  /// The origin could not be asked: those go on that take what is stale.
+  mutating func unconfirmed(_ error: MediaCacheError) -> [Action] {
+    let refused = Set(
+      readers.filter {
+        $0.value.awaitsConfirmation && !$0.value.terms.acceptUnconfirmed(freshness)
+      }.keys)
+    let wakes = takeWaiters { refused.contains($0.reader) }
+    let actions = confirmed(except: refused)
+    return wakes.isEmpty ? actions : actions + [.wake(wakes, error)]
   }
 
   /// A newer generation has taken this one's place.

@@ -56,6 +56,9 @@ extension GenerationState {
       finalURL: URL(string: record.finalURL) ?? URL(filePath: "/"))
     validator = record.validator
     freshness = record.freshness
+    headers = record.storedHeaders
+    variant = record.variant
+    invalidatedAt = record.invalidatedAt
     generationID = record.generation
     file = contents.file
     stored = contents.spans

@@ -33,6 +33,7 @@ struct GenerationState: Sendable {
     var hasRead = false
     /// Nothing is given to it before the origin has confirmed this generation.
     var awaitsConfirmation = false
+    var terms = ReadingTerms()
   }
 
   struct Fetch: Sendable {
@@ -95,9 +96,16 @@ struct GenerationState: Sendable {
   var limits: FetchPlan
   var isOffline: Bool
 
-  var info: ContentInformation?
-  var validator = Validator()
-  var freshness: Freshness?
+  var info: ContentInformation? { didSet { lastKnown = nil } }
+  var validator = Validator() { didSet { lastKnown = nil } }
+  var freshness: Freshness? { didSet { lastKnown = nil } }
+  /// The origin's other fields.
+  var headers = HTTPFields() { didSet { lastKnown = nil } }
+  /// Of several representations the one that this is.
+  var variant: String?
+  /// When a request was made that may have changed the resource.
+  var invalidatedAt: Date? { didSet { lastKnown = nil } }
+  private var lastKnown: KnownResponse?
 
   var stored = RangeSet<Int64>()
   var file: EntryFile?
@@ -154,6 +162,14 @@ struct GenerationState: Sendable {
   var isComplete: Bool {
     guard let length else { return false }
     return length == 0 || stored.range(containing: 0)?.upperBound ?? 0 >= length
+  }
+
+  /// What is known by now, the same object until more is; nil before the first response.
+  var known: KnownResponse? {
+    mutating get {
+      if lastKnown == nil { lastKnown = KnownResponse(self) }
+      return lastKnown
+    }
   }
 
   /// Something was stored since the last sync, and a sync may succeed.

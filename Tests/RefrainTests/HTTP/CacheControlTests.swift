@@ -10,6 +10,7 @@ import Testing
         + "must-revalidate, stale-if-error = 5,,")
     var expected = CacheControl()
     expected.isPrivate = true
+    expected.isPublic = true
     expected.maxAge = 60
     expected.immutable = true
     expected.mustRevalidate = true

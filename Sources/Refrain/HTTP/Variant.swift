@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+
+/// Which of several representations of a URL a request selects (RFC 9111 §4.1).
+package enum Variant {
+  /// The names in Vary, lower case, without those that are the same in every request of ours: no
+  /// coding is ever accepted.
+  static func names(in headers: HTTPFields) -> [String] {
+    let names = headers.values(of: "Vary").flatMap {
+      $0.split(separator: ",").map { $0.trimmingOWS.lowercased() }
+    }
+    return Set(names).subtracting(["", "*", "accept-encoding", "range", "if-range"]).sorted()
+  }
+
+  /// Stands for the values that a request has for these names; nil where there is no name. A hash,
+  /// for values may be secret, and this is written down.
+  package static func of(_ request: HTTPFields, names: [String]) -> String? {
+    guard !names.isEmpty else { return nil }
+    let text = names.map { name in
+      let values = request.values(of: name).map { $0.trimmingOWS }
+      return "\(name): \(values.joined(separator: ", "))"
+    }
+    return KeyHash.name(of: CacheKey(rawValue: text.joined(separator: "\n")))
+  }
+}

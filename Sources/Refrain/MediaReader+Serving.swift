@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+package import Foundation
+
+/// For front doors that hand on the file itself instead of bytes read from it.
+extension MediaReader {
+  /// What is there at an offset.
+  package enum Available: Sendable {
+    /// In the file, from the offset up to there.
+    case file(EntryFile, upTo: Int64)
+    /// In memory, from the offset on.
+    case memory(Data)
+    case end
+  }
+
+  /// Waits until at least one byte at `offset` is there. Up to `count` bytes of it are taken to be
+  /// read.
+  package func available(at offset: Int64, count: Int) async throws -> Available {
+    while true {
+      let (generation, id, found) = try look(at: offset, count: count)
+      switch found {
+      case .stored(let upTo, let file):
+        deliver(offset, Int(min(Int64(count), upTo - offset)))
+        return .file(file, upTo: upTo)
+      case .transient(let bytes):
+        let part = bytes.prefix(count)
+        deliver(offset, part.count)
+        return .memory(part)
+      case .end: return .end
+      case .moved: try move(from: generation)
+      case .failed(let error): throw error
+      case .wait: try await generation.wait(id, at: offset)
+      }
+    }
+  }
+
+  /// What is known of the resource, as by `contentInformation()`.
+  package func knownResponse() async throws -> KnownResponse {
+    while true {
+      _ = try await contentInformation()
+      if let known = generation.withState({ $0.known }) { return known }
+    }
+  }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+package import Foundation
+
+/// An entry that is held open between requests, so that those for bytes that are stored and fresh
+/// are answered without waiting. Lets go of it when it goes itself.
+package final class HeldEntry: Sendable {
+  private let entry: Entry
+
+  init?(_ entry: Entry) {
+    guard entry.tryHold() else { return nil }
+    self.entry = entry
+  }
+
+  deinit {
+    // When it was used last says who has to go first.
+    let (store, name) = (entry.context.store, entry.name)
+    Task(executorPreference: IOThreads.background) { store.touch(name) }
+    entry.release()
+  }
+
+  package var key: CacheKey { entry.key }
+
+  /// What is known of the resource, where it may be given without asking the origin.
+  package func known(_ terms: ReadingTerms, at now: Date) -> KnownResponse? {
+    guard let generation = entry.current else { return nil }
+    let configuration = entry.context.configuration
+    return generation.withState { state in
+      guard !state.isSuperseded, !state.isClosed, let known = state.known else { return nil }
+      guard
+        configuration.trustStored || configuration.offline || terms.accept(known.freshness, at: now)
+          || state.joinsOthers(terms, at: now)
+      else { return nil }
+      return known
+    }
+  }
+
+  /// The file, where all of the range is stored in it, of what is known still.
+  package func file(of known: KnownResponse, holding range: ByteRange) -> EntryFile? {
+    guard let generation = entry.current else { return nil }
+    let file = generation.withState { state -> EntryFile? in
+      guard state.known === known, let file = state.file,
+        let stored = state.stored.range(containing: range.lowerBound),
+        stored.upperBound >= range.upperBound
+      else { return nil }
+      return file
+    }
+    if file != nil {
+      entry.context.events.send(
+        .servedFromDisk(entry.key, Int(range.upperBound - range.lowerBound)))
+    }
+    return file
+  }
+}

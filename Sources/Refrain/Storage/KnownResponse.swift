@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+package import Foundation
+
+/// All that is known of a stored response besides its bytes, at one moment. Whoever renders it may
+/// keep what it made for as long as it is given this very object.
+package final class KnownResponse: Sendable {
+  package let information: ContentInformation
+  /// The origin's fields, without those of the message and of one range.
+  package let headers: HTTPFields
+  package let freshness: Freshness
+  package let etag: String?
+  package let lastModified: String?
+  /// Last-Modified stands for every byte (RFC 9110 §8.8.2.2).
+  package let isStrongLastModified: Bool
+  package let invalidatedAt: Date?
+  private let varying: [String]
+  private let variant: String?
+
+  init?(_ state: GenerationState) {
+    guard let information = state.info, let freshness = state.freshness else { return nil }
+    self.information = information
+    self.freshness = freshness
+    headers = state.headers
+    etag = state.validator.etag
+    lastModified = state.validator.lastModified
+    isStrongLastModified = state.validator.isStrongLastModified
+    invalidatedAt = state.invalidatedAt
+    varying = Variant.names(in: state.headers)
+    variant = state.variant
+  }
+
+  /// Whether the answer depends on what a request says of itself.
+  package var varies: Bool { !varying.isEmpty }
+
+  /// The key of the representation that a request selects; nil where it is this one.
+  func otherKey(than key: CacheKey, for request: HTTPFields) -> CacheKey? {
+    guard let wanted = Variant.of(request, names: varying), wanted != variant else { return nil }
+    return CacheKey(rawValue: "\(key.rawValue) vary:\(wanted)")
+  }
+}
