@@ -45,7 +45,8 @@ struct HeadReading: Sendable {
     case 13 where name.equals("cache-control"): marks.insert(.cacheControl)
     case 13 where name.equals("authorization"): marks.insert(.authorization)
     case 14 where name.equals("content-length"): try readContentLength(bytes.part(field.value))
-    case 17 where name.equals("transfer-encoding"): try readTransferEncoding(bytes.part(field.value))
+    case 17 where name.equals("transfer-encoding"):
+      try readTransferEncoding(bytes.part(field.value))
     case 8... where name.starts(with: "if-"): marks.insert(.conditional)
     default: break
     }
