@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+
+/// What is known of a head while its lines are read, one after the other.
+struct HeadReading: Sendable {
+  var line = RequestLine()
+  var marks: Marks = []
+  var host = Place.none
+  var range = Place.none
+  private(set) var fieldCount = 0
+  private var contentLength: Int64?
+  private var isChunked = false
+  private var closes = false
+  private var asksToKeepAlive = false
+  private var expects = false
+
+  var framing: BodyFraming {
+    isChunked ? .chunked : contentLength.map { .length($0) } ?? .none
+  }
+
+  var keepsAlive: Bool { !closes && (line.minorVersion >= 1 || asksToKeepAlive) }
+
+  /// A client of HTTP/1.0 does not know what 100 is, and without a body there is nothing to wait
+  /// for (RFC 9110 §10.1.1).
+  var expectsContinue: Bool {
+    expects && line.minorVersion >= 1 && framing != .none && framing != .length(0)
+  }
+
+  /// - Parameter place: where the line is in the head, without its CRLF.
+  mutating func readField(
+    _ bytes: UnsafeRawBufferPointer, _ place: Range<Int>, limit: Int
+  ) throws(Refusal) {
+    fieldCount += 1
+    guard fieldCount <= limit else {
+      throw Refusal(431, "The request has more than \(limit) header fields.")
+    }
+    let field = try FieldLine(bytes, place)
+    let name = bytes.part(field.name)
+    switch name.count {
+    case 3 where name.equals("via"): marks.insert(.via)
+    case 4 where name.equals("host"): try readHost(bytes, field.value)
+    case 5 where name.equals("range"): try readRange(field.value)
+    case 6: try readSixLetters(name, bytes.part(field.value))
+    case 7 where name.equals("upgrade"): marks.insert(.upgrade)
+    case 10 where name.equals("connection"): readConnection(bytes.part(field.value))
+    case 13 where name.equals("cache-control"): marks.insert(.cacheControl)
+    case 13 where name.equals("authorization"): marks.insert(.authorization)
+    case 14 where name.equals("content-length"): try readContentLength(bytes.part(field.value))
+    case 17 where name.equals("transfer-encoding"):
+      try readTransferEncoding(bytes.part(field.value))
+    case 8... where name.starts(with: "if-"): marks.insert(.conditional)
+    default: break
+    }
+  }
+
+  /// What can only be said of the whole.
+  func checkWhole() throws(Refusal) {
+    guard line.minorVersion == 0 || marks.contains(.host) else {
+      throw Refusal(400, "The request does not name its host.")
+    }
+    guard !isChunked || contentLength == nil else {
+      throw Refusal(400, "The request gives its length in two ways.")
+    }
+    guard !isChunked || line.minorVersion >= 1 else {
+      throw Refusal(400, "HTTP/1.0 has no Transfer-Encoding.")
+    }
+  }
+
+  private mutating func readSixLetters(
+    _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) throws(Refusal) {
+    if name.equals("cookie") {
+      marks.insert(.cookie)
+    } else if name.equals("origin") {
+      marks.insert(.origin)
+    } else if name.equals("pragma") {
+      marks.insert(.cacheControl)
+    } else if name.equals("expect") {
+      guard value.equals("100-continue") else {
+        throw Refusal(417, "What the request expects is not known here.")
+      }
+      expects = true
+    }
+  }
+
+  /// One host, and nothing that begins a path or names a user (RFC 9112 §3.2).
+  private mutating func readHost(
+    _ bytes: UnsafeRawBufferPointer, _ value: Range<Int>
+  ) throws(Refusal) {
+    guard !marks.contains(.host) else { throw Refusal(400, "The request names its host twice.") }
+    for byte in bytes.part(value) where !Self.isHostByte(byte) {
+      throw Refusal(400, "The request's Host is not a host.")
+    }
+    marks.insert(.host)
+    host = Place(value)
+  }
+
+  private static func isHostByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0...0x20, 0x22, 0x23, 0x2C, 0x2F, 0x3C, 0x3E, 0x3F, 0x40, 0x5C, 0x5E, 0x60: false
+    case 0x7B...0x7D, 0x7F...: false
+    default: true
+    }
+  }
+
+  /// Two fields would be one value that is none (RFC 9110 §5.3), and which of them counts would
+  /// depend on who reads it.
+  private mutating func readRange(_ value: Range<Int>) throws(Refusal) {
+    guard !marks.contains(.range) else { throw Refusal(400, "The request has two Range fields.") }
+    marks.insert(.range)
+    range = Place(value)
+  }
+
+  private mutating func readConnection(_ value: UnsafeRawBufferPointer) {
+    value.forEachElement { option in
+      if option.equals("close") {
+        closes = true
+      } else if option.equals("keep-alive") {
+        asksToKeepAlive = true
+      } else {
+        marks.insert(.connectionNominates)
+      }
+    }
+  }
+
+  /// One number; a list of equal ones could be read as one (RFC 9112 §6.3), and need not.
+  private mutating func readContentLength(_ value: UnsafeRawBufferPointer) throws(Refusal) {
+    guard contentLength == nil, let length = value.decimal else {
+      throw Refusal(400, "The request's Content-Length is not one number.")
+    }
+    contentLength = length
+  }
+
+  private mutating func readTransferEncoding(_ value: UnsafeRawBufferPointer) throws(Refusal) {
+    if value.equals("chunked"), !isChunked {
+      isChunked = true
+      return
+    }
+    // With another coding after it, or twice, the end of the body cannot be told (RFC 9112 §6.3).
+    var endsInChunked = false
+    var isChunkedTwice = isChunked
+    value.forEachElement { coding in
+      isChunkedTwice = isChunkedTwice || endsInChunked
+      endsInChunked = coding.equals("chunked")
+    }
+    guard endsInChunked, !isChunkedTwice, value.first != UInt8(ascii: ","),
+      value.last != UInt8(ascii: ","), value.contains(UInt8(ascii: ","))
+    else { throw Refusal(400, "The request's Transfer-Encoding does not end in one chunked.") }
+    throw Refusal(501, "Of the codings for transfer only chunked is known here.")
+  }
+}

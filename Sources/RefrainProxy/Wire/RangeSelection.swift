@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+internal import Refrain
+
+/// What a Range asks of a resource of known length (RFC 9110 §14.1–14.2).
+enum RangeSelection: Equatable, Sendable {
+  /// Everything: the Range is not valid, or its unit is not bytes. It is passed over.
+  case whole
+  /// Nothing that is there (416).
+  case unsatisfiable
+  case single(ByteRange)
+  /// At least two, in the order they were asked for, far enough apart to be worth a part each.
+  case several([ByteRange])
+
+  /// More ranges in one request are refused: nobody plays like that (RFC 9110 §14.2,
+  /// CVE-2011-3192).
+  static let mostRanges = 32
+
+  /// What the heading of a part costs: ranges with a smaller gap between them are sent as one
+  /// (RFC 9110 §15.3.7.2).
+  static let smallestGap: Int64 = 80
+
+  static func select(_ value: some StringProtocol, length: Int64) -> RangeSelection {
+    var text = String(value)
+    return text.withUTF8 { select(UnsafeRawBufferPointer($0), length: length) }
+  }
+
+  /// - Parameter value: of the one Range field.
+  static func select(_ value: UnsafeRawBufferPointer, length: Int64) -> RangeSelection {
+    let value = value.trimmed
+    guard value.starts(with: "bytes=") else { return .whole }
+    var count = 0
+    var found: [ByteRange] = []
+    let set = value.part(6..<value.count)
+    do throws(Stop) {
+      try set.forEachElement { (element) throws(Stop) in
+        count += 1
+        guard count <= mostRanges else { throw .tooMany }
+        guard let range = SimpleRange(specifier: element) else { throw .invalid }
+        if let range = range.resolved(length: length) { add(range, to: &found) }
+      }
+    } catch {
+      return error == .tooMany ? .unsatisfiable : .whole
+    }
+    guard count > 0 else { return .whole }
+    guard let first = found.first else { return .unsatisfiable }
+    return found.count == 1 ? .single(first) : .several(found)
+  }
+
+  private enum Stop: Error {
+    case tooMany, invalid
+  }
+
+  /// Joins the range with all that it touches; they take the place of the first of them. So no byte
+  /// is sent twice, whatever is asked.
+  private static func add(_ range: ByteRange, to ranges: inout [ByteRange]) {
+    var joined = range
+    var place = ranges.count
+    var index = 0
+    while index < ranges.count {
+      let other = ranges[index]
+      guard isNear(joined, other) else {
+        index += 1
+        continue
+      }
+      joined = min(joined.lowerBound, other.lowerBound)..<max(joined.upperBound, other.upperBound)
+      ranges.remove(at: index)
+      place = min(place, index)
+      // Grown, it may touch one that it did not.
+      index = 0
+    }
+    ranges.insert(joined, at: min(place, ranges.count))
+  }
+
+  private static func isNear(_ one: ByteRange, _ other: ByteRange) -> Bool {
+    let gap = max(one.lowerBound, other.lowerBound) - min(one.upperBound, other.upperBound)
+    return gap < smallestGap
+  }
+}

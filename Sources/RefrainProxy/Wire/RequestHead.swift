@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+internal import NIOCore
+internal import Refrain
+
+/// The head of a request, as `RequestParser` found it to be valid.
+///
+/// Nothing is copied out of the bytes before it is asked for: most requests are answered from what
+/// is marked here, the target, and perhaps Range.
+struct RequestHead: Sendable {
+  /// From the method to the empty line.
+  var bytes: ByteBuffer
+  /// 0 or 1; a later HTTP/1.x counts as 1 (RFC 9110 §2.5).
+  var minorVersion: Int
+  var framing: BodyFraming
+  /// Whether another request may follow, by the version and Connection (RFC 9112 §9.3).
+  var keepsAlive: Bool
+  /// Whether the client holds its body back until it is told 100 (RFC 9110 §10.1.1).
+  var expectsContinue: Bool
+  var marks: Marks
+
+  private let methodPlace: Place
+  private let targetPlace: Place
+  private let hostPlace: Place
+  private let rangePlace: Place
+
+  init(bytes: ByteBuffer, reading: HeadReading) {
+    self.bytes = bytes
+    minorVersion = reading.line.minorVersion
+    framing = reading.framing
+    keepsAlive = reading.keepsAlive
+    expectsContinue = reading.expectsContinue
+    marks = reading.marks
+    methodPlace = reading.line.method
+    targetPlace = reading.line.target
+    hostPlace = reading.host
+    rangePlace = reading.range
+  }
+
+  var isGET: Bool { isMethod("GET") }
+  var isHEAD: Bool { isMethod("HEAD") }
+
+  var method: String { withBytes(at: methodPlace, \.text) }
+
+  /// The target as it was sent (RFC 9112 §3.2).
+  var target: String { withBytes(at: targetPlace, \.text) }
+
+  func withTarget<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    try withBytes(at: targetPlace, body)
+  }
+
+  enum KnownField: Sendable {
+    case host, range
+  }
+
+  /// The value of a field whose place is known, without white space around it; nil where there is
+  /// no such field.
+  func withValue<R>(
+    of field: KnownField, _ body: (UnsafeRawBufferPointer?) throws -> R
+  ) rethrows -> R {
+    switch field {
+    case .host: marks.contains(.host) ? try withBytes(at: hostPlace, body) : try body(nil)
+    case .range: marks.contains(.range) ? try withBytes(at: rangePlace, body) : try body(nil)
+    }
+  }
+
+  /// All fields, in order.
+  var fields: HTTPFields {
+    bytes.withUnsafeReadableBytes { bytes in
+      var fields = HTTPFields()
+      var start = (bytes.lineFeed(from: 0) ?? bytes.count) + 1
+      while let feed = bytes.lineFeed(from: start), feed > start + 1 {
+        let line = bytes.part(start..<feed - 1)
+        if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+          fields.append(
+            line.part(0..<colon).text, line.part(colon + 1..<line.count).trimmed.text)
+        }
+        start = feed + 1
+      }
+      return fields
+    }
+  }
+
+  /// Methods are compared with regard to case (RFC 9110 §9.1).
+  private func isMethod(_ name: StaticString) -> Bool {
+    withBytes(at: methodPlace) { method in
+      method.count == name.utf8CodeUnitCount
+        && method.elementsEqual(
+          UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+    }
+  }
+
+  private func withBytes<R>(
+    at place: Place, _ body: (UnsafeRawBufferPointer) throws -> R
+  ) rethrows -> R {
+    try bytes.withUnsafeReadableBytes { try body($0.part(place.range)) }
+  }
+}
+
+/// Where something is in a head, in bytes from its start.
+struct Place: Sendable, Hashable {
+  private var offset: UInt32
+  private var count: UInt32
+
+  init(_ range: Range<Int>) {
+    offset = UInt32(clamping: range.lowerBound)
+    count = UInt32(clamping: range.count)
+  }
+
+  var range: Range<Int> { Int(offset)..<Int(offset) + Int(count) }
+
+  static let none = Place(0..<0)
+}
+
+/// How the end of a request's body is found (RFC 9112 §6.3).
+enum BodyFraming: Sendable, Hashable {
+  /// There is no body.
+  case none
+  /// So many bytes.
+  case length(Int64)
+  case chunked
+}
+
+/// Which of the fields that decide how a request is answered are there.
+struct Marks: OptionSet, Sendable, Hashable {
+  var rawValue: UInt16
+
+  static let host = Marks(rawValue: 1 << 0)
+  static let range = Marks(rawValue: 1 << 1)
+  /// Any field that begins with `If-`.
+  static let conditional = Marks(rawValue: 1 << 2)
+  /// Cache-Control or Pragma.
+  static let cacheControl = Marks(rawValue: 1 << 3)
+  static let authorization = Marks(rawValue: 1 << 4)
+  static let cookie = Marks(rawValue: 1 << 5)
+  static let origin = Marks(rawValue: 1 << 6)
+  static let via = Marks(rawValue: 1 << 7)
+  /// Connection lists more than `close` and `keep-alive`.
+  static let connectionNominates = Marks(rawValue: 1 << 8)
+  static let upgrade = Marks(rawValue: 1 << 9)
+}

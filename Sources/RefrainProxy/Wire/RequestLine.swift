@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+
+/// `method SP request-target SP HTTP-version` (RFC 9112 §3), and nothing that is merely like it: a
+/// line that two programs read differently is how requests are smuggled (RFC 9112 §11.2).
+struct RequestLine: Sendable {
+  var method = Place.none
+  var target = Place.none
+  var minorVersion = 1
+
+  init() {}
+
+  /// - Parameter line: without its CRLF, at the start of the head.
+  init(_ line: UnsafeRawBufferPointer, targetLimit: Int) throws(Refusal) {
+    var end = 0
+    while end < line.count, line[end].isNameByte { end += 1 }
+    guard end > 0, end < line.count, line[end] == .space else {
+      throw Refusal(400, "The request does not begin with a method and one space.")
+    }
+    method = Place(0..<end)
+    let start = end + 1
+    end = start
+    while end < line.count, Self.isTargetByte(line[end]) { end += 1 }
+    guard end > start, end < line.count, line[end] == .space else {
+      throw Refusal(400, "The request's target is not a URL as HTTP has it.")
+    }
+    guard end - start <= targetLimit else {
+      throw Refusal(414, "The request's target is longer than \(targetLimit) bytes.")
+    }
+    target = Place(start..<end)
+    minorVersion = try Self.minorVersion(line.part(end + 1..<line.count))
+    try Self.checkForm(of: line.part(target.range), method: line.part(method.range))
+  }
+
+  /// Visible ASCII; a fragment is never sent.
+  private static func isTargetByte(_ byte: UInt8) -> Bool {
+    byte >= 0x21 && byte <= 0x7E && byte != UInt8(ascii: "#")
+  }
+
+  /// `HTTP/1.1`: eight bytes, in capitals (RFC 9112 §2.3).
+  private static func minorVersion(_ text: UnsafeRawBufferPointer) throws(Refusal) -> Int {
+    guard text.count == 8, text.part(0..<5).elementsEqual("HTTP/".utf8), text[5].isDigit,
+      text[6] == UInt8(ascii: "."), text[7].isDigit
+    else { throw Refusal(400, "The request's first line does not end in a version of HTTP.") }
+    guard text[5] == UInt8(ascii: "1") else {
+      throw Refusal(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+    }
+    return text[7] == UInt8(ascii: "0") ? 0 : 1
+  }
+
+  /// The forms of RFC 9112 §3.2.
+  private static func checkForm(
+    of target: UnsafeRawBufferPointer, method: UnsafeRawBufferPointer
+  ) throws(Refusal) {
+    if method.elementsEqual("CONNECT".utf8) {
+      throw Refusal(501, "Tunnels (CONNECT) are not offered here.")
+    }
+    if target[0] == UInt8(ascii: "/") { return }
+    if target.starts(with: "http://"), target.count > 7, target[7] != UInt8(ascii: "/") { return }
+    if target.elementsEqual("*".utf8), method.elementsEqual("OPTIONS".utf8) { return }
+    throw Refusal(400, "The request's target is neither a path nor an http URL.")
+  }
+}

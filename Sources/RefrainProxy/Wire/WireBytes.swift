@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension UInt8 {
+  static let tab: UInt8 = 0x09
+  static let lineFeed: UInt8 = 0x0A
+  static let carriageReturn: UInt8 = 0x0D
+  static let space: UInt8 = 0x20
+
+  /// Whether this is a `tchar` (RFC 9110 §5.6.2). A bit for each byte of ASCII: this is asked for
+  /// every byte of every name.
+  var isNameByte: Bool {
+    let set: UInt64 = self < 64 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE
+    return self < 128 && (set >> UInt64(self & 63)) & 1 == 1
+  }
+
+  /// Whether a field's value may have this byte: visible ones, SP, HTAB, and bytes of other
+  /// alphabets (RFC 9110 §5.5).
+  var isValueByte: Bool { (self >= 0x20 && self != 0x7F) || self == .tab }
+
+  var isOptionalWhitespace: Bool { self == .space || self == .tab }
+
+  var isDigit: Bool { self >= 0x30 && self <= 0x39 }
+
+  var hexadecimalValue: UInt8? {
+    switch self {
+    case 0x30...0x39: self - 0x30
+    case 0x41...0x46: self - 0x41 + 10
+    case 0x61...0x66: self - 0x61 + 10
+    default: nil
+    }
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Where the next LF is, from an offset on.
+  func lineFeed(from offset: Int) -> Int? {
+    guard let base = baseAddress, offset >= 0, offset < count,
+      let found = memchr(base + offset, CInt(UInt8.lineFeed), count - offset)
+    else { return nil }
+    return UnsafeRawPointer(found) - base
+  }
+
+  /// Whether these bytes are this name or token, whatever the case of their letters.
+  ///
+  /// - Parameter lowercase: letters in lower case, digits and `-`.
+  func equals(_ lowercase: StaticString) -> Bool {
+    count == lowercase.utf8CodeUnitCount && starts(with: lowercase)
+  }
+
+  func starts(with lowercase: StaticString) -> Bool {
+    let length = lowercase.utf8CodeUnitCount
+    guard lowercase.hasPointerRepresentation, count >= length else { return false }
+    let expected = lowercase.utf8Start
+    for index in 0..<length {
+      let byte = self[index]
+      let isUppercase = byte >= 0x41 && byte <= 0x5A
+      guard (isUppercase ? byte | 0x20 : byte) == expected[index] else { return false }
+    }
+    return true
+  }
+
+  /// A part of these bytes; what lies outside of them is cut off.
+  func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: self[range.clamped(to: 0..<count)])
+  }
+
+  /// Without the optional white space around it (RFC 9110 §5.6.3).
+  var trimmed: UnsafeRawBufferPointer {
+    var from = 0
+    var to = count
+    while from < to, self[from].isOptionalWhitespace { from += 1 }
+    while from < to, self[to - 1].isOptionalWhitespace { to -= 1 }
+    return part(from..<to)
+  }
+
+  /// Calls for each element of a list (RFC 9110 §5.6.1), trimmed, without the empty ones. For lists
+  /// of tokens: a comma inside quotes parts too.
+  func forEachElement<Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+  ) throws(Failure) {
+    var from = 0
+    while from < count {
+      var to = from
+      while to < count, self[to] != UInt8(ascii: ",") { to += 1 }
+      let element = part(from..<to).trimmed
+      if !element.isEmpty { try body(element) }
+      from = to + 1
+    }
+  }
+
+  /// The value of `1*DIGIT` and of nothing else; nil also where it does not fit.
+  var decimal: Int64? {
+    guard !isEmpty else { return nil }
+    var value: Int64 = 0
+    for byte in self {
+      guard byte.isDigit else { return nil }
+      let (tens, overflowed) = value.multipliedReportingOverflow(by: 10)
+      let (sum, overflowedToo) = tens.addingReportingOverflow(Int64(byte - 0x30))
+      guard !overflowed, !overflowedToo else { return nil }
+      value = sum
+    }
+    return value
+  }
+
+  /// As text; bytes that are not UTF-8 become U+FFFD.
+  var text: String { String(decoding: self, as: UTF8.self) }
+}
