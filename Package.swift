@@ -90,7 +90,8 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
-      name: "RefrainTests", dependencies: ["Refrain", "OriginServer", "refrain-crash-child"],
+      name: "RefrainTests",
+      dependencies: ["Refrain", "OriginServer", "TestSupport", "refrain-crash-child"],
       swiftSettings: settings),
     // What the tests kill.
     .executableTarget(
@@ -99,15 +100,23 @@ let package = Package(
     .testTarget(
       name: "OriginServerTests",
       dependencies: [
-        "OriginServer",
+        "OriginServer", "TestSupport",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOEmbedded", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       swiftSettings: settings),
-    // What several test targets need: programs of the system, and processes that end with a test.
-    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: settings),
+    // What several test targets need: programs of the system, and processes that end with a test;
+    // connections and servers that say what they are told to.
+    .target(
+      name: "TestSupport",
+      dependencies: [
+        "OriginServer",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+      ],
+      path: "Tests/TestSupport", swiftSettings: settings),
     // Against servers as they are installed: nginx, rclone, Python's.
     .testTarget(
       name: "RealOriginTests", dependencies: ["Refrain", "TestSupport"], swiftSettings: settings),

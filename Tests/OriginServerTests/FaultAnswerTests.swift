@@ -31,7 +31,7 @@ struct FaultAnswerTests {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .garbage(Array("SSH-2.0-what\r\n".utf8))))
-      try await RawConnection.open(origin) { connection in
+      try await RawConnection.open(port: origin.port) { connection in
         try await connection.request("/a")
         let text = try await connection.readToEnd()
         #expect(text == Array("SSH-2.0-what\r\n".utf8))

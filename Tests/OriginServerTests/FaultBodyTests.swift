@@ -32,7 +32,7 @@ struct FaultBodyTests {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .wrongContentLength(by: -5)))
-      try await RawConnection.open(origin) { connection in
+      try await RawConnection.open(port: origin.port) { connection in
         let reply = try await connection.reply(to: "/a")
         #expect(reply.body == bytes.bytes(in: 0..<995))
         // The rest comes where the next answer should begin.

@@ -41,7 +41,7 @@ struct FaultSendingTests {
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script(
         "/a", .on(.all, .stall(at: .body(500)), .drop(at: .body(500), reset: true)))
-      try await RawConnection.open(origin) { connection in
+      try await RawConnection.open(port: origin.port) { connection in
         try await connection.request("/a")
         #expect(try await connection.readHead().status == 200)
         #expect(try await connection.read(upTo: 500).count == 500)
@@ -81,7 +81,7 @@ struct FaultSendingTests {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.first(1), .stall(at: .body(10))))
-      try await RawConnection.open(origin) { connection in
+      try await RawConnection.open(port: origin.port) { connection in
         try await connection.request("/a")
         try await origin.wait(for: "/a") { $0.stalled == 1 }
       }
@@ -99,7 +99,7 @@ struct FaultSendingTests {
       try Data(content).write(to: file)
       defer { try? FileManager.default.removeItem(at: file) }
       origin.serve(OriginResource(.file(file)), at: "/a")
-      try await RawConnection.open(origin, receiveBuffer: 64 * 1024) { connection in
+      try await RawConnection.open(port: origin.port, receiveBuffer: 64 * 1024) { connection in
         try await connection.request("/a")
         #expect(try await connection.readHead().status == 200)
         #expect(try await connection.read(upTo: 1000) == Array(content[..<1000]))

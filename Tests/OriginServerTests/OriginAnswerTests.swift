@@ -86,7 +86,7 @@ struct OriginAnswerTests {
   @Test func headHasNoBody() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
-      try await RawConnection.open(origin) { connection in
+      try await RawConnection.open(port: origin.port) { connection in
         let head = try await connection.reply(to: "/a", method: "HEAD")
         #expect(head["Content-Length"] == "1000")
         // The next answer follows at once on the same connection.
@@ -99,7 +99,7 @@ struct OriginAnswerTests {
   @Test func pipelinedRequestsAreAnsweredInOrder() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
-      try await RawConnection.open(origin) { connection in
+      try await RawConnection.open(port: origin.port) { connection in
         try await connection.request("/a", ["Range: bytes=0-9"])
         try await connection.request("/a", ["Range: bytes=10-99999"])
         #expect(try await connection.readReply().body == bytes.bytes(in: 0..<10))

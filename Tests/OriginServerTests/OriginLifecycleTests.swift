@@ -9,7 +9,7 @@ struct OriginLifecycleTests {
   @Test func goneAndBack() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
-      try await RawConnection.open(origin) { connection in
+      try await RawConnection.open(port: origin.port) { connection in
         let reply = try await connection.reply(to: "/a")
         #expect(reply.isComplete)
         await origin.stopListening()
@@ -51,7 +51,7 @@ struct OriginLifecycleTests {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.first(1), .stall(at: .body(10))))
-      try await RawConnection.open(origin) { connection in
+      try await RawConnection.open(port: origin.port) { connection in
         try await connection.request("/a")
         try await origin.wait(for: "/a") { $0.stalled == 1 }
         #expect(origin.openConnections == 1)

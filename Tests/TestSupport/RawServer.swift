@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
-  import Foundation
+  package import Foundation
   import Glibc
   import Synchronization
 
   /// A server on loopback that says exactly what a script makes it say, HTTP or not: for what no
   /// well-behaved server can be made to do. A thread per connection; blocking calls.
-  final class RawServer: Sendable {
+  package final class RawServer: Sendable {
     /// One accepted connection.
-    final class Connection: Sendable {
+    package final class Connection: Sendable {
       private let descriptor: Int32
       private let sentBytes = Atomic<Int>(0)
       private let requests = Atomic<Int>(0)
       private let end = Mutex<Bool>(false)
 
-      init(descriptor: Int32) { self.descriptor = descriptor }
+      package init(descriptor: Int32) { self.descriptor = descriptor }
 
       /// How many bytes the kernel took from us.
-      var sent: Int { sentBytes.load(ordering: .relaxed) }
+      package var sent: Int { sentBytes.load(ordering: .relaxed) }
       /// How many requests `readRequest` has read.
-      var requestCount: Int { requests.load(ordering: .relaxed) }
+      package var requestCount: Int { requests.load(ordering: .relaxed) }
       /// Whether the client closed the connection.
-      var isClosedByClient: Bool { end.withLock { $0 } }
+      package var isClosedByClient: Bool { end.withLock { $0 } }
 
       /// All up to the empty line.
-      func readRequest() -> String {
+      package func readRequest() -> String {
         var received: [UInt8] = []
         var byte: UInt8 = 0
         while received.count < 1 << 20, recv(descriptor, &byte, 1, 0) == 1 {
@@ -36,7 +36,7 @@
       }
 
       /// Waits until the client closes.
-      func waitForEnd() {
+      package func waitForEnd() {
         var bytes = [UInt8](repeating: 0, count: 1024)
         while recv(descriptor, &bytes, bytes.count, 0) > 0 {}
         end.withLock { $0 = true }
@@ -44,10 +44,10 @@
 
       /// - Returns: whether all of it was sent; false once the client is gone.
       @discardableResult
-      func send(_ text: String) -> Bool { send(Array(text.utf8)) }
+      package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
       @discardableResult
-      func send(_ bytes: [UInt8]) -> Bool {
+      package func send(_ bytes: [UInt8]) -> Bool {
         var from = 0
         while from < bytes.count {
           let count = bytes[from...].withUnsafeBytes {
@@ -64,22 +64,22 @@
       }
 
       /// Makes the close a reset: RST instead of FIN.
-      func resetOnClose() {
+      package func resetOnClose() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
       }
 
-      func close() { _ = Glibc.close(descriptor) }
+      package func close() { _ = Glibc.close(descriptor) }
     }
 
-    let port: UInt16
+    package let port: UInt16
     private let listener: Int32
     private let accepted = Mutex<[Connection]>([])
 
-    var connections: [Connection] { accepted.withLock { $0 } }
+    package var connections: [Connection] { accepted.withLock { $0 } }
 
     /// - Parameter script: what happens on each connection; it is closed when the script returns.
-    init(_ script: @escaping @Sendable (Connection) -> Void) throws {
+    package init(_ script: @escaping @Sendable (Connection) -> Void) throws {
       (listener, port) = try Self.listen()
       Thread.detachNewThread { [self] in serve(script) }
     }
@@ -97,20 +97,20 @@
       }
     }
 
-    func url(_ path: String = "/") throws -> URL {
+    package func url(_ path: String = "/") throws -> URL {
       guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else {
         throw POSIXError(.EINVAL)
       }
       return url
     }
 
-    func stop() {
+    package func stop() {
       shutdown(listener, Int32(SHUT_RDWR))
       Glibc.close(listener)
     }
 
     /// A port on which nobody listens, nor will: it stays bound while the process lives.
-    static func deafPort() throws -> UInt16 { try listen(backlog: nil).1 }
+    package static func deafPort() throws -> UInt16 { try listen(backlog: nil).1 }
 
     private static func listen(backlog: Int32? = 128) throws -> (Int32, UInt16) {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

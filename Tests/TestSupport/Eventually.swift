@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Testing
 
-struct NeverHappened: Error, CustomStringConvertible {
-  var description: String
+package struct NeverHappened: Error, CustomStringConvertible {
+  package var description: String
 }
 
 /// Looks again and again until the condition holds; fails after half a minute.
-func eventually(
+package func eventually(
   _ what: @autoclosure () -> String, _ condition: () async throws -> Bool
 ) async throws {
   let end = ContinuousClock.now + .seconds(30)
@@ -20,12 +19,12 @@ func eventually(
 }
 
 /// The seed of a test's random numbers: REFRAIN_SEED where it is set.
-enum TestSeed {
-  static func next() -> UInt64 {
+package enum TestSeed {
+  package static func next() -> UInt64 {
     ProcessInfo.processInfo.environment["REFRAIN_SEED"].flatMap { UInt64($0) }
       ?? UInt64.random(in: 0..<1_000_000_000)
   }
 
   /// Whether there is time for much more than in the usual run.
-  static var isSoak: Bool { ProcessInfo.processInfo.environment["REFRAIN_SOAK"] == "1" }
+  package static var isSoak: Bool { ProcessInfo.processInfo.environment["REFRAIN_SOAK"] == "1" }
 }

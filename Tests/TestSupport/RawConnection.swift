@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 
-import NIOCore
+package import NIOCore
 import NIOPosix
 import OriginServer
 
 /// A plain TCP connection that reads HTTP by the letter and forgives nothing it should not.
-final class RawConnection {
+package final class RawConnection {
   private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
   private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
   private var received: [UInt8] = []
-  private(set) var isEnded = false
-  private(set) var wasReset = false
+  package private(set) var isEnded = false
+  package private(set) var wasReset = false
 
   private init(
     _ inbound: NIOAsyncChannelInboundStream<ByteBuffer>,
@@ -20,9 +20,9 @@ final class RawConnection {
     self.outbound = outbound
   }
 
-  /// Connects to the origin; the connection is closed after `body`.
-  static func open<Value: Sendable>(
-    _ origin: OriginServer, receiveBuffer: Int? = nil,
+  /// Connects to a port of this machine; the connection is closed after `body`.
+  package static func open<Value: Sendable>(
+    port: Int, receiveBuffer: Int? = nil,
     _ body: @Sendable (RawConnection) async throws -> Value
   ) async throws -> Value {
     var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -30,7 +30,7 @@ final class RawConnection {
       bootstrap = bootstrap.channelOption(
         .socketOption(.so_rcvbuf), value: SocketOptionValue(receiveBuffer))
     }
-    let channel = try await bootstrap.connect(host: "127.0.0.1", port: origin.port) { channel in
+    let channel = try await bootstrap.connect(host: "127.0.0.1", port: port) { channel in
       channel.eventLoop.makeCompletedFuture {
         try NIOAsyncChannel(
           wrappingChannelSynchronously: channel,
@@ -46,25 +46,28 @@ final class RawConnection {
 
   // MARK: Requests
 
-  func send(_ text: String) async throws {
+  package func send(_ text: String) async throws {
     try await outbound.write(ByteBuffer(string: text))
   }
 
-  func request(_ target: String, _ headers: [String] = [], method: String = "GET") async throws {
-    let lines = ["\(method) \(target) HTTP/1.1", "Host: origin"] + headers + ["", ""]
+  package func request(
+    _ target: String, _ headers: [String] = [], method: String = "GET", host: String? = "origin"
+  ) async throws {
+    let fields = (host.map { ["Host: \($0)"] } ?? []) + headers
+    let lines = ["\(method) \(target) HTTP/1.1"] + fields + ["", ""]
     try await send(lines.joined(separator: "\r\n"))
   }
 
-  func reply(
-    to target: String, _ headers: [String] = [], method: String = "GET"
+  package func reply(
+    to target: String, _ headers: [String] = [], method: String = "GET", host: String? = "origin"
   ) async throws -> Reply {
-    try await request(target, headers, method: method)
+    try await request(target, headers, method: method, host: host)
     return try await readReply(hasBody: method != "HEAD")
   }
 
   // MARK: Replies
 
-  func readHead() async throws -> Reply {
+  package func readHead() async throws -> Reply {
     var reply = Reply()
     while true {
       guard let head = try await readHeadText() else { return reply }
@@ -82,7 +85,7 @@ final class RawConnection {
     }
   }
 
-  func readReply(hasBody: Bool = true) async throws -> Reply {
+  package func readReply(hasBody: Bool = true) async throws -> Reply {
     var reply = try await readHead()
     if !hasBody || reply.status == 304 || reply.status == 0 {
       reply.isComplete = reply.status != 0
@@ -111,14 +114,14 @@ final class RawConnection {
 
   // MARK: Bytes
 
-  func read(upTo count: Int) async throws -> [UInt8] {
+  package func read(upTo count: Int) async throws -> [UInt8] {
     while received.count < count, try await more() {}
     let bytes = Array(received.prefix(count))
     received.removeFirst(bytes.count)
     return bytes
   }
 
-  func readToEnd() async throws -> [UInt8] {
+  package func readToEnd() async throws -> [UInt8] {
     while try await more() {}
     defer { received = [] }
     return received
@@ -163,27 +166,4 @@ final class RawConnection {
       return false
     }
   }
-}
-
-/// One request on a connection of its own.
-func get(
-  _ origin: OriginServer, _ target: String, _ headers: [String] = [], method: String = "GET"
-) async throws -> Reply {
-  try await RawConnection.open(origin) { connection in
-    try await connection.reply(to: target, headers, method: method)
-  }
-}
-
-/// Runs the body with an origin that is stopped afterwards.
-func withOrigin(
-  sendBuffer: Int? = nil, _ body: @Sendable (OriginServer) async throws -> Void
-) async throws {
-  let origin = try await OriginServer.start(sendBuffer: sendBuffer)
-  do {
-    try await body(origin)
-  } catch {
-    await origin.stop()
-    throw error
-  }
-  await origin.stop()
 }

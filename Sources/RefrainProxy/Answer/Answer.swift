@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import NIOCore
+import Refrain
+
+/// The answering of one request that has to wait for something: finds out what is asked of whom,
+/// and says what went wrong.
+struct Answer: Sendable {
+  let service: ProxyService
+  let request: ClientRequest
+  let writer: ResponseWriter
+  let report = AnswerReport()
+
+  init(service: ProxyService, request: ClientRequest, writer: ResponseWriter) {
+    self.service = service
+    self.request = request
+    self.writer = writer
+  }
+
+  func run() async {
+    let method = request.head.method
+    do {
+      try await answer(method)
+    } catch let refusal as Refusal {
+      await say(refusal)
+    } catch is ClientLeft {
+      await writer.abort()
+    } catch is CancellationError {
+      await writer.abort()
+    } catch let error as MediaCacheError {
+      await say(Self.refusal(for: error))
+    } catch {
+      // A connection that broke under our hands, as a rule: nobody is left to be told.
+      if await !writer.hasBegun {
+        await say(Refusal(502, "The origin could not be asked: \(error)."))
+      } else {
+        await writer.abort()
+      }
+    }
+    log(method)
+  }
+
+  private func answer(_ method: String) async throws {
+    let fields = request.head.fields
+    let target = request.head.target
+    let url = try service.routes.url(
+      of: request.head, target: target, localAddress: request.localAddress,
+      listening: service.address)
+    report.note { $0.url = url.absoluteString }
+    if fields.values(of: "Via").contains(where: { $0.contains(service.originFields.viaName) }) {
+      throw Refusal(
+        508, "The request came round in a circle: the origin is this proxy.")
+    }
+    let exchange = Exchange(
+      service: service, request: request, writer: writer, report: report, url: url, target: target,
+      fields: fields)
+    switch method {
+    case "GET" where request.head.framing == .none, "HEAD" where request.head.framing == .none:
+      try await CachedAnswer(exchange: exchange).run()
+    case "OPTIONS" where isPreflight(fields):
+      try await writer.begin(
+        ResponseHead(status: 204, fields: service.fields.preflight(fields), body: .none))
+      report.note { $0.status = 204 }
+      try await writer.end()
+    case "TRACE":
+      throw Refusal(405, "TRACE is not answered here.")
+    default:
+      guard service.configuration.origin != nil else {
+        if method == "GET" || method == "HEAD" {
+          throw Refusal(400, "A \(method) with a body is not answered here.")
+        }
+        throw Refusal(405, "Only GET and HEAD are answered here.")
+      }
+      try await RelayedAnswer(exchange: exchange, reason: "method").run()
+    }
+  }
+
+  private func isPreflight(_ fields: HTTPFields) -> Bool {
+    service.configuration.allowedWebOrigin != nil
+      && fields["Access-Control-Request-Method"] != nil
+  }
+
+  // MARK: What went wrong
+
+  private func say(_ refusal: Refusal) async {
+    report.note { $0.error = refusal.reason }
+    guard await !writer.hasBegun else { return await writer.abort() }
+    var fields = HTTPFields()
+    switch refusal.status {
+    case 405: fields.append("Allow", service.configuration.origin == nil ? "GET, HEAD" : "GET")
+    case 416: break
+    default: break
+    }
+    service.fields.addWebOrigin(to: &fields)
+    let (made, body) = OwnAnswer.make(refusal, fields: fields)
+    var head = made
+    report.note { values in
+      values.status = refusal.status
+      values.source = .proxy
+    }
+    do {
+      if request.head.isHEAD { head.body = .omitted(Int64(body.utf8.count)) }
+      try await writer.begin(head)
+      if !request.head.isHEAD {
+        try await writer.write(ByteBuffer(string: body))
+        report.note { $0.bytesSent = Int64(body.utf8.count) }
+      }
+      try await writer.end()
+    } catch {
+      await writer.abort()
+    }
+  }
+
+  static func refusal(for error: MediaCacheError) -> Refusal {
+    let status =
+      switch error.code {
+      case .badURL: 400
+      case .unreachable: error.isTimeout ? 504 : 502
+      case .offline: 504
+      case .closed: 503
+      case .storage, .inUse: 503
+      case .redirect where error.status == nil: 403
+      default: 502
+      }
+    return Refusal(status, error.description)
+  }
+
+  private func log(_ method: String) {
+    guard let log = service.configuration.log else { return }
+    let values = report.values
+    log(
+      ServedRequest(
+        method: method, url: values.url ?? service.routes.shown(request.head.target),
+        status: values.status, range: values.range, bytesSent: values.bytesSent,
+        source: values.source, seconds: ProxyConnection.seconds(since: request.started),
+        client: request.client, error: values.error))
+  }
+}
+
+/// One request and all that is needed to answer it.
+struct Exchange: Sendable {
+  let service: ProxyService
+  let request: ClientRequest
+  let writer: ResponseWriter
+  let report: AnswerReport
+  let url: URL
+  /// As it was sent.
+  let target: String
+  let fields: HTTPFields
+
+  func referrer(_ value: String) -> String? {
+    service.routes.original(of: value, listening: service.address)
+  }
+}

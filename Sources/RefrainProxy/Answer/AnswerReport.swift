@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+import Synchronization
+
+/// What is noted of an answer while it is given, for the log.
+final class AnswerReport: Sendable {
+  struct Values: Sendable {
+    var url: String?
+    var status = 0
+    var range: ByteRange?
+    var bytesSent: Int64 = 0
+    var source = ServedRequest.Source.proxy
+    var error: String?
+  }
+
+  private let state = Mutex(Values())
+
+  var values: Values { state.withLock { $0 } }
+
+  func note(_ change: (inout Values) -> Void) {
+    state.withLock { change(&$0) }
+  }
+}

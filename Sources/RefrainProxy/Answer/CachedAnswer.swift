@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import NIOCore
+import NIOFoundationCompat
+import Refrain
+
+/// Answers GET and HEAD from the cache, which fetches what is missing.
+struct CachedAnswer: Sendable {
+  let exchange: Exchange
+
+  private var service: ProxyService { exchange.service }
+  private var writer: ResponseWriter { exchange.writer }
+  private var isHEAD: Bool { exchange.request.head.isHEAD }
+
+  func run() async throws {
+    let directives = RequestDirectives(fields: exchange.fields)
+    let resource = resource()
+    let key = key(for: resource)
+    if directives.noStore { return try await relay("request") }
+    if service.uncacheable.contains(key) { return try await relay("bypass") }
+    let started = Date()
+    let reader = try await service.cache.open(
+      resource, on: Self.terms(directives), fill: .onDemand, key: key)
+    defer { reader.cancel() }
+    if directives.onlyIfCached { try checkIsThere(reader, directives) }
+    let known: KnownResponse
+    do {
+      known = try await learn(reader)
+    } catch let error as MediaCacheError where error.code == .status && error.status != nil {
+      return try await relay("uri-miss")
+    }
+    if service.cache.isShared, known.freshness.noStore {
+      service.uncacheable.insert(key)
+      return try await relay("bypass")
+    }
+    if let location = redirection(known) { return try await redirect(to: location) }
+    if service.configuration.fetchesWhole, !known.freshness.noStore {
+      service.fills.begin(resource)
+    }
+    holdOpen(reader, known)
+    try await answer(reader, known, since: started)
+  }
+
+  private func resource() -> Resource {
+    var resource = Resource(
+      url: exchange.url,
+      headers: service.originFields.forCache(exchange.fields, referrer: exchange.referrer))
+    resource.filter = service.routes.filter
+    return resource
+  }
+
+  /// Under which key it is kept: apart for each one who shows credentials, where others share the
+  /// cache (RFC 9111 §3.5).
+  private func key(for resource: Resource) -> CacheKey {
+    let key = service.cache.key(for: resource)
+    guard service.cache.isShared, exchange.fields["Authorization"] != nil,
+      let credentials = Variant.of(exchange.fields, names: ["authorization"])
+    else { return key }
+    return CacheKey(rawValue: "\(key.rawValue) for:\(credentials)")
+  }
+
+  private static func terms(_ directives: RequestDirectives) -> ReadingTerms {
+    var terms = ReadingTerms()
+    terms.isStrict = true
+    terms.noCache = directives.noCache
+    terms.maxAge = directives.maxAge
+    terms.minFresh = directives.minFresh
+    terms.maxStale = directives.maxStale
+    return terms
+  }
+
+  // MARK: Finding out
+
+  /// RFC 9111 §5.2.1.7: 504 where it would take a request.
+  private func checkIsThere(_ reader: MediaReader, _ directives: RequestDirectives) throws {
+    let held = service.cache.hold(reader)
+    let known = held?.known(Self.terms(directives), at: Date())
+    let isThere =
+      known.flatMap { known -> Bool? in
+        guard let length = known.information.length else { return nil }
+        let ranges: [ByteRange] =
+          switch selection(length) {
+          case .whole: isHEAD ? [] : [0..<length]
+          case .single(let range): [range]
+          case .several(let ranges): ranges
+          case .unsatisfiable: []
+          }
+        return ranges.allSatisfy { $0.isEmpty || held?.file(of: known, holding: $0) != nil }
+      } ?? false
+    guard isThere else {
+      throw Refusal(504, "It is not all in the cache, and only the cache was asked.")
+    }
+  }
+
+  /// Waits until it is known what the resource is. The first request to the origin is made where
+  /// the client wants to begin.
+  private func learn(_ reader: MediaReader) async throws -> KnownResponse {
+    let asked =
+      isHEAD
+      ? nil
+      : exchange.request.head.withValue(of: .range) {
+        $0.flatMap { SimpleRange($0) }
+      }
+    let start: Int64
+    switch asked {
+    case .closed(let first, let last):
+      start = first
+      reader.setEnd(last < .max ? last + 1 : .max)
+    case .from(let first): start = first
+    default: start = 0
+    }
+    if isHEAD { reader.setEnd(1) }
+    if start > 0 {
+      do {
+        _ = try await reader.available(at: start, count: 0)
+      } catch let error as MediaCacheError where error.code == .badRange {
+        // Beyond its end, and the origin does not say where that is: the beginning tells.
+      }
+    }
+    return try await reader.knownResponse()
+  }
+
+  /// A playlist that lies elsewhere than was asked: what it refers to lies there too, so that the
+  /// client has to know.
+  private func redirection(_ known: KnownResponse) -> String? {
+    guard service.configuration.origin == nil, let type = known.information.mimeType,
+      Self.playlists.contains(type)
+    else { return nil }
+    let final = known.information.finalURL
+    guard final.absoluteString != exchange.url.absoluteString,
+      service.routes.filter?.allows(final) != false
+    else { return nil }
+    return service.routes.target(for: final)
+  }
+
+  private static let playlists: Set<String> = [
+    "application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl",
+    "application/dash+xml",
+  ]
+
+  private func redirect(to location: String) async throws {
+    var fields: HTTPFields = [
+      "Date": HTTPDate.format(Date()), "Location": location, "Cache-Control": "no-cache",
+    ]
+    service.fields.addWebOrigin(to: &fields)
+    exchange.report.note { $0.status = 302 }
+    try await writer.begin(ResponseHead(status: 302, fields: fields, body: .length(0)))
+    try await writer.end()
+  }
+
+  /// Further requests for it are answered at once.
+  private func holdOpen(_ reader: MediaReader, _ known: KnownResponse) {
+    guard !known.varies, !known.freshness.noStore, reader.isStoring,
+      exchange.target.hasPrefix("/"),
+      exchange.fields["Authorization"] == nil || !service.cache.isShared,
+      service.hot.resource(for: exchange.target)?.isHeld != true,
+      let held = service.cache.hold(reader)
+    else { return }
+    let fields = service.fields
+    service.hot.insert(
+      HotResource(held: held, urlText: exchange.url.absoluteString) { known in
+        var rendered = fields.stored(known)
+        rendered.append("Cache-Status", CacheStatus.hit)
+        return rendered
+      }, for: exchange.target)
+  }
+
+  // MARK: Answering
+
+  private func selection(_ length: Int64) -> RangeSelection {
+    guard !isHEAD, let value = exchange.fields["Range"] else { return .whole }
+    return RangeSelection.select(value, length: length)
+  }
+
+  private func answer(
+    _ reader: MediaReader, _ known: KnownResponse, since started: Date
+  ) async throws {
+    let length = known.information.length
+    var selection = length.map { self.selection($0) } ?? .whole
+    if let conditions = Preconditions(fields: exchange.fields) {
+      let outcome = conditions.evaluate(
+        isGetOrHead: true, hasRange: !isHEAD && exchange.fields["Range"] != nil, etag: known.etag,
+        lastModified: known.lastModified, isStrongLastModified: known.isStrongLastModified)
+      switch outcome {
+      case .proceed: break
+      case .ignoreRange: selection = .whole
+      case .notModified: return try await notModified(reader, known, started)
+      case .failed:
+        throw Refusal(412, "The resource is not in the state that was asked for.")
+      }
+    }
+    switch selection {
+    case .whole:
+      try await send(reader, known, 0..<(length ?? .max), status: 200, started)
+    case .single(let range):
+      try await send(reader, known, range, status: 206, started)
+    case .several(let ranges):
+      try await send(reader, known, ranges, started)
+    case .unsatisfiable:
+      try await unsatisfiable(length ?? 0)
+    }
+  }
+
+  private func head(
+    _ status: Int, _ known: KnownResponse, _ reader: MediaReader, _ wanted: [ByteRange],
+    _ started: Date, body: ResponseHead.Body
+  ) -> ResponseHead {
+    var fields = service.fields.stored(known)
+    fields.append("Age", String(AnswerFields.age(known, at: Date())))
+    let origin = ResponseOrigin(
+      reader: reader, known: known, wanted: isHEAD || status == 304 ? [] : wanted, since: started)
+    fields.append("Cache-Status", origin.cacheStatus)
+    exchange.report.note { values in
+      values.status = status
+      values.source = origin.source
+    }
+    return ResponseHead(status: status, fields: fields, body: body)
+  }
+
+  private func notModified(
+    _ reader: MediaReader, _ known: KnownResponse, _ started: Date
+  ) async throws {
+    var head = head(304, known, reader, [], started, body: .none)
+    // What describes the content is known to who has it (RFC 9110 §15.4.5).
+    for name in ["Content-Type", "Content-Encoding", "Content-Language", "Accept-Ranges"] {
+      head.fields[name] = nil
+    }
+    try await writer.begin(head)
+    try await writer.end()
+  }
+
+  private func unsatisfiable(_ length: Int64) async throws {
+    var fields: HTTPFields = [
+      "Date": HTTPDate.format(Date()), "Content-Range": "bytes */\(length)",
+      "Accept-Ranges": "bytes", "Cache-Control": "no-store",
+    ]
+    service.fields.addWebOrigin(to: &fields)
+    exchange.report.note { $0.status = 416 }
+    try await writer.begin(ResponseHead(status: 416, fields: fields, body: .length(0)))
+    try await writer.end()
+  }
+
+  private func send(
+    _ reader: MediaReader, _ known: KnownResponse, _ range: ByteRange, status: Int,
+    _ started: Date
+  ) async throws {
+    let length = known.information.length
+    let size = length == nil ? nil : range.upperBound - range.lowerBound
+    let body: ResponseHead.Body = isHEAD ? .omitted(size) : size.map { .length($0) } ?? .open
+    var head = head(status, known, reader, [range], started, body: body)
+    if status == 206, let length {
+      head.fields.append(
+        "Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)")
+      exchange.report.note { $0.range = range }
+    }
+    reader.setEnd(range.upperBound)
+    try await writer.begin(head)
+    if !isHEAD { try await copy(reader, range) }
+    try await writer.end()
+  }
+
+  private func send(
+    _ reader: MediaReader, _ known: KnownResponse, _ ranges: [ByteRange], _ started: Date
+  ) async throws {
+    guard let length = known.information.length else { return }
+    let parts = MultipartByteRanges(
+      ranges: ranges, length: length, contentType: known.headers["Content-Type"])
+    var head = head(
+      206, known, reader, ranges, started, body: .length(parts.contentLength))
+    head.fields["Content-Type"] = parts.contentType
+    try await writer.begin(head)
+    for (index, range) in ranges.enumerated() {
+      try await writer.write(ByteBuffer(bytes: parts.heading(at: index)))
+      reader.setEnd(range.upperBound)
+      try await copy(reader, range)
+    }
+    try await writer.write(ByteBuffer(bytes: parts.closing))
+    try await writer.end()
+  }
+
+  /// So much is taken as read at once: what the socket does not take waits in the file.
+  private static let step: Int64 = 1 << 20
+
+  private func copy(_ reader: MediaReader, _ range: ByteRange) async throws {
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let count = min(range.upperBound - offset, Self.step)
+      switch try await reader.available(at: offset, count: Int(count)) {
+      case .file(let file, let upTo):
+        let end = min(upTo, offset + count)
+        try await writer.write(file, offset..<end)
+        noteSent(end - offset)
+        offset = end
+      case .memory(let bytes):
+        try await writer.write(ByteBuffer(data: bytes))
+        noteSent(Int64(bytes.count))
+        offset += Int64(bytes.count)
+      case .end:
+        return
+      }
+    }
+  }
+
+  private func noteSent(_ count: Int64) {
+    exchange.report.note { $0.bytesSent += count }
+  }
+
+  private func relay(_ reason: String) async throws {
+    try await RelayedAnswer(exchange: exchange, reason: reason).run()
+  }
+}

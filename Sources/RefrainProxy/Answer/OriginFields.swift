@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// The fields of a client's request that go on to the origin.
+struct OriginFields: Sendable {
+  /// Sent in place of the client's own.
+  var own: HTTPFields
+  /// Behind one address there are many origins: what a browser keeps for the address is for none of
+  /// them.
+  var isForManyOrigins: Bool
+  /// What stands for this proxy in Via (RFC 9110 §7.6.3).
+  var viaName: String
+
+  /// Those that are the proxy's own business in requests that fill the cache: it asks for the ranges
+  /// that it lacks, on its own conditions, and never for a coding.
+  private static let ofTheCache: Set<String> = [
+    "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
+    "accept-encoding", "cache-control", "pragma", "icy-metadata", "content-length",
+    "content-type", "expect",
+  ]
+
+  /// What a browser says about the page that asks, which may be none of the origin's.
+  private static func isOfBrowser(_ name: String) -> Bool {
+    name.hasPrefix("sec-") || name == "origin" || name == "upgrade-insecure-requests"
+      || name == "dnt" || name.hasPrefix("access-control-request-")
+  }
+
+  /// For a request that fills the cache.
+  ///
+  /// - Parameter referrer: what a Referer that names a URL of this proxy stands for.
+  func forCache(_ fields: HTTPFields, referrer: (String) -> String?) -> HTTPFields {
+    build(fields, referrer: referrer) { Self.ofTheCache.contains($0) }
+  }
+
+  /// For a request that goes on as it is.
+  func forRelay(_ fields: HTTPFields, referrer: (String) -> String?) -> HTTPFields {
+    build(fields, referrer: referrer) { $0 == "content-length" || $0 == "expect" }
+  }
+
+  private func build(
+    _ fields: HTTPFields, referrer: (String) -> String?, without excluded: (String) -> Bool
+  ) -> HTTPFields {
+    let isBrowser = fields["Sec-Fetch-Mode"] != nil
+    var result = HTTPFields()
+    for field in HopByHop.removed(from: fields).fields {
+      let name = field.name.lowercased()
+      if name == "host" || excluded(name) || own[name] != nil { continue }
+      if isForManyOrigins {
+        if Self.isOfBrowser(name) || (isBrowser && name == "cookie") { continue }
+        if name == "referer" {
+          if let original = referrer(field.value) { result.append(field.name, original) }
+          continue
+        }
+      }
+      if name == "via" { continue }
+      result.append(field.name, field.value)
+    }
+    let via = fields.values(of: "Via") + ["1.1 \(viaName)"]
+    result.append("Via", via.joined(separator: ", "))
+    for field in own.fields { result.append(field.name, field.value) }
+    return result
+  }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// What the proxy says for itself: one sentence of plain text.
+enum OwnAnswer {
+  static func make(_ refusal: Refusal, fields: HTTPFields = [:]) -> (ResponseHead, body: String) {
+    let body = refusal.reason + "\n"
+    var fields = fields
+    fields.append("Date", HTTPDate.format(Date()))
+    fields.append("Content-Type", "text/plain; charset=utf-8")
+    fields.append("Cache-Control", "no-store")
+    fields.append("X-Content-Type-Options", "nosniff")
+    if refusal.status == 503 { fields.append("Retry-After", "1") }
+    return (
+      ResponseHead(
+        status: refusal.status, fields: fields, body: .length(Int64(body.utf8.count))), body
+    )
+  }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import Refrain
+
+/// Answers with what the origin answers, unchanged: for what is not kept.
+struct RelayedAnswer: Sendable {
+  let exchange: Exchange
+  /// Why it is not answered from the cache, as RFC 9211 §2.2 has it.
+  let reason: String
+
+  func run() async throws {
+    let service = exchange.service
+    let request = exchange.request.head
+    let fields = service.originFields.forRelay(exchange.fields, referrer: exchange.referrer)
+    exchange.report.note { $0.source = .relayed }
+    if let filter = service.routes.filter, !filter.allows(exchange.url) {
+      throw Refusal(403, "\(exchange.url.host() ?? "That host") may not be asked.")
+    }
+    let response = try await service.relay.send(
+      method: request.method, url: exchange.url, fields: fields, framing: request.framing,
+      writer: exchange.writer)
+    await invalidate(request.method, response)
+    try await pass(response, isHEAD: request.isHEAD)
+  }
+
+  // MARK: The response
+
+  private func pass(_ response: Relay.Response, isHEAD: Bool) async throws {
+    let writer = exchange.writer
+    let declared = response.fields.values(of: "Content-Length").first.flatMap {
+      Int64(digits: $0.trimmingOWS)
+    }
+    let body: ResponseHead.Body =
+      switch response.status {
+      case 204, 304: .none
+      case _ where isHEAD: .omitted(declared)
+      default: declared.map { .length($0) } ?? .open
+      }
+    var fields = exchange.service.fields.passable(HopByHop.removed(from: response.fields))
+    fields["Content-Length"] = nil
+    fields["Location"] = fields["Location"].map(exchange.service.routes.rewritten(location:))
+    if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
+    exchange.service.fields.addWebOrigin(to: &fields)
+    fields.append("Cache-Status", CacheStatus.forwarded(reason, status: response.status))
+    exchange.report.note { $0.status = response.status }
+    try await writer.begin(ResponseHead(status: response.status, fields: fields, body: body))
+    switch body {
+    case .none, .omitted: break
+    case .length, .open:
+      for try await bytes in response.body where bytes.readableBytes > 0 {
+        try await writer.write(bytes)
+        exchange.report.note { $0.bytesSent += Int64(bytes.readableBytes) }
+      }
+      // A task that is cancelled sees the body end early, which must not look like its end.
+      try Task.checkCancellation()
+    }
+    try await writer.end()
+  }
+
+  // MARK: What it may have changed
+
+  /// After an unsafe request that went well, what is stored of its target, and of where the answer
+  /// points to, may be out of date (RFC 9111 §4.4).
+  private func invalidate(_ method: String, _ response: Relay.Response) async {
+    guard !["GET", "HEAD", "OPTIONS", "TRACE"].contains(method),
+      (200..<400).contains(response.status)
+    else { return }
+    var urls = [exchange.url]
+    for name in ["Location", "Content-Location"] {
+      guard let text = response.fields[name], let url = URL(text: text, relativeTo: exchange.url),
+        url.host()?.lowercased() == exchange.url.host()?.lowercased(),
+        url.port == exchange.url.port, url.scheme == exchange.url.scheme
+      else { continue }
+      urls.append(url)
+    }
+    for url in urls {
+      let key = exchange.service.cache.key(for: Resource(url: url))
+      // Where it cannot be opened, nothing is stored of it that could be used.
+      try? await exchange.service.cache.invalidate(key)
+    }
+  }
+}

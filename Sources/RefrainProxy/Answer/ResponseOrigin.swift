@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// Where the bytes of an answer come from, found out when it begins.
+struct ResponseOrigin: Sendable {
+  var source: ServedRequest.Source
+  /// RFC 9211.
+  var cacheStatus: String
+
+  init(reader: MediaReader, known: KnownResponse, wanted: [ByteRange], since started: Date) {
+    let before = reader.spansBefore
+    let bounded = wanted.map { range in
+      range.lowerBound..<min(range.upperBound, known.information.length ?? range.upperBound)
+    }
+    let there = bounded.reduce(into: Int64(0)) { sum, range in
+      sum += before.intersection(RangeSet(range)).ranges.reduce(0) {
+        $0 + ($1.upperBound - $1.lowerBound)
+      }
+    }
+    let all = bounded.reduce(into: Int64(0)) { $0 += $1.upperBound - $1.lowerBound }
+    let asked = reader.statistics.requests > 0
+    let isNews = known.freshness.confirmedAt >= started
+    if there == all, !(wanted.isEmpty && before.isEmpty && asked) {
+      switch (asked, isNews) {
+      case (false, _):
+        source = .hit
+        cacheStatus = CacheStatus.hit
+      case (true, true):
+        source = .revalidated
+        cacheStatus = CacheStatus.forwarded("stale", status: 304)
+      case (true, false):
+        source = .stale
+        cacheStatus = CacheStatus.hit(detail: "stale, for the origin could not be asked")
+      }
+    } else if there > 0 {
+      source = .partial
+      cacheStatus = CacheStatus.forwarded("partial", isStored: reader.isStoring)
+    } else {
+      source = .miss
+      cacheStatus = CacheStatus.forwarded(
+        "uri-miss", isStored: reader.isStoring, isCollapsed: !asked)
+    }
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+import NIOCore
+import Refrain
+
+/// Writes one answer from a task. Each call waits until the socket has taken what it was given, so
+/// that a slow client costs no memory.
+struct ResponseWriter: Sendable {
+  let connection: NIOLoopBound<ProxyConnection>
+  let eventLoop: any EventLoop
+
+  func begin(_ head: ResponseHead) async throws {
+    try await perform { $0.write(head) }
+  }
+
+  func write(_ bytes: ByteBuffer) async throws {
+    try await perform { $0.write(bytes) }
+  }
+
+  func write(_ file: EntryFile, _ range: ByteRange) async throws {
+    try await perform { $0.write(file, range) }
+  }
+
+  func end() async throws {
+    try await perform { $0.endAnswer() }
+  }
+
+  /// Ends the connection in the middle of the answer.
+  func abort() async {
+    try? await eventLoop.submit { connection.value.abortAnswer() }.get()
+  }
+
+  var hasBegun: Bool {
+    get async { (try? await eventLoop.submit { connection.value.hasWrittenHead }.get()) ?? true }
+  }
+
+  /// The next part of the request's body; nil at its end.
+  func nextBodyPart() async throws -> ByteBuffer? {
+    try await eventLoop.flatSubmit { () -> EventLoopFuture<ByteBuffer?> in
+      connection.value.nextBodyPart() ?? eventLoop.makeFailedFuture(ClientLeft())
+    }.get()
+  }
+
+  private func perform(
+    _ work: @Sendable @escaping (ProxyConnection) -> EventLoopFuture<Void>?
+  ) async throws {
+    try await eventLoop.flatSubmit { () -> EventLoopFuture<Void> in
+      work(connection.value) ?? eventLoop.makeFailedFuture(ClientLeft())
+    }.get()
+  }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+import Synchronization
+
+/// Brings to its end what clients have begun, whether they stay or not.
+final class WholeFills: Sendable {
+  private let cache: MediaCache
+  private let tasks = Mutex<[CacheKey: Task<Void, Never>]>([:])
+  private let isOver = Atomic(false)
+
+  init(cache: MediaCache) { self.cache = cache }
+
+  /// Begins, unless it is under way.
+  func begin(_ resource: Resource) {
+    let key = cache.key(for: resource)
+    let cache = cache
+    tasks.withLock { tasks in
+      guard tasks[key] == nil, !isOver.load(ordering: .relaxed) else { return }
+      tasks[key] = Task {
+        // What goes wrong is told by the cache's events; the next client begins it again.
+        _ = try? await cache.prefetch(resource)
+        self.tasks.withLock { $0[key] = nil }
+      }
+    }
+  }
+
+  func stop() async {
+    isOver.store(true, ordering: .relaxed)
+    let tasks = tasks.withLock { Array($0.values) }
+    for task in tasks { task.cancel() }
+    for task in tasks { await task.value }
+  }
+}

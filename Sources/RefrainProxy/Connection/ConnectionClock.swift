@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+import NIOCore
+
+/// Watches how long a connection does nothing. Looked at from time to time: a timer for each request
+/// would cost more than the request.
+struct ConnectionClock {
+  enum Verdict { case fine, idle, slowHead, stuck }
+
+  private var head: TimeAmount = .seconds(30)
+  private var idle: TimeAmount = .seconds(75)
+  private var send: TimeAmount = .seconds(300)
+  private var task: RepeatedTask?
+
+  private var since = NIODeadline.now()
+  private var isAtStart = true
+  private var isAnswering = false
+  private var pendingBytes = 0
+
+  var isRunning: Bool { task != nil }
+
+  mutating func start(
+    limits: CacheProxy.Configuration, on eventLoop: any EventLoop,
+    tick: @escaping @Sendable () -> Void
+  ) {
+    head = TimeAmount(limits.headTimeout)
+    idle = TimeAmount(limits.idleTimeout)
+    send = TimeAmount(limits.sendTimeout)
+    since = .now()
+    let shortest = min(head.nanoseconds, idle.nanoseconds, send.nanoseconds)
+    let step = TimeAmount.nanoseconds(min(max(shortest / 4, 10_000_000), 5_000_000_000))
+    task = eventLoop.scheduleRepeatedTask(initialDelay: step, delay: step) { _ in tick() }
+  }
+
+  mutating func stop() {
+    task?.cancel()
+    task = nil
+  }
+
+  mutating func noteInput() {
+    // The time for a head counts from its first byte on, however slowly the rest trickles in.
+    if isAtStart { since = .now() }
+  }
+
+  mutating func noteRequest() {
+    isAnswering = true
+    since = .now()
+  }
+
+  mutating func noteAnswered() {
+    isAnswering = false
+    isAtStart = true
+    since = .now()
+  }
+
+  mutating func note(isAtStart: Bool, isAnswering: Bool) {
+    self.isAtStart = isAtStart
+    self.isAnswering = isAnswering
+  }
+
+  mutating func verdict(pendingBytes: Int) -> Verdict {
+    let now = NIODeadline.now()
+    if isAnswering {
+      if pendingBytes == 0 || pendingBytes != self.pendingBytes { since = now }
+      self.pendingBytes = pendingBytes
+      return now - since > send ? .stuck : .fine
+    }
+    if isAtStart { return now - since > idle ? .idle : .fine }
+    return now - since > head ? .slowHead : .fine
+  }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import NIOCore
+import Refrain
+import Synchronization
+
+/// A resource that was asked for lately: held open, with the unchanging part of its answers' heads
+/// written out, so that a request for what is stored and fresh is answered where it is read.
+final class HotResource: Sendable {
+  struct Hit {
+    var status: Int
+    var range: ByteRange
+    /// Nil for HEAD.
+    var file: EntryFile?
+    var urlText: String
+  }
+
+  private struct State {
+    var held: HeldEntry?
+    var known: KnownResponse?
+    var fields: [UInt8] = []
+  }
+
+  /// As it is told in a log.
+  let urlText: String
+  private let render: @Sendable (KnownResponse) -> HTTPFields
+  private let state: Mutex<State>
+  private let lastUse = Atomic<UInt64>(0)
+
+  init(
+    held: HeldEntry, urlText: String, render: @escaping @Sendable (KnownResponse) -> HTTPFields
+  ) {
+    self.urlText = urlText
+    self.render = render
+    state = Mutex(State(held: held))
+    noteUse(.now())
+  }
+
+  var isHeld: Bool { state.withLock { $0.held != nil } }
+
+  /// Lets go of the entry.
+  func release() {
+    let held = state.withLock { state in
+      defer { state = State() }
+      return state.held
+    }
+    withExtendedLifetime(held) {}
+  }
+
+  func wasUsed(since deadline: NIODeadline) -> Bool {
+    lastUse.load(ordering: .relaxed) >= deadline.uptimeNanoseconds
+  }
+
+  func noteUse(_ now: NIODeadline) {
+    lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
+  }
+
+  private static let terms: ReadingTerms = {
+    var terms = ReadingTerms()
+    terms.isStrict = true
+    return terms
+  }()
+
+  /// What answers the request, where all of it is stored and fresh; its head is in the buffer then,
+  /// all but the end (`finishHead`).
+  func hit(
+    for head: RequestHead, at now: NIODeadline, reusing buffer: inout ByteBuffer
+  ) -> Hit? {
+    guard let held = state.withLock({ $0.held }) else { return nil }
+    let date = Date()
+    guard let known = held.known(Self.terms, at: date), let length = known.information.length
+    else { return nil }
+    var range = 0..<length
+    var status = 200
+    if !head.isHEAD, head.marks.contains(.range) {
+      let asked = head.withValue(of: .range) { $0.flatMap { SimpleRange($0) } }
+      guard let part = asked?.resolved(length: length) else { return nil }
+      range = part
+      status = 206
+    }
+    var file: EntryFile?
+    if !head.isHEAD, !range.isEmpty {
+      file = held.file(of: known, holding: range)
+      guard file != nil else { return nil }
+    }
+    noteUse(now)
+    writeHead(status, range, length, known, date, into: &buffer)
+    return Hit(status: status, range: range, file: file, urlText: urlText)
+  }
+
+  private func writeHead(
+    _ status: Int, _ range: ByteRange, _ length: Int64, _ known: KnownResponse, _ now: Date,
+    into buffer: inout ByteBuffer
+  ) {
+    buffer.clear()
+    if status == 206 {
+      buffer.writeStaticString("HTTP/1.1 206 Partial Content\r\nContent-Range: bytes ")
+      buffer.writeDecimal(range.lowerBound)
+      buffer.writeStaticString("-")
+      buffer.writeDecimal(range.upperBound - 1)
+      buffer.writeStaticString("/")
+      buffer.writeDecimal(length)
+      buffer.writeStaticString("\r\nContent-Length: ")
+    } else {
+      buffer.writeStaticString("HTTP/1.1 200 OK\r\nContent-Length: ")
+    }
+    buffer.writeDecimal(range.upperBound - range.lowerBound)
+    buffer.writeStaticString("\r\nAge: ")
+    buffer.writeDecimal(AnswerFields.age(known, at: now))
+    buffer.writeStaticString("\r\n")
+    state.withLock { state in
+      if state.known !== known {
+        state.known = known
+        state.fields = Self.bytes(of: render(known))
+      }
+      _ = buffer.writeBytes(state.fields)
+    }
+  }
+
+  static func finishHead(_ buffer: inout ByteBuffer, closes: Bool) {
+    buffer.writeStaticString(closes ? "Connection: close\r\n\r\n" : "\r\n")
+  }
+
+  private static func bytes(of fields: HTTPFields) -> [UInt8] {
+    Array(fields.fields.map { "\($0.name): \($0.value)\r\n" }.joined().utf8)
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+import NIOCore
+import Refrain
+import Synchronization
+
+/// The resources that were asked for lately, by the target of the request. Few, and not for long:
+/// what is held open is not evicted.
+final class HotResources: Sendable {
+  private static let capacity = 64
+  private static let patience = TimeAmount.seconds(10)
+
+  private let resources = Mutex<[String: HotResource]>([:])
+
+  func resource(for target: String) -> HotResource? {
+    resources.withLock { $0[target] }
+  }
+
+  func insert(_ resource: HotResource, for target: String) {
+    let dropped = resources.withLock { resources in
+      var dropped = [resources.updateValue(resource, forKey: target)].compactMap { $0 }
+      if resources.count > Self.capacity { dropped += Self.takeUnused(&resources, for: .zero) }
+      return dropped
+    }
+    for resource in dropped { resource.release() }
+  }
+
+  /// Lets go of what was not asked for in a while.
+  func releaseUnused() {
+    let dropped = resources.withLock { Self.takeUnused(&$0, for: Self.patience) }
+    for resource in dropped { resource.release() }
+  }
+
+  func releaseAll() {
+    let dropped = resources.withLock { resources in
+      defer { resources = [:] }
+      return Array(resources.values)
+    }
+    for resource in dropped { resource.release() }
+  }
+
+  /// Half of them at once where room is needed, so that not every insertion has to look at all.
+  private static func takeUnused(
+    _ resources: inout [String: HotResource], for patience: TimeAmount
+  ) -> [HotResource] {
+    let deadline = NIODeadline.now() - patience
+    var dropped: [HotResource] = []
+    for (target, resource) in resources where !resource.wasUsed(since: deadline) {
+      if patience == .zero, resources.count <= capacity / 2 { break }
+      dropped.append(resource)
+      resources[target] = nil
+    }
+    return dropped
+  }
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import NIOCore
+import NIOPosix
+import Refrain
+import Synchronization
+
+/// The listening socket: bound, bound again where it was lost, and the connections that came of it.
+final class Listener: Sendable {
+  private let service: ProxyService
+  private let count: ConnectionCount
+  private let state = Mutex(State())
+
+  private struct State {
+    enum Phase { case idle, running, stopping, over }
+    var phase = Phase.idle
+    var channel: (any Channel)?
+    var failure: (any Error)?
+    /// Kept where the socket is lost: URLs with it are out in the world.
+    var port: Int?
+    var waiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
+    var nextID: UInt64 = 0
+    var connections: [ObjectIdentifier: NIOLoopBound<ProxyConnection>] = [:]
+    var runEnded: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private static let grace: Duration = .seconds(5)
+
+  init(service: ProxyService) {
+    self.service = service
+    count = ConnectionCount(limit: service.configuration.maximumConnections ?? OpenFiles.half)
+  }
+
+  /// Where it listens, or will listen again.
+  var expectedAddress: ListeningAddress? {
+    if let address = service.address { return address }
+    let configuration = service.configuration
+    let port = state.withLock { $0.port } ?? configuration.port
+    return port == 0 ? nil : ListeningAddress(host: configuration.address, port: port)
+  }
+
+  // MARK: Running
+
+  func run() async throws {
+    let isFirst = state.withLock { state in
+      guard state.phase == .idle else { return false }
+      state.phase = .running
+      return true
+    }
+    guard isFirst else {
+      throw MediaCacheError(
+        .usage, "The proxy runs already, or ran before.", remedy: "Make another one.")
+    }
+    let housekeeping = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
+      initialDelay: .seconds(2), delay: .seconds(2)
+    ) { [service] _ in service.hot.releaseUnused() }
+    let result: Result<Void, any Error>
+    do {
+      try await withTaskCancellationHandler {
+        try await listenUntilStopped()
+      } onCancel: {
+        beginStopping()
+      }
+      result = .success(())
+    } catch {
+      result = .failure(error)
+    }
+    housekeeping.cancel()
+    await settle()
+    end(result)
+    try result.get()
+    try Task.checkCancellation()
+  }
+
+  private func listenUntilStopped() async throws {
+    var failures = 0
+    while true {
+      do {
+        let channel = try await bind()
+        failures = 0
+        try await channel.closeFuture.get()
+      } catch {
+        // The first time it is the user's to mend; later the system may need a moment.
+        guard state.withLock({ $0.port }) != nil, failures < 40 else { throw error }
+        failures += 1
+        try? await Task.sleep(for: .milliseconds(min(25 * failures, 500)))
+      }
+      service.address = nil
+      let goesOn = state.withLock { state in
+        state.channel = nil
+        return state.phase == .running
+      }
+      guard goesOn else { return }
+    }
+  }
+
+  private func bind() async throws -> any Channel {
+    let configuration = service.configuration
+    let port = state.withLock { $0.port } ?? configuration.port
+    let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      .serverChannelOption(.backlog, value: 1024)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelInitializer { [count] channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(AcceptGuard(count: count))
+        }
+      }
+      .childChannelOption(.allowRemoteHalfClosure, value: true)
+      .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+      .childChannelOption(.maxMessagesPerRead, value: 2)
+      .childChannelInitializer { [self] channel in
+        channel.eventLoop.makeCompletedFuture { try accept(channel) }
+      }
+    let channel: any Channel
+    do {
+      channel = try await bootstrap.bind(host: configuration.address, port: port).get()
+    } catch {
+      throw Self.explained(error, configuration.address, port)
+    }
+    let bound = ListeningAddress(
+      host: channel.localAddress?.ipAddress ?? configuration.address,
+      port: channel.localAddress?.port ?? port)
+    service.address = bound
+    let (waiters, isLate) = state.withLock { state in
+      state.port = bound.port
+      state.channel = channel
+      defer { state.waiters = [:] }
+      return (Array(state.waiters.values), state.phase != .running)
+    }
+    if isLate { channel.close(promise: nil) }
+    for waiter in waiters { waiter.resume() }
+    return channel
+  }
+
+  private static func explained(_ error: any Error, _ address: String, _ port: Int) -> any Error {
+    let place = ListeningAddress(host: address, port: port)
+    guard let code = (error as? IOError)?.errnoCode else {
+      return MediaCacheError(
+        .usage, "\(place) cannot be listened at: \(error).",
+        remedy: "Give an address of this machine.")
+    }
+    switch code {
+    case EADDRINUSE:
+      return MediaCacheError(
+        .inUse, "Something listens at \(place) already.",
+        remedy: "Use it if it is this program, or choose another port.")
+    case EACCES:
+      return MediaCacheError(
+        .usage, "\(place) may not be listened at.", remedy: "Choose a port above 1023.")
+    default:
+      return MediaCacheError(
+        .usage, "\(place) cannot be listened at: \(String(cString: strerror(code))).",
+        remedy: "Give an address of this machine.")
+    }
+  }
+
+  // MARK: Connections
+
+  private func accept(_ channel: any Channel) throws {
+    let connection = ProxyConnection(service: service, rank: count.enter())
+    let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
+    let id = ObjectIdentifier(connection)
+    state.withLock { $0.connections[id] = bound }
+    channel.closeFuture.whenComplete { [self] _ in
+      count.leave()
+      state.withLock { $0.connections[id] = nil }
+    }
+    try channel.pipeline.syncOperations.addHandler(connection)
+  }
+
+  // MARK: Ending
+
+  func stop() async {
+    beginStopping()
+    await withCheckedContinuation { continuation in
+      let isOver = state.withLock { state in
+        if state.phase == .over || state.phase == .idle { return true }
+        state.runEnded.append(continuation)
+        return false
+      }
+      if isOver { continuation.resume() }
+    }
+  }
+
+  private func beginStopping() {
+    service.stop()
+    let channel = state.withLock { state in
+      if state.phase == .running { state.phase = .stopping }
+      return state.channel
+    }
+    channel?.close(promise: nil)
+  }
+
+  /// Gives running answers a while, then ends them.
+  private func settle() async {
+    service.stop()
+    let deadline = ContinuousClock.now + Self.grace
+    while true {
+      let connections = state.withLock { Array($0.connections.values) }
+      if connections.isEmpty { break }
+      let isLate = ContinuousClock.now >= deadline
+      for connection in connections {
+        connection.eventLoop.execute {
+          if isLate { connection.value.abortAnswer() } else { connection.value.stop() }
+        }
+      }
+      // Not a task of ours that could be cancelled: the answers are given their time.
+      try? await connections[0].eventLoop.scheduleTask(in: .milliseconds(20)) {}.futureResult.get()
+    }
+    await service.fills.stop()
+    service.hot.releaseAll()
+  }
+
+  private func end(_ result: Result<Void, any Error>) {
+    let (waiters, ended) = state.withLock { state in
+      state.phase = .over
+      if case .failure(let error) = result { state.failure = error }
+      defer {
+        state.waiters = [:]
+        state.runEnded = []
+      }
+      return (Array(state.waiters.values), state.runEnded)
+    }
+    for waiter in waiters {
+      switch result {
+      case .success: waiter.resume(throwing: Self.closed)
+      case .failure(let error): waiter.resume(throwing: error)
+      }
+    }
+    for continuation in ended { continuation.resume() }
+  }
+
+  private static let closed = MediaCacheError(.closed, "The proxy was stopped.")
+
+  func waitUntilListening() async throws {
+    let id = state.withLock { state in
+      state.nextID += 1
+      return state.nextID
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let outcome = state.withLock { state -> Result<Void, any Error>? in
+          if Task.isCancelled { return .failure(CancellationError()) }
+          if state.channel != nil { return .success(()) }
+          if state.phase == .over { return .failure(state.failure ?? Self.closed) }
+          state.waiters[id] = continuation
+          return nil
+        }
+        if let outcome { continuation.resume(with: outcome) }
+      }
+    } onCancel: {
+      state.withLock { $0.waiters.removeValue(forKey: id) }?
+        .resume(throwing: CancellationError())
+    }
+  }
+}

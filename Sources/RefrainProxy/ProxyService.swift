@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import NIOCore
+import Refrain
+import Synchronization
+
+/// What all connections of a proxy share.
+final class ProxyService: Sendable {
+  let cache: MediaCache
+  let configuration: CacheProxy.Configuration
+  let routes: Routes
+  let fields: AnswerFields
+  let originFields: OriginFields
+  let relay = Relay()
+  let hot = HotResources()
+  let uncacheable = UncacheableKeys()
+  let fills: WholeFills
+  private let stopping = Atomic(false)
+  private let local = Mutex<ListeningAddress?>(nil)
+
+  init(cache: MediaCache, configuration: CacheProxy.Configuration) throws(MediaCacheError) {
+    self.cache = cache
+    self.configuration = configuration
+    routes = try Routes(configuration)
+    let isForManyOrigins = configuration.origin == nil
+    fields = AnswerFields(
+      isForManyOrigins: isForManyOrigins, allowedWebOrigin: configuration.allowedWebOrigin)
+    originFields = OriginFields(
+      own: configuration.headers, isForManyOrigins: isForManyOrigins,
+      viaName: "refrain-\(String(UInt32.random(in: .min ... .max), radix: 36))")
+    fills = WholeFills(cache: cache)
+  }
+
+  var isStopping: Bool { stopping.load(ordering: .relaxed) }
+
+  func stop() { stopping.store(true, ordering: .relaxed) }
+
+  /// Where the proxy listens at the moment.
+  var address: ListeningAddress? {
+    get { local.withLock { $0 } }
+    set { local.withLock { $0 = newValue } }
+  }
+
+  // MARK: Answering at once
+
+  private var slowMarks: Marks {
+    var marks: Marks = [.conditional, .cacheControl]
+    if cache.isShared { marks.insert(.authorization) }
+    return marks
+  }
+
+  /// Whether a request is one of those that are nearly all: for the bytes of a resource, without
+  /// conditions.
+  func canAnswerAtOnce(_ head: RequestHead) -> Bool {
+    (head.isGET || head.isHEAD) && head.minorVersion == 1 && head.framing == .none
+      && head.marks.isDisjoint(with: slowMarks)
+  }
+
+  func hotResource(_ head: RequestHead) -> HotResource? {
+    let target = head.target
+    guard routes.mayBeOurs(target: target) else { return nil }
+    return hot.resource(for: target)
+  }
+}

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// Which URL of an origin a request to the proxy stands for, and the other way round.
+struct Routes: Sendable {
+  /// Nil where one origin is answered for.
+  let token: String?
+  /// Without a slash at its end.
+  let origin: String?
+  /// Which URLs may be asked for; nil: all.
+  let filter: URLFilter?
+  private let hosts: HostCheck
+
+  init(_ configuration: CacheProxy.Configuration) throws(MediaCacheError) {
+    hosts = HostCheck(names: configuration.names + [ProcessInfo.processInfo.hostName])
+    let allowed = try AllowedHosts(configuration.allowedHosts)
+    filter =
+      configuration.allowedHosts.isEmpty ? nil : URLFilter { allowed.allows($0) }
+    if let url = configuration.origin {
+      origin = try Self.base(url)
+      token = nil
+      if let filter, !filter.allows(url) {
+        throw MediaCacheError(
+          .usage, "The origin \(url.absoluteString) is not among the hosts that may be asked.",
+          remedy: "Allow its host, too.")
+      }
+    } else {
+      origin = nil
+      let chosen = configuration.token ?? ProxyToken.random()
+      guard ProxyToken.isValid(chosen) else {
+        throw MediaCacheError(
+          .usage, "The token is too short, or has characters that a URL has to encode.",
+          remedy: "Give at least 16 letters, digits, '-', '.', '_' or '~', or none at all.")
+      }
+      token = chosen
+      guard filter != nil || Self.isLoopback(configuration.address) else {
+        throw MediaCacheError(
+          .usage, "At \(configuration.address) others could have anything fetched.",
+          remedy: "Name one origin, or the hosts that may be asked, or listen on 127.0.0.1.")
+      }
+    }
+  }
+
+  private static func base(_ url: URL) throws(MediaCacheError) -> String {
+    let scheme = url.scheme?.lowercased()
+    guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false,
+      url.query() == nil, url.fragment() == nil, url.withoutUserInfo == url
+    else {
+      throw MediaCacheError(
+        .usage, "\(url.withoutUserInfo.absoluteString) cannot be an origin.",
+        remedy: "Give an http or https URL without a query, as https://media.example.com.")
+    }
+    var text = url.absoluteString
+    while text.hasSuffix("/") { text.removeLast() }
+    return text
+  }
+
+  static func isLoopback(_ address: String) -> Bool {
+    if address.lowercased() == "localhost" { return true }
+    var four = in_addr()
+    if inet_pton(AF_INET, address, &four) == 1 {
+      return withUnsafeBytes(of: four.s_addr) { $0[0] } == 127
+    }
+    var six = in6_addr()
+    guard inet_pton(AF_INET6, address, &six) == 1 else { return false }
+    let bytes = withUnsafeBytes(of: &six) { Array($0) }
+    return bytes == [UInt8](repeating: 0, count: 15) + [1]
+  }
+
+  // MARK: From a request
+
+  /// A look at the token alone, which takes the same time whatever it is.
+  func mayBeOurs(target: String) -> Bool {
+    guard let token else { return target.hasPrefix("/") }
+    return ProxyToken.begins(target, with: token)
+  }
+
+  func isOurs(host: String, localAddress: String?, listening: ListeningAddress?) -> Bool {
+    guard let listening else { return false }
+    return hosts.isOurs(
+      host, addresses: [localAddress, listening.host].compactMap { $0 }, port: listening.port)
+  }
+
+  func url(
+    of head: RequestHead, target: String, localAddress: String?, listening: ListeningAddress?
+  ) throws(Refusal) -> URL {
+    let host = head.withValue(of: .host) { $0.map { String(decoding: $0, as: UTF8.self) } }
+    var path = target[...]
+    var named = host
+    if !target.hasPrefix("/"), target != "*" {
+      // The absolute form (RFC 9112 §3.2.2): what it names counts, and not Host.
+      guard let scheme = target.range(of: "://") else {
+        throw Refusal(400, "That is no target of a request.")
+      }
+      let rest = target[scheme.upperBound...]
+      let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+      named = String(rest[..<end])
+      path = rest[end...]
+      if !path.hasPrefix("/") { path = "/" + path }
+    }
+    // HTTP/1.0 knows no Host, and no browser speaks it.
+    if let named {
+      guard isOurs(host: named, localAddress: localAddress, listening: listening) else {
+        throw Refusal(
+          421, "This is not \(named); call the proxy by its address or its name.")
+      }
+    }
+    if target == "*" { path = "/" }
+    let url: URL
+    if let origin {
+      guard let made = URL(text: origin + path), made.absoluteString.hasPrefix(origin) else {
+        throw Refusal(400, "That is no path of the origin.")
+      }
+      url = made
+    } else {
+      url = try ProxyURL.parse(target: path, token: token ?? "").get()
+      if let filter, !filter.allows(url) {
+        throw Refusal(403, "\(url.host() ?? "That host") may not be asked.")
+      }
+    }
+    return url
+  }
+
+  /// A target as it may be shown: without the token.
+  func shown(_ target: String) -> String {
+    guard let token else { return target }
+    return target.replacing(token, with: "…")
+  }
+
+  // MARK: To a client
+
+  func target(for url: URL) -> String? {
+    guard let origin else { return token.flatMap { ProxyURL.target(for: url, token: $0) } }
+    return Self.path(of: url.absoluteString, under: origin)
+  }
+
+  private static func path(of text: String, under origin: String) -> String? {
+    guard text.hasPrefix(origin) else { return nil }
+    let path = text.dropFirst(origin.count).prefix { $0 != "#" }
+    if path.isEmpty { return "/" }
+    return path.hasPrefix("/") || path.hasPrefix("?") ? String(path) : nil
+  }
+
+  /// Where a redirect of the origin leads its clients.
+  func rewritten(location: String) -> String {
+    guard let url = URL(text: location), url.host() != nil, let target = target(for: url) else {
+      return location
+    }
+    return target
+  }
+
+  /// What a URL of this proxy, in Referer, stands for.
+  func original(of text: String, listening: ListeningAddress?) -> String? {
+    guard let token, let base = base(listening: listening),
+      text.hasPrefix(base), let url = URL(string: text)
+    else { return nil }
+    let target = text.dropFirst(base.count - token.utf8.count - 2)
+    guard case .success(let original) = ProxyURL.parse(target: target, token: token) else {
+      return nil
+    }
+    _ = url
+    return original.absoluteString
+  }
+
+  func base(listening: ListeningAddress?) -> String? {
+    guard let listening else { return nil }
+    return "http://\(Self.reachable(listening))/" + (token.map { "\($0)/" } ?? "")
+  }
+
+  /// Where every address is listened at, this machine's own is one of them.
+  private static func reachable(_ address: ListeningAddress) -> ListeningAddress {
+    switch address.host {
+    case "0.0.0.0": ListeningAddress(host: "127.0.0.1", port: address.port)
+    case "::": ListeningAddress(host: "::1", port: address.port)
+    default: address
+    }
+  }
+
+  func proxied(_ url: URL, listening: ListeningAddress?) throws(MediaCacheError) -> URL {
+    guard let listening else {
+      throw MediaCacheError(
+        .closed, "The proxy does not listen yet, and any port may become its own.",
+        remedy: "Wait until it is listening, or choose the port.")
+    }
+    if let filter, !filter.allows(url) {
+      throw MediaCacheError(
+        .badURL, "\(url.host() ?? "That host") may not be asked.", remedy: "Allow the host.")
+    }
+    let plain = url.withoutUserInfo
+    guard let target = target(for: plain),
+      let proxied = URL(
+        string: "http://\(Self.reachable(listening))\(target)", encodingInvalidCharacters: false)
+    else {
+      throw MediaCacheError(
+        .badURL, "\(plain.absoluteString) cannot be had through this proxy.",
+        remedy: origin.map { "Give a URL that begins with \($0)." }
+          ?? "Give an http or https URL.")
+    }
+    return proxied
+  }
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+@Suite(.timeLimit(.minutes(2))) struct ColdAndWarmTests {
+  @Test func `Bytes are the origin's, cold and warm, and come from it once`() async throws {
+    try await withProxy { test in
+      let length: Int64 = 3_000_001
+      let bytes = SyntheticBytes(seed: 7).bytes(in: 0..<length)
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a.mp3")
+      for _ in 0..<3 {
+        let reply = try await test.get("/a.mp3")
+        #expect(reply.status == 200)
+        #expect(reply.isComplete)
+        #expect(reply.body == bytes)
+        let part = try await test.get("/a.mp3", ["Range: bytes=1000000-1000009"])
+        #expect(part.status == 206)
+        #expect(part["Content-Range"] == "bytes 1000000-1000009/\(length)")
+        #expect(part.body == Array(bytes[1_000_000..<1_000_010]))
+      }
+      let log = try await test.settledLog("/a.mp3")
+      #expect(log.bodyBytesSent == length)
+      #expect(log.bytesSentTwice == 0)
+      #expect(test.log.all.map(\.source) == [.miss, .hit, .hit, .hit, .hit, .hit])
+    }
+  }
+}
