@@ -4,7 +4,9 @@
 SWIFT ?= swift
 # Headers and libraries that the build needs, and programs that tests run against.
 DEPS := libmpv-dev pkg-config
-CLIENTS := ffmpeg nginx rclone python3 curl
+CLIENTS := ffmpeg nginx rclone python3 curl mpv vlc chromium
+# The packages that they are in. VLC without its windows.
+PACKAGES := $(patsubst vlc,vlc-bin vlc-plugin-base,$(CLIENTS))
 # What `make play` plays; the sample tune where nothing is named.
 URL ?= --sample
 
@@ -78,7 +80,7 @@ deps: ## Install what the build needs and is missing.
 	$(if $(shell pkg-config --exists mpv 2>/dev/null || echo missing),$(call install,$(DEPS)),@:)
 
 clients: ## Install the programs that tests run against.
-	$(call install,$(CLIENTS))
+	$(call install,$(PACKAGES))
 else
 deps:
 	@:

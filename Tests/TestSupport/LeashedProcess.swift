@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// A program that runs for a test and is killed when the test ends, and also when the test's own
 /// process ends in whatever way: it hangs on a pipe that the system closes with its last writer.
 package final class LeashedProcess: Sendable {
@@ -18,7 +26,7 @@ package final class LeashedProcess: Sendable {
     _ program: URL, _ arguments: [String], in directory: URL, output: URL,
     environment: [String: String] = [:]
   ) throws {
-    FileManager.default.createFile(atPath: output.path(percentEncoded: false), contents: nil)
+    try Data().write(to: output)
     let file = try FileHandle(forWritingTo: output)
     let pipe = Pipe()
     process = Process()
@@ -49,6 +57,43 @@ package final class LeashedProcess: Sendable {
   package func kill() async {
     cut()
     for await _ in exits {}
+  }
+
+  /// Waits until it ends by itself, and returns its exit status (a signal's number where it was one);
+  /// nil where it did not within the time, and was killed. Where the current task is cancelled, it is
+  /// killed too: it is gone when this returns.
+  ///
+  /// - Throws: `CancellationError`.
+  package func exitStatus(within limit: Duration) async throws -> CInt? {
+    let watch = Task {
+      try await Task.sleep(for: limit)
+      cut()
+    }
+    await withTaskCancellationHandler {
+      await end()
+    } onCancel: {
+      cut()
+    }
+    watch.cancel()
+    // The reader of the pipe is still there, and Foundation takes nothing for ended before its
+    // descendants are. A task of its own, which waits on when this one is cancelled.
+    cut()
+    await Task { for await _ in exits {} }.value
+    try Task.checkCancellation()
+    if case .success = await watch.result { return nil }
+    return process.terminationStatus
+  }
+
+  /// Waits for the program itself; leaves it to Foundation to ask how it ended.
+  private func end() async {
+    let identifier = id_t(process.processIdentifier)
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        var information = siginfo_t()
+        while waitid(P_PID, identifier, &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+        continuation.resume()
+      }
+    }
   }
 
   private func cut() {

@@ -39,6 +39,11 @@ package struct RequiredProgram: Sendable {
   package static let nginx = RequiredProgram("nginx")
   package static let rclone = RequiredProgram("rclone")
   package static let python3 = RequiredProgram("python3")
+  package static let curl = RequiredProgram("curl")
+  package static let ffmpeg = RequiredProgram("ffmpeg")
+  package static let mpv = RequiredProgram("mpv")
+  package static let vlc = RequiredProgram("vlc")
+  package static let chromium = RequiredProgram("chromium")
 
   private static var mustBeThere: Bool {
     ProcessInfo.processInfo.environment["REFRAIN_REQUIRE_CLIENTS"] == "1"

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import TestSupport
+
+/// Chromium without a window, with a profile of its own: nothing is in its caches.
+enum Chromium {
+  /// Plays the media on a page of the origin's, and returns what the page says came of it.
+  ///
+  /// The page's report is waited for: Chromium itself would play on for ever.
+  static func play(_ media: [Page.Medium], from origin: OriginServer) async throws -> [Page.Played]
+  {
+    origin.serve(OriginResource(.bytes(Page.html.utf8), contentType: "text/html"), at: Page.path)
+    origin.serve(OriginResource(.bytes("".utf8)), at: Page.report)
+    origin.resetLog(Page.report)
+    let page = try Page.url(on: origin.baseURL, playing: media)
+    return try await withDirectory { directory in
+      let target = try await withThrowingTaskGroup(of: String?.self) { group in
+        group.addTask {
+          try await run(.chromium, arguments(page, profile: directory), in: directory)
+          return nil
+        }
+        group.addTask {
+          try await origin.wait(for: Page.report) { !$0.requests.isEmpty }
+            .requests.first?.request.target
+        }
+        defer { group.cancelAll() }
+        return try await group.next() ?? nil
+      }
+      guard let target else { throw ClientFailure(description: "Chromium ended by itself.") }
+      return try Page.played(fromReport: target)
+    }
+  }
+
+  /// Without its sandbox, for that is refused to root; without what needs a desktop or a network.
+  private static func arguments(_ page: URL, profile: URL) -> [String] {
+    [
+      "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+      "--autoplay-policy=no-user-gesture-required", "--no-first-run", "--mute-audio",
+      "--disable-background-networking", "--disable-component-update", "--disable-sync",
+      "--no-proxy-server", "--user-data-dir=\(profile.path(percentEncoded: false))",
+      page.absoluteString,
+    ]
+  }
+}

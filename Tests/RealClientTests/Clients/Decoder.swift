@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import TestSupport
+import Testing
+
+/// The programs that decode what a URL leads to, as fast as they can, and say what they decoded.
+enum Decoder: String, CaseIterable, Sendable, CustomTestStringConvertible {
+  case ffmpeg, mpv, vlc
+
+  static let usable = RequiredProgram.ffmpeg.isUsable ? allCases.filter(\.isUsable) : []
+
+  var testDescription: String { rawValue }
+
+  private var isUsable: Bool {
+    switch self {
+    case .ffmpeg: RequiredProgram.ffmpeg.isUsable
+    case .mpv: RequiredProgram.mpv.isUsable
+    case .vlc: RequiredProgram.vlc.isUsable
+    }
+  }
+
+  /// - Parameter start: seconds to seek to before anything is decoded.
+  func decode(_ url: URL, from start: Int? = nil, hasVideo: Bool) async throws -> Decoded {
+    try await withDirectory { directory in
+      let decoded =
+        switch self {
+        case .ffmpeg: try await FFmpeg.decode(url, from: start, in: directory)
+        case .mpv: try await MPV.decode(url, from: start, in: directory)
+        case .vlc: try await VLC.decode(url, from: start, hasVideo: hasVideo, in: directory)
+        }
+      // Nothing at all would equal nothing at all.
+      try #require(decoded.frames.count > 5, "\(self) decoded \(decoded) of \(url)")
+      return decoded
+    }
+  }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// The page that Chromium plays media on. It says what came of it in the query of a request.
+///
+/// Each medium is played by an element that seeks about and then plays to its end, and decoded as a
+/// whole by Web Audio. Sound is hashed as decoded samples, pictures as what they are on a canvas after
+/// each seek. A canvas may be looked at, and bytes fetched, only where the server lets this page.
+enum Page {
+  static let path = "/page.html"
+  static let report = "/report"
+
+  /// Seconds, in the order in which they are sought: near the end, back, and on.
+  static let seeks = [6.5, 1.02, 4.5, 0.3, 7.3]
+
+  struct Medium: Codable, Sendable {
+    var name: String
+    var url: URL
+    var hasVideo: Bool
+  }
+
+  /// What came of one medium.
+  struct Played: Codable, Sendable, Equatable {
+    var name: String
+    var duration: Double?
+    /// Where each seek led, or what was seen there.
+    var seen: [String]?
+    /// Seconds at which playing ended.
+    var ended: Double?
+    /// Of the bytes that a script fetched, and of the samples they decode to.
+    var bytes: String?
+    var samples: String?
+    var frames: Int?
+    var error: String?
+  }
+
+  static func url(on server: URL, playing media: [Medium]) throws -> URL {
+    let list = String(decoding: try JSONEncoder().encode(media), as: UTF8.self)
+    return server.appending(path: path).appending(queryItems: [
+      URLQueryItem(name: "media", value: list)
+    ])
+  }
+
+  static func played(fromReport target: String) throws -> [Played] {
+    let json = URLComponents(string: target)?.queryItems?.first { $0.name == "played" }?.value
+    return try JSONDecoder().decode([Played].self, from: Data((json ?? "").utf8))
+  }
+
+  static let html = """
+    <!doctype html>
+    <meta charset="utf-8">
+    <title>Refrain</title>
+    <body>
+    <script type="module">
+    const seeks = \(seeks);
+
+    async function hash(bytes) {
+      const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+      return [...digest.slice(0, 8)].map(byte => byte.toString(16).padStart(2, "0")).join("");
+    }
+
+    function happens(name, element) {
+      return new Promise((resolve, reject) => {
+        element.addEventListener(name, resolve, { once: true });
+        element.addEventListener(
+          "error", () => reject(new Error(element.error?.message ?? "error")), { once: true });
+      });
+    }
+
+    async function picture(video) {
+      const canvas = new OffscreenCanvas(video.videoWidth, video.videoHeight);
+      const context = canvas.getContext("2d", { willReadFrequently: true });
+      context.drawImage(video, 0, 0);
+      return hash(context.getImageData(0, 0, canvas.width, canvas.height).data);
+    }
+
+    async function play(medium, played) {
+      const element = document.createElement(medium.hasVideo ? "video" : "audio");
+      element.crossOrigin = "anonymous";
+      element.preload = "auto";
+      document.body.append(element);
+      const ready = happens("loadeddata", element);
+      element.src = medium.url;
+      await ready;
+      played.duration = element.duration;
+      played.seen = [];
+      for (const time of seeks) {
+        const arrived = happens("seeked", element);
+        element.currentTime = time;
+        await arrived;
+        played.seen.push(
+          element.currentTime + (medium.hasVideo ? " " + await picture(element) : ""));
+      }
+      const ended = happens("ended", element);
+      element.playbackRate = 4;
+      await element.play();
+      await ended;
+      played.ended = element.currentTime;
+      element.remove();
+    }
+
+    async function decode(medium, played) {
+      const answer = await fetch(medium.url, { cache: "no-store" });
+      if (!answer.ok) throw new Error("status " + answer.status);
+      const bytes = await answer.arrayBuffer();
+      played.bytes = await hash(bytes);
+      const context = new OfflineAudioContext(2, 1, 44100);
+      const sound = await context.decodeAudioData(bytes);
+      played.frames = sound.length;
+      const channels = [];
+      for (let index = 0; index < sound.numberOfChannels; index++) {
+        channels.push(await hash(sound.getChannelData(index)));
+      }
+      played.samples = channels.join(" ");
+    }
+
+    const report = [];
+    for (const medium of JSON.parse(new URLSearchParams(location.search).get("media"))) {
+      const played = { name: medium.name };
+      report.push(played);
+      try {
+        await play(medium, played);
+        await decode(medium, played);
+      } catch (error) {
+        played.error = String(error);
+      }
+    }
+    await fetch("\(report)?" + new URLSearchParams({ played: JSON.stringify(report) }));
+    </script>
+    """
+}

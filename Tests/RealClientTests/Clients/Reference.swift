@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Synchronization
+
+/// What a decoder makes of a file that the origin itself serves: what it has to make of it through
+/// the proxy. Found out once in a run of the tests.
+enum Reference {
+  private struct Key: Hashable {
+    var decoder: Decoder
+    var media: Media
+    var start: Int?
+  }
+
+  static func decoded(
+    _ media: Media, by decoder: Decoder, from start: Int? = nil
+  ) async throws -> Decoded {
+    let decoding = known.withLock { known in
+      let key = Key(decoder: decoder, media: media, start: start)
+      if let decoding = known[key] { return decoding }
+      let decoding = Task {
+        let origin = try await OriginServer.start()
+        origin.serve(try await media.resource(), at: "/" + media.name)
+        let decoded = await Task {
+          try await decoder.decode(
+            origin.url("/" + media.name), from: start, hasVideo: media.hasVideo)
+        }.result
+        await origin.stop()
+        return try decoded.get()
+      }
+      known[key] = decoding
+      return decoding
+    }
+    return try await decoding.value
+  }
+
+  private static let known = Mutex<[Key: Task<Decoded, any Error>]>([:])
+}

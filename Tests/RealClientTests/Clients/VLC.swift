@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import TestSupport
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// VLC without its windows. What it decodes goes into its `stats` output, which hashes each frame.
+enum VLC {
+  static func decode(
+    _ url: URL, from start: Int?, hasVideo: Bool, in directory: URL
+  ) async throws -> Decoded {
+    let frames = directory.appending(path: "frames.txt").path(percentEncoded: false)
+    // After a seek the sound of an MP4 begins a frame sooner or later each time, and what AAC decodes
+    // to depends on what came before. Pictures do not.
+    let codecs = hasVideo && start != nil ? "vcodec=I420" : "vcodec=I420,acodec=s16l"
+    try await run(
+      program,
+      ["--ignore-config", "-I", "dummy", "--play-and-exit", "--start-time=\(start ?? 0)"]
+        + ["--sout", "#transcode{\(codecs)}:stats{output=\(frames)}", url.absoluteString]
+        + ["vlc://quit"],
+      in: directory, environment: environment(home: directory))
+    let text = try String(contentsOfFile: frames, encoding: .utf8)
+    let (sound, pictures) = (hashes(of: "Audio", in: text), hashes(of: "Video", in: text))
+    guard start != nil else { return Decoded(frames: sound + pictures) }
+    // Where it begins is its own business, by a frame or two; the rest is the file's.
+    return Decoded(frames: Array((hasVideo ? pictures : sound).suffix(80)))
+  }
+
+  /// Lines are `prefix track type number time length hash`, and one with `#` at the end of each track.
+  private static func hashes(of type: Substring, in text: String) -> [String] {
+    text.split(separator: "\n").compactMap { line in
+      let fields = line.split(separator: "\t")
+      return fields.count == 7 && fields[2] == type ? String(fields[6]) : nil
+    }
+  }
+
+  /// VLC refuses to run as root; a program of its own puts another user in root's place, the one
+  /// that sudo(8) says it works for.
+  private static var program: RequiredProgram { geteuid() == 0 ? wrapper : .vlc }
+  private static let wrapper = RequiredProgram("vlc-wrapper")
+
+  private static func environment(home: URL) -> [String: String] {
+    var environment = ["HOME": home.path(percentEncoded: false)]
+    if geteuid() == 0, let nobody = getpwnam("nobody") {
+      environment["SUDO_UID"] = "\(nobody.pointee.pw_uid)"
+      environment["SUDO_GID"] = "\(nobody.pointee.pw_gid)"
+    }
+    return environment
+  }
+}

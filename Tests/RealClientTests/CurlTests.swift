@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import TestSupport
+import Testing
+
+/// curl, with the options that people use on media.
+@Suite(
+  .enabled(if: RequiredProgram.curl.isUsable && RequiredProgram.ffmpeg.isUsable),
+  .timeLimit(.minutes(2)))
+struct CurlTests {
+  @Test(arguments: Media.allCases)
+  func `Whole, cold and warm, it is the file`(_ media: Media) async throws {
+    try await withCurl(media) { curl, bytes in
+      for _ in ["cold", "warm"] {
+        let answer = try await curl.get(["--http1.1"])
+        #expect(answer.status == 200)
+        #expect(answer.body == bytes)
+      }
+    }
+  }
+
+  @Test(arguments: ["0-0", "100-199999", "70000-70000", "200000-", "-500", "65535-65536"])
+  func `A range is that range, cold and warm`(_ range: String) async throws {
+    try await withCurl(.mp3) { curl, bytes in
+      let direct = try await curl.get(["-r", range], from: .origin)
+      for _ in ["cold", "warm"] {
+        let answer = try await curl.get(["-r", range])
+        #expect(answer.status == 206)
+        #expect(answer.body == direct.body)
+        #expect(answer.header("Content-Range") == direct.header("Content-Range"))
+      }
+    }
+  }
+
+  @Test func `A range beyond the end is refused, with the length`() async throws {
+    try await withCurl(.mp3) { curl, bytes in
+      for _ in ["cold", "warm"] {
+        let answer = try await curl.get(["-r", "100000000-"])
+        #expect(answer.status == 416)
+        #expect(answer.header("Content-Range") == "bytes */\(bytes.count)")
+      }
+    }
+  }
+
+  @Test func `A download that broke off is resumed`() async throws {
+    try await withCurl(.mp3) { curl, bytes in
+      for _ in ["cold", "warm"] {
+        let answer = try await curl.get(["-C", "-"], after: bytes.prefix(100_000))
+        #expect(answer.status == 206)
+        #expect(answer.body == bytes)
+      }
+    }
+  }
+
+  @Test func `HEAD tells what GET would, and brings no body`() async throws {
+    try await withCurl(.mp3) { curl, bytes in
+      let direct = try await curl.get(["-I"], from: .origin)
+      for _ in ["cold", "warm"] {
+        let answer = try await curl.get(["-I"])
+        #expect(answer.status == 200)
+        for name in ["Content-Length", "Content-Type", "ETag", "Last-Modified", "Accept-Ranges"] {
+          #expect(answer.header(name) == direct.header(name), "\(name)")
+        }
+        #expect(answer.header("Content-Length") == "\(bytes.count)")
+      }
+    }
+  }
+
+  @Test func `HTTP 1.0 gets the file, and the end of the connection`() async throws {
+    try await withCurl(.mp3) { curl, bytes in
+      for _ in ["cold", "warm"] {
+        let answer = try await curl.get(["--http1.0"])
+        #expect(answer.status == 200)
+        #expect(answer.body == bytes)
+        #expect(answer.header("Transfer-Encoding") == nil)
+      }
+    }
+  }
+
+  @Test func `What curl has already is not sent again`() async throws {
+    try await withCurl(.mp3) { curl, bytes in
+      let first = try await curl.get(["--etag-save", "tag.txt"])
+      #expect(first.body == bytes)
+      let tagged = try await curl.get(["--etag-compare", "tag.txt"])
+      #expect(tagged.status == 304)
+      #expect(tagged.body.isEmpty)
+      let modified = try #require(first.header("Last-Modified"))
+      let dated = try await curl.get(["-z", modified])
+      #expect(dated.status == 304)
+      #expect(dated.body.isEmpty)
+      let old = try await curl.get(["-z", "Sat, 01 Jan 2000 00:00:00 GMT"])
+      #expect(old.status == 200)
+      #expect(old.body == bytes)
+    }
+  }
+
+  /// Serves the media, and checks in the end what that cost the origin.
+  private func withCurl(
+    _ media: Media, _ body: (Curl, Data) async throws -> Void
+  ) async throws {
+    let path = "/" + media.name
+    let bytes = try await media.bytes()
+    try await Proxied.with { proxied in
+      try await proxied.serve(media, at: path)
+      // Asked directly, it is served elsewhere: that is no cost of the proxy's.
+      try await proxied.serve(media, at: "/direct" + path)
+      try await body(
+        Curl(
+          origin: proxied.direct("/direct" + path), proxy: try proxied.proxied(path),
+          directory: proxied.directory), bytes)
+      await proxied.stop()
+      proxied.expectNoByteSentTwice(path, of: bytes)
+    }
+  }
+}

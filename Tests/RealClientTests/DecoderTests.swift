@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import TestSupport
+import Testing
+
+/// ffmpeg, mpv and VLC, each on a file that nothing is stored of.
+@Suite(.timeLimit(.minutes(5)))
+struct DecoderTests {
+  @Test(arguments: Decoder.usable, Media.allCases)
+  func `Cold, half stored and warm it decodes what the origin's own file decodes to`(
+    _ decoder: Decoder, _ media: Media
+  ) async throws {
+    let path = "/" + media.name
+    let whole = try await Reference.decoded(media, by: decoder)
+    let rest = try await Reference.decoded(media, by: decoder, from: Media.middle)
+    try await Proxied.with { proxied in
+      try await proxied.serve(media, at: path)
+      for state in ["cold", "warm"] {
+        let late = try await decoder.decode(
+          try proxied.proxied(path), from: Media.middle, hasVideo: media.hasVideo)
+        #expect(late == rest, "\(state), from the middle on")
+        let all = try await decoder.decode(try proxied.proxied(path), hasVideo: media.hasVideo)
+        #expect(all == whole, "\(state)")
+      }
+      await proxied.stop()
+      proxied.expectNoByteSentTwice(path, of: try await media.bytes())
+    }
+  }
+
+  @Test(arguments: Media.allCases)
+  func `All at once, on a file that nothing is stored of, they cost the origin its size`(
+    _ media: Media
+  ) async throws {
+    let path = "/" + media.name
+    try await Proxied.with { proxied in
+      try await proxied.serve(media, at: path)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for decoder in Decoder.usable {
+          group.addTask {
+            let whole = try await Reference.decoded(media, by: decoder)
+            let all = try await decoder.decode(try proxied.proxied(path), hasVideo: media.hasVideo)
+            #expect(all == whole, "\(decoder)")
+          }
+        }
+        try await group.waitForAll()
+      }
+      await proxied.stop()
+      proxied.expectNoByteSentTwice(path, of: try await media.bytes())
+    }
+  }
+}

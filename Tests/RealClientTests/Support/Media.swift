@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Synchronization
+import TestSupport
+import Testing
+
+/// What is played: some seconds of noise and of moving bars, which ffmpeg makes.
+enum Media: String, CaseIterable, Sendable, CustomTestStringConvertible {
+  case wav
+  case mp3
+  /// An MP4 that begins with its index, as one that is made for the web does.
+  case indexFirst = "first.mp4"
+  /// An MP4 whose index is its end: a player reads that before it can begin.
+  case indexLast = "last.mp4"
+
+  var testDescription: String { rawValue }
+
+  var hasVideo: Bool { self == .indexFirst || self == .indexLast }
+
+  /// Where a seek leads, in seconds.
+  static let middle = 4
+
+  /// The name of its file.
+  var name: String { "bars.\(rawValue)" }
+
+  var contentType: String {
+    switch self {
+    case .wav: "audio/wav"
+    case .mp3: "audio/mpeg"
+    case .indexFirst, .indexLast: "video/mp4"
+    }
+  }
+
+  /// As an origin serves it: with both validators, and modified so long ago that it stays fresh.
+  func resource() async throws -> OriginResource {
+    OriginResource(
+      .bytes(try await bytes()), contentType: contentType, etag: "\"\(rawValue)-1\"",
+      lastModified: Date(timeIntervalSinceNow: -100 * 24 * 3600))
+  }
+
+  /// Made once in a run of the tests.
+  func bytes() async throws -> Data {
+    let making = Self.made.withLock { made in
+      if let making = made[self] { return making }
+      let making = Task { try await make() }
+      made[self] = making
+      return making
+    }
+    return try await making.value
+  }
+
+  private static let made = Mutex<[Media: Task<Data, any Error>]>([:])
+
+  private func make() async throws -> Data {
+    try await withDirectory { directory in
+      try await run(
+        .ffmpeg, ["-nostdin", "-v", "error"] + arguments + ["-fflags", "+bitexact", name],
+        in: directory)
+      return try Data(contentsOf: directory.appending(path: name))
+    }
+  }
+
+  private var arguments: [String] {
+    let noise = ["-f", "lavfi", "-i", "anoisesrc=duration=8:color=pink:sample_rate=44100:seed=1"]
+    let bars = ["-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=8"]
+    let codecs = ["-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-pix_fmt", "yuv420p"]
+    let video = noise + bars + codecs + ["-c:a", "aac"]
+    switch self {
+    case .wav: return noise + ["-ac", "2"]
+    case .mp3: return noise + ["-c:a", "libmp3lame", "-b:a", "320k"]
+    case .indexFirst: return video + ["-movflags", "+faststart"]
+    // Large: noise in the pictures costs bits.
+    case .indexLast: return video + ["-vf", "noise=alls=30:allf=t", "-b:v", "5M"]
+    }
+  }
+}
