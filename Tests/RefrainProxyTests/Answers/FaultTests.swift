@@ -39,11 +39,6 @@ import Testing
     ("weak tag", .on(.all, .weakETag())),
     ("changed", .on(.from(3), .answerFrom(OriginResource(other, etag: "\"other\"")))),
     ("changed, nobody says", .on(.from(2), .answerFrom(OriginResource(other)))),
-    (
-      "changed in the middle",
-      .on(.number(2), .changeContent(at: .resource(100_000), to: other))
-        .on(.from(3), .answerFrom(OriginResource(other, etag: "\"other\"")))
-    ),
     ("redirected in a circle", .on(.all, .redirect(302, to: "/a"))),
     ("huge headers", .on(.first(1), .hugeHeaders(bytes: 300_000))),
   ]
