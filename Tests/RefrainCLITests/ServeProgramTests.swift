@@ -84,6 +84,23 @@
       }
     }
 
+    @Test func whatTheProxyCannotBeToldIsWrongUsage() async throws {
+      try await Program.with { program in
+        for line in [
+          ["--allow-host", "a b"], ["--origin", "https://example.org/?a=b"],
+        ] {
+          let serve = try RunningProgram(program, ["serve", "--port", "0"] + line)
+          #expect(await serve.end() == 64)
+          #expect(serve.errors.split(separator: "\n").count == 1)
+        }
+        // An address of documents (RFC 5737), and of no computer.
+        let run = try await program.run(
+          "serve", "--listen", "192.0.2.1:0", "--allow-host", "example.org")
+        #expect(run.status == 1)
+        #expect(run.output.isEmpty && run.errorLines.count == 1)
+      }
+    }
+
     @Test func ofAnOriginURLsHaveTheSamePath() async throws {
       try await Program.with { program in
         let serve = try RunningProgram(
