@@ -8,7 +8,7 @@
   /// Started with posix_spawn(3) and waited for with waitpid(2): `Process` takes for running what
   /// has left a child behind, and hands on which signals the tests ignore.
   final class RunningProgram: Sendable {
-    private let process: pid_t
+    let process: pid_t
     private let leash: CInt
     private let errorFile: String
     private let exits: AsyncStream<CInt>

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+
+  /// Many clients at once, each with its own connection, on one thread of the test's: all of them
+  /// ask first, and then each takes a little in its turn.
+  final class Crowd {
+    struct Failure: Error, CustomStringConvertible {
+      var description: String
+    }
+
+    struct Client {
+      var descriptor: CInt
+      var range: Range<Int>
+      var received: [UInt8] = []
+      var isOver = false
+    }
+
+    private(set) var clients: [Client] = []
+
+    deinit { leave() }
+
+    func leave() {
+      for client in clients where client.descriptor >= 0 { close(client.descriptor) }
+      clients = []
+    }
+
+    /// One more client connects; with a small buffer, so that what it does not read it does not
+    /// receive.
+    func connect(port: Int) throws {
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      guard descriptor >= 0 else { throw Failure(description: String(cString: strerror(errno))) }
+      clients.append(Client(descriptor: descriptor, range: 0..<0))
+      var size: CInt = 4096
+      setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = UInt16(port).bigEndian
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      let result = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+      guard result == 0 else { throw Failure(description: String(cString: strerror(errno))) }
+    }
+
+    func ask(_ index: Int, _ target: String, host: String, range: Range<Int>) throws {
+      clients[index].range = range
+      let text =
+        "GET \(target) HTTP/1.1\r\nHost: \(host)\r\nRange: bytes=\(range.lowerBound)-\(range.upperBound - 1)\r\nConnection: close\r\n\r\n"
+      let bytes = Array(text.utf8)
+      guard
+        send(clients[index].descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+          == bytes.count
+      else { throw Failure(description: "not sent") }
+    }
+
+    /// Everyone reads, a little at a time, until every answer has come to its end. Blocks.
+    ///
+    /// - Parameter enough: after so many bytes a client takes no more, and keeps its connection.
+    func readAll(step: Int = 16 << 10, enough: Int = .max) throws {
+      var buffer = [UInt8](repeating: 0, count: step)
+      var open = clients.indices.filter { !clients[$0].isOver }
+      while !open.isEmpty {
+        var polls = open.map {
+          pollfd(fd: clients[$0].descriptor, events: Int16(POLLIN), revents: 0)
+        }
+        guard poll(&polls, nfds_t(polls.count), 60_000) > 0 else {
+          throw Failure(
+            description: "\(open.count) of \(clients.count) were given nothing for a minute")
+        }
+        for (place, index) in open.enumerated() where polls[place].revents != 0 {
+          let count = recv(clients[index].descriptor, &buffer, step, 0)
+          if count > 0 {
+            clients[index].received += buffer[..<count]
+          } else {
+            clients[index].isOver = true
+            close(clients[index].descriptor)
+            clients[index].descriptor = -1
+          }
+        }
+        open.removeAll { clients[$0].isOver || clients[$0].received.count >= enough }
+      }
+    }
+
+    /// Status and body of a client's answer.
+    func answer(_ index: Int) -> (status: Int, body: ArraySlice<UInt8>) {
+      let received = clients[index].received
+      let end = Data(received.prefix(4096)).range(of: Data("\r\n\r\n".utf8))?.upperBound ?? 0
+      let words = String(decoding: received.prefix(20), as: UTF8.self).split(separator: " ")
+      return (words.count > 1 ? Int(words[1]) ?? 0 : 0, received[end...])
+    }
+  }
+#endif

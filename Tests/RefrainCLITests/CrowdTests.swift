@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import TestSupport
+  import Testing
+
+  @testable import RefrainCLI
+
+  /// `refrain serve` with many clients, and with few descriptors.
+  @Suite(.timeLimit(.minutes(4)), .serialized)
+  struct CrowdTests {
+    private static let length = 8 << 20
+    private static let seed: UInt64 = 11
+
+    private func withServer(
+      _ options: [String], openFiles: Int? = nil,
+      _ body: (_ origin: OriginServer, _ serve: RunningProgram, _ port: Int) async throws -> Void
+    ) async throws {
+      let origin = try await OriginServer.start()
+      origin.serve(.synthetic(seed: Self.seed, length: Int64(Self.length)), at: "/a.mp3")
+      defer { Task { await origin.stop() } }
+      try await Program.with { program in
+        let executable = try Program.executable().path(percentEncoded: false)
+        let arguments =
+          [
+            "serve", "--port", "0", "--quiet", "--origin", origin.baseURL.absoluteString,
+          ] + options
+        let limit = openFiles.map { "ulimit -n \($0); " } ?? ""
+        let serve = try RunningProgram(
+          program, path: "/bin/sh", ["-c", "\(limit)exec \"$0\" \"$@\"", executable] + arguments)
+        let base = try await serve.nextLine()
+        let port = try #require(URL(string: base)?.port)
+        try await body(origin, serve, port)
+        serve.send(SIGTERM)
+        _ = await serve.end()
+      }
+    }
+
+    /// A number of /proc/PID/status.
+    private func status(_ name: String, of serve: RunningProgram) throws -> Int {
+      let text = try String(contentsOfFile: "/proc/\(serve.process)/status", encoding: .utf8)
+      let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name + ":") })
+      return try #require(line.split { !$0.isNumber }.first.flatMap { Int($0) })
+    }
+
+    @Test func aThousandSlowReadersAreServedRight() async throws {
+      try await withServer([]) { origin, serve, port in
+        let bytes = SyntheticBytes(seed: Self.seed).bytes(in: 0..<Int64(Self.length))
+        let size = 96 << 10
+        // All cold, then all warm.
+        for _ in 0..<2 {
+          let crowd = Crowd()
+          try await OnAThread.run {
+            for index in 0..<1000 {
+              try crowd.connect(port: port)
+              let lower = (index * 7919 * 1021) % (Self.length - size)
+              try crowd.ask(index, "/a.mp3", host: "127.0.0.1:\(port)", range: lower..<lower + size)
+            }
+            try crowd.readAll()
+          }
+          for index in 0..<1000 {
+            let (status, body) = crowd.answer(index)
+            #expect(status == 206)
+            #expect(body.elementsEqual(bytes[crowd.clients[index].range]))
+          }
+          crowd.leave()
+        }
+        #expect(try status("VmHWM", of: serve) < 300 << 10, "KiB, at the most at any time")
+        #expect(try status("Threads", of: serve) < 40)
+        let log = try await origin.wait(for: "/a.mp3") { $0.running == 0 }
+        #expect(log.bytesSentTwice == 0)
+      }
+    }
+
+    @Test(arguments: [[], ["--max-connections", "10000"]])
+    func whereDescriptorsRunOutClientsAreToldSoAndThereIsRoomAgain(options: [String]) async throws {
+      try await withServer(options, openFiles: 72) { origin, serve, port in
+        let bytes = SyntheticBytes(seed: Self.seed).bytes(in: 0..<4096)
+        // Much more than the sockets hold: who is answered stays.
+        func ask(_ count: Int) async throws -> [Int] {
+          let crowd = Crowd()
+          try await OnAThread.run {
+            for _ in 0..<count { try crowd.connect(port: port) }
+            for index in 0..<count {
+              // Who was refused already cannot be asked.
+              try? crowd.ask(
+                index, "/a.mp3", host: "127.0.0.1:\(port)", range: 0..<Self.length)
+            }
+            try crowd.readAll(enough: 2048)
+          }
+          for index in 0..<count where crowd.answer(index).status == 206 {
+            #expect(bytes.starts(with: crowd.answer(index).body.prefix(4096)))
+          }
+          return (0..<count).map { crowd.answer($0).status }
+        }
+        #expect(try await ask(1) == [206])
+        for _ in 0..<2 {
+          let statuses = try await ask(150)
+          #expect(statuses.contains(206))
+          #expect(statuses.contains(503))
+          try await eventually("there is room again") { try await ask(1) == [206] }
+        }
+      }
+    }
+  }
+
+  /// Blocking work, away from the threads that tests run on.
+  enum OnAThread {
+    static func run(_ work: @escaping () throws -> Void) async throws {
+      let work = Unchecked(work)
+      try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
+        Thread.detachNewThread { done.resume(with: Result { try work.value() }) }
+      }
+    }
+
+    /// Unchecked, for it is used by one thread after the other.
+    private struct Unchecked: @unchecked Sendable {
+      let value: () throws -> Void
+      init(_ value: @escaping () throws -> Void) { self.value = value }
+    }
+  }
+#endif
