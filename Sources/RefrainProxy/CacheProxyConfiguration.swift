@@ -40,8 +40,8 @@ extension CacheProxy {
     /// What a client has begun is fetched to its end, also when the client leaves.
     public var fetchesWhole = false
 
-    /// The most connections at a time; a further one is answered 503. Nil: as many as the limit of
-    /// open files allows (getrlimit(2)).
+    /// The most connections at a time; a further one is answered 503. Nil: half of what the limit of
+    /// open files allows (getrlimit(2)), which is never exceeded.
     public var maximumConnections: Int?
 
     /// Longest wait for the whole head of a request, from its first byte on.

@@ -28,7 +28,10 @@ final class Listener: Sendable {
 
   init(service: ProxyService) {
     self.service = service
-    count = ConnectionCount(limit: service.configuration.maximumConnections ?? OpenFiles.half)
+    count = ConnectionCount(
+      limit: min(
+        service.configuration.maximumConnections ?? OpenFiles.forClients,
+        OpenFiles.forClientsAtMost))
   }
 
   /// Where it listens, or will listen again.

@@ -73,9 +73,19 @@
       }
     }
 
-    @Test(arguments: [[], ["--max-connections", "10000"]])
-    func whereDescriptorsRunOutClientsAreToldSoAndThereIsRoomAgain(options: [String]) async throws {
-      try await withServer(options, openFiles: 72) { origin, serve, port in
+    @Test(arguments: [false, true])
+    func whereDescriptorsRunOutClientsAreToldSoAndThereIsRoomAgain(
+      isUnexpected: Bool
+    ) async throws {
+      // Below what the proxy took it for when it began, or known to it.
+      try await withServer([], openFiles: isUnexpected ? 1000 : 72) { origin, serve, port in
+        if isUnexpected {
+          let lowering = try Process.run(
+            URL(filePath: "/usr/bin/prlimit"),
+            arguments: ["--pid", "\(serve.process)", "--nofile=72:72"])
+          lowering.waitUntilExit()
+          try #require(lowering.terminationStatus == 0)
+        }
         let bytes = SyntheticBytes(seed: Self.seed).bytes(in: 0..<4096)
         // Much more than the sockets hold: who is answered stays.
         func ask(_ count: Int) async throws -> [Int] {

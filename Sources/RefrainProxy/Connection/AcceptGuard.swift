@@ -3,8 +3,8 @@ import Foundation
 import NIOCore
 
 /// Where no descriptor is left for another connection, the listening socket would be reported ready
-/// again and again: a descriptor that was kept for this moment is given up, so that one who waits
-/// can be taken and, being one too many, told so.
+/// again and again: of some descriptors that were kept for this moment one is given up, so that one
+/// client who waits can be taken and, being one too many, told so.
 final class AcceptGuard: ChannelDuplexHandler {
   typealias InboundIn = any Channel
   typealias InboundOut = any Channel
@@ -12,7 +12,7 @@ final class AcceptGuard: ChannelDuplexHandler {
 
   private enum State {
     case ready
-    /// The spare descriptor was given up: one connection may be taken in its place.
+    /// A spare descriptor was given up: one connection may be taken in its place.
     case taking
     /// Until that one is gone, none is taken.
     case full
@@ -20,21 +20,32 @@ final class AcceptGuard: ChannelDuplexHandler {
 
   private let count: ConnectionCount
   private var state = State.ready
-  private var spare = AcceptGuard.openSpare()
+  /// Several, for whoever else wants a descriptor may be quicker than a client to take one.
+  private var spares: [CInt] = []
+  private static let spareCount = 8
   private var isReadHeld = false
 
-  init(count: ConnectionCount) { self.count = count }
+  init(count: ConnectionCount) {
+    self.count = count
+    keepSpares()
+  }
 
-  private static func openSpare() -> CInt { open("/dev/null", O_RDONLY | O_CLOEXEC) }
+  private func keepSpares() {
+    while spares.count < Self.spareCount {
+      let spare = open("/dev/null", O_RDONLY | O_CLOEXEC)
+      guard spare >= 0 else { return }
+      spares.append(spare)
+    }
+  }
 
-  private func giveUpSpare() {
-    guard spare >= 0 else { return }
+  private func giveUpSpare() -> Bool {
+    guard let spare = spares.popLast() else { return false }
     _ = Foundation.close(spare)
-    spare = -1
+    return true
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
-    giveUpSpare()
+    while giveUpSpare() {}
   }
 
   func read(context: ChannelHandlerContext) {
@@ -49,16 +60,13 @@ final class AcceptGuard: ChannelDuplexHandler {
     guard let code = (error as? IOError)?.errnoCode, code == EMFILE || code == ENFILE else {
       return context.fireErrorCaught(error)
     }
-    switch state {
-    case .ready where spare >= 0:
-      giveUpSpare()
+    guard state != .full else { return }
+    count.isExhausted = true
+    if giveUpSpare() {
       state = .taking
-      count.isExhausted = true
-    case .ready, .taking:
-      // Somebody else was quicker to take it.
+    } else {
       state = .full
       recover(context)
-    case .full: break
     }
   }
 
@@ -76,8 +84,8 @@ final class AcceptGuard: ChannelDuplexHandler {
   }
 
   private func recover(_ context: ChannelHandlerContext) {
-    if spare < 0 { spare = Self.openSpare() }
-    guard spare >= 0 else {
+    keepSpares()
+    guard !spares.isEmpty else {
       context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(100)) { [self] in
         recover(context)
       }

@@ -15,5 +15,8 @@ enum OpenFiles {
 
   /// What connections of clients may take: each may need as much again, for the entry's files and a
   /// connection to the origin.
-  static var half: Int { min(max(8, (limit - 48) / 2), 100_000) }
+  static var forClients: Int { min(max(8, (limit - 48) / 2), 100_000) }
+
+  /// Were there more, none would be left for those that are served.
+  static var forClientsAtMost: Int { max(8, limit - 48) }
 }
