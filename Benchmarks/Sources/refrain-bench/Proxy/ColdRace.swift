@@ -14,7 +14,7 @@ enum ColdRace {
     let peers = [nginx, refrain]
     var speeds: [[Double]] = [[], []]
     for round in 0..<rounds {
-      for (index, peer) in peers.enumerated() {
+      for (index, peer) in Measure.inTurns(peers, round) {
         let got = try WholeFile.get(peer.url("/cold-\(round).bin"))
         speeds[index].append(Measure.gibibytesPerSecond(got.bytes, got.seconds))
         // What one left to the disk is not the next one's burden.
@@ -23,7 +23,7 @@ enum ColdRace {
     }
     var firsts: [[Double]] = [[], []]
     for round in 0..<starts {
-      for (index, peer) in peers.enumerated() {
+      for (index, peer) in Measure.inTurns(peers, round) {
         let got = try WholeFile.get(peer.url("/start-\(round).bin"), range: "0-65535")
         firsts[index].append(got.firstByte * 1e3)
       }

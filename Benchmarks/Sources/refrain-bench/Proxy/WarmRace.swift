@@ -24,7 +24,7 @@ enum WarmRace {
   ) throws {
     var results = [[RangeLoad.Result]](repeating: [], count: peers.count)
     for round in 0...rounds {
-      for (index, peer) in peers.enumerated() {
+      for (index, peer) in Measure.inTurns(peers, round) {
         let result = try measure(peer)
         // The first round warms up.
         if round > 0 { results[index].append(result) }
