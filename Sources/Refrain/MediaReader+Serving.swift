@@ -28,7 +28,7 @@ extension MediaReader {
       case .end: return .end
       case .moved: try move(from: generation)
       case .failed(let error): throw error
-      case .wait: try await generation.wait(id, at: offset)
+      case .wait: try await generation.wait(id, at: Self.bounded(offset))
       }
     }
   }

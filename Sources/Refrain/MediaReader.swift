@@ -128,7 +128,7 @@ public final class MediaReader: Sendable {
       case .end: return offset..<offset
       case .moved: try move(from: generation)
       case .failed(let error): throw error
-      case .wait: try await generation.wait(id, at: offset)
+      case .wait: try await generation.wait(id, at: Self.bounded(offset))
       }
     }
   }
@@ -159,7 +159,7 @@ public final class MediaReader: Sendable {
       case .end: return 0
       case .moved: try move(from: generation)
       case .failed(let error): throw error
-      case .wait: try await generation.wait(id, at: offset)
+      case .wait: try await generation.wait(id, at: Self.bounded(offset))
       }
     }
   }
@@ -184,7 +184,7 @@ public final class MediaReader: Sendable {
       case .end: return 0
       case .moved: try move(from: generation)
       case .failed(let error): throw error
-      case .wait: try generation.waitBlocking(id, at: offset)
+      case .wait: try generation.waitBlocking(id, at: Self.bounded(offset))
       }
     }
   }
@@ -223,10 +223,11 @@ public final class MediaReader: Sendable {
   ) throws -> (Generation, ReaderID, GenerationState.Look) {
     try Self.check(offset)
     let (generation, id) = try current()
-    // No resource goes on that far, and sums with what is larger could overflow.
-    let bounded = min(offset, 1 << 62)
-    return (generation, id, generation.look(id, at: bounded, count: count))
+    return (generation, id, generation.look(id, at: Self.bounded(offset), count: count))
   }
+
+  /// No resource goes on that far, and sums with what is larger could overflow.
+  static func bounded(_ offset: Int64) -> Int64 { min(offset, 1 << 62) }
 
   private static func check(_ offset: Int64) throws(MediaCacheError) {
     guard offset >= 0 else {

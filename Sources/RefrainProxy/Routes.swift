@@ -8,17 +8,19 @@ struct Routes: Sendable {
   let token: String?
   /// Without a slash at its end.
   let origin: String?
+  private let originURL: URL?
   /// Which URLs may be asked for; nil: all.
   let filter: URLFilter?
-  private let hosts: HostCheck
+  private let names: [String]
 
   init(_ configuration: CacheProxy.Configuration) throws(MediaCacheError) {
-    hosts = HostCheck(names: configuration.names + [ProcessInfo.processInfo.hostName])
+    names = configuration.names + [ProcessInfo.processInfo.hostName]
     let allowed = try AllowedHosts(configuration.allowedHosts)
     filter =
       configuration.allowedHosts.isEmpty ? nil : URLFilter { allowed.allows($0) }
     if let url = configuration.origin {
       origin = try Self.base(url)
+      originURL = url
       token = nil
       if let filter, !filter.allows(url) {
         throw MediaCacheError(
@@ -27,8 +29,9 @@ struct Routes: Sendable {
       }
     } else {
       origin = nil
-      let chosen = configuration.token ?? ProxyToken.random()
-      guard ProxyToken.isValid(chosen) else {
+      originURL = nil
+      let chosen = configuration.token ?? TokenCheck.random()
+      guard TokenCheck.isValid(chosen) else {
         throw MediaCacheError(
           .usage, "The token is too short, or has characters that a URL has to encode.",
           remedy: "Give at least 16 letters, digits, '-', '.', '_' or '~', or none at all.")
@@ -73,13 +76,13 @@ struct Routes: Sendable {
   /// A look at the token alone, which takes the same time whatever it is.
   func mayBeOurs(target: String) -> Bool {
     guard let token else { return target.hasPrefix("/") }
-    return ProxyToken.begins(target, with: token)
+    return TokenCheck.isEqual(target.dropFirst().prefix { $0 != "/" && $0 != "?" }, to: token)
   }
 
   func isOurs(host: String, localAddress: String?, listening: ListeningAddress?) -> Bool {
     guard let listening else { return false }
-    return hosts.isOurs(
-      host, addresses: [localAddress, listening.host].compactMap { $0 }, port: listening.port)
+    let addresses = [localAddress, listening.host].compactMap { $0 }
+    return HostCheck(addresses: addresses, names: names, port: listening.port).isOurs(host)
   }
 
   func url(
@@ -89,15 +92,12 @@ struct Routes: Sendable {
     var path = target[...]
     var named = host
     if !target.hasPrefix("/"), target != "*" {
-      // The absolute form (RFC 9112 §3.2.2): what it names counts, and not Host.
-      guard let scheme = target.range(of: "://") else {
+      // What it names counts, and not Host (RFC 9112 §3.2.2).
+      guard let parts = ProxyURL.splitAbsolute(target) else {
         throw Refusal(400, "That is no target of a request.")
       }
-      let rest = target[scheme.upperBound...]
-      let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
-      named = String(rest[..<end])
-      path = rest[end...]
-      if !path.hasPrefix("/") { path = "/" + path }
+      named = parts.authority
+      path = parts.target[...]
     }
     // HTTP/1.0 knows no Host, and no browser speaks it.
     if let named {
@@ -107,17 +107,10 @@ struct Routes: Sendable {
       }
     }
     if target == "*" { path = "/" }
-    let url: URL
-    if let origin {
-      guard let made = URL(text: origin + path), made.absoluteString.hasPrefix(origin) else {
-        throw Refusal(400, "That is no path of the origin.")
-      }
-      url = made
-    } else {
-      url = try ProxyURL.parse(target: path, token: token ?? "").get()
-      if let filter, !filter.allows(url) {
-        throw Refusal(403, "\(url.host() ?? "That host") may not be asked.")
-      }
+    if let originURL { return try ProxyURL.parse(target: path, origin: originURL) }
+    let url = try ProxyURL.parse(target: path, token: token ?? "")
+    if let filter, !filter.allows(url) {
+      throw Refusal(403, "\(url.host() ?? "That host") may not be asked.")
     }
     return url
   }
@@ -152,15 +145,10 @@ struct Routes: Sendable {
 
   /// What a URL of this proxy, in Referer, stands for.
   func original(of text: String, listening: ListeningAddress?) -> String? {
-    guard let token, let base = base(listening: listening),
-      text.hasPrefix(base), let url = URL(string: text)
+    guard let token, let parts = ProxyURL.splitAbsolute(text),
+      isOurs(host: parts.authority, localAddress: nil, listening: listening)
     else { return nil }
-    let target = text.dropFirst(base.count - token.utf8.count - 2)
-    guard case .success(let original) = ProxyURL.parse(target: target, token: token) else {
-      return nil
-    }
-    _ = url
-    return original.absoluteString
+    return (try? ProxyURL.parse(target: parts.target, token: token))?.absoluteString
   }
 
   func base(listening: ListeningAddress?) -> String? {

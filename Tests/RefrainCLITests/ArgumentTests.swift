@@ -75,3 +75,24 @@ struct TimeTextTests {
     #expect(TimeText.span(.seconds(2.44)) == "2.4 s")
   }
 }
+
+struct ChildEnvironmentTests {
+  private func reaching(_ environment: [String: String]) -> Set<String> {
+    Set(ChildEnvironment.reaching(environment))
+  }
+
+  @Test func withoutANetworkProxyItStays() {
+    #expect(reaching(["A": "1=2", "no_proxy": "x"]) == ["A=1=2", "no_proxy=x"])
+    #expect(reaching(["http_proxy": ""]) == ["http_proxy="])
+  }
+
+  @Test func thisComputerIsNotAskedOfANetworkProxy() {
+    #expect(
+      reaching(["http_proxy": "p"])
+        == ["http_proxy=p", "no_proxy=127.0.0.1", "NO_PROXY=127.0.0.1"])
+    #expect(
+      reaching(["ALL_PROXY": "p", "NO_PROXY": "a,b"])
+        == ["ALL_PROXY=p", "no_proxy=a,b,127.0.0.1", "NO_PROXY=a,b,127.0.0.1"])
+    #expect(reaching(["HTTP_PROXY": "p", "no_proxy": "*"]).contains("no_proxy=*"))
+  }
+}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 import ArgumentParser
+import Foundation
 import Refrain
+import RefrainProxy
 import Testing
 
 @testable import RefrainCLI
@@ -38,6 +40,11 @@ struct CommandLineTests {
     ["ls", "--log-level", "loud"], ["rm"], ["rm", "--all", "http://h/x"], ["nonsense"],
     ["path", "song.flac"], ["info"], ["play"], ["play", "--sample", "http://h/x"],
     ["play", "--start", "-5", "http://h/x"],
+    ["serve", "--port", "65536"], ["serve", "--port", "x"], ["serve", "--listen", "a b"],
+    ["serve", "--listen", "0.0.0.0"], ["serve", "--listen", "[::]:80"], ["serve", "http://h/x"],
+    ["serve", "--listen", "media.local"], ["serve", "--listen", ":80", "--port", "81"],
+    ["serve", "--origin", "ftp://h/"], ["serve", "--max-connections", "0"], ["url"],
+    ["url", "song.flac"], ["run"], ["run", "--"], ["run", "mpv", "http://h/x"], ["run", "--", ""],
   ])
   func wrongUsageIs64(_ line: [String]) {
     do {
@@ -48,12 +55,52 @@ struct CommandLineTests {
     }
   }
 
-  @Test(arguments: ["play", "get", "ls", "info", "path", "rm", "verify"])
+  @Test(arguments: [
+    "play", "get", "run", "serve", "url", "ls", "info", "path", "rm", "verify",
+  ])
   func helpOfEveryCommandHasExamples(_ name: String) {
     let type = RefrainCommand.configuration.subcommands.first {
       $0.configuration.commandName == name
     }
     #expect(type?.configuration.abstract.isEmpty == false)
     #expect(type?.configuration.discussion.contains("refrain \(name)") == true)
+  }
+
+  private func serve(_ line: String...) throws -> CacheProxy.Configuration {
+    let command = try #require(try RefrainCommand.parseAsRoot(["serve"] + line) as? ServeCommand)
+    return command.proxyConfiguration(token: "a token of the tests")
+  }
+
+  @Test func proxyIsForThisComputerUnlessToldOtherwise() throws {
+    let plain = try serve()
+    #expect(plain.address == "127.0.0.1" && plain.port == 8573)
+    #expect(plain.token != nil && plain.origin == nil && plain.maximumConnections == nil)
+    #expect(try serve("--port", "0").port == 0)
+    #expect(try serve("--listen", "[::1]:80").address == "::1")
+    #expect(try serve("--listen", "[::1]:80", "--port", "80").port == 80)
+    #expect(try serve("--listen", "::1").port == 8573)
+  }
+
+  @Test func othersReachAProxyWithHostsOrAnOrigin() throws {
+    let hosts = try serve(
+      "--listen", "0.0.0.0", "--allow-host", "a.org", "--allow-host", "*.b.org", "--name", "tv")
+    #expect(hosts.address == "0.0.0.0" && hosts.token != nil)
+    #expect(hosts.allowedHosts == ["a.org", "*.b.org"] && hosts.names == ["tv"])
+    let origin = try serve("--listen", "[::]:80", "--origin", "https://a.org/media")
+    #expect(origin.origin?.absoluteString == "https://a.org/media" && origin.token == nil)
+  }
+
+  @Test func proxyOptionsReachTheProxy() throws {
+    let all = try serve(
+      "--whole", "--max-connections", "7", "--allow-origin", "https://a.org", "--header", "A: 1")
+    #expect(all.fetchesWhole && all.maximumConnections == 7)
+    #expect(all.allowedWebOrigin == "https://a.org" && all.headers["a"] == "1")
+  }
+
+  @Test func whatFollowsTheDashesIsTheProgramsOwn() throws {
+    let line = ["run", "--whole", "--", "mpv", "--json", "--", "http://h/x", "--help"]
+    let command = try #require(try RefrainCommand.parseAsRoot(line) as? RunCommand)
+    #expect(command.command == ["mpv", "--json", "--", "http://h/x", "--help"])
+    #expect(command.whole && !command.options.json)
   }
 }

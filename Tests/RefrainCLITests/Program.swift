@@ -30,26 +30,20 @@
 
     /// Runs the program to its end.
     ///
-    /// - Parameter signal: sent once `isDue` says so.
-    func run(_ arguments: String..., signal: CInt? = nil, when isDue: () -> Bool = { true })
-      async throws -> Run
-    {
+    /// - Parameters:
+    ///   - input: what it reads from standard input.
+    ///   - signal: sent once `isDue` says so.
+    func run(
+      _ arguments: String..., input: String = "", signal: CInt? = nil,
+      when isDue: () -> Bool = { true }
+    ) async throws -> Run {
       let process = Process()
       process.executableURL = try Self.executable()
       process.arguments = arguments
-      var environment = [
-        "REFRAIN_CACHE": cache.path(percentEncoded: false),
-        "HOME": directory.path(percentEncoded: false), "PATH": "/usr/bin:/bin",
-        "TMPDIR": directory.path(percentEncoded: false),
-      ]
-      // A sanitized program is to be looked at as its tests are.
-      for name in ["ASAN_OPTIONS", "TSAN_OPTIONS"] {
-        environment[name] = ProcessInfo.processInfo.environment[name]
-      }
       process.environment = environment
       let output = try file("output")
       let errors = try file("errors")
-      process.standardInput = FileHandle.nullDevice
+      process.standardInput = try self.input(input)
       process.standardOutput = output.handle
       process.standardError = errors.handle
       let (ends, ended) = AsyncStream<Void>.makeStream()
@@ -66,13 +60,33 @@
         errors: try String(contentsOf: errors.url, encoding: .utf8))
     }
 
+    /// Its environment: nothing of the one who tests.
+    var environment: [String: String] {
+      var environment = [
+        "REFRAIN_CACHE": cache.path(percentEncoded: false),
+        "HOME": directory.path(percentEncoded: false), "PATH": "/usr/bin:/bin",
+        "TMPDIR": directory.path(percentEncoded: false),
+      ]
+      // A sanitized program is to be looked at as its tests are.
+      for name in ["ASAN_OPTIONS", "TSAN_OPTIONS"] {
+        environment[name] = ProcessInfo.processInfo.environment[name]
+      }
+      return environment
+    }
+
+    private func input(_ text: String) throws -> FileHandle {
+      let url = directory.appending(path: "input-\(UUID().uuidString)")
+      try Data(text.utf8).write(to: url)
+      return try FileHandle(forReadingFrom: url)
+    }
+
     private func file(_ name: String) throws -> (url: URL, handle: FileHandle) {
       let url = directory.appending(path: "\(name)-\(UUID().uuidString)")
       try Data().write(to: url)
       return (url, try FileHandle(forWritingTo: url))
     }
 
-    private static func executable() throws -> URL {
+    static func executable() throws -> URL {
       let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
       let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "refrain")
       try #require(FileManager.default.isExecutableFile(atPath: program.path()))

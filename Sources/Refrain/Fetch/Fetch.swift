@@ -287,8 +287,11 @@ struct Fetch: Sendable {
     let freshness = Freshness(
       status: 200, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime, keeper: keeper(response))
-    state.headers = StoredFields.merged(
-      state.headers, with: response.headers, isConfirmation: false)
+    // A refusal describes itself, and not the resource.
+    if (200..<300).contains(response.status) {
+      state.headers = StoredFields.merged(
+        state.headers, with: response.headers, isConfirmation: false)
+    }
     state.variant = Variant.of(
       response.asked, names: Variant.names(in: response.headers))
     state.vouchedAt = response.responseTime

@@ -41,6 +41,12 @@ final class Console: Sendable {
     }
   }
 
+  /// Writes a line to standard output, for commands that show no line at the foot: whoever does not
+  /// read it holds up the caller, and nobody who writes to standard error.
+  func printAlone(_ line: String) throws {
+    try Self.write(line + "\n", to: STDOUT_FILENO)
+  }
+
   /// Writes a line to standard error. Where that fails there is nobody left to tell.
   func note(_ line: String) {
     foot.withLock { foot in

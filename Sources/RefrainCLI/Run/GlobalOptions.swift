@@ -52,9 +52,10 @@ struct GlobalOptions: ParsableArguments {
     return configuration
   }
 
-  func resource(_ url: URL) -> Resource {
-    Resource(url: url, headers: HTTPFields(headers.map { ($0.name, $0.value) }))
-  }
+  /// The headers for each request to the origin.
+  var fields: HTTPFields { HTTPFields(headers.map { ($0.name, $0.value) }) }
+
+  func resource(_ url: URL) -> Resource { Resource(url: url, headers: fields) }
 }
 
 /// One URL or several, as every command takes them.

@@ -50,27 +50,38 @@ enum Program {
 struct RefrainCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "refrain",
-    abstract: "Plays remote audio and keeps it: no byte is downloaded twice.",
+    abstract: "Plays remote media and keeps it: no byte is downloaded twice.",
     discussion: """
       What was played or fetched once comes from disk from then on. Parts count too: what is \
       missing, and only that, is asked of the origin.
 
       Examples:
-        refrain play https://example.org/song.flac   play it, and keep it
-        refrain get https://example.org/song.flac    fetch all of it
-        refrain ls                                   list what is stored
-        refrain play --sample                        hear it without a network
+        refrain run -- mpv https://example.org/film.mkv   in any player
+        refrain play https://example.org/song.flac        here
+        refrain get https://example.org/song.flac         fetch all of it
+        refrain ls                                        list what is stored
+        refrain serve                                     a proxy for players
+        refrain play --sample                             without a network
 
       Exit codes: 0 done, 1 failed (one line on standard error says what, and the remedy), \
-      64 wrong usage, 130 and 143 ended by a signal.
+      64 wrong usage, 130 and 143 ended by a signal. 'refrain run' has those of its program.
 
       Completions: 'refrain --generate-completion-script bash' (or zsh, fish) writes them.
       """,
     version: "0.1.0",
-    subcommands: [
-      PlayCommand.self, GetCommand.self, ListCommand.self, InfoCommand.self, PathCommand.self,
-      RemoveCommand.self, VerifyCommand.self,
+    subcommands: playing + [
+      GetCommand.self, RunCommand.self, ServeCommand.self, URLCommand.self, ListCommand.self,
+      InfoCommand.self, PathCommand.self, RemoveCommand.self, VerifyCommand.self,
     ])
+
+  /// There is a player of its own on Linux alone.
+  private static var playing: [any ParsableCommand.Type] {
+    #if os(Linux)
+      [PlayCommand.self]
+    #else
+      []
+    #endif
+  }
 
   @OptionGroup
   var options: GlobalOptions

@@ -3,30 +3,41 @@ import Foundation
 import Refrain
 
 /// Opens the cache, does the work, and closes the cache whatever came of it; ends on signals.
+///
+/// - Parameter configuration: how the cache behaves; as the options say where it is nil.
 func withCache(
-  _ options: GlobalOptions, at directory: URL? = nil,
+  _ options: GlobalOptions, at directory: URL? = nil, configuration: Configuration? = nil,
   _ work: @escaping @Sendable (MediaCache) async throws -> Void
 ) async throws {
   try await endingOnSignals {
-    let cache = try MediaCache(
-      directory: directory ?? options.directory, configuration: options.configuration)
-    let events = cache.events()
-    let log = Task {
-      for await event in events {
-        let (level, text) = event.log
-        if level <= options.logLevel { Console.shared.note("refrain: \(printable(text))") }
-      }
-    }
-    let result: Result<Void, any Error>
-    do {
-      result = .success(try await work(cache))
-    } catch {
-      result = .failure(error)
-    }
-    await cache.close()
-    // Closing ends the events: those on their way are still told.
-    await log.value
-    Console.shared.clear()
-    try result.get()
+    try await withOpenCache(options, at: directory, configuration: configuration, work)
   }
+}
+
+/// Opens the cache, does the work, and closes the cache whatever came of it.
+func withOpenCache<Value: Sendable>(
+  _ options: GlobalOptions, at directory: URL? = nil, configuration: Configuration? = nil,
+  _ work: @Sendable (MediaCache) async throws -> Value
+) async throws -> Value {
+  let cache = try MediaCache(
+    directory: directory ?? options.directory,
+    configuration: configuration ?? options.configuration)
+  let events = cache.events()
+  let log = Task {
+    for await event in events {
+      let (level, text) = event.log
+      if level <= options.logLevel { Console.shared.note("refrain: \(printable(text))") }
+    }
+  }
+  let result: Result<Value, any Error>
+  do {
+    result = .success(try await work(cache))
+  } catch {
+    result = .failure(error)
+  }
+  await cache.close()
+  // Closing ends the events: those on their way are still told.
+  await log.value
+  Console.shared.clear()
+  return try result.get()
 }

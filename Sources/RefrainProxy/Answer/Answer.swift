@@ -71,7 +71,7 @@ struct Answer: Sendable {
         }
         throw Refusal(405, "Only GET and HEAD are answered here.")
       }
-      try await RelayedAnswer(exchange: exchange, reason: "method").run()
+      try await RelayedAnswer(exchange: exchange, reason: .method).run()
     }
   }
 

@@ -13,11 +13,11 @@ struct CachedAnswer: Sendable {
   private var isHEAD: Bool { exchange.request.head.isHEAD }
 
   func run() async throws {
-    let directives = RequestDirectives(fields: exchange.fields)
+    let directives = RequestDirectives(exchange.fields)
     let resource = resource()
     let key = key(for: resource)
-    if directives.noStore { return try await relay("request") }
-    if service.uncacheable.contains(key) { return try await relay("bypass") }
+    if directives.noStore { return try await relay(.request) }
+    if service.uncacheable.contains(key) { return try await relay(.bypass) }
     let started = Date()
     let reader = try await service.cache.open(
       resource, on: Self.terms(directives), fill: .onDemand, key: key)
@@ -27,11 +27,11 @@ struct CachedAnswer: Sendable {
     do {
       known = try await learn(reader)
     } catch let error as MediaCacheError where error.code == .status && error.status != nil {
-      return try await relay("uri-miss")
+      return try await relay(.uriMiss)
     }
     if service.cache.isShared, known.freshness.noStore {
       service.uncacheable.insert(key)
-      return try await relay("bypass")
+      return try await relay(.bypass)
     }
     if let location = redirection(known) { return try await redirect(to: location) }
     if service.configuration.fetchesWhole, !known.freshness.noStore {
@@ -65,7 +65,11 @@ struct CachedAnswer: Sendable {
     terms.noCache = directives.noCache
     terms.maxAge = directives.maxAge
     terms.minFresh = directives.minFresh
-    terms.maxStale = directives.maxStale
+    switch directives.maxStale {
+    case .any: terms.maxStale = .max
+    case .upTo(let seconds): terms.maxStale = seconds
+    case nil: break
+    }
     return terms
   }
 
@@ -112,7 +116,11 @@ struct CachedAnswer: Sendable {
     if isHEAD { reader.setEnd(1) }
     if start > 0 {
       do {
-        _ = try await reader.available(at: start, count: 0)
+        if case .end = try await reader.available(at: start, count: 0) {
+          // All that the origin said may be where the end is.
+          reader.setEnd(.max)
+          _ = try await reader.available(at: 0, count: 0)
+        }
       } catch let error as MediaCacheError where error.code == .badRange {
         // Beyond its end, and the origin does not say where that is: the beginning tells.
       }
@@ -160,7 +168,7 @@ struct CachedAnswer: Sendable {
     service.hot.insert(
       HotResource(held: held, urlText: exchange.url.absoluteString) { known in
         var rendered = fields.stored(known)
-        rendered.append("Cache-Status", CacheStatus.hit)
+        rendered.append("Cache-Status", CacheStatus.hit.value)
         return rendered
       }, for: exchange.target)
   }
@@ -209,7 +217,7 @@ struct CachedAnswer: Sendable {
     fields.append("Age", String(AnswerFields.age(known, at: Date())))
     let origin = ResponseOrigin(
       reader: reader, known: known, wanted: isHEAD || status == 304 ? [] : wanted, since: started)
-    fields.append("Cache-Status", origin.cacheStatus)
+    fields.append("Cache-Status", origin.cacheStatus.value)
     exchange.report.note { values in
       values.status = status
       values.source = origin.source
@@ -265,16 +273,16 @@ struct CachedAnswer: Sendable {
     guard let length = known.information.length else { return }
     let parts = MultipartByteRanges(
       ranges: ranges, length: length, contentType: known.headers["Content-Type"])
-    var head = head(
-      206, known, reader, ranges, started, body: .length(parts.contentLength))
-    head.fields["Content-Type"] = parts.contentType
+    guard let size = parts.contentLength else { return try await unsatisfiable(length) }
+    var head = head(206, known, reader, ranges, started, body: .length(size))
+    head.fields["Content-Type"] = parts.type
     try await writer.begin(head)
-    for (index, range) in ranges.enumerated() {
-      try await writer.write(ByteBuffer(bytes: parts.heading(at: index)))
+    for range in ranges {
+      try await writer.write(ByteBuffer(string: parts.heading(before: range)))
       reader.setEnd(range.upperBound)
       try await copy(reader, range)
     }
-    try await writer.write(ByteBuffer(bytes: parts.closing))
+    try await writer.write(ByteBuffer(string: parts.closing))
     try await writer.end()
   }
 
@@ -305,7 +313,7 @@ struct CachedAnswer: Sendable {
     exchange.report.note { $0.bytesSent += count }
   }
 
-  private func relay(_ reason: String) async throws {
+  private func relay(_ reason: CacheStatus.Forwarded) async throws {
     try await RelayedAnswer(exchange: exchange, reason: reason).run()
   }
 }

@@ -8,7 +8,7 @@ import Refrain
 struct RelayedAnswer: Sendable {
   let exchange: Exchange
   /// Why it is not answered from the cache, as RFC 9211 §2.2 has it.
-  let reason: String
+  let reason: CacheStatus.Forwarded
 
   func run() async throws {
     let service = exchange.service
@@ -43,7 +43,7 @@ struct RelayedAnswer: Sendable {
     fields["Location"] = fields["Location"].map(exchange.service.routes.rewritten(location:))
     if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
     exchange.service.fields.addWebOrigin(to: &fields)
-    fields.append("Cache-Status", CacheStatus.forwarded(reason, status: response.status))
+    fields.append("Cache-Status", CacheStatus.forwarded(reason).value)
     exchange.report.note { $0.status = response.status }
     try await writer.begin(ResponseHead(status: response.status, fields: fields, body: body))
     switch body {

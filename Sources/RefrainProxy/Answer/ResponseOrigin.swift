@@ -6,7 +6,7 @@ import Refrain
 struct ResponseOrigin: Sendable {
   var source: ServedRequest.Source
   /// RFC 9211.
-  var cacheStatus: String
+  var cacheStatus: CacheStatus
 
   init(reader: MediaReader, known: KnownResponse, wanted: [ByteRange], since started: Date) {
     let before = reader.spansBefore
@@ -28,18 +28,18 @@ struct ResponseOrigin: Sendable {
         cacheStatus = CacheStatus.hit
       case (true, true):
         source = .revalidated
-        cacheStatus = CacheStatus.forwarded("stale", status: 304)
+        cacheStatus = CacheStatus(forwarded: .stale, forwardedStatus: 304)
       case (true, false):
         source = .stale
-        cacheStatus = CacheStatus.hit(detail: "stale, for the origin could not be asked")
+        cacheStatus = CacheStatus(detail: "stale, for the origin could not be asked")
       }
     } else if there > 0 {
       source = .partial
-      cacheStatus = CacheStatus.forwarded("partial", isStored: reader.isStoring)
+      cacheStatus = .forwarded(.partial, isStored: reader.isStoring)
     } else {
       source = .miss
-      cacheStatus = CacheStatus.forwarded(
-        "uri-miss", isStored: reader.isStoring, isCollapsed: !asked)
+      cacheStatus = .forwarded(.uriMiss, isStored: reader.isStoring)
+      cacheStatus.isCollapsed = !asked
     }
   }
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import Refrain
+import RefrainProxy
+
+struct RunCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "run",
+    abstract: "Run a player; what it plays goes through the cache, and is kept.",
+    usage: "refrain run [<options>] -- <program> [<argument> ...]",
+    discussion: """
+      Each argument of the program that is an http or https URL, also as in --file=https://…, is \
+      replaced by one of a proxy that lives as long as the program. Options that name another \
+      page or a proxy (--referrer, --http-proxy) are left as they are.
+
+      The program has the terminal, and standard input, output and error, to itself. Signals that \
+      are sent to 'refrain run' are handed on to it. --log-level info tells of each request on \
+      standard error.
+
+      The exit code is the program's; 128 and the signal's number where a signal ended it; 127 \
+      where it was not found, 126 where it cannot be run; 1 where the cache or the proxy failed \
+      before it was started.
+
+      Examples:
+        refrain run -- mpv https://example.org/film.mkv
+        refrain run -- cvlc --play-and-exit https://example.org/song.flac
+        refrain run -- ffplay -autoexit https://example.org/song.flac
+        refrain run -- ffmpeg -i https://example.org/film.mkv -vn song.ogg
+        refrain run --header 'Authorization: Bearer …' -- mpv https://example.org/private.flac
+      """)
+
+  @Argument(
+    parsing: .postTerminator,
+    help: ArgumentHelp("The program to run and its arguments, after '--'.", valueName: "program"))
+  var command: [String] = []
+
+  @Flag(help: "Fetch to its end what the program has begun, while it runs.")
+  var whole = false
+
+  @OptionGroup
+  var options: GlobalOptions
+
+  func validate() throws {
+    guard command.first?.isEmpty == false else {
+      throw ValidationError(
+        "Name the program after '--', as in 'refrain run -- mpv https://example.org/song.flac'.")
+    }
+  }
+
+  func run() async throws {
+    let (command, options) = (command, options)
+    let inherited = InheritedFiles()
+    let log = RequestLog { request in
+      Console.shared.note("refrain: \(RequestLine(request: request).text())")
+    } tellLeftOut: { count in
+      Console.shared.note("refrain: … \(count) requests not told …")
+    }
+    var configuration = CacheProxy.Configuration()
+    configuration.headers = options.fields
+    configuration.fetchesWhole = whole
+    if options.logLevel >= .info { configuration.log = log.note }
+    let status = try await withOpenCache(options) { [configuration] cache in
+      let proxy = try CacheProxy.configured(configuration, cache: cache)
+      let serving = try await Serving.start(proxy)
+      let result: Result<CInt, any Error>
+      do {
+        result = .success(try await Self.run(command, through: serving, inherited))
+      } catch {
+        result = .failure(error)
+      }
+      await serving.stop()
+      await log.end()
+      return try result.get()
+    }
+    if status != 0 { throw ExitCode(status) }
+  }
+
+  /// Returns the exit code.
+  private static func run(
+    _ command: [String], through serving: Serving, _ inherited: InheritedFiles
+  ) async throws -> CInt {
+    let arguments = ProxiedArguments(port: serving.proxy.listeningAddress?.port) { url in
+      try serving.proxy.urlForPlayer(url).absoluteString
+    }
+    inherited.closeOthersOnExec()
+    let child = try ChildProgram.start(
+      command[0], arguments.replacing(Array(command.dropFirst())),
+      environment: ChildEnvironment.reaching(ProcessInfo.processInfo.environment))
+    serving.onFailure { error in
+      Console.shared.note(
+        printable("refrain: The proxy ended, and \(command[0]) gets nothing more: \(error)"))
+    }
+    return await child.end()
+  }
+}

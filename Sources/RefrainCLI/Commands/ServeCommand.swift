@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import Refrain
+import RefrainProxy
+
+struct ServeCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "serve",
+    abstract: "Serve the cache to any player, as a local HTTP proxy.",
+    discussion: """
+      The first line of standard output is the proxy's URL; a line for each request follows. \
+      'refrain url' turns a URL into the one to give to a player. It stays the same from run to \
+      run: an unguessable token in it keeps others on this computer and web pages out. Keep it to \
+      yourself; it is stored in the cache directory, in \(ProxyFile.name).
+
+      With --origin it is a caching reverse proxy of that one server instead, path for path and \
+      without a token, and keeps what a cache for several people may keep (RFC 9111).
+
+      It listens on this computer alone, unless --listen says. Others then reach it too, and need \
+      --origin, or --allow-host for each host that they may fetch from through it.
+
+      A line of a request tells the method, the status, where the answer came from, how many bytes \
+      were sent in what time, the URL, the range and what went wrong. It came from: 'hit', the \
+      cache; 'revalidated', the cache once the origin had confirmed it; 'partial', both; 'miss', \
+      the origin, and is kept; 'relayed', the origin, and is not kept; 'stale', the cache for the \
+      origin was not reached; 'proxy', the proxy itself.
+
+      With --json each line is an object: first one whose 'event' is 'listening', with 'url', \
+      'address' and 'port'; then one whose 'event' is 'request' for each request, 'range' being \
+      the first offset and the one after the last.
+
+      SIGINT and SIGTERM end it: running answers have some seconds left. A second one does not \
+      wait. Exit codes are 130 and 143 then; 1 where it cannot listen, 64 wrong usage.
+
+      Examples:
+        refrain serve
+        mpv "$(refrain url https://example.org/song.flac)"
+        refrain serve --port 0 --quiet
+        refrain serve --origin https://media.example.org --listen 0.0.0.0:8080
+        refrain serve --listen 192.168.1.5 --allow-host '*.example.org' --name media.local
+      """)
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Where to listen, as in 127.0.0.1:8573, [::1]:8573, 0.0.0.0 or 8573. Default: \
+      \(ListenAddress.standardHost):\(ListenAddress.standardPort).
+      """, valueName: "address:port"),
+    transform: { text in try usage { try ListenAddress(parsing: text) } })
+  var listen = ListenAddress(host: nil, port: nil)
+
+  @Option(
+    help: ArgumentHelp("The port to listen on; 0 takes one that is free.", valueName: "port"),
+    transform: { text in try usage { try ListenAddress.port(text) } })
+  var port: Int?
+
+  @Option(
+    help: ArgumentHelp("Answer for this server alone, path for path.", valueName: "url"),
+    transform: URL.argument)
+  var origin: URL?
+
+  @Option(
+    name: .customLong("allow-host"),
+    help: ArgumentHelp(
+      """
+      Fetch from this host only: 'example.org', or '*.example.org' for those below it; may be \
+      given several times.
+      """, valueName: "host"))
+  var allowedHosts: [String] = []
+
+  @Option(
+    name: .customLong("name"),
+    help: ArgumentHelp(
+      "A name under which the proxy is reached besides its addresses and this computer's name.",
+      valueName: "host"))
+  var names: [String] = []
+
+  @Option(
+    name: .customLong("allow-origin"),
+    help: ArgumentHelp(
+      "The web origin whose pages may read through the proxy, as https://example.org, or '*'.",
+      valueName: "web origin"))
+  var allowedWebOrigin: String?
+
+  @Flag(help: "Fetch to its end what a player has begun, also when the player leaves.")
+  var whole = false
+
+  @Option(
+    help: ArgumentHelp(
+      "The most connections at a time. Default: what the limit of open files allows.",
+      valueName: "count"))
+  var maxConnections: Int?
+
+  @Flag(help: "Write no lines for requests.")
+  var quiet = false
+
+  @OptionGroup
+  var options: GlobalOptions
+
+  private var host: String { listen.host ?? ListenAddress.standardHost }
+
+  func validate() throws {
+    if let named = listen.port, let port, named != port {
+      throw ValidationError("--listen names port \(named) and --port \(port); name one.")
+    }
+    guard ListenAddress.isLoopback(host) || origin != nil || !allowedHosts.isEmpty else {
+      throw ValidationError(
+        """
+        On \(host) others can reach the proxy, and could fetch anything through it. Say --origin \
+        to serve one server, --allow-host for each host that they may fetch from, or listen on \
+        \(ListenAddress.standardHost).
+        """)
+    }
+    if let maxConnections, maxConnections < 1 {
+      throw ValidationError("--max-connections takes a number from 1 on.")
+    }
+  }
+
+  func run() async throws {
+    OpenFiles.raiseLimit()
+    let (command, options) = (self, options)
+    var cacheConfiguration = options.configuration
+    cacheConfiguration.isShared = origin != nil
+    try await withCache(options, configuration: cacheConfiguration) { cache in
+      let file = ProxyFile(directory: options.directory)
+      let record = try command.record(in: file)
+      let log = command.log
+      var configuration = command.proxyConfiguration(token: record.token)
+      if !command.quiet { configuration.log = log.note }
+      let proxy = try CacheProxy.configured(configuration, cache: cache)
+      let serving = try await command.start(proxy)
+      do {
+        try command.announce(proxy, record, in: file)
+      } catch {
+        await serving.stop()
+        throw error
+      }
+      let result: Result<Void, any Error>
+      do {
+        result = .success(try await serving.untilEnd())
+      } catch {
+        result = .failure(error)
+      }
+      await log.end()
+      try result.get()
+    }
+  }
+
+  func proxyConfiguration(token: String) -> CacheProxy.Configuration {
+    var configuration = CacheProxy.Configuration()
+    configuration.address = host
+    configuration.port = port ?? listen.port ?? ListenAddress.standardPort
+    configuration.token = origin == nil ? token : nil
+    configuration.origin = origin
+    configuration.allowedHosts = allowedHosts
+    configuration.names = names
+    configuration.allowedWebOrigin = allowedWebOrigin
+    configuration.headers = options.fields
+    configuration.fetchesWhole = whole
+    configuration.maximumConnections = maxConnections
+    return configuration
+  }
+
+  /// What is kept of the proxy. Where it cannot be kept the proxy serves all the same.
+  private func record(in file: ProxyFile) throws -> ProxyRecord {
+    // What is there and cannot be trusted is an error.
+    if let record = try file.read() { return record }
+    do {
+      return try file.readOrCreate()
+    } catch {
+      Self.warn("The proxy's URLs will not hold after this run: \(error)", options)
+      return .new()
+    }
+  }
+
+  private func start(_ proxy: CacheProxy) async throws -> Serving {
+    do {
+      return try await Serving.start(proxy)
+    } catch let error as MediaCacheError where error.code == .inUse {
+      throw MediaCacheError(
+        .inUse, error.reason,
+        remedy: """
+          Choose another port with --port; or use what listens there, if it is 'refrain serve': \
+          'refrain url' prints its URLs.
+          """)
+    }
+  }
+
+  /// The first line, and for `refrain url` where the proxy is.
+  private func announce(
+    _ proxy: CacheProxy, _ record: ProxyRecord, in file: ProxyFile
+  ) throws {
+    guard let base = proxy.baseURL, let address = proxy.listeningAddress else {
+      throw MediaCacheError(.closed, "The proxy ended as it began to listen.")
+    }
+    var now = record
+    (now.address, now.port, now.origin) = (host, address.port, origin)
+    (now.names, now.allowedHosts) = (names, allowedHosts)
+    if now != record {
+      do {
+        try file.replace(with: now)
+      } catch {
+        Self.warn("'refrain url' will not know this proxy: \(error)", options)
+      }
+    }
+    let event = Listening(url: base.absoluteString, address: address.host, port: address.port)
+    try Console.shared.print(options.json ? JSONText.line(event) : base.absoluteString)
+  }
+
+  private struct Listening: Encodable {
+    var event = "listening"
+    var url: String
+    var address: String
+    var port: Int
+  }
+
+  private static func warn(_ text: String, _ options: GlobalOptions) {
+    guard options.logLevel >= .warning else { return }
+    Console.shared.note("refrain: \(printable(text))")
+  }
+
+  private var log: RequestLog {
+    let isJSON = options.json
+    return RequestLog { request in
+      let line =
+        isJSON
+        ? try JSONText.line(RequestReport(request))
+        : RequestLine(request: request).text(width: Console.shared.outputWidth)
+      try Console.shared.printAlone(line)
+    } tellLeftOut: { count in
+      try Console.shared.printAlone(
+        isJSON ? JSONText.line(LeftOut(requests: count)) : "… \(count) requests not told …")
+    }
+  }
+
+  private struct LeftOut: Encodable {
+    var event = "leftOut"
+    var requests: Int
+  }
+}

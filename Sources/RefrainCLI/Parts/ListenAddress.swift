@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Where a proxy listens, as it is written on the command line; nil for what was not named.
+struct ListenAddress: Sendable, Hashable {
+  var host: String?
+  var port: Int?
+
+  /// Reached from this computer alone.
+  static let standardHost = "127.0.0.1"
+  static let standardPort = 8573
+
+  init(host: String?, port: Int?) {
+    self.host = host
+    self.port = port
+  }
+
+  /// Reads `127.0.0.1:8573`, `[::1]:8573`, `localhost`, `::1`, `:8573` or `8573`.
+  init(parsing text: String) throws {
+    if !text.isEmpty, text.utf8.allSatisfy(Self.isDigit) {
+      self.init(host: nil, port: try Self.port(text))
+    } else if text.hasPrefix("[") {
+      guard let bracket = text.firstIndex(of: "]") else { throw Self.wrong }
+      let rest = text[text.index(after: bracket)...]
+      guard rest.isEmpty || rest.hasPrefix(":") else { throw Self.wrong }
+      let host = String(text[text.index(after: text.startIndex)..<bracket])
+      guard host.contains(":") else { throw Self.wrong }
+      self.init(
+        host: try Self.host(host), port: try rest.isEmpty ? nil : Self.port(rest.dropFirst()))
+    } else if let colon = text.lastIndex(of: ":"), colon == text.firstIndex(of: ":") {
+      let host = String(text[..<colon])
+      let port = try Self.port(text[text.index(after: colon)...])
+      self.init(host: try host.isEmpty ? nil : Self.host(host), port: port)
+    } else {
+      // A name, or an IPv6 address, whose colons are its own.
+      self.init(host: try Self.host(text), port: nil)
+    }
+  }
+
+  static func port(_ text: some StringProtocol) throws -> Int {
+    guard !text.isEmpty, text.utf8.allSatisfy(isDigit), let port = Int(text), port < 65536 else {
+      throw InvalidArgument("a port is a number from 0 (any that is free) to 65535")
+    }
+    return port
+  }
+
+  /// Whether only this computer reaches it: 127.0.0.0/8, ::1 (RFC 6890), and `localhost`.
+  static func isLoopback(_ host: String) -> Bool {
+    if let bytes = numeric(host, AF_INET, in_addr()) { return bytes[0] == 127 }
+    if let bytes = numeric(host, AF_INET6, in6_addr()) {
+      // ::1, and an IPv4 address in its IPv6 form.
+      return bytes == Array(repeating: 0, count: 15) + [1]
+        || (bytes[..<12] == Array(repeating: 0, count: 10) + [0xFF, 0xFF] && bytes[12] == 127)
+    }
+    return host.lowercased() == "localhost"
+  }
+
+  private static let wrong = InvalidArgument(
+    "an address is written as in 127.0.0.1:8573, [::1]:8573, 0.0.0.0 or 8573")
+
+  private static func host(_ text: String) throws -> String {
+    if text == "*" {
+      throw InvalidArgument("for every address of this computer write 0.0.0.0, or [::]")
+    }
+    // An interface may follow the address, as in fe80::1%eth0 (RFC 4007 §11).
+    let address = text.prefix { $0 != "%" }
+    if numeric(String(address), AF_INET6, in6_addr()) != nil { return text }
+    guard !text.isEmpty, text.utf8.allSatisfy(isNameByte) else { throw wrong }
+    return text
+  }
+
+  /// The bytes of a numeric address (inet_pton(3)), the first ones first.
+  private static func numeric<Address>(
+    _ text: String, _ family: CInt, _ empty: Address
+  ) -> [UInt8]? {
+    var address = empty
+    guard inet_pton(family, text, &address) == 1 else { return nil }
+    return withUnsafeBytes(of: address) { Array($0) }
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+      true
+    default: isDigit(byte)
+    }
+  }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainProxy
+
+/// One request to the proxy, in a line: what has a fixed width first, so that lines align.
+///
+/// `GET  206 hit           64.0 KiB    3 ms  https://example.org/song.flac  bytes 0-65535`
+struct RequestLine: Sendable {
+  var request: ServedRequest
+
+  /// - Parameter width: the line's, to which the URL is shortened; nil where there is no terminal.
+  func text(width: Int? = nil) -> String {
+    let facts = [
+      left(printable(String(request.method.prefix(8))), 4), right("\(request.status)", 3),
+      left(request.source.rawValue, 11), right(ByteSize.text(request.bytesSent), 10),
+      right(TimeText.span(.seconds(max(0, request.seconds))), 7),
+    ].joined(separator: " ")
+    var end = ""
+    if let range = request.range {
+      end += "  bytes \(range.lowerBound)-\(range.upperBound - 1)"
+    }
+    if let error = request.error { end += "  \(printable(error))" }
+    let room = width.map { max(32, $0 - facts.count - 2 - end.count) } ?? 120
+    return "\(facts)  \(shortened(printable(shownURL(request.url)), to: room))\(end)"
+  }
+
+  private func left(_ text: String, _ width: Int) -> String {
+    text + String(repeating: " ", count: max(0, width - text.count))
+  }
+
+  private func right(_ text: String, _ width: Int) -> String {
+    String(repeating: " ", count: max(0, width - text.count)) + text
+  }
+}
+
+/// One request to the proxy, for programs.
+struct RequestReport: Sendable, Encodable {
+  var event = "request"
+  var method: String
+  var url: String
+  var status: Int
+  /// The first offset and the one after the last.
+  var range: [Int64]?
+  var bytesSent: Int64
+  var source: String
+  var seconds: Double
+  var client: String
+  var error: String?
+
+  init(_ request: ServedRequest) {
+    method = request.method
+    url = shownURL(request.url)
+    status = request.status
+    range = request.range.map { [$0.lowerBound, $0.upperBound] }
+    bytesSent = request.bytesSent
+    source = request.source.rawValue
+    seconds = request.seconds
+    client = request.client
+    error = request.error
+  }
+}
+
+/// A password is nobody's to read in a log.
+private func shownURL(_ text: String) -> String {
+  guard text.contains("@"), let url = URL(text: text) else { return text }
+  return url.withoutUserInfo.absoluteString
+}

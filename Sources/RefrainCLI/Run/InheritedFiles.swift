@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// The files that this program was started with: what it opens itself, a listening socket above
+/// all, is not for the programs that it starts.
+///
+/// Not every library opens its own with O_CLOEXEC: SwiftNIO's sockets lack it on Linux.
+struct InheritedFiles: Sendable {
+  private let descriptors: Set<CInt>
+
+  /// To be made before anything is opened.
+  init() { descriptors = Self.open }
+
+  /// Closes all others in programs that are started from now on (fcntl(2), FD_CLOEXEC).
+  func closeOthersOnExec() {
+    for descriptor in Self.open.subtracting(descriptors) where descriptor > STDERR_FILENO {
+      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    }
+  }
+
+  private static var open: Set<CInt> {
+    guard let directory = opendir("/dev/fd") else { return [] }
+    defer { closedir(directory) }
+    var found: Set<CInt> = []
+    while let entry = readdir(directory) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(
+          to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)
+        ) { String(cString: $0) }
+      }
+      if let number = CInt(name), number != dirfd(directory) { found.insert(number) }
+    }
+    return found
+  }
+}

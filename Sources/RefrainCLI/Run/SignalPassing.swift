@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+
+/// Hands signals that another process sent to this one, by kill(2), on to its child.
+///
+/// Not those that the kernel sent, as for Ctrl-C: they go to every process of the terminal's
+/// foreground group, the child among them, and would come to it twice.
+///
+/// The handler runs in the midst of whatever a thread does, so it may do little
+/// (signal-safety(7)): it reads and writes two atomic numbers, and calls kill(2).
+enum SignalPassing {
+  private static let signals = [SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGQUIT, SIGINT]
+
+  /// The child; 0 while there is none.
+  private static let child = Atomic<pid_t>(0)
+
+  /// A bit for each signal that came and was not handed on yet.
+  private static let waiting = Atomic<UInt64>(0)
+
+  /// From now on signals wait for a child. Those that were ignored when this program was started,
+  /// as by nohup(1), stay ignored, here and in the child.
+  static func begin() {
+    // What is made at its first use must not be made by the handler.
+    handle(0, isFromProcess: false)
+    for number in signals {
+      var action = sigaction()
+      guard sigaction(number, nil, &action) == 0, !isIgnored(action) else { continue }
+      action = sigaction()
+      set(&action)
+      sigemptyset(&action.sa_mask)
+      action.sa_flags = CInt(SA_SIGINFO) | CInt(SA_RESTART)
+      sigaction(number, &action, nil)
+    }
+  }
+
+  /// Signals go to this process, those that have waited too.
+  static func pass(to process: pid_t) {
+    child.store(process, ordering: .sequentiallyConsistent)
+    handOn()
+  }
+
+  /// Nobody is there any more: signals do what they do to any program.
+  static func end() {
+    child.store(0, ordering: .sequentiallyConsistent)
+    for number in signals {
+      var action = sigaction()
+      guard sigaction(number, nil, &action) == 0, !isIgnored(action) else { continue }
+      signal(number, SIG_DFL)
+    }
+    waiting.store(0, ordering: .sequentiallyConsistent)
+  }
+
+  private static func handle(_ number: CInt, isFromProcess: Bool) {
+    guard isFromProcess else {
+      handOn()
+      return
+    }
+    waiting.bitwiseOr(1 << UInt64(number), ordering: .sequentiallyConsistent)
+    handOn()
+  }
+
+  /// Takes each waiting signal once, whichever thread it is on.
+  private static func handOn() {
+    let process = child.load(ordering: .sequentiallyConsistent)
+    guard process > 0 else { return }
+    var bits = waiting.exchange(0, ordering: .sequentiallyConsistent)
+    while bits != 0 {
+      let number = CInt(truncatingIfNeeded: bits.trailingZeroBitCount)
+      bits &= bits &- 1
+      kill(process, number)
+    }
+  }
+
+  #if canImport(Darwin)
+    private static func set(_ action: inout sigaction) {
+      action.__sigaction_u.__sa_sigaction = { number, information, _ in
+        let saved = errno
+        // The kernel's own signals name no process.
+        SignalPassing.handle(number, isFromProcess: (information?.pointee.si_pid ?? 0) != 0)
+        errno = saved
+      }
+    }
+
+    private static func isIgnored(_ action: sigaction) -> Bool {
+      unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == ignored
+    }
+  #else
+    private static func set(_ action: inout sigaction) {
+      action.__sigaction_handler.sa_sigaction = { number, information, _ in
+        let saved = errno
+        // SI_FROMUSER: the kernel's own codes are above 0 (sigaction(2)).
+        SignalPassing.handle(number, isFromProcess: (information?.pointee.si_code ?? 1) <= 0)
+        errno = saved
+      }
+    }
+
+    private static func isIgnored(_ action: sigaction) -> Bool {
+      unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == ignored
+    }
+  #endif
+
+  /// SIG_IGN, as a number: C compares it so.
+  private static let ignored = unsafeBitCast(SIG_IGN, to: Int.self)
+}

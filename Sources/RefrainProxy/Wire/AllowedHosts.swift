@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+internal import Foundation
+internal import Refrain
+
+/// The hosts that may be asked for: `example.com` is that one alone, `*.example.com` all below it,
+/// and a port may follow.
+struct AllowedHosts: Sendable {
+  private struct Pattern: Sendable {
+    /// Of a wildcard with the dot: `.example.com`.
+    var host: String
+    var isWildcard: Bool
+    var port: Int?
+  }
+
+  private let patterns: [Pattern]
+
+  /// - Parameter patterns: none for all hosts.
+  /// - Throws: `usage` for one that cannot be read.
+  init(_ patterns: [String]) throws(MediaCacheError) {
+    var read: [Pattern] = []
+    for text in patterns {
+      let isWildcard = text.hasPrefix("*.")
+      guard let authority = Authority(isWildcard ? text.dropFirst(2) : text[...]) else {
+        throw MediaCacheError(
+          .usage, "\(String(reflecting: text.prefix(100))) is not a host that can be allowed.",
+          remedy: "Write it as example.com, *.example.com or example.com:8080.")
+      }
+      let host = authority.plainHost
+      // There is nothing below an address.
+      guard !isWildcard || !Self.isAddress(host) else {
+        throw MediaCacheError(
+          .usage, "\(String(reflecting: text.prefix(100))): there are no names below an address.",
+          remedy: "Name each address.")
+      }
+      read.append(
+        Pattern(
+          host: isWildcard ? "." + host : host, isWildcard: isWildcard, port: authority.port))
+    }
+    self.patterns = read
+  }
+
+  /// Whether the URL's host may be asked. Also of the URLs that an origin redirects to.
+  func allows(_ url: URL) -> Bool {
+    if patterns.isEmpty { return true }
+    guard let parts = URLParts(url.absoluteString), let authority = Authority(parts.authority)
+    else { return false }
+    let host = authority.plainHost
+    let port = authority.port ?? (parts.scheme == "https" ? 443 : 80)
+    return patterns.contains { pattern in
+      guard pattern.port == nil || pattern.port == port else { return false }
+      return pattern.isWildcard ? host.hasSuffix(pattern.host) : host == pattern.host
+    }
+  }
+
+  private static func isAddress(_ host: String) -> Bool {
+    host.hasPrefix("[")
+      || host.utf8.last?.isDigit == true
+        && host.utf8.allSatisfy {
+          $0.isDigit || $0 == UInt8(ascii: ".")
+        }
+  }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// `host [ ":" port ]` of a URL or a Host field (RFC 3986 §3.2), without a user: names of the DNS
+/// and numeric addresses, and nothing that a resolver might take for something else.
+struct Authority: Sendable, Hashable {
+  /// In lower case, otherwise as it is spelled; an IPv6 address in its brackets.
+  var host: String
+  /// 1 to 65535; nil where none is given.
+  var port: Int?
+
+  init?(_ text: some StringProtocol) {
+    let text = text.lowercased()
+    guard let (host, port) = Self.split(text[...]) else { return nil }
+    if let port {
+      guard let number = Self.port(port) else { return nil }
+      self.port = number
+    }
+    guard Self.isIPv6(host) || Self.isName(host) else { return nil }
+    self.host = String(host)
+  }
+
+  /// The host in the one form that all its spellings share: without a trailing dot, an IPv6 address
+  /// as inet_ntop(3) writes it.
+  var plainHost: String {
+    if host.hasPrefix("[") { return Self.normalizedIPv6(host.dropFirst().dropLast()) ?? host }
+    return host.hasSuffix(".") ? String(host.dropLast()) : host
+  }
+
+  var text: String { port.map { "\(host):\($0)" } ?? host }
+
+  private static func split(_ text: Substring) -> (host: Substring, port: Substring?)? {
+    if text.hasPrefix("[") {
+      guard let bracket = text.firstIndex(of: "]") else { return nil }
+      let behind = text.index(after: bracket)
+      let host = text[..<behind]
+      if behind == text.endIndex { return (host, nil) }
+      guard text[behind] == ":" else { return nil }
+      return (host, text[text.index(after: behind)...])
+    }
+    guard let colon = text.firstIndex(of: ":") else { return (text, nil) }
+    return (text[..<colon], text[text.index(after: colon)...])
+  }
+
+  private static func port(_ text: Substring) -> Int? {
+    guard !text.isEmpty, text.utf8.count <= 5, text.utf8.allSatisfy(\.isDigit),
+      text.utf8.first != UInt8(ascii: "0"), let port = Int(text), port <= 65_535
+    else { return nil }
+    return port
+  }
+
+  private static func isName(_ host: Substring) -> Bool {
+    let name = host.hasSuffix(".") ? host.dropLast() : host
+    guard !name.isEmpty, name.utf8.count <= 253 else { return false }
+    let labels = name.split(separator: ".", omittingEmptySubsequences: false)
+    guard labels.allSatisfy(isLabel), let last = labels.last else { return false }
+    // Resolvers read `127.1` and `0x7f000001` as addresses (inet_aton(3)): only the common form is
+    // one here.
+    let endsInNumber = last.utf8.allSatisfy(\.isDigit) || last.hasPrefix("0x")
+    return !endsInNumber || (name == host && isIPv4(labels))
+  }
+
+  /// Letters, digits, `-`, and the `_` that some names have.
+  private static func isLabel(_ label: Substring) -> Bool {
+    guard !label.isEmpty, label.utf8.count <= 63 else { return false }
+    return label.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x61...0x7A, 0x2D, 0x5F: true
+      default: false
+      }
+    }
+  }
+
+  private static func isIPv4(_ parts: [Substring]) -> Bool {
+    parts.count == 4
+      && parts.allSatisfy { part in
+        guard part.utf8.count <= 3, part == "0" || !part.hasPrefix("0") else { return false }
+        return UInt8(part) != nil
+      }
+  }
+
+  private static func isIPv6(_ host: Substring) -> Bool {
+    host.hasPrefix("[") && normalizedIPv6(host.dropFirst().dropLast()) != nil
+  }
+
+  /// Without a zone (`%eth0`), which means nothing in a URL.
+  private static func normalizedIPv6(_ text: Substring) -> String? {
+    guard text.utf8.count <= 45,
+      text.utf8.allSatisfy({ $0.hexadecimalValue != nil || $0 == 0x3A || $0 == 0x2E })
+    else { return nil }
+    var address = in6_addr()
+    guard inet_pton(AF_INET6, String(text), &address) == 1 else { return nil }
+    var bytes = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+    guard inet_ntop(AF_INET6, &address, &bytes, socklen_t(bytes.count)) != nil else { return nil }
+    let name = bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+    return "[" + String(decoding: name, as: UTF8.self) + "]"
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+internal import Foundation
+internal import Refrain
+
+/// The conditions of a request (RFC 9110 §13.1), looked at in the order of §13.2.2.
+struct Preconditions: Sendable, Hashable {
+  enum Outcome: Sendable, Hashable {
+    /// The method is performed, its Range too.
+    case proceed
+    /// The Range is passed over: If-Range names another generation.
+    case ignoreRange
+    /// 304.
+    case notModified
+    /// 412.
+    case failed
+  }
+
+  private var ifMatch: EntityTagList?
+  private var ifNoneMatch: EntityTagList?
+  private var ifModifiedSince: Date?
+  private var ifUnmodifiedSince: Date?
+  private var ifRange: String?
+
+  /// Nil where there are none.
+  init?(fields: HTTPFields) {
+    ifMatch = fields["If-Match"].map { EntityTagList($0) }
+    ifNoneMatch = fields["If-None-Match"].map { EntityTagList($0) }
+    // A date beside tags does not count, nor does one that is none (§13.1.3, §13.1.4). Of several
+    // fields none is a date.
+    if ifNoneMatch == nil {
+      ifModifiedSince = fields["If-Modified-Since"].flatMap { HTTPDate.parse($0) }
+    }
+    if ifMatch == nil {
+      ifUnmodifiedSince = fields["If-Unmodified-Since"].flatMap { HTTPDate.parse($0) }
+    }
+    ifRange = fields["If-Range"].map { String($0.trimmingOWS) }
+    guard
+      ifMatch != nil || ifNoneMatch != nil || ifModifiedSince != nil || ifUnmodifiedSince != nil
+        || ifRange != nil
+    else { return nil }
+  }
+
+  /// - Parameters:
+  ///   - isGetOrHead: any other method fails where these two are answered 304.
+  ///   - hasRange: whether a Range would be acted upon.
+  ///   - etag: of what would be answered, the field's value as it is.
+  ///   - lastModified: likewise.
+  ///   - isStrongLastModified: whether that date stands for the bytes (RFC 9110 §8.8.2.2).
+  func evaluate(
+    isGetOrHead: Bool, hasRange: Bool, etag: String?, lastModified: String?,
+    isStrongLastModified: Bool
+  ) -> Outcome {
+    let tag = etag.map { EntityTag($0) }
+    let modified = lastModified.flatMap { HTTPDate.parse($0) }
+    if let ifMatch {
+      guard ifMatch.containsStrongly(tag) else { return .failed }
+    } else if let ifUnmodifiedSince, let modified {
+      guard modified <= ifUnmodifiedSince else { return .failed }
+    }
+    if let ifNoneMatch {
+      if ifNoneMatch.containsWeakly(tag) { return isGetOrHead ? .notModified : .failed }
+    } else if let ifModifiedSince, let modified, isGetOrHead {
+      if modified <= ifModifiedSince { return .notModified }
+    }
+    if hasRange, isGetOrHead, let ifRange {
+      guard
+        isSame(ifRange, tag: tag, lastModified: isStrongLastModified ? lastModified : nil)
+      else { return .ignoreRange }
+    }
+    return .proceed
+  }
+
+  /// If-Range (§13.1.5): a strong tag that is the same, or the very date, where that is strong.
+  private func isSame(_ ifRange: String, tag: EntityTag?, lastModified: String?) -> Bool {
+    let asked = EntityTag(ifRange)
+    if asked.kind == .strong { return tag == asked }
+    guard asked.kind == .malformed, let lastModified, let date = HTTPDate.parse(ifRange) else {
+      return false
+    }
+    return HTTPDate.parse(lastModified) == date
+  }
+}

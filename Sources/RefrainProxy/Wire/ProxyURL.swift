@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+internal import Foundation
+internal import Refrain
+
+/// How a URL of the proxy names the URL that is meant: its path is `/TOKEN/https/host[:port]/path`,
+/// so that relative references in playlists lead to where they should.
+///
+/// Path and query are the same byte for byte on both sides: a signed URL loses its signature
+/// otherwise.
+enum ProxyURL {
+  /// The URL that a request asks for.
+  ///
+  /// - Parameter target: in origin form.
+  /// - Throws: 404 where the token is not ours, 400 where no URL follows it.
+  static func parse(target: some StringProtocol, token: String) throws(Refusal) -> URL {
+    // The same for every wrong token, and for none: nothing is to be learnt here.
+    let isTokenOurs = TokenCheck.isEqual(
+      target.dropFirst().prefix { $0 != "/" && $0 != "?" }, to: token)
+    guard target.utf8.first == UInt8(ascii: "/"), isTokenOurs else {
+      throw Refusal(404, "There is nothing at this address.")
+    }
+    guard URLSpelling.isTarget(target) else { throw malformed }
+    let behindToken = target.utf8.dropFirst(1 + token.utf8.count)
+    let end = behindToken.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+    // "", scheme, host, path.
+    let parts = target[behindToken.startIndex..<end]
+      .split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+    guard parts.count >= 3, parts[1] == "http" || parts[1] == "https",
+      let authority = Authority(decodingBrackets(parts[2]))
+    else { throw malformed }
+    let path = target[parts[2].endIndex..<end]
+    return try url(
+      String(parts[1]) + "://" + authority.text,
+      path: path.isEmpty ? "/" : String(path), query: String(target[end...]))
+  }
+
+  /// The target of a request to the proxy for that URL. User information does not go along, nor
+  /// does a fragment.
+  ///
+  /// - Returns: nil for URLs that `parse` would refuse.
+  static func target(for url: URL, token: String) -> String? {
+    guard let parts = URLParts(url.absoluteString), let authority = Authority(parts.authority)
+    else { return nil }
+    let host = authority.text.replacing("[", with: "%5B").replacing("]", with: "%5D")
+    let target = "/\(token)/\(parts.scheme)/\(host)\(parts.requestTarget)"
+    return (try? parse(target: target, token: token)) == nil ? nil : target
+  }
+
+  /// What a reverse proxy asks of its origin.
+  ///
+  /// - Parameters:
+  ///   - origin: `https://media.example.com[/prefix]`; its query does not count.
+  ///   - target: in origin form.
+  static func parse(target: some StringProtocol, origin: URL) throws(Refusal) -> URL {
+    guard target.utf8.first == UInt8(ascii: "/"), URLSpelling.isTarget(target) else {
+      throw malformed
+    }
+    var base = origin.absoluteString.prefix { $0 != "?" && $0 != "#" }
+    while base.hasSuffix("/") { base.removeLast() }
+    let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+    return try url(String(base), path: String(target[..<end]), query: String(target[end...]))
+  }
+
+  /// Authority and target in origin form of a target in absolute form (RFC 9112 §3.2.2): a client
+  /// that takes us for a proxy of its own. Nil for the other forms.
+  ///
+  /// Whether the authority is ours is for `HostCheck` to say.
+  static func splitAbsolute(
+    _ target: some StringProtocol
+  ) -> (authority: String, target: String)? {
+    guard target.utf8.first != UInt8(ascii: "/"), let parts = URLParts(target),
+      parts.scheme == "http"
+    else { return nil }
+    return (String(parts.authority), parts.requestTarget)
+  }
+
+  private static func url(
+    _ base: String, path: String, query: String
+  ) throws(Refusal) -> URL {
+    guard !URLSpelling.hasDotSegment(path: path) else {
+      throw Refusal(400, "The path has segments of dots, which are to be resolved before.")
+    }
+    let asked = base + path + query
+    // What comes out is looked at, whatever was put in: another host would be another's secrets.
+    guard let url = URL(text: asked), URLSpelling.says(url.absoluteString, as: asked),
+      url.absoluteString.hasPrefix(base)
+    else { throw malformed }
+    return url
+  }
+
+  /// Some clients encode what a path may not have.
+  private static func decodingBrackets(_ host: some StringProtocol) -> String {
+    guard host.utf8.contains(UInt8(ascii: "%")) else { return String(host) }
+    return host.lowercased().replacing("%5b", with: "[").replacing("%5d", with: "]")
+      .replacing("%3a", with: ":")
+  }
+
+  private static var malformed: Refusal {
+    Refusal(400, "The address does not name a URL: /token/https/example.com/path is how it does.")
+  }
+}

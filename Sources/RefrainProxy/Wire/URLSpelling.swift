@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+
+/// How targets of requests and URLs are spelled.
+enum URLSpelling {
+  /// Whether the path has a segment `.` or `..`, also as `%2e`: what resolves references never
+  /// sends one (RFC 3986 §5.2.4), and who does wants to be somewhere else than it says.
+  static func hasDotSegment(path: some StringProtocol) -> Bool {
+    path.utf8.split(separator: UInt8(ascii: "/")).contains { segment in
+      var rest = segment
+      var dots = 0
+      while let byte = rest.popFirst() {
+        if byte == UInt8(ascii: "%"), rest.starts(with: "2e".utf8) || rest.starts(with: "2E".utf8) {
+          rest = rest.dropFirst(2)
+        } else if byte != UInt8(ascii: ".") {
+          return false
+        }
+        dots += 1
+        if dots > 2 { return false }
+      }
+      return true
+    }
+  }
+
+  /// Whether all bytes are visible ASCII, without `#`.
+  static func isTarget(_ text: some StringProtocol) -> Bool {
+    text.utf8.allSatisfy { $0 >= 0x21 && $0 <= 0x7E && $0 != UInt8(ascii: "#") }
+  }
+
+  /// Whether a URL's text says what was asked for: byte for byte, but for those that no URI may
+  /// have, which are percent-encoded (RFC 3986 §2).
+  static func says(_ text: some StringProtocol, as asked: some StringProtocol) -> Bool {
+    var text = Array(text.utf8)[...]
+    let asked = Array(asked.utf8)
+    for (index, byte) in asked.enumerated() {
+      let isAlone =
+        byte == UInt8(ascii: "%")
+        && (index + 2 >= asked.count || asked[index + 1].hexadecimalValue == nil
+          || asked[index + 2].hexadecimalValue == nil)
+      if text.first == byte, !isAlone {
+        text.removeFirst()
+        continue
+      }
+      guard isAlone || !isURIByte(byte), text.count >= 3, text.first == UInt8(ascii: "%"),
+        let high = text[text.startIndex + 1].hexadecimalValue,
+        let low = text[text.startIndex + 2].hexadecimalValue, high << 4 | low == byte
+      else { return false }
+      text.removeFirst(3)
+    }
+    return text.isEmpty
+  }
+
+  /// In a path or a query.
+  private static func isURIByte(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0...0x20, 0x22, 0x3C, 0x3E, 0x5B...0x5E, 0x60, 0x7B...0x7D, 0x7F...: false
+    default: true
+    }
+  }
+}

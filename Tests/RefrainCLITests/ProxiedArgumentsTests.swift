@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@testable import RefrainCLI
+
+struct ProxiedArgumentsTests {
+  /// Marks what it was asked for; spelled as it is.
+  private func replacing(_ arguments: String..., port: Int? = 8573) throws -> [String] {
+    let proxied = ProxiedArguments(port: port) { "proxied:\($0.absoluteString)" }
+    return try proxied.replacing(arguments)
+  }
+
+  @Test(arguments: [
+    "https://example.org/song.flac", "http://example.org", "HTTPS://Example.org/a",
+    "hTTp://[2001:db8::1]:8080/a?b=c", "https://me:secret@example.org/a",
+    "https://example.org/a%2Fb?sig=%2F%3D", "http://127.0.0.1:8000/a", "http://example.org:8573/",
+  ])
+  func urlIsReplaced(_ url: String) throws {
+    #expect(try replacing(url) == ["proxied:\(url)"])
+    #expect(try replacing("--file=\(url)") == ["--file=proxied:\(url)"])
+    #expect(try replacing("-i=\(url)") == ["-i=proxied:\(url)"])
+    #expect(try replacing("-i", url) == ["-i", "proxied:\(url)"])
+  }
+
+  @Test(arguments: [
+    "", "-", "--", "-i", "song.flac", "https:/example.org", "https://", "http:///a", "httpx://h/a",
+    "ftp://example.org/a", "see https://example.org/", " https://example.org/", "url=https://h/a",
+    "--file=song.flac", "--file=", "--text=see https://h/a", "rtsp://h/a", "file:///a",
+    "cache:http://h/a",
+  ])
+  func anythingElseStays(_ argument: String) throws {
+    #expect(try replacing(argument) == [argument])
+  }
+
+  @Test(arguments: [
+    "http://127.0.0.1:8573/token/x", "http://localhost:8573/", "http://[::1]:8573/",
+  ])
+  func whatIsProxiedAlreadyStays(_ url: String) throws {
+    #expect(try replacing(url, "--x=\(url)") == [url, "--x=\(url)"])
+    #expect(try replacing(url, port: 8574) == ["proxied:\(url)"])
+  }
+
+  @Test func onlyTheFirstEqualsSignEndsAnOption() throws {
+    #expect(try replacing("--a=b=https://h/c") == ["--a=b=https://h/c"])
+    #expect(try replacing("--a=https://h/c=d=e") == ["--a=proxied:https://h/c=d=e"])
+  }
+
+  @Test func pagesAndProxiesAreNoMedia() throws {
+    for option in ["--referrer", "-referer", "--http-referrer", "--http-proxy", "-http_proxy"] {
+      #expect(try replacing("\(option)=https://h/a") == ["\(option)=https://h/a"])
+      #expect(
+        try replacing(option, "https://h/a", "https://h/b")
+          == [option, "https://h/a", "proxied:https://h/b"])
+    }
+  }
+
+  @Test func theFragmentIsTheProgramsOwn() throws {
+    #expect(try replacing("https://h/a?b#t=10") == ["proxied:https://h/a?b#t=10"])
+  }
+}

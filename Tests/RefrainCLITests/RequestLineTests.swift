@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import RefrainProxy
+import Testing
+
+@testable import RefrainCLI
+
+struct RequestLineTests {
+  private let request = ServedRequest(
+    method: "GET", url: "https://example.org/song.flac", status: 206, range: 0..<65536,
+    bytesSent: 65536, source: .hit, seconds: 0.0034, client: "127.0.0.1", error: nil)
+
+  @Test func lineTellsWhatBecameOfTheRequest() {
+    #expect(
+      RequestLine(request: request).text()
+        == "GET  206 hit           64.0 KiB    3 ms  https://example.org/song.flac  bytes 0-65535")
+  }
+
+  @Test func linesAlign() {
+    var other = request
+    (other.method, other.status, other.source) = ("HEAD", 200, .revalidated)
+    (other.bytesSent, other.seconds, other.range) = (0, 12.34, nil)
+    #expect(
+      RequestLine(request: other).text()
+        == "HEAD 200 revalidated        0 B  12.3 s  https://example.org/song.flac")
+  }
+
+  @Test func whatWentWrongStandsAtTheEnd() {
+    var failed = request
+    (failed.status, failed.source, failed.range) = (502, .proxy, nil)
+    failed.error = "example.org could not\nbe reached."
+    let line = RequestLine(request: failed).text()
+    #expect(line.hasSuffix("song.flac  example.org could not\\u{a}be reached."))
+  }
+
+  @Test func longURLGivesWayToTheWidth() {
+    var long = request
+    long.url = "https://example.org/" + String(repeating: "x", count: 5000) + "/song.flac"
+    let line = RequestLine(request: long).text(width: 110)
+    #expect(line.count <= 110)
+    #expect(line.contains("https://example") && line.contains("song.flac  bytes 0-65535"))
+    #expect(RequestLine(request: long).text().count < 250)
+  }
+
+  @Test func whatAClientSentCannotSteerTheTerminal() {
+    var hostile = request
+    hostile.method = "G\u{1B}[2J"
+    hostile.url = "http://h/\u{1B}]0;title\u{7}"
+    hostile.error = "\u{9B}2J"
+    let line = RequestLine(request: hostile).text()
+    #expect(!line.unicodeScalars.contains { $0.properties.generalCategory == .control })
+  }
+
+  @Test func aPasswordIsNotShown() throws {
+    var secret = request
+    secret.url = "https://me:secret@example.org/a%2Fb?c=d@e"
+    #expect(RequestLine(request: secret).text().contains("https://example.org/a%2Fb?c=d@e"))
+    #expect(!RequestLine(request: secret).text().contains("secret"))
+    #expect(!(try JSONText.line(RequestReport(secret))).contains("secret"))
+  }
+
+  @Test func programsGetEveryFact() throws {
+    #expect(
+      try JSONText.line(RequestReport(request)) == """
+        {"bytesSent":65536,"client":"127.0.0.1","event":"request","method":"GET",\
+        "range":[0,65536],"seconds":0.0034,"source":"hit","status":206,\
+        "url":"https://example.org/song.flac"}
+        """)
+  }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct RequestLogTests {
+  private func request(_ number: Int) -> ServedRequest {
+    ServedRequest(
+      method: "GET", url: "http://h/\(number)", status: 200, range: nil, bytesSent: 0,
+      source: .hit, seconds: 0, client: "127.0.0.1", error: nil)
+  }
+
+  @Test func linesComeInTheirOrder() async {
+    let lines = Lines()
+    let log = RequestLog {
+      lines.add($0.url)
+    } tellLeftOut: {
+      lines.add("\($0)")
+    }
+    for number in 0..<100 { log.note(request(number)) }
+    await log.end()
+    #expect(lines.all == (0..<100).map { "http://h/\($0)" })
+  }
+
+  @Test func aReaderThatStallsHoldsUpNobody() async {
+    let lines = Lines()
+    let gate = DispatchSemaphore(value: 0)
+    let log = RequestLog(bound: 2) { request in
+      gate.wait()
+      lines.add(request.url)
+    } tellLeftOut: {
+      lines.add("left out \($0)")
+    }
+    // The first one may be under way already, and then no longer counts as waiting.
+    for number in 0..<50 { log.note(request(number)) }
+    await log.end(patience: .milliseconds(1))
+    for _ in 0..<50 { gate.signal() }
+    await log.end()
+    let told = lines.all.filter { $0.hasPrefix("http") }.count
+    let leftOut = lines.all.compactMap { Int($0.split(separator: " ").last ?? "") }.reduce(0, +)
+    #expect(told >= 2 && told <= 3)
+    #expect(told + leftOut == 50)
+  }
+
+  @Test func whenNobodyReadsNothingFurtherIsWritten() async {
+    let lines = Lines()
+    let log = RequestLog { request in
+      lines.add(request.url)
+      throw InvalidArgument("closed")
+    } tellLeftOut: { _ in
+    }
+    for number in 0..<5 { log.note(request(number)) }
+    await log.end()
+    #expect(lines.all == ["http://h/0"])
+  }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import Testing
+
+  /// A program while it runs, in a process that ends with the tests whatever becomes of them.
+  ///
+  /// Started with posix_spawn(3) and waited for with waitpid(2): `Process` takes for running what
+  /// has left a child behind, and hands on which signals the tests ignore.
+  final class RunningProgram: Sendable {
+    private let process: pid_t
+    private let leash: CInt
+    private let errorFile: String
+    private let exits: AsyncStream<CInt>
+    /// The lines of its standard output as they come.
+    let lines: AsyncStream<String>
+
+    /// `$$` is the shell, which becomes the program: it keeps the number. The reader of the pipe
+    /// stays behind, and kills it once the pipe is closed.
+    private static let script =
+      #"exec 3<&0; (read -r _ <&3; kill -9 $$) >/dev/null 2>&1 & exec "$@" 3<&- </dev/null"#
+
+    struct Failure: Error {
+      var description: String
+    }
+
+    /// The program of the tests.
+    convenience init(_ program: Program, _ arguments: [String]) throws {
+      try self.init(program, path: Program.executable().path(percentEncoded: false), arguments)
+    }
+
+    /// Any program, in the environment of the one under test.
+    init(_ program: Program, path: String, _ arguments: [String]) throws {
+      errorFile = program.directory.appending(path: "errors-\(UUID().uuidString)").path()
+      let (input, output) = (try Self.pipe(), try Self.pipe())
+      defer { for end in [input.reading, output.writing] { close(end) } }
+      var actions = posix_spawn_file_actions_t()
+      posix_spawn_file_actions_init(&actions)
+      defer { posix_spawn_file_actions_destroy(&actions) }
+      posix_spawn_file_actions_adddup2(&actions, input.reading, STDIN_FILENO)
+      posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
+      posix_spawn_file_actions_addopen(
+        &actions, STDERR_FILENO, errorFile, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+      var attributes = posix_spawnattr_t()
+      posix_spawnattr_init(&attributes)
+      defer { posix_spawnattr_destroy(&attributes) }
+      var (all, none) = (sigset_t(), sigset_t())
+      sigfillset(&all)
+      sigemptyset(&none)
+      posix_spawnattr_setsigdefault(&attributes, &all)
+      posix_spawnattr_setsigmask(&attributes, &none)
+      posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+      let words = Self.cStrings(["sh", "-c", Self.script, "sh", path] + arguments)
+      let variables = Self.cStrings(program.environment.map { "\($0)=\($1)" })
+      defer { for pointer in words + variables { free(pointer) } }
+      var process: pid_t = 0
+      let number = posix_spawn(&process, "/bin/sh", &actions, &attributes, words, variables)
+      guard number == 0 else {
+        for end in [input.writing, output.reading] { close(end) }
+        throw Failure(description: String(cString: strerror(number)))
+      }
+      self.process = process
+      leash = input.writing
+      lines = Self.lines(of: output.reading)
+      exits = Self.exits(of: process)
+    }
+
+    deinit { close(leash) }
+
+    var errors: String { (try? String(contentsOfFile: errorFile, encoding: .utf8)) ?? "" }
+
+    func send(_ signal: CInt) { kill(process, signal) }
+
+    /// The exit code, once it ended; of one that a signal ended, that signal below zero.
+    func end() async -> CInt? {
+      for await code in exits { return code }
+      return nil
+    }
+
+    /// The next line of its standard output.
+    func nextLine() async throws -> String {
+      for await line in lines { return line }
+      throw Failure(description: "It ended: \(errors)")
+    }
+
+    // MARK: Starting
+
+    /// A pair of sockets: unlike a pipe's ends they are at once what no other test's program gets,
+    /// and keeps open.
+    private static func pipe() throws -> (reading: CInt, writing: CInt) {
+      var ends: [CInt] = [-1, -1]
+      let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+      guard socketpair(AF_UNIX, type, 0, &ends) == 0 else {
+        throw Failure(description: String(cString: strerror(errno)))
+      }
+      return (ends[0], ends[1])
+    }
+
+    private static func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+      texts.map { strdup($0) } + [nil]
+    }
+
+    // MARK: On threads of their own, for they block
+
+    private static func lines(of file: CInt) -> AsyncStream<String> {
+      let (lines, told) = AsyncStream<String>.makeStream()
+      Thread.detachNewThread {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(file, &byte, 1) == 1 {
+          guard byte == UInt8(ascii: "\n") else {
+            line.append(byte)
+            continue
+          }
+          told.yield(String(decoding: line, as: UTF8.self))
+          line.removeAll()
+        }
+        told.finish()
+        close(file)
+      }
+      return lines
+    }
+
+    private static func exits(of process: pid_t) -> AsyncStream<CInt> {
+      let (exits, exited) = AsyncStream<CInt>.makeStream()
+      Thread.detachNewThread {
+        var status: CInt = 0
+        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        exited.yield(status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F))
+        exited.finish()
+      }
+      return exits
+    }
+  }
+#endif

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+@Suite(.timeLimit(.minutes(2))) struct PersistentConnectionTests {
+  private static let length: Int64 = 300_000
+
+  private func serve(_ test: TestProxy, _ path: String = "/a.mp3") -> [UInt8] {
+    test.origin.serve(.synthetic(seed: 1, length: Self.length), at: path)
+    return SyntheticBytes(seed: 1).bytes(in: 0..<Self.length)
+  }
+
+  @Test func `One connection carries many requests, cold and warm`() async throws {
+    try await withProxy { test in
+      let bytes = serve(test)
+      let target = try test.target("/a.mp3")
+      try await test.connect { connection in
+        for lower in stride(from: 0, to: 250_000, by: 50_000) {
+          for _ in 0..<2 {
+            let reply = try await connection.reply(
+              to: target, ["Range: bytes=\(lower)-\(lower + 9999)"], host: test.host)
+            #expect(reply.status == 206)
+            #expect(reply.body == Array(bytes[lower..<lower + 10_000]))
+            #expect(reply["Connection"] == nil)
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `Requests that are sent at once are answered in their order`() async throws {
+    try await withProxy { test in
+      let bytes = serve(test)
+      let target = try test.target("/a.mp3")
+      try await test.connect { connection in
+        var text = ""
+        for index in 0..<40 {
+          text +=
+            "GET \(target) HTTP/1.1\r\nHost: \(test.host)\r\nRange: bytes=\(index * 7000)-\(index * 7000 + 4)\r\n\r\n"
+        }
+        text += "HEAD \(target) HTTP/1.1\r\nHost: \(test.host)\r\n\r\n"
+        text += "GET /nothing HTTP/1.1\r\nHost: \(test.host)\r\n\r\n"
+        text += "GET \(target) HTTP/1.1\r\nHost: \(test.host)\r\nConnection: close\r\n\r\n"
+        try await connection.send(text)
+        for index in 0..<40 {
+          let reply = try await connection.readReply()
+          #expect(reply.body == Array(bytes[index * 7000..<index * 7000 + 5]))
+        }
+        #expect(try await connection.readReply(hasBody: false).status == 200)
+        #expect(try await connection.readReply().status == 404)
+        let last = try await connection.readReply()
+        #expect(last.body == bytes)
+        #expect(last["Connection"] == "close")
+        #expect(try await connection.readToEnd().isEmpty)
+      }
+    }
+  }
+
+  @Test func `HTTP/1.0 gets a length, or a body that ends with the connection`() async throws {
+    try await withProxy { test in
+      let bytes = serve(test)
+      var open = OriginResource(.synthetic(seed: 1, length: Self.length), etag: "\"1\"")
+      open.declaresLength = false
+      open.supportsRanges = false
+      test.origin.serve(open, at: "/open")
+      for path in ["/a.mp3", "/open"] {
+        let target = try test.target(path)
+        try await test.connect { connection in
+          try await connection.send("GET \(target) HTTP/1.0\r\n\r\n")
+          let reply = try await connection.readReply()
+          #expect(reply.status == 200)
+          #expect(reply["Transfer-Encoding"] == nil)
+          #expect(reply.body == bytes)
+          #expect(try await connection.readToEnd().isEmpty)
+        }
+      }
+      let target = try test.target("/a.mp3")
+      try await test.connect { connection in
+        for _ in 0..<2 {
+          try await connection.send("GET \(target) HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+          let reply = try await connection.readReply()
+          #expect(reply["Connection"]?.lowercased() == "keep-alive")
+          #expect(reply.body == bytes)
+        }
+      }
+    }
+  }
+
+  @Test func `A client that is silent is let go`() async throws {
+    try await withProxy(proxy: { configuration, _ in
+      configuration.idleTimeout = .milliseconds(60)
+    }) { test in
+      try await test.connect { connection in
+        let rest = try await connection.readToEnd()
+        #expect(rest.isEmpty)
+        #expect(!connection.wasReset)
+      }
+    }
+  }
+
+  @Test func `A head that does not come to its end is refused`() async throws {
+    try await withProxy(proxy: { configuration, _ in
+      configuration.headTimeout = .milliseconds(60)
+    }) { test in
+      try await test.connect { connection in
+        try await connection.send("GET / HTTP/1.1\r\nHost: ")
+        let reply = try await connection.readReply()
+        #expect(reply.status == 408)
+        #expect(try await connection.readToEnd().isEmpty)
+      }
+    }
+  }
+
+  @Test func `A client that takes nothing is let go`() async throws {
+    try await withProxy(proxy: { configuration, _ in
+      configuration.sendTimeout = .milliseconds(300)
+    }) { test in
+      test.origin.serve(.synthetic(seed: 1, length: 64 << 20), at: "/large")
+      let target = try test.target("/large")
+      try await test.connect(receiveBuffer: 64 << 10) { connection in
+        try await connection.request(target, host: test.host)
+        try await eventually("the connection is over in the log") { !test.log.all.isEmpty }
+      }
+    }
+  }
+
+  @Test func `One connection too many is told so, and the next finds room again`() async throws {
+    try await withProxy(proxy: { configuration, _ in
+      configuration.maximumConnections = 2
+    }) { test in
+      let bytes = serve(test)
+      try await test.connect { first in
+        #expect(try await first.reply(to: test.target("/a.mp3"), host: test.host).body == bytes)
+        try await test.connect { second in
+          #expect(try await second.reply(to: test.target("/a.mp3"), host: test.host).body == bytes)
+          try await test.connect { third in
+            let reply = try await third.readReply()
+            #expect(reply.status == 503)
+            #expect(reply["Retry-After"] == "1")
+            #expect(reply["Connection"] == "close")
+          }
+        }
+      }
+      try await eventually("there is room again") {
+        try await test.get("/a.mp3").status == 200
+      }
+    }
+  }
+
+  @Test func `Who has ended his side still gets the answer`() async throws {
+    try await withProxy { test in
+      let bytes = serve(test)
+      let target = try test.target("/a.mp3")
+      for _ in 0..<2 {
+        let reply = try HalfClosed.get(
+          port: test.port, "GET \(target) HTTP/1.1\r\nHost: \(test.host)\r\n\r\n")
+        #expect(Array(reply.suffix(bytes.count)) == bytes)
+      }
+    }
+  }
+}
+
+/// A client that shuts its side down right after the request (shutdown(2)).
+private enum HalfClosed {
+  static func get(port: Int, _ text: String) throws -> [UInt8] {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let isConnected = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+      }
+    }
+    try #require(isConnected)
+    let bytes = Array(text.utf8)
+    try #require(send(descriptor, bytes, bytes.count, 0) == bytes.count)
+    shutdown(descriptor, Int32(SHUT_WR))
+    var reply: [UInt8] = []
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = recv(descriptor, &buffer, buffer.count, 0)
+      guard count > 0 else { return reply }
+      reply += buffer[..<count]
+    }
+  }
+}

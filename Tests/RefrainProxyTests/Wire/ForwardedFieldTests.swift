@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+@Suite struct ForwardedFieldTests {
+  @Test func `What is meant for the next hop is not passed on`() {
+    let fields = HTTPFields([
+      ("Host", "a"), ("Connection", "close, X-Mine"), ("connection", "x-too ,"), ("X-MINE", "1"),
+      ("X-Too", "2"), ("Keep-Alive", "timeout=5"), ("Proxy-Connection", "close"),
+      ("TE", "trailers"),
+      ("Trailer", "X"), ("Transfer-Encoding", "chunked"), ("Upgrade", "h2c"),
+      ("Proxy-Authorization", "x"), ("Proxy-Authenticate", "x"), ("Accept", "*/*"), ("accept", "b"),
+    ])
+    #expect(
+      HopByHop.removed(from: fields)
+        == HTTPFields([("Host", "a"), ("Accept", "*/*"), ("accept", "b")]))
+  }
+
+  @Test func `Connection cannot take away what makes the message what it is`() {
+    let fields = HTTPFields([
+      ("Connection", "Host, Content-Length, AUTHORIZATION, Cache-Control, Range, If-Range, Vary"),
+      ("Host", "a"), ("Content-Length", "1"), ("Authorization", "x"), ("Cache-Control", "no-store"),
+      ("Range", "bytes=0-1"), ("If-Range", "\"a\""), ("Vary", "*"),
+    ])
+    var expected = fields
+    expected["Connection"] = nil
+    #expect(HopByHop.removed(from: fields) == expected)
+  }
+
+  @Test func `Cache-Status says how a request was handled`() {
+    #expect(CacheStatus.hit.value == "refrain; hit")
+    #expect(CacheStatus(timeToLive: -5).value == "refrain; hit; ttl=-5")
+    #expect(
+      CacheStatus.forwarded(.uriMiss, isStored: true).value == "refrain; fwd=uri-miss; stored")
+    #expect(
+      CacheStatus(forwarded: .stale, forwardedStatus: 304).value
+        == "refrain; fwd=stale; fwd-status=304")
+    #expect(
+      CacheStatus(forwarded: .partial, isCollapsed: true, timeToLive: .max).value
+        == "refrain; fwd=partial; collapsed; ttl=999999999999999")
+    #expect(
+      CacheStatus(forwarded: .bypass, detail: "a \"b\" \\ é\r\n").value
+        == "refrain; fwd=bypass; detail=\"a \\\"b\\\" \\\\ ???\"")
+    #expect(CacheStatus.forwarded(.method).value == "refrain; fwd=method")
+    #expect(CacheStatus.forwarded(.request).value == "refrain; fwd=request")
+  }
+
+  @Test func `What a client wants of a cache is read`() {
+    let all = RequestDirectives([
+      "Cache-Control":
+        "No-Cache, no-store,max-age=10 , max-stale, min-fresh=\"5\", only-if-cached, x=\"a,no-x\""
+    ])
+    #expect(all.noCache && all.noStore && all.onlyIfCached)
+    #expect(all.maxAge == 10)
+    #expect(all.maxStale == .any)
+    #expect(all.minFresh == 5)
+  }
+
+  @Test func `Directives that contradict each other are taken strictly`() {
+    let fields = HTTPFields([
+      ("Cache-Control", "max-age=10, max-stale=9, min-fresh=1"),
+      ("Cache-Control", "max-age=5, max-stale, max-stale=3, min-fresh=2"),
+    ])
+    let directives = RequestDirectives(fields)
+    #expect(directives.maxAge == 5)
+    #expect(directives.maxStale == .upTo(3))
+    #expect(directives.minFresh == 2)
+  }
+
+  @Test func `What is no directive is passed over`() {
+    let none = RequestDirectives([
+      "Cache-Control": "max-age, max-age=-1, max-age=x, max-stale=x, min-fresh, x=\"no-cache, a"
+    ])
+    #expect(none == RequestDirectives([:]))
+    #expect(RequestDirectives(["Cache-Control": "max-age=99999999999999999999"]).maxAge == 1 << 31)
+  }
+
+  @Test func `Pragma counts where there is no Cache-Control`() {
+    #expect(RequestDirectives(["Pragma": "x, No-Cache"]).noCache)
+    #expect(!RequestDirectives(["Pragma": "no-cache", "Cache-Control": "max-age=5"]).noCache)
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Random input for one test: some seconds of it, or, with REFRAIN_SOAK=1, its fifth of ten
+/// minutes. REFRAIN_SEED brings a run back, up to where it ended.
+struct Fuzz {
+  let seed: UInt64
+  private var state: UInt64
+  private let end: ContinuousClock.Instant
+
+  init() {
+    let environment = ProcessInfo.processInfo.environment
+    seed =
+      environment["REFRAIN_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0..<1_000_000_000)
+    state = seed
+    end = ContinuousClock.now + (environment["REFRAIN_SOAK"] == "1" ? .seconds(120) : .seconds(1))
+  }
+
+  var isOver: Bool { ContinuousClock.now >= end }
+
+  /// SplitMix64.
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+
+  /// From 0 up to, not including, the bound.
+  mutating func number(below bound: Int) -> Int { bound > 0 ? Int(next() % UInt64(bound)) : 0 }
+
+  /// Whether the one case in so many has come.
+  mutating func oneIn(_ count: Int) -> Bool { number(below: count) == 0 }
+
+  mutating func pick(_ choices: [String]) -> String {
+    choices.isEmpty ? "" : choices[number(below: choices.count)]
+  }
+
+  /// Some bytes changed, taken out, put in, or repeated.
+  mutating func mutated(_ text: [UInt8], with interesting: [UInt8]) -> [UInt8] {
+    var text = text
+    for _ in 0...number(below: 3) {
+      let place = number(below: text.count + 1)
+      let byte =
+        oneIn(4) ? UInt8(truncatingIfNeeded: next()) : interesting[number(below: interesting.count)]
+      switch number(below: 4) {
+      case 0: text.insert(byte, at: place)
+      case 1 where place < text.count: text[place] = byte
+      case 2 where place < text.count:
+        text.removeSubrange(place..<min(text.count, place + 1 + number(below: 4)))
+      case 3 where place < text.count:
+        let piece = text[place..<min(text.count, place + 1 + number(below: 30))]
+        text.insert(contentsOf: Array(piece), at: number(below: text.count + 1))
+      default: break
+      }
+    }
+    return text
+  }
+
+  mutating func split(_ bytes: [UInt8]) -> [[UInt8]] {
+    var pieces: [[UInt8]] = []
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let piece = rest.prefix(1 + number(below: oneIn(2) ? 5 : 200))
+      pieces.append(Array(piece))
+      rest = rest.dropFirst(piece.count)
+    }
+    return pieces
+  }
+}

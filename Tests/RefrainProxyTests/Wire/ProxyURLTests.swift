@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@testable import RefrainProxy
+
+@Suite struct ProxyURLTests {
+  private let token = "abcdefghijklmnop"
+
+  @Test(
+    arguments: [
+      ("https/cdn.example.com/a/b.mp3", "https://cdn.example.com/a/b.mp3"),
+      ("http/cdn.example.com:8080/a?b=c/d", "http://cdn.example.com:8080/a?b=c/d"),
+      ("https/CDN.Example.com/A", "https://cdn.example.com/A"),
+      ("https/a.example", "https://a.example/"), ("https/a.example/", "https://a.example/"),
+      ("https/a.example?x", "https://a.example/?x"), ("https/a.example/?", "https://a.example/?"),
+      ("https/a.example//b//c/", "https://a.example//b//c/"),
+      ("https/a.example/%2F%2f%41?%zz", "https://a.example/%2F%2f%41?%25zz"),
+      ("https/a.example/a[1]|\"?[x]", "https://a.example/a%5B1%5D%7C%22?%5Bx%5D"),
+      ("https/a.example/http://b.example/@c:d", "https://a.example/http://b.example/@c:d"),
+      ("http/[::1]:80/x", "http://[::1]:80/x"), ("http/%5B::1%5d%3A80/x", "http://[::1]:80/x"),
+      ("https/a.example/...?../x", "https://a.example/...?../x"),
+      ("https/a.example/a%2F..%2Fb/.c", "https://a.example/a%2F..%2Fb/.c"),
+    ])
+  func `A target names a URL, byte for byte`(_ rest: String, _ url: String) throws {
+    #expect(try ProxyURL.parse(target: "/\(token)/\(rest)", token: token).absoluteString == url)
+  }
+
+  @Test(arguments: [
+    "", "/", "/x", "//", "/abcdefghijklmno/https/a.example/", "/abcdefghijklmnop1/https/a.example/",
+    "/Abcdefghijklmnop/https/a.example/", "/https/a.example/", "abcdefghijklmnop/https/a.example/",
+    "//abcdefghijklmnop/https/a.example/", "/%61bcdefghijklmnop/https/a.example/",
+    "x/abcdefghijklmnop/https/a.example/",
+  ])
+  func `Without our token there is nothing`(_ target: String) {
+    #expect(throws: Refusal(404, "There is nothing at this address.")) {
+      try ProxyURL.parse(target: target, token: token)
+    }
+  }
+
+  @Test(arguments: [
+    "", "/", "?x", "/https", "/https/", "/https//a", "/ftp/a.example/", "/HTTPS/a.example/",
+    "/https:/a.example/", "/https/u@a.example/", "/https/a.example:/", "/https/a.example:0/",
+    "/https/a.example:99999/", "/https/a b/", "/https/a%2Fb/", "/https/a%40b/", "/https/a%00/",
+    "/https/a.example/../b", "/https/a.example/a/..", "/https/a.example/./a", "/https/a.example/.",
+    "/https/a.example/%2e%2E/b", "/https/a.example/.%2e", "/https/a.example/%2e?x",
+    "/https/../http/a.example/", "/https/./a.example", "/https/a.example/é", "/https/a.example/#x",
+    "/https/127.1/", "/https/[::1/", "/https/[::1]x/", "/https/a\\@b.example/", "/https/%2e%2e/a",
+  ])
+  func `What names no URL is refused`(_ rest: String) {
+    #expect(throws: Refusal.self) {
+      try ProxyURL.parse(target: "/\(token)\(rest)", token: token)
+    }
+    do {
+      _ = try ProxyURL.parse(target: "/\(token)\(rest)", token: token)
+    } catch {
+      #expect(error.status == 400)
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("https://cdn.example.com/a%2Fb?c=[]", "/https/cdn.example.com/a%2Fb?c=%5B%5D"),
+      ("HTTPS://A.Example", "/https/a.example/"), ("http://a.example?x", "/http/a.example/?x"),
+      ("http://u:p@a.example:81/x#y", "/http/a.example:81/x"),
+      ("http://[::1]:81/x", "/http/%5B::1%5D:81/x"),
+    ])
+  func `A URL has a target that leads to it`(_ text: String, _ rest: String) throws {
+    let url = try #require(URL(string: text))
+    let target = try #require(ProxyURL.target(for: url, token: token))
+    #expect(target == "/\(token)\(rest)")
+    let back = try ProxyURL.parse(target: target, token: token)
+    #expect(ProxyURL.target(for: back, token: token) == target)
+  }
+
+  @Test(arguments: ["ftp://a.example/", "file:///a", "https:///a", "https://a.example/a/../b"])
+  func `A URL that could not be asked for has none`(_ text: String) throws {
+    let url = try #require(URL(string: text))
+    #expect(ProxyURL.target(for: url, token: token) == nil)
+  }
+
+  @Test(
+    arguments: [
+      ("https://a.example", "/b%2F?c", "https://a.example/b%2F?c"),
+      ("https://a.example/", "/b", "https://a.example/b"),
+      ("https://a.example:81/p/q/?x", "/b", "https://a.example:81/p/q/b"),
+      ("https://a.example", "//evil.example/b", "https://a.example//evil.example/b"),
+      ("https://a.example", "/@evil.example", "https://a.example/@evil.example"),
+    ])
+  func `An origin is asked path for path`(_ base: String, _ target: String, _ url: String) throws {
+    let origin = try #require(URL(string: base))
+    #expect(try ProxyURL.parse(target: target, origin: origin).absoluteString == url)
+  }
+
+  @Test(arguments: ["", "*", "b", "http://b.example/", "/../b", "/a/%2e%2e", "/#b", "/a b"])
+  func `Nothing but a path is asked of an origin`(_ target: String) throws {
+    let origin = try #require(URL(string: "https://a.example/p"))
+    #expect(throws: Refusal.self) { try ProxyURL.parse(target: target, origin: origin) }
+  }
+
+  @Test func `A target in absolute form is taken apart`() {
+    let parts = ProxyURL.splitAbsolute("http://127.0.0.1:80/a?b")
+    #expect(parts?.authority == "127.0.0.1:80")
+    #expect(parts?.target == "/a?b")
+    #expect(ProxyURL.splitAbsolute("HTTP://a.example")?.target == "/")
+    #expect(ProxyURL.splitAbsolute("http://a.example?x")?.target == "/?x")
+    #expect(ProxyURL.splitAbsolute("/http://a.example/") == nil)
+    #expect(ProxyURL.splitAbsolute("https://a.example/") == nil)
+    #expect(ProxyURL.splitAbsolute("*") == nil)
+  }
+
+  @Test func `A token is compared as a whole`() {
+    #expect(TokenCheck.isEqual(token, to: token))
+    for other in ["", "a", "abcdefghijklmnoq", token + "a", token + token] {
+      #expect(!TokenCheck.isEqual(other, to: token))
+    }
+    #expect(!TokenCheck.isEqual("", to: ""))
+  }
+
+  @Test func `A token is long and needs no encoding`() {
+    #expect(TokenCheck.isValid(token) && TokenCheck.isValid("abcdefgh-._~0123"))
+    for other in [
+      "", "abcdefghijklmno", "abcdefghijklmno/", "abcdefghijklmno%", "abcdefghijklmnoé",
+    ] {
+      #expect(!TokenCheck.isValid(other))
+    }
+    #expect(!TokenCheck.isValid(String(repeating: ".", count: 16)))
+    let tokens = Set((0..<100).map { _ in TokenCheck.random() })
+    #expect(tokens.count == 100)
+    #expect(tokens.allSatisfy { TokenCheck.isValid($0) && $0.count == 32 })
+  }
+}

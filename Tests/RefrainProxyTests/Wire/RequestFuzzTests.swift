@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+import Testing
+
+@testable import RefrainProxy
+
+@Suite(.serialized) struct RequestFuzzTests {
+  private struct Stream {
+    var bytes: [UInt8] = []
+    /// What each request was made of.
+    var requests: [(head: String, framing: BodyFraming, body: [UInt8])] = []
+  }
+
+  private static func stream(_ fuzz: inout Fuzz) -> Stream {
+    var stream = Stream()
+    for _ in 0...fuzz.number(below: 3) {
+      let version = fuzz.pick(["1.1", "1.1", "1.0", "1.2"])
+      let method = fuzz.pick(["GET", "HEAD", "POST", "OPTIONS", "x-y!"])
+      let target = fuzz.pick([
+        "/", "/a/b?c=d", "/%2e%zz//", "http://h/x", "http://[::1]:80", "/\"<>[]|~", "//h",
+      ])
+      var fields = fuzz.oneIn(3) && version == "1.0" ? [] : ["Host: h:80"]
+      for _ in 0..<fuzz.number(below: 5) {
+        fields.append(
+          fuzz.pick([
+            "Accept: */*", "X:", "x-y_z: \t a b\t ", "If-Range: \"a\"", "Cookie: a=b; c",
+            "Via: 1 x",
+            "Connection: close", "connection: keep-alive, x", "Pragma: no-cache", "Y: é~",
+            "Expect: 100-continue", "If-None-Match: W/\"x\", \"y\"", "Origin: null",
+          ]))
+      }
+      if fuzz.oneIn(3) { fields.append("Range: bytes=0-") }
+      let body = [UInt8](repeating: UInt8(ascii: "b"), count: fuzz.number(below: 40))
+      var framing = BodyFraming.none
+      var sent: [UInt8] = []
+      if version != "1.0", fuzz.oneIn(3) {
+        fields.append(fuzz.pick(["Transfer-Encoding: chunked", "transfer-encoding:CHUNKED "]))
+        framing = .chunked
+        sent = chunked(body, &fuzz)
+      } else if fuzz.oneIn(2) {
+        fields.append("Content-Length: \(fuzz.pick(["", "0", "00"]))\(body.count)")
+        framing = .length(Int64(body.count))
+        sent = body
+      }
+      if fuzz.oneIn(2) { fields.reverse() }
+      let head =
+        "\(method) \(target) HTTP/\(version)\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"
+      stream.bytes += Array((fuzz.oneIn(4) ? "\r\n" : "").utf8) + Array(head.utf8) + sent
+      stream.requests.append((head, framing, framing == .none ? [] : body))
+    }
+    return stream
+  }
+
+  private static func chunked(_ body: [UInt8], _ fuzz: inout Fuzz) -> [UInt8] {
+    var sent: [UInt8] = []
+    var rest = body[...]
+    while !rest.isEmpty {
+      let chunk = rest.prefix(1 + fuzz.number(below: 20))
+      rest = rest.dropFirst(chunk.count)
+      let size = fuzz.pick(["", "0"]) + String(chunk.count, radix: 16, uppercase: fuzz.oneIn(2))
+      sent += Array((size + fuzz.pick(["", ";x", ";x=\"y z\""]) + "\r\n").utf8)
+      sent += Array(chunk) + Array("\r\n".utf8)
+    }
+    return sent + Array("0\(fuzz.pick(["", ";x"]))\r\n\(fuzz.pick(["", "T: u\r\n"]))\r\n".utf8)
+  }
+
+  @Test func `Whatever is valid is read as it was meant, however it comes in`() {
+    var fuzz = Fuzz()
+    print("RequestFuzzTests: seed \(fuzz.seed)")
+    while !fuzz.isOver {
+      let stream = Self.stream(&fuzz)
+      let parsed = ParsedRequests(fuzz.split(stream.bytes))
+      let text = String(decoding: stream.bytes, as: UTF8.self)
+      guard parsed.refusal == nil, parsed.isEveryRequestComplete,
+        parsed.requests.map(\.head) == stream.requests.map(\.head),
+        parsed.requests.map(\.framing) == stream.requests.map(\.framing),
+        parsed.requests.map(\.body) == stream.requests.map(\.body)
+      else {
+        Issue.record("seed \(fuzz.seed): \(text.debugDescription): \(parsed)")
+        return
+      }
+    }
+  }
+
+  @Test func `Whatever comes is read the same in one piece and in many`() {
+    var fuzz = Fuzz()
+    print("RequestFuzzTests: seed \(fuzz.seed)")
+    let interesting = Array("\r\n\r\n \t:;,/*?#0159aAxX\"\\-+".utf8) + [0, 0x7F, 0x80, 0xFF]
+    var limits = RequestParser.Limits()
+    while !fuzz.isOver {
+      // Small ones, so that they are met.
+      limits.headBytes = fuzz.oneIn(2) ? 32 * 1024 : 40 + fuzz.number(below: 200)
+      limits.targetBytes = fuzz.oneIn(2) ? 16 * 1024 : 1 + fuzz.number(below: 20)
+      limits.fields = fuzz.oneIn(2) ? 128 : fuzz.number(below: 8)
+      limits.chunkLineBytes = fuzz.oneIn(2) ? 256 : 3 + fuzz.number(below: 10)
+      let bytes = fuzz.mutated(Self.stream(&fuzz).bytes, with: interesting)
+      let whole = ParsedRequests([bytes], limits: limits)
+      let single = ParsedRequests(bytes.map { [$0] }, limits: limits)
+      let several = ParsedRequests(fuzz.split(bytes), limits: limits)
+      let text = String(decoding: bytes, as: UTF8.self).debugDescription
+      guard whole == single, whole == several else {
+        Issue.record("seed \(fuzz.seed): \(text): \(whole), \(single), \(several)")
+        return
+      }
+      guard whole.requests.allSatisfy({ Self.isSound($0) }) else {
+        Issue.record("seed \(fuzz.seed): \(text): \(whole)")
+        return
+      }
+    }
+  }
+
+  /// What holds of every request that is let through, looked at without the parser.
+  private static func isSound(_ request: ParsedRequests.Request) -> Bool {
+    let scalars = Array(request.head.unicodeScalars)
+    for (index, scalar) in scalars.enumerated() {
+      if scalar == "\n", index == 0 || scalars[index - 1] != "\r" { return false }
+      if scalar == "\r", index + 1 == scalars.count || scalars[index + 1] != "\n" { return false }
+      if scalar.value < 0x20, !["\r", "\n", "\t"].contains(scalar) { return false }
+    }
+    let lines = request.head.split(separator: "\r\n", omittingEmptySubsequences: false)
+    guard lines.count >= 3, lines.last == "", lines[lines.count - 2] == "" else { return false }
+    let names = lines.dropFirst().dropLast(2).map { $0.prefix { $0 != ":" }.lowercased() }
+    let lengths = names.count { $0 == "content-length" }
+    let codings = names.count { $0 == "transfer-encoding" }
+    let hosts = names.count { $0 == "host" }
+    guard lengths + codings <= 1, hosts <= 1, hosts == 1 || lines[0].hasSuffix("1.0"),
+      names.allSatisfy({ !$0.isEmpty && !$0.contains(" ") && !$0.contains("\t") })
+    else { return false }
+    switch request.framing {
+    case .none:
+      return lengths == 0 && codings == 0 && request.body.isEmpty
+    case .length(let length):
+      let got = Int64(request.body.count)
+      return lengths == 1 && (request.isComplete ? got == length : got < length)
+    case .chunked:
+      return codings == 1
+    }
+  }
+}
