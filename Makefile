@@ -7,6 +7,8 @@ DEPS := libmpv-dev pkg-config
 CLIENTS := ffmpeg nginx rclone python3 curl mpv vlc chromium
 # The packages that they are in. VLC without its windows.
 PACKAGES := $(patsubst vlc,vlc-bin vlc-plugin-base,$(CLIENTS))
+# What the proxy is measured against, and with.
+RACE := nginx wrk curl
 # What `make play` plays; the sample tune where nothing is named.
 URL ?= --sample
 
@@ -44,8 +46,10 @@ test-asan: deps ## All tests under the address sanitizer.
 soak: deps ## The long tests: many seeds, many kills.
 	REFRAIN_SOAK=1 $(SWIFT) test $(WIDTH)
 
-bench: deps ## Speed, memory and start-up, measured.
-	$(SWIFT) run --package-path Benchmarks -c release
+bench: deps ## Speed, memory and start-up, measured; NAME=proxy: one of the benchmarks.
+	$(call install,$(RACE))
+	$(SWIFT) build -c release --product refrain
+	$(SWIFT) run --package-path Benchmarks -c release refrain-bench $(NAME)
 
 docs: ## The core's documentation as a website, in .build/docs.
 	$(SWIFT) package dump-symbol-graph --minimum-access-level public >/dev/null
@@ -82,6 +86,10 @@ deps: ## Install what the build needs and is missing.
 clients: ## Install the programs that tests run against.
 	$(call install,$(PACKAGES))
 else
+define install
+	@echo "Needed, and not installed by this: $(1)"
+endef
+
 deps:
 	@:
 

@@ -20,6 +20,12 @@ enum Measure {
       .map { String(format: format, $0) }.joined(separator: " – ")
   }
 
+  /// Forwards in one round and backwards in the next: who comes first finds less in the caches.
+  static func inTurns<Element>(_ elements: [Element], _ round: Int) -> [(Int, Element)] {
+    let turns = elements.enumerated().map { ($0.offset, $0.element) }
+    return round.isMultiple(of: 2) ? turns : turns.reversed()
+  }
+
   static func gibibytesPerSecond(_ bytes: Int64, _ seconds: Double) -> Double {
     Double(bytes) / seconds / Double(1 << 30)
   }

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// A server that answers for the origin's paths, and is measured.
+struct Peer {
+  let name: String
+  let port: Int
+  let child: Child
+
+  func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
+
+  /// CPU seconds that its processes have taken so far.
+  var seconds: Double { CPUTime.seconds(ofTree: child.identifier) }
+
+  func stop() { child.stop() }
+}
+
+extension Peer {
+  /// nginx over a folder of files, which says that they stay as they are for a day: the origin, and
+  /// the floor that no cache gets under.
+  static func nginx(serving files: URL, in directory: URL) throws -> Peer {
+    try nginx(named: "nginx, static file", in: directory, port: Port.free()) { port in
+      """
+      server { listen 127.0.0.1:\(port); root "\(files.path)"; expires 1d; }
+      """
+    }
+  }
+
+  /// nginx as a cache of slices, set as fairly as we know how: `tcp_nopush on` alone would cost a
+  /// small range 44 ms.
+  static func nginx(cachingFrom origin: String, in directory: URL) throws -> Peer {
+    try nginx(named: "nginx, slice 1m", in: directory, port: Port.free()) { port in
+      """
+      proxy_cache_path "\(directory.path)/cache" levels=1:2 keys_zone=z:10m max_size=4g
+        use_temp_path=off;
+      upstream o { server \(origin.dropFirst("http://".count)); keepalive 32; }
+      server {
+        listen 127.0.0.1:\(port);
+        location / {
+          slice 1m; proxy_pass http://o; proxy_http_version 1.1; proxy_set_header Connection "";
+          proxy_set_header Range $slice_range; proxy_cache z;
+          proxy_cache_key $uri$is_args$args$slice_range; proxy_cache_valid 200 206 1h;
+          proxy_cache_lock on; proxy_cache_revalidate on;
+        }
+      }
+      """
+    }
+  }
+
+  private static func nginx(
+    named name: String, in directory: URL, port: Int, _ servers: (Int) -> String
+  ) throws -> Peer {
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    let path = directory.path
+    let configuration = """
+      \(geteuid() == 0 ? "user root;" : "")
+      daemon off; worker_processes 2; pid "\(path)/pid"; error_log "\(path)/errors" error;
+      events { worker_connections 1024; }
+      http {
+        sendfile on; tcp_nopush off; access_log off; keepalive_requests 1000000000;
+        client_body_temp_path "\(path)/body"; proxy_temp_path "\(path)/proxy";
+        fastcgi_temp_path "\(path)/fastcgi"; uwsgi_temp_path "\(path)/uwsgi";
+        scgi_temp_path "\(path)/scgi";
+        \(servers(port))
+      }
+      """
+    let file = directory.appending(path: "nginx.conf")
+    try Data(configuration.utf8).write(to: file)
+    let child = try Child("nginx", ["-p", path, "-c", file.path, "-e", path + "/errors"])
+    try Port.waitUntilListening(port)
+    return Peer(name: name, port: port, child: child)
+  }
+
+  /// `refrain serve`, the release build: of `REFRAIN_PROGRAM`, else of the package.
+  static func refrain(cachingFrom origin: String, in directory: URL) throws -> Peer {
+    let program =
+      ProcessInfo.processInfo.environment["REFRAIN_PROGRAM"] ?? ".build/release/refrain"
+    guard FileManager.default.isExecutableFile(atPath: program) else {
+      throw Child.Failure(
+        description: "\(program) is not built (swift build -c release --product refrain)")
+    }
+    let child = try Child(
+      program,
+      [
+        "serve", "--origin", origin, "--listen", "127.0.0.1:0", "--quiet", "--cache",
+        directory.appending(path: "cache").path,
+      ])
+    let line = try child.line()
+    guard let port = URL(string: line)?.port else {
+      child.stop()
+      throw Child.Failure(description: "refrain serve said: \(line)")
+    }
+    return Peer(name: "refrain serve", port: port, child: child)
+  }
+}

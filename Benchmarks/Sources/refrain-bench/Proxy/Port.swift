@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// TCP ports and connections of the loopback interface.
+enum Port {
+  /// One that nobody listens on now, for a program that cannot choose one itself.
+  static func free() throws -> Int {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    defer { close(descriptor) }
+    var address = loopback(0)
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, size) == 0 ? getsockname(descriptor, $0, &size) : -1
+      }
+    }
+    guard result == 0 else { throw CocoaError(.fileReadUnknown) }
+    return Int(UInt16(bigEndian: address.sin_port))
+  }
+
+  /// A connection to it; nil where nobody listens.
+  static func connection(_ port: Int) -> FileHandle? {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = loopback(port)
+    let result = withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    return result == 0 ? handle : nil
+  }
+
+  /// Waits until somebody listens: a foreign program tells nobody when it does.
+  static func waitUntilListening(_ port: Int) throws {
+    for _ in 0..<1000 {
+      if connection(port) != nil { return }
+      usleep(10_000)
+    }
+    throw Child.Failure(description: "nobody listens on port \(port)")
+  }
+
+  private static func loopback(_ port: Int) -> sockaddr_in {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    return address
+  }
+}
