@@ -70,6 +70,16 @@ extension MediaCache {
     HeldEntry(reader.entry)
   }
 
+  /// Has `release` called where room is needed on disk: whoever holds entries that nobody reads lets
+  /// go of them.
+  ///
+  /// - Returns: what ends it, given to `forgetIdleHolds`.
+  package func releaseIdleHolds(by release: @escaping @Sendable () -> Void) -> UInt64 {
+    context.idleHolds.add(release)
+  }
+
+  package func forgetIdleHolds(_ id: UInt64) { context.idleHolds.remove(id) }
+
   /// The cache's configuration follows RFC 9111 as a shared cache.
   package var isShared: Bool { context.configuration.isShared }
 }

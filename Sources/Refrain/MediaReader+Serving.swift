@@ -15,10 +15,18 @@ extension MediaReader {
   /// Waits until at least one byte at `offset` is there. Up to `count` bytes of it are taken to be
   /// read.
   package func available(at offset: Int64, count: Int) async throws -> Available {
+    var failures = 0
     while true {
       let (generation, id, found) = try look(at: offset, count: count)
       switch found {
       case .stored(let upTo, let file):
+        // Cut short by somebody else: sendfile(2) would wait for what never comes.
+        let wanted = Int(min(Int64(max(count, 1)), upTo - offset))
+        guard file.size >= offset + Int64(wanted) else {
+          failures += 1
+          try recover(generation, file, offset, wanted, failures)
+          continue
+        }
         deliver(offset, Int(min(Int64(count), upTo - offset)))
         return .file(file, upTo: upTo)
       case .transient(let bytes):

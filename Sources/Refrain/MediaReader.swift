@@ -271,7 +271,7 @@ public final class MediaReader: Sendable {
   }
 
   /// The file does not hold what it should: fetched again, a few times.
-  private func recover(
+  func recover(
     _ generation: Generation, _ file: EntryFile, _ offset: Int64, _ count: Int, _ failures: Int
   ) throws {
     guard failures < Self.diskFailureLimit else {

@@ -54,6 +54,7 @@ final class Listener: Sendable {
       throw MediaCacheError(
         .usage, "The proxy runs already, or ran before.", remedy: "Make another one.")
     }
+    let holds = service.cache.releaseIdleHolds { [service] in service.hot.releaseAll() }
     let housekeeping = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
       initialDelay: .seconds(2), delay: .seconds(2)
     ) { [service] _ in service.hot.releaseUnused() }
@@ -69,6 +70,7 @@ final class Listener: Sendable {
       result = .failure(error)
     }
     housekeeping.cancel()
+    service.cache.forgetIdleHolds(holds)
     await settle()
     end(result)
     try result.get()

@@ -11,6 +11,7 @@ final class CacheContext: Sendable {
   let gate = NetworkGate()
   let watchdog = Watchdog()
   let table = EntryTable()
+  let idleHolds = IdleHolds()
 
   init(configuration: Configuration, store: Store, transport: any Transport) {
     let events = EventStreams()
@@ -18,7 +19,7 @@ final class CacheContext: Sendable {
     self.store = store
     self.transport = transport
     self.events = events
-    evictor = Evictor(store: store) { events.send($0) }
+    evictor = Evictor(store: store, idleHolds: idleHolds) { events.send($0) }
   }
 
   /// An empty generation's state.

@@ -5,23 +5,36 @@ import Foundation
 /// where its caller's task prefers, and everything here blocks.
 actor Evictor {
   private let store: Store
+  private let idleHolds: IdleHolds
   private let report: @Sendable (CacheEvent) -> Void
 
-  init(store: Store, report: @Sendable @escaping (CacheEvent) -> Void) {
+  init(
+    store: Store, idleHolds: IdleHolds, report: @Sendable @escaping (CacheEvent) -> Void
+  ) {
     self.store = store
+    self.idleHolds = idleHolds
     self.report = report
   }
 
   /// Frees what `bytes` more need, taking from entries that nobody uses.
   ///
   /// - Returns: whether there is room now.
-  func makeRoom(for bytes: Int64) -> Bool {
+  func makeRoom(for bytes: Int64) async -> Bool {
     guard let limit = store.limit else { return true }
     if store.needsScan { store.scan() }
-    let amount = Eviction.amount(needed: bytes, used: store.usedBytes, limit: limit)
-    if amount > 0 { free(amount) }
+    for attempt in 0..<Self.attempts {
+      let amount = Eviction.amount(needed: bytes, used: store.usedBytes, limit: limit)
+      if amount > 0 { free(amount) }
+      if store.usedBytes + bytes <= limit { return true }
+      if idleHolds.isEmpty { break }
+      // What is held open needlessly can go as soon as it has been written down.
+      if attempt == 0 { idleHolds.releaseAll() }
+      try? await Task.sleep(for: .milliseconds(10))
+    }
     return store.usedBytes + bytes <= limit
   }
+
+  private static let attempts = 8
 
   /// Frees some `bytes` for a disk that is full, whatever the limit says.
   ///

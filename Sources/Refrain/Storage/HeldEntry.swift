@@ -44,10 +44,14 @@ package final class HeldEntry: Sendable {
       else { return nil }
       return file
     }
-    if file != nil {
-      entry.context.events.send(
-        .servedFromDisk(entry.key, Int(range.upperBound - range.lowerBound)))
+    guard let file else { return nil }
+    // Cut short by somebody else: sendfile(2) would wait for what never comes.
+    guard file.size >= range.upperBound else {
+      generation.lose(range, size: file.size)
+      return nil
     }
+    entry.context.events.send(
+      .servedFromDisk(entry.key, Int(range.upperBound - range.lowerBound)))
     return file
   }
 }

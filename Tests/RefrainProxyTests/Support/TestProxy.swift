@@ -49,6 +49,8 @@ final class TestProxy: Sendable {
     return String(url.dropFirst("http://\(host)".count))
   }
 
+  func key(_ path: String) -> CacheKey { cache.key(for: Resource(url: origin.url(path))) }
+
   func get(
     _ path: String, _ headers: [String] = [], method: String = "GET"
   ) async throws -> Reply {
