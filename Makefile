@@ -51,13 +51,16 @@ bench: deps ## Speed, memory and start-up, measured; NAME=proxy: one of the benc
 	$(SWIFT) build -c release --product refrain
 	$(SWIFT) run --package-path Benchmarks -c release refrain-bench $(NAME)
 
-docs: ## The core's documentation as a website, in .build/docs.
+docs: ## The documentation of the core and of the proxy as websites, in .build/docs.
 	$(SWIFT) package dump-symbol-graph --minimum-access-level public >/dev/null
-	@rm -rf .build/graphs && mkdir .build/graphs
-	@cp "$$($(SWIFT) build --show-bin-path)/../symbolgraph/Refrain.symbols.json" .build/graphs
-	docc convert $(wildcard Sources/Refrain/Refrain.docc) --additional-symbol-graph-dir .build/graphs \
-	  --display-name Refrain --bundle-identifier refrain --output-dir .build/docs
-	@echo "Written. To read it: docc preview, or a web server over .build/docs."
+	@rm -rf .build/docs && mkdir -p .build/docs
+	@for name in Refrain RefrainProxy; do \
+	  rm -rf .build/graphs && mkdir .build/graphs && \
+	  cp "$$($(SWIFT) build --show-bin-path)/../symbolgraph/$$name.symbols.json" .build/graphs && \
+	  docc convert Sources/$$name/$$name.docc --additional-symbol-graph-dir .build/graphs \
+	    --display-name $$name --bundle-identifier $$name --output-dir .build/docs/$$name || exit 1; \
+	done
+	@echo "Written. To read them: docc preview, or a web server over .build/docs."
 
 format: ## Put the sources into their form.
 	$(SWIFT) format --in-place --parallel --recursive Package.swift Sources Tests
