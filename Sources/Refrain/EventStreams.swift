@@ -6,37 +6,58 @@ final class EventStreams: Sendable {
   /// What a slow listener may be behind before it loses the oldest.
   private static let backlog = 4096
 
+  private struct Listener {
+    var continuation: AsyncStream<CacheEvent>.Continuation
+    var wantsTraffic: Bool
+  }
+
   private let hasListeners = Atomic(false)
-  private let listeners = Mutex<[UInt64: AsyncStream<CacheEvent>.Continuation]>([:])
+  private let hasTrafficListeners = Atomic(false)
+  private let listeners = Mutex<[UInt64: Listener]>([:])
   private let nextID = Atomic<UInt64>(0)
 
-  func stream() -> AsyncStream<CacheEvent> {
+  func stream(includingTraffic: Bool) -> AsyncStream<CacheEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: CacheEvent.self, bufferingPolicy: .bufferingNewest(Self.backlog))
     let id = nextID.add(1, ordering: .relaxed).newValue
     continuation.onTermination = { [weak self] _ in self?.remove(id) }
     listeners.withLock { listeners in
-      listeners[id] = continuation
-      hasListeners.store(true, ordering: .releasing)
+      listeners[id] = Listener(continuation: continuation, wantsTraffic: includingTraffic)
+      note(listeners)
     }
     return stream
+  }
+
+  private func note(_ listeners: [UInt64: Listener]) {
+    hasListeners.store(!listeners.isEmpty, ordering: .releasing)
+    hasTrafficListeners.store(
+      listeners.values.contains(where: \.wantsTraffic), ordering: .releasing)
   }
 
   func send(_ event: @autoclosure () -> CacheEvent) {
     guard hasListeners.load(ordering: .acquiring) else { return }
     let event = event()
-    for listener in listeners.withLock({ Array($0.values) }) { listener.yield(event) }
+    for listener in listeners.withLock({ Array($0.values) }) { listener.continuation.yield(event) }
+  }
+
+  /// As `send`, for what happens with every chunk of bytes.
+  func sendTraffic(_ event: @autoclosure () -> CacheEvent) {
+    guard hasTrafficListeners.load(ordering: .acquiring) else { return }
+    let event = event()
+    for listener in listeners.withLock({ Array($0.values) }) where listener.wantsTraffic {
+      listener.continuation.yield(event)
+    }
   }
 
   /// No event comes any more.
   func finish() {
-    for listener in listeners.withLock({ Array($0.values) }) { listener.finish() }
+    for listener in listeners.withLock({ Array($0.values) }) { listener.continuation.finish() }
   }
 
   private func remove(_ id: UInt64) {
     listeners.withLock { listeners in
       listeners[id] = nil
-      hasListeners.store(!listeners.isEmpty, ordering: .releasing)
+      note(listeners)
     }
   }
 }

@@ -207,7 +207,12 @@ public final class MediaCache: Sendable {
   // MARK: Following it
 
   /// What happens in this cache, from the call on. Slow listeners lose the oldest events.
-  public func events() -> AsyncStream<CacheEvent> { context.events.stream() }
+  ///
+  /// - Parameter includingTraffic: also `received`, `committed` and `servedFromDisk`, which come
+  ///   with every chunk of bytes: to be told of them costs a busy cache time.
+  public func events(includingTraffic: Bool = true) -> AsyncStream<CacheEvent> {
+    context.events.stream(includingTraffic: includingTraffic)
+  }
 
   /// Ends every reader and fetch, and writes down what is known. The cache cannot be used after it.
   public func close() async {

@@ -266,7 +266,7 @@ public final class MediaReader: Sendable {
       state.statistics.bytesFromDisk += fromDisk
       return fromDisk
     }
-    if fromDisk > 0 { entry.context.events.send(.servedFromDisk(entry.key, Int(fromDisk))) }
+    if fromDisk > 0 { entry.context.events.sendTraffic(.servedFromDisk(entry.key, Int(fromDisk))) }
     return count
   }
 

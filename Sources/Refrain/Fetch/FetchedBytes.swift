@@ -128,7 +128,7 @@ struct FetchedBytes: Sendable {
     let commit = generation.withCommit { $0.commit(id, range, to: file, now: now) }
     guard let (journal, syncDelay, actions) = commit else { return }
     generation.carryOut(actions)
-    context.events.send(.committed(entry.key, range))
+    context.events.sendTraffic(.committed(entry.key, range))
     if let journal {
       do {
         try journal.file.write(range, number: journal.number)

@@ -205,7 +205,7 @@ final class Entry: Sendable {
 
   func countReceived(_ bytes: Int) {
     state.withLock { $0.received += Int64(bytes) }
-    context.events.send(.received(key, bytes))
+    context.events.sendTraffic(.received(key, bytes))
   }
 
   func countRequest() {

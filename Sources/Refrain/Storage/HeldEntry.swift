@@ -50,7 +50,7 @@ package final class HeldEntry: Sendable {
       generation.lose(range, size: file.size)
       return nil
     }
-    entry.context.events.send(
+    entry.context.events.sendTraffic(
       .servedFromDisk(entry.key, Int(range.upperBound - range.lowerBound)))
     return file
   }

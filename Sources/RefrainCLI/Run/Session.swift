@@ -22,7 +22,7 @@ func withOpenCache<Value: Sendable>(
   let cache = try MediaCache(
     directory: directory ?? options.directory,
     configuration: configuration ?? options.configuration)
-  let events = cache.events()
+  let events = cache.events(includingTraffic: options.logLevel >= .debug)
   let log = Task {
     for await event in events {
       let (level, text) = event.log

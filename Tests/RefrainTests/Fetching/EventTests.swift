@@ -76,14 +76,40 @@ import Testing
     for _ in 0..<200 {
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<3 {
-          group.addTask { _ = streams.stream() }
+          group.addTask { _ = streams.stream(includingTraffic: true) }
         }
         group.addTask {
-          let stream = streams.stream()
+          let stream = streams.stream(includingTraffic: true)
           streams.send(.warning("heard"))
           for await _ in stream { return }
         }
       }
+    }
+  }
+
+  @Test func `Who wants no traffic is told of all else`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a.mp3")
+      let (quiet, all) = (test.cache.events(includingTraffic: false), test.cache.events())
+      _ = try await test.read("/a.mp3")
+      _ = try await test.read("/a.mp3")
+      await test.cache.close()
+      var told: [[CacheEvent]] = []
+      for events in [quiet, all] {
+        var list: [CacheEvent] = []
+        for await event in events { list.append(event) }
+        told.append(list)
+      }
+      let isTraffic: (CacheEvent) -> Bool = {
+        switch $0 {
+        case .received, .committed, .servedFromDisk: true
+        default: false
+        }
+      }
+      #expect(told[1].contains(where: isTraffic))
+      #expect(!told[0].contains(where: isTraffic))
+      #expect(told[0].count == told[1].filter { !isTraffic($0) }.count)
+      #expect(!told[0].isEmpty)
     }
   }
 }
