@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import OriginServer
+  import Synchronization
 
   /// Many clients at once, each with its own connection, on one thread of the test's: all of them
   /// ask first, and then each takes a little in its turn.
@@ -17,7 +17,17 @@
       var isOver = false
     }
 
-    private(set) var clients: [Client] = []
+    struct Answer: Sendable {
+      var status: Int
+      var range: Range<Int>
+      var body: ArraySlice<UInt8>
+    }
+
+    private var clients: [Client] = []
+    private let ended = Mutex<[Answer]>([])
+
+    /// What everyone has by the last `readAll`. From any thread; all else is for one alone.
+    var answers: [Answer] { ended.withLock { $0 } }
 
     deinit { leave() }
 
@@ -83,14 +93,17 @@
         }
         open.removeAll { clients[$0].isOver || clients[$0].received.count >= enough }
       }
+      let answers = clients.map(Self.answer)
+      ended.withLock { $0 = answers }
     }
 
-    /// Status and body of a client's answer.
-    func answer(_ index: Int) -> (status: Int, body: ArraySlice<UInt8>) {
-      let received = clients[index].received
+    private static func answer(_ client: Client) -> Answer {
+      let received = client.received
       let end = Data(received.prefix(4096)).range(of: Data("\r\n\r\n".utf8))?.upperBound ?? 0
       let words = String(decoding: received.prefix(20), as: UTF8.self).split(separator: " ")
-      return (words.count > 1 ? Int(words[1]) ?? 0 : 0, received[end...])
+      return Answer(
+        status: words.count > 1 ? Int(words[1]) ?? 0 : 0, range: client.range,
+        body: received[end...])
     }
   }
 #endif

@@ -26,9 +26,13 @@
           [
             "serve", "--port", "0", "--quiet", "--origin", origin.baseURL.absoluteString,
           ] + options
+        // What other tests have open at the moment may be handed down, and would count.
+        let alone =
+          #"for f in /proc/$$/fd/*; do n=${f##*/}; ((n > 2)) && eval "exec $n>&-"; done; "#
         let limit = openFiles.map { "ulimit -n \($0); " } ?? ""
         let serve = try RunningProgram(
-          program, path: "/bin/sh", ["-c", "\(limit)exec \"$0\" \"$@\"", executable] + arguments)
+          program, path: "/bin/bash",
+          ["-c", "\(alone)\(limit)exec \"$0\" \"$@\"", executable] + arguments)
         let base = try await serve.nextLine()
         let port = try #require(URL(string: base)?.port)
         try await body(origin, serve, port)
@@ -58,13 +62,12 @@
               try crowd.ask(index, "/a.mp3", host: "127.0.0.1:\(port)", range: lower..<lower + size)
             }
             try crowd.readAll()
+            crowd.leave()
           }
-          for index in 0..<1000 {
-            let (status, body) = crowd.answer(index)
-            #expect(status == 206)
-            #expect(Data(body) == Data(bytes[crowd.clients[index].range]))
+          for answer in crowd.answers {
+            #expect(answer.status == 206)
+            #expect(Data(answer.body) == Data(bytes[answer.range]))
           }
-          crowd.leave()
         }
         #expect(try status("VmHWM", of: serve) < 300 << 10, "KiB, at the most at any time")
         #expect(try status("Threads", of: serve) < 40)
@@ -99,10 +102,10 @@
             }
             try crowd.readAll(enough: 2048)
           }
-          for index in 0..<count where crowd.answer(index).status == 206 {
-            #expect(bytes.starts(with: crowd.answer(index).body.prefix(4096)))
+          for answer in crowd.answers where answer.status == 206 {
+            #expect(bytes.starts(with: answer.body.prefix(4096)))
           }
-          return (0..<count).map { crowd.answer($0).status }
+          return crowd.answers.map(\.status)
         }
         #expect(try await ask(1) == [206])
         for _ in 0..<2 {
