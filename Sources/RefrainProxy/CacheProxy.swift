@@ -26,8 +26,9 @@ public final class CacheProxy: Sendable {
   /// come to their end for a few seconds. Where the system takes the listening socket away, as iOS
   /// does with programs that it suspends, it binds again, on the same port.
   ///
-  /// - Throws: `MediaCacheError`, `.inUse` where something listens there already, `.usage` where
-  ///   nothing can listen at the address.
+  /// - Throws: `MediaCacheError`: `.inUse` where something listens there already, `.usage` where
+  ///   nothing can listen at the address or where it runs already, `.closed` after its end, also
+  ///   where `stop()` came before this.
   public func run() async throws {
     try await listener.run()
   }
@@ -44,6 +45,9 @@ public final class CacheProxy: Sendable {
   public func waitUntilListening() async throws {
     try await listener.waitUntilListening()
   }
+
+  /// Clients that are connected now.
+  var connectionCount: Int { listener.connectionCount }
 
   /// Nil while nothing is listened to.
   public var listeningAddress: ListeningAddress? { service.address }

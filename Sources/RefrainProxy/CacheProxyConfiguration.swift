@@ -44,7 +44,8 @@ extension CacheProxy {
     /// open files allows (getrlimit(2)), which is never exceeded.
     public var maximumConnections: Int?
 
-    /// Longest wait for the whole head of a request, from its first byte on.
+    /// Longest wait for the whole head of a request, from its first byte on, and for any more of a
+    /// request's body.
     public var headTimeout: Duration = .seconds(30)
 
     /// Longest wait for a request on a connection that has none.

@@ -34,6 +34,8 @@ final class Listener: Sendable {
         OpenFiles.forClientsAtMost))
   }
 
+  var connectionCount: Int { count.current }
+
   /// Where it listens, or will listen again.
   var expectedAddress: ListeningAddress? {
     if let address = service.address { return address }
@@ -45,14 +47,14 @@ final class Listener: Sendable {
   // MARK: Running
 
   func run() async throws {
-    let isFirst = state.withLock { state in
-      guard state.phase == .idle else { return false }
-      state.phase = .running
-      return true
+    let before = state.withLock { state in
+      defer { if state.phase == .idle { state.phase = .running } }
+      return state.phase
     }
-    guard isFirst else {
+    guard before == .idle else {
+      if before == .over { throw Self.closed }
       throw MediaCacheError(
-        .usage, "The proxy runs already, or ran before.", remedy: "Make another one.")
+        .usage, "The proxy runs already.", remedy: "Make another one.")
     }
     let holds = service.cache.releaseIdleHolds { [service] in service.hot.releaseAll() }
     let housekeeping = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
@@ -165,17 +167,24 @@ final class Listener: Sendable {
     let connection = ProxyConnection(service: service, rank: count.enter())
     let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
     let id = ObjectIdentifier(connection)
-    state.withLock { $0.connections[id] = bound }
+    let isWelcome = state.withLock { state in
+      // Taken as the socket was closed: whoever waits for the connections to end has not seen it.
+      guard state.phase == .running else { return false }
+      state.connections[id] = bound
+      return true
+    }
     channel.closeFuture.whenComplete { [self] _ in
       count.leave()
       state.withLock { $0.connections[id] = nil }
     }
+    guard isWelcome else { throw Self.closed }
     try channel.pipeline.syncOperations.addHandler(connection)
   }
 
   // MARK: Ending
 
   func stop() async {
+    endWithoutRunning()
     beginStopping()
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in
@@ -206,7 +215,7 @@ final class Listener: Sendable {
       let isLate = ContinuousClock.now >= deadline
       for connection in connections {
         connection.eventLoop.execute {
-          if isLate { connection.value.abortAnswer() } else { connection.value.stop() }
+          if isLate { connection.value.cut() } else { connection.value.stop() }
         }
       }
       // Not a task of ours that could be cancelled: the answers are given their time.
@@ -214,6 +223,17 @@ final class Listener: Sendable {
     }
     await service.fills.stop()
     service.hot.releaseAll()
+  }
+
+  /// Who runs it later is told, and who waits for that.
+  private func endWithoutRunning() {
+    let waiters = state.withLock { state in
+      guard state.phase == .idle else { return [CheckedContinuation<Void, any Error>]() }
+      state.phase = .over
+      defer { state.waiters = [:] }
+      return Array(state.waiters.values)
+    }
+    for waiter in waiters { waiter.resume(throwing: Self.closed) }
   }
 
   private func end(_ result: Result<Void, any Error>) {
@@ -235,7 +255,8 @@ final class Listener: Sendable {
     for continuation in ended { continuation.resume() }
   }
 
-  private static let closed = MediaCacheError(.closed, "The proxy was stopped.")
+  private static let closed = MediaCacheError(
+    .closed, "The proxy was stopped.", remedy: "Make another one.")
 
   func waitUntilListening() async throws {
     let id = state.withLock { state in

@@ -22,7 +22,7 @@ package final class RawConnection {
 
   /// Connects to a port of this machine; the connection is closed after `body`.
   package static func open<Value: Sendable>(
-    port: Int, receiveBuffer: Int? = nil,
+    port: Int, at address: String = "127.0.0.1", receiveBuffer: Int? = nil,
     _ body: @Sendable (RawConnection) async throws -> Value
   ) async throws -> Value {
     var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -30,7 +30,7 @@ package final class RawConnection {
       bootstrap = bootstrap.channelOption(
         .socketOption(.so_rcvbuf), value: SocketOptionValue(receiveBuffer))
     }
-    let channel = try await bootstrap.connect(host: "127.0.0.1", port: port) { channel in
+    let channel = try await bootstrap.connect(host: address, port: port) { channel in
       channel.eventLoop.makeCompletedFuture {
         try NIOAsyncChannel(
           wrappingChannelSynchronously: channel,

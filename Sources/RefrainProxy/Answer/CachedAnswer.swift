@@ -222,7 +222,8 @@ struct CachedAnswer: Sendable {
       values.status = status
       values.source = origin.source
     }
-    return ResponseHead(status: status, fields: fields, body: body)
+    let isFetched = origin.source == .miss || origin.source == .partial
+    return ResponseHead(status: status, fields: fields, body: body, isFetched: isFetched)
   }
 
   private func notModified(
@@ -263,7 +264,7 @@ struct CachedAnswer: Sendable {
     }
     reader.setEnd(range.upperBound)
     try await writer.begin(head)
-    if !isHEAD { try await copy(reader, range) }
+    if !isHEAD { try await copy(reader, range, isFetched: head.isFetched) }
     try await writer.end()
   }
 
@@ -280,7 +281,7 @@ struct CachedAnswer: Sendable {
     for range in ranges {
       try await writer.write(ByteBuffer(string: parts.heading(before: range)))
       reader.setEnd(range.upperBound)
-      try await copy(reader, range)
+      try await copy(reader, range, isFetched: head.isFetched)
     }
     try await writer.write(ByteBuffer(string: parts.closing))
     try await writer.end()
@@ -288,11 +289,16 @@ struct CachedAnswer: Sendable {
 
   /// So much is taken as read at once: what the socket does not take waits in the file.
   private static let step: Int64 = 1 << 20
+  /// Less where it is fetched ahead of what is read.
+  private static let fetchedStep: Int64 = 256 << 10
 
-  private func copy(_ reader: MediaReader, _ range: ByteRange) async throws {
+  private func copy(
+    _ reader: MediaReader, _ range: ByteRange, isFetched: Bool
+  ) async throws {
+    let step = isFetched ? Self.fetchedStep : Self.step
     var offset = range.lowerBound
     while offset < range.upperBound {
-      let count = min(range.upperBound - offset, Self.step)
+      let count = min(range.upperBound - offset, step)
       switch try await reader.available(at: offset, count: Int(count)) {
       case .file(let file, let upTo):
         let end = min(upTo, offset + count)

@@ -44,6 +44,9 @@ struct Relay: Sendable {
         fields: HTTPFields(response.headers.lazy.map { ($0.name, $0.value) }), body: response.body)
     } catch let error as ClientLeft {
       throw error
+    } catch let refusal as Refusal {
+      // Of the client's body.
+      throw refusal
     } catch let error as CancellationError {
       throw error
     } catch {

@@ -45,7 +45,8 @@ struct RelayedAnswer: Sendable {
     exchange.service.fields.addWebOrigin(to: &fields)
     fields.append("Cache-Status", CacheStatus.forwarded(reason).value)
     exchange.report.note { $0.status = response.status }
-    try await writer.begin(ResponseHead(status: response.status, fields: fields, body: body))
+    try await writer.begin(
+      ResponseHead(status: response.status, fields: fields, body: body, isFetched: true))
     switch body {
     case .none, .omitted: break
     case .length, .open:

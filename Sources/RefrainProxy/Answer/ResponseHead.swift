@@ -18,6 +18,9 @@ struct ResponseHead: Sendable {
   var status: Int
   var fields = HTTPFields()
   var body: Body
+  /// Its body still comes from an origin: what the client does not take is better left there than
+  /// fetched into the buffers of sockets.
+  var isFetched = false
 
   /// Writes it in the form of HTTP/1.1, with the fields that say how to read on.
   func write(into buffer: inout ByteBuffer, isChunked: Bool, closes: Bool) {

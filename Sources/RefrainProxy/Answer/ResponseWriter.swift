@@ -7,6 +7,8 @@ import Refrain
 struct ResponseWriter: Sendable {
   let connection: NIOLoopBound<ProxyConnection>
   let eventLoop: any EventLoop
+  /// Which of the connection's requests is answered: what comes late is not for the next one.
+  let number: UInt64
 
   func begin(_ head: ResponseHead) async throws {
     try await perform { $0.write(head) }
@@ -26,17 +28,24 @@ struct ResponseWriter: Sendable {
 
   /// Ends the connection in the middle of the answer.
   func abort() async {
-    try? await eventLoop.submit { connection.value.abortAnswer() }.get()
+    try? await eventLoop.submit {
+      if connection.value.isAnswering(number) { connection.value.abortAnswer() }
+    }.get()
   }
 
   var hasBegun: Bool {
-    get async { (try? await eventLoop.submit { connection.value.hasWrittenHead }.get()) ?? true }
+    get async {
+      (try? await eventLoop.submit {
+        !connection.value.isAnswering(number) || connection.value.hasWrittenHead
+      }.get()) ?? true
+    }
   }
 
   /// The next part of the request's body; nil at its end.
   func nextBodyPart() async throws -> ByteBuffer? {
     try await eventLoop.flatSubmit { () -> EventLoopFuture<ByteBuffer?> in
-      connection.value.nextBodyPart() ?? eventLoop.makeFailedFuture(ClientLeft())
+      let part = connection.value.isAnswering(number) ? connection.value.nextBodyPart() : nil
+      return part ?? eventLoop.makeFailedFuture(ClientLeft())
     }.get()
   }
 
@@ -44,7 +53,8 @@ struct ResponseWriter: Sendable {
     _ work: @Sendable @escaping (ProxyConnection) -> EventLoopFuture<Void>?
   ) async throws {
     try await eventLoop.flatSubmit { () -> EventLoopFuture<Void> in
-      work(connection.value) ?? eventLoop.makeFailedFuture(ClientLeft())
+      let done = connection.value.isAnswering(number) ? work(connection.value) : nil
+      return done ?? eventLoop.makeFailedFuture(ClientLeft())
     }.get()
   }
 }

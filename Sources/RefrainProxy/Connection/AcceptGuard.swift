@@ -24,6 +24,7 @@ final class AcceptGuard: ChannelDuplexHandler {
   private var spares: [CInt] = []
   private static let spareCount = 8
   private var isReadHeld = false
+  private var isRemoved = false
 
   init(count: ConnectionCount) {
     self.count = count
@@ -45,6 +46,7 @@ final class AcceptGuard: ChannelDuplexHandler {
   }
 
   func handlerRemoved(context: ChannelHandlerContext) {
+    isRemoved = true
     while giveUpSpare() {}
   }
 
@@ -84,6 +86,8 @@ final class AcceptGuard: ChannelDuplexHandler {
   }
 
   private func recover(_ context: ChannelHandlerContext) {
+    // Nobody would give them up again.
+    guard !isRemoved else { return }
     keepSpares()
     guard !spares.isEmpty else {
       context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(100)) { [self] in

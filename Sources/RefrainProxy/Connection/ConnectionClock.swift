@@ -4,7 +4,7 @@ import NIOCore
 /// Watches how long a connection does nothing. Looked at from time to time: a timer for each request
 /// would cost more than the request.
 struct ConnectionClock {
-  enum Verdict { case fine, idle, slowHead, stuck }
+  enum Verdict { case fine, idle, slowHead, slowBody, stuck }
 
   private var head: TimeAmount = .seconds(30)
   private var idle: TimeAmount = .seconds(75)
@@ -15,6 +15,8 @@ struct ConnectionClock {
   private var isAtStart = true
   private var isAnswering = false
   private var pendingBytes = 0
+  /// Since when somebody waits for more of a request's body.
+  private var bodySince: NIODeadline?
 
   var isRunning: Bool { task != nil }
 
@@ -41,6 +43,10 @@ struct ConnectionClock {
     if isAtStart { since = .now() }
   }
 
+  mutating func noteAwaitsBody(_ awaits: Bool) {
+    bodySince = awaits ? .now() : nil
+  }
+
   mutating func noteRequest() {
     isAnswering = true
     since = .now()
@@ -48,6 +54,7 @@ struct ConnectionClock {
 
   mutating func noteAnswered() {
     isAnswering = false
+    bodySince = nil
     isAtStart = true
     since = .now()
   }
@@ -62,6 +69,7 @@ struct ConnectionClock {
     if isAnswering {
       if pendingBytes == 0 || pendingBytes != self.pendingBytes { since = now }
       self.pendingBytes = pendingBytes
+      if let bodySince, now - bodySince > head { return .slowBody }
       return now - since > send ? .stuck : .fine
     }
     if isAtStart { return now - since > idle ? .idle : .fine }

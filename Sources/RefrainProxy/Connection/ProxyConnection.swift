@@ -23,6 +23,7 @@ final class ProxyConnection: ChannelDuplexHandler {
 
   /// The request that is being answered.
   private var answering: Answering?
+  private var requestNumber: UInt64 = 0
   /// The body of the last request has not come to its end.
   private var isReceiving = false
   private var bodyWaiter: EventLoopPromise<ByteBuffer?>?
@@ -30,6 +31,10 @@ final class ProxyConnection: ChannelDuplexHandler {
   private var discarded = 0
   private var closesAfterAnswer = false
   private var isClosing = false
+  /// All is said; what the client still sends is thrown away until it ends its side.
+  private var isLingering = false
+  /// What the socket takes ahead of the client is kept small.
+  private var isSendingBounded = false
 
   private var headBuffer = ByteBuffer()
   private var clock = ConnectionClock()
@@ -54,6 +59,7 @@ final class ProxyConnection: ChannelDuplexHandler {
 
   /// So much of a body that nobody wants is read to keep the connection.
   private static let longestDiscard = 64 << 10
+  private static let boundedSending: SocketOptionValue = 256 << 10
 
   init(service: ProxyService, rank: ConnectionCount.Rank) {
     self.service = service
@@ -97,9 +103,7 @@ final class ProxyConnection: ChannelDuplexHandler {
     isClosing = true
     clock.stop()
     answering?.task?.cancel()
-    let waiter = bodyWaiter
-    bodyWaiter = nil
-    waiter?.fail(ClientLeft())
+    failBodyWaiter(ClientLeft())
     recent = nil
   }
 
@@ -111,7 +115,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if let event = event as? ChannelEvent, event == .inputClosed {
       isInputClosed = true
-      process()
+      if isLingering { context.close(promise: nil) } else { process() }
     } else {
       context.fireUserInboundEventTriggered(event)
     }
@@ -129,7 +133,7 @@ final class ProxyConnection: ChannelDuplexHandler {
 
   /// While a request is answered, what follows it waits in the socket.
   private var wantsInput: Bool {
-    if isClosing { return false }
+    if isClosing { return isLingering }
     return answering == nil || (isReceiving && bodyWaiter != nil)
   }
 
@@ -140,6 +144,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard !isClosing else { return }
     var bytes = unwrapInboundIn(data)
     clock.noteInput()
     if input.readableBytes == 0 {
@@ -184,28 +189,32 @@ final class ProxyConnection: ChannelDuplexHandler {
 
   /// A client may end its side and still wait for answers (RFC 9112 §9.6).
   private func inputEnded() {
-    if let waiter = bodyWaiter {
-      bodyWaiter = nil
-      waiter.fail(ClientLeft())
-    }
-    closesAfterAnswer = true
-    if answering == nil { close() }
+    failBodyWaiter(ClientLeft())
+    guard answering != nil else { return close() }
+    // Requests that came behind this one have their turn yet.
+    if input.readableBytes == 0 { closesAfterAnswer = true }
+  }
+
+  private func failBodyWaiter(_ error: any Error) {
+    let waiter = takeBodyWaiter()
+    waiter?.fail(error)
+  }
+
+  private func takeBodyWaiter() -> EventLoopPromise<ByteBuffer?>? {
+    defer { bodyWaiter = nil }
+    clock.noteAwaitsBody(false)
+    return bodyWaiter
   }
 
   private func receive(_ bytes: ByteBuffer) {
-    if let waiter = bodyWaiter {
-      bodyWaiter = nil
-      waiter.succeed(bytes)
-      return
-    }
+    if let waiter = takeBodyWaiter() { return waiter.succeed(bytes) }
     discarded += bytes.readableBytes
     if discarded > Self.longestDiscard { close() }
   }
 
   private func receiveEnd() {
     isReceiving = false
-    let waiter = bodyWaiter
-    bodyWaiter = nil
+    let waiter = takeBodyWaiter()
     waiter?.succeed(nil)
   }
 
@@ -214,6 +223,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   private func receive(_ head: RequestHead) {
     if head.framing == .none { settleEnd() }
     clock.noteRequest()
+    requestNumber += 1
     let started = NIODeadline.now()
     answering = Answering(
       isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
@@ -223,7 +233,8 @@ final class ProxyConnection: ChannelDuplexHandler {
     let request = ClientRequest(
       head: head, client: clientText, localAddress: localText, started: started)
     let writer = ResponseWriter(
-      connection: NIOLoopBound(self, eventLoop: context.eventLoop), eventLoop: context.eventLoop)
+      connection: NIOLoopBound(self, eventLoop: context.eventLoop),
+      eventLoop: context.eventLoop, number: requestNumber)
     let service = service
     answering?.task = Task {
       await Answer(service: service, request: request, writer: writer).run()
@@ -246,6 +257,7 @@ final class ProxyConnection: ChannelDuplexHandler {
     HotResource.finishHead(&headBuffer, closes: closes)
     guard let context else { return false }
     if closes { closesAfterAnswer = true }
+    boundSending(false, context)
     let length = hit.range.upperBound - hit.range.lowerBound
     let promise = context.eventLoop.makePromise(of: Void.self)
     if let file = hit.file, !head.isHEAD, length > 0 {
@@ -277,16 +289,17 @@ final class ProxyConnection: ChannelDuplexHandler {
     _ hit: HotResource.Hit, _ sent: Int64, _ head: RequestHead, _ started: NIODeadline,
     _ result: Result<Void, any Error>
   ) {
+    var isSent = true
+    if case .failure = result { isSent = false }
     if let log = service.configuration.log {
-      var isSent = true
-      if case .failure = result { isSent = false }
       log(
         ServedRequest(
           method: head.method, url: hit.urlText, status: hit.status,
           range: hit.status == 206 ? hit.range : nil, bytesSent: isSent ? sent : 0, source: .hit,
           seconds: Self.seconds(since: started), client: clientText, error: nil))
     }
-    finished(keepsAlive: !closesAfterAnswer)
+    // Nothing more is begun for a client that is gone.
+    finished(keepsAlive: isSent && !closesAfterAnswer)
   }
 
   static func seconds(since start: NIODeadline) -> Double {
@@ -338,6 +351,7 @@ final class ProxyConnection: ChannelDuplexHandler {
     // What a client still wants to send of a body that nobody reads is not waited for.
     if isReceiving, bodyWaiter == nil, answering.expectsContinue { keepsAlive = false }
     if !keepsAlive { closesAfterAnswer = true }
+    boundSending(head.isFetched, context)
     self.answering = answering
     headBuffer.clear()
     head.write(
@@ -379,6 +393,8 @@ final class ProxyConnection: ChannelDuplexHandler {
   private func framed(
     _ count: Int64, _ context: ChannelHandlerContext, _ write: (EventLoopPromise<Void>?) -> Void
   ) -> EventLoopFuture<Void> {
+    // A chunk of nothing would be the end of the body.
+    guard count > 0 else { return context.eventLoop.makeSucceededVoidFuture() }
     let promise = context.eventLoop.makePromise(of: Void.self)
     if answering?.isChunked == true {
       var start = context.channel.allocator.buffer(capacity: 20)
@@ -420,10 +436,17 @@ final class ProxyConnection: ChannelDuplexHandler {
     let promise = context.eventLoop.makePromise(of: Void.self)
     var end = context.channel.allocator.buffer(capacity: 5)
     end.writeStaticString("0\r\n\r\n")
+    // It is over when the socket has taken that, too: a connection is not closed before.
+    promise.futureResult.assumeIsolated().whenComplete { [self] result in
+      var isSent = true
+      if case .failure = result { isSent = false }
+      finished(keepsAlive: isSent && !closesAfterAnswer)
+    }
     context.writeAndFlush(wrapOutboundOut(.byteBuffer(end)), promise: promise)
-    finished(keepsAlive: !closesAfterAnswer)
     return promise.futureResult
   }
+
+  func isAnswering(_ number: UInt64) -> Bool { answering != nil && requestNumber == number }
 
   var hasWrittenHead: Bool { answering?.hasHead == true }
 
@@ -449,12 +472,15 @@ final class ProxyConnection: ChannelDuplexHandler {
     }
     let promise = context.eventLoop.makePromise(of: ByteBuffer?.self)
     bodyWaiter = promise
+    clock.noteAwaitsBody(true)
     process()
     return promise.futureResult
   }
 
   private func finished(keepsAlive: Bool) {
     answering = nil
+    // Who still reads its body has had the answer.
+    failBodyWaiter(ClientLeft())
     clock.noteAnswered()
     guard keepsAlive, !isClosing else { return close() }
     process()
@@ -465,8 +491,9 @@ final class ProxyConnection: ChannelDuplexHandler {
   /// Answers what is no request, and ends the connection, for nobody can tell what follows.
   private func refuse(_ refusal: Refusal) {
     guard let context, !isClosing else { return }
-    // In the middle of an answer there is nothing to say.
-    guard answering == nil else { return close() }
+    // In the middle of an answer there is nothing to say, nor of a body whose request has been
+    // answered: it would be taken for the next one's.
+    guard answering == nil, !isReceiving else { return close() }
     let (head, body) = OwnAnswer.make(refusal)
     headBuffer.clear()
     head.write(into: &headBuffer, isChunked: false, closes: true)
@@ -489,25 +516,50 @@ final class ProxyConnection: ChannelDuplexHandler {
     clock.stop()
     answering?.task?.cancel()
     guard let context else { return }
-    if isInputClosed || answering != nil {
-      context.close(promise: nil)
-      return
-    }
+    guard answering == nil else { return context.close(promise: nil) }
+    input = ByteBuffer()
     let channel = context.channel
-    context.close(mode: .output, promise: nil)
-    linger(channel)
+    let bound = channel.eventLoop.assumeIsolated().scheduleTask(
+      in: TimeAmount(service.configuration.sendTimeout)
+    ) { channel.close(promise: nil) }
+    channel.closeFuture.whenComplete { _ in bound.cancel() }
+    let said = context.eventLoop.makePromise(of: Void.self)
+    said.futureResult.assumeIsolated().whenComplete { [self] _ in linger(channel) }
+    if isInputClosed {
+      // There is no half left to be closed.
+      context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer())), promise: said)
+    } else {
+      context.close(mode: .output, promise: said)
+    }
   }
 
   private func linger(_ channel: any Channel) {
-    isClosing = true
+    guard !isInputClosed else { return channel.close(promise: nil) }
     let deadline = channel.eventLoop.scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
     channel.closeFuture.whenComplete { _ in deadline.cancel() }
+    isLingering = true
+    resumeReading()
+  }
+
+  /// Ends it now, whatever it is at.
+  func cut() {
+    if isClosing { context?.close(promise: nil) } else { abortAnswer() }
   }
 
   /// The proxy stops: who is not being answered goes.
   func stop() {
     closesAfterAnswer = true
     if answering == nil { close() }
+  }
+
+  /// On Linux and Darwin alike (tcp(7)): bytes that wait in the socket and are not on their way yet.
+  private func boundSending(_ isBounded: Bool, _ context: ChannelHandlerContext) {
+    guard isBounded != isSendingBounded else { return }
+    isSendingBounded = isBounded
+    // 0: as the system has it. Where it cannot be set, nothing is lost but economy.
+    try? context.channel.syncOptions?.setOption(
+      .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))),
+      value: isBounded ? Self.boundedSending : 0)
   }
 
   private func tick() {
@@ -519,7 +571,10 @@ final class ProxyConnection: ChannelDuplexHandler {
     case .idle: close()
     case .slowHead:
       refuse(Refusal(408, "The request did not come to its end in time."))
-    case .stuck: context.close(promise: nil)
+    case .slowBody:
+      closesAfterAnswer = true
+      failBodyWaiter(Refusal(408, "The request's body did not go on in time."))
+    case .stuck: abortAnswer()
     }
   }
 }

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// How connections end: what was said reaches the client, and none stays for ever.
+@Suite(.timeLimit(.minutes(2))) struct EndingTests {
+  private static let bytes = SyntheticBytes(seed: 1)
+
+  @Test func `Requests that came before the client ended its side are all answered`()
+    async throws
+  {
+    try await withProxy { test in
+      test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
+      let (target, host, port) = (try test.target("/a"), test.host, test.port)
+      // Cold, then warm.
+      for round in 0..<2 {
+        let received = try await onThread {
+          let client = try PlainSocket(port: port)
+          var text = ""
+          for index in 0..<5 {
+            text += "GET \(target) HTTP/1.1\r\nHost: \(host)\r\nRange: bytes=\(index)-\(index + 9)"
+            text += "\r\n\r\n"
+          }
+          try client.send(text)
+          client.endSending()
+          return try client.receiveToEnd()
+        }
+        let replies = try AnswerReader.read(received.bytes)
+        #expect(replies.map(\.status) == [206, 206, 206, 206, 206], "round \(round)")
+        for (index, reply) in replies.enumerated() {
+          #expect(reply.body == Self.bytes.bytes(in: Int64(index)..<Int64(index) + 10))
+        }
+        #expect(!received.wasReset)
+      }
+    }
+  }
+
+  /// A socket that is closed with unread bytes in it resets the connection, and what the client has
+  /// not read of its answer is lost (RFC 9112 §9.6).
+  @Test func `A client that goes on sending gets its last answer whole`() async throws {
+    try await withProxy { test in
+      let length: Int64 = 3_000_000
+      test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
+      #expect(try await test.get("/a").isComplete)
+      let (target, host, port) = (try test.target("/a"), test.host, test.port)
+      let received = try await onThread {
+        let client = try PlainSocket(port: port)
+        try client.send(
+          "GET \(target) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n"
+            + String(repeating: "more ", count: 10_000))
+        let head = try client.receive(exactly: 1)
+        // More than a moment later.
+        try client.awaitQuiet(milliseconds: 1500)
+        let rest = try client.receiveToEnd()
+        return (bytes: head + rest.bytes, wasReset: rest.wasReset)
+      }
+      let replies = try AnswerReader.read(received.bytes)
+      #expect(replies.count == 1)
+      #expect(replies.first?.body == Self.bytes.bytes(in: 0..<length))
+    }
+  }
+
+  @Test func `A body that nobody reads is taken up to a point, and then the connection ends`()
+    async throws
+  {
+    try await withProxy { test in
+      test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      let (target, host, port) = (try test.target("/a"), test.host, test.port)
+      let fields = "\(target) HTTP/1.1\r\nHost: \(host)\r\n"
+      // A small one keeps the connection.
+      let small = try await onThread {
+        let client = try PlainSocket(port: port)
+        try client.send(
+          "POST \(fields)Content-Length: 30000\r\n\r\n" + String(repeating: "x", count: 30_000))
+        try client.send("GET \(fields)Connection: close\r\n\r\n")
+        return try client.receiveToEnd()
+      }
+      #expect(try AnswerReader.read(small.bytes).map(\.status) == [405, 200])
+      // A large one does not, and its sender still learns why.
+      let large = try await onThread {
+        let client = try PlainSocket(port: port)
+        try client.send("POST \(fields)Content-Length: 100000000\r\n\r\n")
+        let body = [UInt8](repeating: UInt8(ascii: "x"), count: 500_000)
+        try client.send(body)
+        return try client.receiveToEnd()
+      }
+      #expect(try AnswerReader.read(large.bytes).map(\.status) == [405])
+      // Who waits for 100 is told the answer instead.
+      let waiting = try await onThread {
+        let client = try PlainSocket(port: port)
+        try client.send("POST \(fields)Content-Length: 100000000\r\nExpect: 100-continue\r\n\r\n")
+        return try client.receiveToEnd()
+      }
+      let reply = try #require(try AnswerReader.read(waiting.bytes).first)
+      #expect(reply.status == 405 && reply["Connection"] == "close")
+      try await eventually("all are gone") { test.proxy.connectionCount == 0 }
+    }
+  }
+
+  /// It would be taken for the answer to a request that the client has not sent yet.
+  @Test func `A body that goes wrong behind its answer is not answered once more`() async throws {
+    try await withProxy(proxy: { configuration, _ in
+      configuration.headTimeout = .milliseconds(200)
+    }) { test in
+      test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      let (target, host, port) = (try test.target("/a"), test.host, test.port)
+      let head = "POST \(target) HTTP/1.1\r\nHost: \(host)\r\nTransfer-Encoding: chunked\r\n\r\n"
+      // Never comes to its end; is no chunk.
+      for body in ["5\r\nab", "5\r\nabcde\r\nnonsense\r\n"] {
+        let received = try await onThread {
+          let client = try PlainSocket(port: port)
+          try client.send(head)
+          let start = try client.receive(exactly: 1)
+          try client.send(body)
+          return start + (try client.receiveToEnd().bytes)
+        }
+        #expect(try AnswerReader.read(received).map(\.status) == [405])
+      }
+    }
+  }
+
+  @Test func `A body that does not go on is no longer waited for`() async throws {
+    try await withReverseProxy(proxy: { configuration in
+      configuration.headTimeout = .milliseconds(200)
+    }) { test in
+      test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      let (host, port) = (test.host, test.port)
+      let received = try await onThread {
+        let client = try PlainSocket(port: port)
+        try client.send("POST /a HTTP/1.1\r\nHost: \(host)\r\nContent-Length: 1000\r\n\r\nabc")
+        return try client.receiveToEnd().bytes
+      }
+      #expect(try AnswerReader.read(received).map(\.status) == [408])
+      try await eventually("it is gone") { test.proxy.connectionCount == 0 }
+      try await eventually("nothing is asked any more") { test.origin.log("/a").running == 0 }
+    }
+  }
+
+  @Test func `Bytes that trickle in do not make a head's time longer`() async throws {
+    try await withProxy(proxy: { configuration, _ in
+      configuration.headTimeout = .milliseconds(300)
+    }) { test in
+      let port = test.port
+      let received = try await onThread {
+        let client = try PlainSocket(port: port)
+        try client.send("GET / HTTP/1.1\r\nHost: a\r\nX: ")
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < .seconds(15) {
+          try client.send("y")
+          if try client.isReadable(within: 50) { break }
+        }
+        return try client.receiveToEnd().bytes
+      }
+      #expect(try AnswerReader.read(received).map(\.status) == [408])
+      try await eventually("it is gone") { test.proxy.connectionCount == 0 }
+    }
+  }
+
+  @Test func `Nobody stays who was refused`() async throws {
+    try await withProxy(proxy: { configuration, _ in
+      configuration.maximumConnections = 1
+      configuration.idleTimeout = .seconds(100)
+    }) { test in
+      let port = test.port
+      try await onThread {
+        let first = try PlainSocket(port: port)
+        // None of them reads, and none closes.
+        let others = try (0..<10).map { _ in try PlainSocket(port: port) }
+        for other in others { try other.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
+        for other in others {
+          let bytes = try other.receive(exactly: 12)
+          guard bytes == Array("HTTP/1.1 503".utf8) else { throw PlainSocket.TookTooLong() }
+        }
+        for _ in 0..<10_000 where test.proxy.connectionCount > 1 { usleep(1000) }
+        withExtendedLifetime((first, others)) {}
+      }
+      #expect(test.proxy.connectionCount <= 1)
+      try await eventually("all are gone") { test.proxy.connectionCount == 0 }
+    }
+  }
+
+  /// HTTP/1.0 has nothing but the connection's end to tell where the body ends.
+  @Test func `Who takes nothing of an open body is reset`() async throws {
+    try await withProxy(proxy: { configuration, _ in
+      configuration.sendTimeout = .milliseconds(300)
+    }) { test in
+      var open = OriginResource(.synthetic(seed: 1, length: 40 << 20), etag: "\"1\"")
+      open.declaresLength = false
+      open.supportsRanges = false
+      test.origin.serve(open, at: "/open")
+      let (target, port) = (try test.target("/open"), test.port)
+      let wasReset = try await onThread {
+        let client = try PlainSocket(port: port, receiveBuffer: 32 << 10)
+        try client.send("GET \(target) HTTP/1.0\r\n\r\n")
+        for _ in 0..<20_000 where test.log.all.isEmpty { usleep(1000) }
+        return try client.receiveToEnd().wasReset
+      }
+      #expect(wasReset)
+    }
+  }
+}

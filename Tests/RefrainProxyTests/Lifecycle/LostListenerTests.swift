@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import Glibc
+  import Refrain
+  import Testing
+
+  @testable import RefrainProxy
+
+  /// The system takes the listening socket away, as iOS does with programs that it suspends.
+  @Suite(.timeLimit(.minutes(2))) struct LostListenerTests {
+    @Test func `The same URLs are served again after the socket was lost`() async throws {
+      try await withProxy { test in
+        let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<100_000)
+        test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
+        let port = test.port
+        let url = try test.proxy.url(for: test.origin.url("/a"))
+        for _ in 0..<3 {
+          #expect(try await test.get("/a").body == bytes)
+          let descriptor = try #require(Self.listener(at: port))
+          #expect(shutdown(descriptor, CInt(SHUT_RDWR)) == 0)
+          try await eventually("it listens again") {
+            FreePort.accepts(port) && test.proxy.listeningAddress?.port == port
+          }
+          #expect(try test.proxy.url(for: test.origin.url("/a")) == url)
+        }
+        #expect(try await test.get("/a").body == bytes)
+      }
+    }
+
+    @Test func `A connection outlives the socket it came through`() async throws {
+      try await withProxy { test in
+        let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<100_000)
+        test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
+        let port = test.port
+        let target = try test.target("/a")
+        let host = test.host
+        try await test.connect { connection in
+          #expect(try await connection.reply(to: target, host: host).body == bytes)
+          let descriptor = try #require(Self.listener(at: port))
+          shutdown(descriptor, CInt(SHUT_RDWR))
+          try await eventually("it listens again") { FreePort.accepts(port) }
+          #expect(try await connection.reply(to: target, host: host).body == bytes)
+        }
+      }
+    }
+
+    /// The descriptor of this process that listens on the port.
+    private static func listener(at port: Int) -> CInt? {
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+      return names.compactMap { CInt($0) }.first { descriptor in
+        var isListening: CInt = 0
+        var size = socklen_t(MemoryLayout<CInt>.size)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &isListening, &size) == 0,
+          isListening != 0
+        else { return false }
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+          pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            getsockname(descriptor, $0, &length)
+          }
+        }
+        return result == 0 && UInt16(bigEndian: address.sin_port) == UInt16(port)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// `run()`, `stop()` and `waitUntilListening()`, in whatever order they are called.
+@Suite(.timeLimit(.minutes(2))) struct RunAndStopTests {
+  private func withCache(_ body: (MediaCache) async throws -> Void) async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(
+      path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let cache = try MediaCache(directory: directory)
+    try await body(cache)
+    await cache.close()
+  }
+
+  private func code(_ body: () async throws -> Void) async -> MediaCacheError.Code? {
+    do {
+      try await body()
+      return nil
+    } catch {
+      return (error as? MediaCacheError)?.code
+    }
+  }
+
+  @Test func `URLs are known as soon as the port is, and addresses while it listens`()
+    async throws
+  {
+    try await withCache { cache in
+      let proxy = try CacheProxy(cache: cache)
+      let url = try #require(URL(string: "https://example.com/a%20b.mp3?x=1"))
+      #expect(proxy.listeningAddress == nil)
+      #expect(proxy.baseURL == nil)
+      #expect(await code { _ = try proxy.url(for: url) } == .closed)
+      let running = Task { try await proxy.run() }
+      try await proxy.waitUntilListening()
+      let address = try #require(proxy.listeningAddress)
+      #expect(address.host == "127.0.0.1" && address.port > 0)
+      let base = try #require(proxy.baseURL).absoluteString
+      #expect(base.hasPrefix("http://\(address)/") && base.hasSuffix("/"))
+      let proxied = try proxy.url(for: url)
+      #expect(proxied.absoluteString.hasPrefix(base))
+      await proxy.stop()
+      try await running.value
+      #expect(proxy.listeningAddress == nil)
+      // Players have it: it does not change.
+      #expect(try proxy.url(for: url) == proxied)
+    }
+  }
+
+  @Test func `A port that was chosen makes URLs before anything listens`() async throws {
+    try await withCache { cache in
+      var configuration = CacheProxy.Configuration()
+      configuration.port = 8573
+      configuration.token = "0123456789abcdef"
+      let proxy = try CacheProxy(cache: cache, configuration: configuration)
+      #expect(proxy.baseURL?.absoluteString == "http://127.0.0.1:8573/0123456789abcdef/")
+      #expect(proxy.listeningAddress == nil)
+    }
+  }
+
+  @Test func `A port that is taken is said to be, to all who wait`() async throws {
+    try await withCache { cache in
+      let first = try CacheProxy(cache: cache)
+      let running = Task { try await first.run() }
+      try await first.waitUntilListening()
+      var configuration = CacheProxy.Configuration()
+      configuration.port = first.listeningAddress?.port ?? 0
+      let second = try CacheProxy(cache: cache, configuration: configuration)
+      let waiting = Task { try await second.waitUntilListening() }
+      #expect(await code { try await second.run() } == .inUse)
+      #expect(await code { try await waiting.value } == .inUse)
+      #expect(await code { try await second.waitUntilListening() } == .inUse)
+      await second.stop()
+      await first.stop()
+      try await running.value
+    }
+  }
+
+  @Test func `An address that is not this machine's is wrong usage`() async throws {
+    try await withCache { cache in
+      var configuration = CacheProxy.Configuration()
+      configuration.address = "192.0.2.1"
+      configuration.origin = URL(string: "http://example.com")
+      let proxy = try CacheProxy(cache: cache, configuration: configuration)
+      #expect(await code { try await proxy.run() } == .usage)
+    }
+  }
+
+  @Test func `It runs once`() async throws {
+    try await withCache { cache in
+      let proxy = try CacheProxy(cache: cache)
+      let running = Task { try await proxy.run() }
+      try await proxy.waitUntilListening()
+      #expect(await code { try await proxy.run() } == .usage)
+      await proxy.stop()
+      await proxy.stop()
+      try await running.value
+      #expect(await code { try await proxy.run() } == .closed)
+      #expect(await code { try await proxy.waitUntilListening() } == .closed)
+    }
+  }
+
+  @Test func `Stopped before it ran, it never listens`() async throws {
+    try await withCache { cache in
+      let proxy = try CacheProxy(cache: cache)
+      let waiting = Task { try await proxy.waitUntilListening() }
+      await proxy.stop()
+      #expect(await code { try await waiting.value } == .closed)
+      #expect(await code { try await proxy.run() } == .closed)
+      #expect(await code { try await proxy.waitUntilListening() } == .closed)
+      #expect(proxy.listeningAddress == nil)
+    }
+  }
+
+  @Test func `Stopped as it begins, it ends`() async throws {
+    try await withCache { cache in
+      for round in 0..<30 {
+        let proxy = try CacheProxy(cache: cache)
+        let running = Task { try await proxy.run() }
+        for _ in 0..<round { await Task.yield() }
+        await proxy.stop()
+        _ = await running.result
+        #expect(proxy.listeningAddress == nil)
+      }
+    }
+  }
+
+  @Test func `A task that is cancelled ends the run`() async throws {
+    try await withCache { cache in
+      let proxy = try CacheProxy(cache: cache)
+      let running = Task { try await proxy.run() }
+      try await proxy.waitUntilListening()
+      let port = try #require(proxy.listeningAddress).port
+      running.cancel()
+      await #expect(throws: CancellationError.self) { try await running.value }
+      #expect(throws: POSIXError.self) { try PlainSocket(port: port) }
+      let early = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        try await CacheProxy(cache: cache).run()
+      }
+      await #expect(throws: CancellationError.self) { try await early.value }
+    }
+  }
+
+  @Test func `Who waits may stop waiting`() async throws {
+    try await withCache { cache in
+      let proxy = try CacheProxy(cache: cache)
+      let waiting = Task { try await proxy.waitUntilListening() }
+      waiting.cancel()
+      await #expect(throws: CancellationError.self) { try await waiting.value }
+    }
+  }
+
+  @Test func `IPv6 is listened at, and stands in brackets in URLs`() async throws {
+    try await withCache { cache in
+      let origin = try await OriginServer.start()
+      origin.serve(.synthetic(seed: 1, length: 5000), at: "/a")
+      var configuration = CacheProxy.Configuration()
+      configuration.address = "::1"
+      let proxy = try CacheProxy(cache: cache, configuration: configuration)
+      let running = Task { try await proxy.run() }
+      do {
+        try await proxy.waitUntilListening()
+      } catch let error as MediaCacheError where error.code == .usage {
+        // A machine without IPv6.
+        return await origin.stop()
+      }
+      let url = try proxy.url(for: origin.url("/a"))
+      #expect(url.absoluteString.hasPrefix("http://[::1]:"))
+      let port = try #require(url.port)
+      let target = String(url.absoluteString.dropFirst("http://[::1]:\(port)".count))
+      for _ in 0..<2 {
+        let reply = try await RawConnection.open(port: port, at: "::1") { connection in
+          try await connection.reply(to: target, host: "[::1]:\(port)")
+        }
+        #expect(reply.status == 200)
+        #expect(reply.body == SyntheticBytes(seed: 1).bytes(in: 0..<5000))
+      }
+      await proxy.stop()
+      try await running.value
+      await origin.stop()
+    }
+  }
+}

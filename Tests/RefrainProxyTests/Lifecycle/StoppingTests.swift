@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// What becomes of connections when the proxy stops.
+@Suite(.timeLimit(.minutes(2))) struct StoppingTests {
+  private static let length: Int64 = 2_000_000
+
+  @Test func `An answer that is being given comes to its end, and nobody new comes in`()
+    async throws
+  {
+    try await withProxy { test in
+      test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
+      test.origin.script("/a", .on(.number(2), .stall(at: .body(0))))
+      let target = try test.target("/a")
+      let port = test.port
+      let host = test.host
+      try await test.connect { connection in
+        try await connection.request(target, host: host)
+        let head = try await connection.readHead()
+        #expect(head.status == 200)
+        try await test.origin.wait(for: "/a") { $0.stalled > 0 }
+        let stopping = Task { await test.proxy.stop() }
+        try await eventually("it no longer listens") { test.proxy.listeningAddress == nil }
+        #expect(throws: POSIXError.self) { try PlainSocket(port: port) }
+        test.origin.release("/a")
+        let body = try await connection.readToEnd()
+        #expect(body == SyntheticBytes(seed: 1).bytes(in: 0..<Self.length))
+        #expect(!connection.wasReset)
+        await stopping.value
+      }
+      #expect(test.proxy.connectionCount == 0)
+    }
+  }
+
+  @Test func `Connections without a request go at once`() async throws {
+    try await withProxy { test in
+      let port = test.port
+      let waiting = (0..<2).map { index in
+        Task {
+          try await onThread {
+            let client = try PlainSocket(port: port)
+            if index == 0 { try client.send("GET / HTTP/1.1\r\nHost: ") }
+            return try client.receiveToEnd()
+          }
+        }
+      }
+      try await eventually("they are there") { test.proxy.connectionCount == 2 }
+      let start = ContinuousClock.now
+      await test.proxy.stop()
+      #expect(ContinuousClock.now - start < .seconds(3))
+      #expect(test.proxy.connectionCount == 0)
+      for client in waiting {
+        let (bytes, wasReset) = try await client.value
+        #expect(bytes.isEmpty && !wasReset)
+      }
+    }
+  }
+
+  @Test func `An answer that does not end is ended`() async throws {
+    try await withProxy { test in
+      test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
+      test.origin.script("/a", .on(.all, .stall(at: .body(1000))))
+      let target = try test.target("/a")
+      try await test.connect { connection in
+        try await connection.request(target, host: test.host)
+        try await test.origin.wait(for: "/a") { $0.stalled > 0 }
+        await test.proxy.stop()
+        #expect(test.proxy.connectionCount == 0)
+        #expect(try await connection.readReply().isComplete == false)
+      }
+    }
+  }
+
+  /// A body that ends with the connection must not seem to be whole.
+  @Test func `An answer that only the connection's end could end is reset`() async throws {
+    try await withProxy { test in
+      var open = OriginResource(.synthetic(seed: 1, length: Self.length), etag: "\"1\"")
+      open.declaresLength = false
+      open.supportsRanges = false
+      test.origin.serve(open, at: "/open")
+      test.origin.script("/open", .on(.all, .stall(at: .body(500_000))))
+      let target = try test.target("/open")
+      let port = test.port
+      let reading = Task {
+        try await onThread {
+          let client = try PlainSocket(port: port)
+          try client.send("GET \(target) HTTP/1.0\r\n\r\n")
+          return try client.receiveToEnd().wasReset
+        }
+      }
+      try await test.origin.wait(for: "/open") { $0.stalled > 0 }
+      await test.proxy.stop()
+      #expect(try await reading.value)
+    }
+  }
+}
