@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Random input for one test: some seconds of it, or, with REFRAIN_SOAK=1, its fifth of ten
+/// Random input for one test: a second of it, or, with REFRAIN_SOAK=1, its part of more than ten
 /// minutes. REFRAIN_SEED brings a run back, up to where it ended.
 struct Fuzz {
   let seed: UInt64

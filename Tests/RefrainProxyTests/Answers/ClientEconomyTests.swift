@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// What clients cost the origin that stall, jump about, or leave.
+@Suite(.timeLimit(.minutes(2))) struct ClientEconomyTests {
+  private static let length: Int64 = 48 << 20
+  private static let bytes = SyntheticBytes(seed: 1)
+
+  private static func start(of target: String, _ test: TestProxy, range: String = "") -> String {
+    "GET \(target) HTTP/1.1\r\nHost: \(test.host)\r\n\(range)\r\n"
+  }
+
+  /// With a small buffer of its own: what the client's system takes is taken.
+  @Test func `A client that takes a mebibyte, stalls and leaves costs four at most`()
+    async throws
+  {
+    try await withProxy { test in
+      test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
+      let target = try test.target("/a")
+      let (text, port) = (Self.start(of: target, test), test.port)
+      let start = try await onThread {
+        let client = try PlainSocket(port: port, receiveBuffer: 64 << 10)
+        try client.send(text)
+        let start = try client.receive(exactly: 1 << 20)
+        // What is under way for it comes, and nothing more.
+        try client.awaitQuiet(milliseconds: 500)
+        return start
+      }
+      let body = try #require(AnswerReader.read(start).first).body
+      #expect(body == Self.bytes.bytes(in: 0..<Int64(body.count)))
+      let log = try await test.settledLog("/a")
+      #expect(log.bodyBytesSent <= 4 << 20)
+      #expect(log.bytesSentTwice == 0)
+      try await eventually("it is gone") { test.proxy.connectionCount == 0 }
+      try await eventually("it is in the log") { test.log.all.count == 1 }
+    }
+  }
+
+  /// The same, where the origin cannot be asked for parts.
+  @Test func `A client that leaves ends an origin's answer that has no end`() async throws {
+    let origin = try await OriginServer.start(sendBuffer: 256 << 10)
+    try await withProxy(origin: origin) { test in
+      var whole = OriginResource.synthetic(seed: 1, length: Self.length)
+      whole.supportsRanges = false
+      origin.serve(whole, at: "/a")
+      let (text, port) = (Self.start(of: try test.target("/a"), test), test.port)
+      try await onThread {
+        let client = try PlainSocket(port: port, receiveBuffer: 64 << 10)
+        try client.send(text)
+        _ = try client.receive(exactly: 1 << 20)
+        client.reset()
+      }
+      let log = try await test.settledLog("/a")
+      #expect(log.bodyBytesSent < Self.length / 2)
+    }
+    await origin.stop()
+  }
+
+  @Test func `Who still wants what another client has left gets it, and nothing twice`()
+    async throws
+  {
+    try await withProxy { test in
+      let length: Int64 = 8 << 20
+      test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
+      test.origin.script("/a", .on(.number(1), .stall(at: .body(20_000))))
+      let (text, port) = (Self.start(of: try test.target("/a"), test), test.port)
+      let leaving = Task {
+        try await onThread {
+          let client = try PlainSocket(port: port)
+          try client.send(text)
+          _ = try client.receive(exactly: 5000)
+          client.reset()
+        }
+      }
+      try await test.origin.wait(for: "/a") { $0.stalled > 0 }
+      let staying = Task { try await test.get("/a") }
+      try await leaving.value
+      try await eventually("one has left") { test.log.all.count == 1 }
+      test.origin.release("/a")
+      let reply = try await staying.value
+      #expect(reply.isComplete)
+      #expect(reply.body == Self.bytes.bytes(in: 0..<length))
+      let log = try await test.settledLog("/a")
+      #expect(log.bodyBytesSent == length && log.bytesSentTwice == 0)
+    }
+  }
+
+  @Test func `A client that was alone ends the request it waits for`() async throws {
+    try await withProxy { test in
+      // A part that was asked for comes home; a whole does not.
+      var whole = OriginResource.synthetic(seed: 1, length: Self.length)
+      whole.supportsRanges = false
+      test.origin.serve(whole, at: "/a")
+      test.origin.script("/a", .on(.all, .stall(at: .body(20_000))))
+      let (text, port) = (Self.start(of: try test.target("/a"), test), test.port)
+      try await onThread {
+        let client = try PlainSocket(port: port)
+        try client.send(text)
+        _ = try client.receive(exactly: 5000)
+        client.reset()
+      }
+      // Nobody releases it: it is abandoned.
+      let log = try await test.settledLog("/a")
+      #expect(log.bodyBytesSent <= 64 << 10)
+    }
+  }
+
+  @Test func `Ten bytes from far inside cost a quarter mebibyte at most`() async throws {
+    try await withProxy { test in
+      test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
+      let lower: Int64 = 40 << 20
+      let reply = try await test.get("/a", ["Range: bytes=\(lower)-\(lower + 9)"])
+      #expect(reply.status == 206)
+      #expect(reply.body == Self.bytes.bytes(in: lower..<lower + 10))
+      // The same without saying where it ends.
+      let (port, next) = (test.port, lower + 1_000_000)
+      let text = Self.start(
+        of: try test.target("/a"), test, range: "Range: bytes=\(next)-\r\n")
+      let closed = try await test.settledLog("/a")
+      #expect(closed.bodyBytesSent <= 256 << 10)
+      test.origin.script("/a", .on(.number(2), .stall(at: .body(256 << 10))))
+      try await onThread {
+        let client = try PlainSocket(port: port, receiveBuffer: 4 << 10)
+        try client.send(text)
+        _ = try client.receive(exactly: 500)
+        client.reset()
+      }
+      let log = try await test.settledLog("/a")
+      #expect(log.bodyBytesSent - closed.bodyBytesSent <= 2 << 20)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `Eight clients of one cold file cost its size once`(supportsRanges: Bool) async throws {
+    try await withProxy { test in
+      let length: Int64 = 8 << 20
+      var resource = OriginResource.synthetic(seed: 1, length: length)
+      resource.supportsRanges = supportsRanges
+      test.origin.serve(resource, at: "/a")
+      let bytes = Self.bytes.bytes(in: 0..<length)
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for _ in 0..<8 {
+          group.addTask {
+            let reply = try await test.get("/a")
+            return reply.isComplete && reply.body == bytes
+          }
+        }
+        for try await isRight in group { #expect(isRight) }
+      }
+      let log = try await test.settledLog("/a")
+      #expect(log.bodyBytesSent == length && log.bytesSentTwice == 0)
+    }
+  }
+
+  @Test func `What a client began is fetched to its end where that is wanted`() async throws {
+    try await withProxy(proxy: { configuration, _ in configuration.fetchesWhole = true }) { test in
+      let length: Int64 = 8 << 20
+      test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
+      let (text, port) = (Self.start(of: try test.target("/a"), test), test.port)
+      try await onThread {
+        let client = try PlainSocket(port: port, receiveBuffer: 4 << 10)
+        try client.send(text)
+        _ = try client.receive(exactly: 500)
+        client.reset()
+      }
+      let log = try await test.origin.wait(for: "/a") {
+        $0.distinctBytesSent == length && $0.running == 0
+      }
+      #expect(log.bytesSentTwice == 0)
+      #expect(try await test.get("/a").body == Self.bytes.bytes(in: 0..<length))
+      #expect(try await test.settledLog("/a").bodyBytesSent == length)
+    }
+  }
+
+  #if os(Linux)
+    @Test func `Clients that stall cost no memory`() async throws {
+      try await withProxy { test in
+        test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
+        var moving = OriginResource(.synthetic(seed: 1, length: Self.length))
+        moving.headers = [Field("Cache-Control", "no-store")]
+        test.origin.serve(moving, at: "/unkept")
+        // Warm, cold, and passed through.
+        #expect(try await test.get("/a", ["Range: bytes=0-20000000"]).isComplete)
+        let port = test.port
+        let texts = try ["/a", "/a", "/unkept"].map { Self.start(of: try test.target($0), test) }
+        let before = try Self.residentBytes()
+        let growth = try await onThread {
+          let clients = try (0..<24).map { index in
+            let client = try PlainSocket(port: port, receiveBuffer: 8 << 10)
+            try client.send(texts[index % 3])
+            _ = try client.receive(exactly: 1000)
+            return client
+          }
+          try clients.last?.awaitQuiet(milliseconds: 500)
+          let growth = try Self.residentBytes() - before
+          for client in clients { client.reset() }
+          return growth
+        }
+        #expect(growth < 48 << 20, "\(growth >> 10) KiB for 24 clients")
+        try await eventually("all are gone") { test.proxy.connectionCount == 0 }
+      }
+    }
+
+    private static func residentBytes() throws -> Int {
+      let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+      return (text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * 4096
+    }
+  #endif
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// One origin and one directory through several lives of a proxy. What each client does is the
+/// seed's; in which order they come to do it is the machine's.
+struct ProxyModelRun: Sendable {
+  private static let lengths: [Int64] = [700_001, 1_500_003, 65_536, 2_200_019]
+
+  let seed: UInt64
+  let hasFaults: Bool
+
+  private func path(_ index: Int) -> String { "/media/\(index).mp3" }
+
+  private func bytes(_ index: Int) -> SyntheticBytes {
+    SyntheticBytes(seed: seed &* 1000 &+ UInt64(index))
+  }
+
+  func run(lives: Int) async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(
+      path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    for (index, length) in Self.lengths.enumerated() {
+      var resource = OriginResource.synthetic(seed: bytes(index).seed, length: length)
+      if index == 1 { resource.headers.append(Field("Cache-Control", "max-age=3600")) }
+      if hasFaults, index == 3 { resource.supportsRanges = false }
+      origin.serve(resource, at: path(index))
+    }
+    var random = SeededNumbers(seed: seed)
+    for life in 0..<lives {
+      if hasFaults {
+        for index in Self.lengths.indices {
+          origin.script(path(index), .random(seed: random.next(), requests: 40))
+        }
+      }
+      let clients = (0..<8).map { _ in plan(&random) }
+      try await live(clients, directory, origin, life)
+    }
+    if !hasFaults { try await checkEconomy(origin) }
+    await origin.stop()
+  }
+
+  private func live(
+    _ clients: [[ModelClient]], _ directory: URL, _ origin: OriginServer, _ life: Int
+  ) async throws {
+    try await withProxy(
+      directory: directory, origin: origin,
+      cache: { configuration in
+        // No fetch is cut short, for what is under way would be sent again.
+        if !hasFaults { configuration.joinPatience = .seconds(1000) }
+        if hasFaults { configuration.retry.attempts = 40 }
+      }
+    ) { test in
+      let (port, host) = (test.port, test.host)
+      let targets = try Self.lengths.indices.map { try test.target(path($0)) }
+      try await withThrowingTaskGroup(of: String?.self) { group in
+        for connections in clients {
+          group.addTask {
+            for connection in connections {
+              let wrong = try await onThread {
+                connection.run(port: port, host: host, targets: targets)
+              }
+              if let wrong { return wrong }
+            }
+            return nil
+          }
+        }
+        for try await wrong in group {
+          if let wrong { Issue.record("seed \(seed), life \(life): \(wrong)") }
+        }
+      }
+      try await eventually("nobody is connected") { test.proxy.connectionCount == 0 }
+      // What is asked for comes home, so that the next life need not ask for it.
+      for index in Self.lengths.indices { _ = try await test.settledLog(path(index)) }
+    }
+  }
+
+  // MARK: Clients
+
+  private func plan(_ random: inout SeededNumbers) -> [ModelClient] {
+    (0..<6).map { _ in
+      let count = random.number(below: 4) == 0 ? 8 : 1 + random.number(below: 3)
+      let requests = (0..<count).map { _ in request(&random) }
+      return ModelClient(
+        requests: requests, isPipelined: random.number(below: 2) == 0,
+        leavesAfter: random.number(below: 3) == 0 ? random.number(below: 300_000) : nil,
+        resets: random.number(below: 2) == 0)
+    }
+  }
+
+  private func request(_ random: inout SeededNumbers) -> ModelClient.Request {
+    let index = random.number(below: Self.lengths.count)
+    let length = Self.lengths[index]
+    let lower = Int64(random.number(below: Int(length)))
+    let upper = min(length, lower + 1 + Int64(random.number(below: 300_000)))
+    let range: ByteRange
+    let field: String?
+    switch random.number(below: 6) {
+    case 0: (range, field) = (0..<length, nil)
+    case 1: (range, field) = (lower..<length, "bytes=\(lower)-")
+    case 2: (range, field) = (lower..<length, "bytes=-\(length - lower)")
+    default: (range, field) = (lower..<upper, "bytes=\(lower)-\(upper - 1)")
+    }
+    return ModelClient.Request(
+      index: index, range: range, field: field, bytes: bytes(index))
+  }
+
+  // MARK: The origin
+
+  private func checkEconomy(_ origin: OriginServer) async throws {
+    for index in Self.lengths.indices {
+      let log = try await origin.wait(for: path(index)) { $0.running == 0 }
+      #expect(
+        log.bytesSentTwice == 0,
+        """
+        seed \(seed), \(path(index)):
+        \(log.requests.map { "\($0.request.range ?? "-") \($0.status ?? 0) \($0.bodyBytesSent)" })
+        """)
+    }
+  }
+}
+
+/// What one client does with one connection.
+struct ModelClient: Sendable {
+  struct Request: Sendable {
+    var index: Int
+    var range: ByteRange
+    var field: String?
+    var bytes: SyntheticBytes
+  }
+
+  var requests: [Request]
+  var isPipelined: Bool
+  /// As a player that jumps: so much of the last answer is read, and the connection given up.
+  var leavesAfter: Int?
+  var resets: Bool
+
+  /// - Returns: what is wrong; nil: nothing.
+  func run(port: Int, host: String, targets: [String]) -> String? {
+    do {
+      let client = try PlainSocket(port: port, patience: 100_000)
+      let texts = requests.map { request in
+        "GET \(targets[request.index]) HTTP/1.1\r\nHost: \(host)\r\n"
+          + (request.field.map { "Range: \($0)\r\n" } ?? "") + "\r\n"
+      }
+      if isPipelined { try client.send(texts.joined()) }
+      for (number, request) in requests.enumerated() {
+        if !isPipelined { try client.send(texts[number]) }
+        let isLast = number == requests.count - 1
+        let size = Int(request.range.upperBound - request.range.lowerBound)
+        let count = isLast ? min(size, leavesAfter ?? size) : size
+        if let wrong = try read(count, of: request, from: client) { return "\(number): \(wrong)" }
+      }
+      if resets { client.reset() } else { client.close() }
+      return nil
+    } catch {
+      return "\(error): \(self)"
+    }
+  }
+
+  private func read(
+    _ count: Int, of request: Request, from client: PlainSocket
+  ) throws -> String? {
+    var head: [UInt8] = []
+    while head.suffix(4) != [13, 10, 13, 10] {
+      let byte = try client.receive(exactly: 1)
+      guard !byte.isEmpty else { return "the connection ends in the head: \(request)" }
+      head += byte
+    }
+    let text = String(decoding: head, as: UTF8.self)
+    let status = request.field == nil ? "200" : "206"
+    let size = request.range.upperBound - request.range.lowerBound
+    guard text.hasPrefix("HTTP/1.1 \(status) "), text.contains("\r\nContent-Length: \(size)\r\n")
+    else { return "\(request): \(text.debugDescription)" }
+    let body = try client.receive(exactly: count)
+    let lower = request.range.lowerBound
+    guard body == request.bytes.bytes(in: lower..<lower + Int64(count)) else {
+      return "\(body.count) of \(count) bytes, or wrong ones: \(request)"
+    }
+    return nil
+  }
+}
+
+/// SplitMix64.
+struct SeededNumbers {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+
+  mutating func number(below bound: Int) -> Int { bound > 0 ? Int(next() % UInt64(bound)) : 0 }
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// Connections full of requests, good and broken, split, cut off and left, over real sockets.
+@Suite(.serialized, .timeLimit(.minutes(TestSeed.isSoak ? 10 : 2))) struct SocketFuzzTests {
+  @Test func `Whatever clients send, what is right goes on and what is forbidden stays so`()
+    async throws
+  {
+    var fuzz = Fuzz()
+    print("SocketFuzzTests: REFRAIN_SEED=\(fuzz.seed)")
+    let place = FileManager.default.temporaryDirectory.appending(
+      path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
+    try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: place) }
+    let secret = "secret-\(UUID().uuidString)"
+    try Data(secret.utf8).write(to: place.appending(path: "secret"))
+    let forbidden = try await OriginServer.start()
+    let allowedOrigin = try await OriginServer.start()
+    try await withProxy(
+      directory: place.appending(path: "cache", directoryHint: .isDirectory),
+      origin: allowedOrigin,
+      proxy: { configuration, origin in
+        configuration.allowedHosts = ["127.0.0.1:\(origin.port)"]
+        configuration.headTimeout = .milliseconds(500)
+        configuration.idleTimeout = .seconds(2)
+      }
+    ) { test in
+      let plans = FuzzedConnection.Maker(
+        test: test, forbidden: forbidden, cachePath: place.path, secret: secret)
+      plans.serve()
+      var rounds = 0
+      while !fuzz.isOver {
+        let connections = (0..<8).map { _ in plans.make(&fuzz) }
+        let port = test.port
+        try await withThrowingTaskGroup(of: String?.self) { group in
+          for connection in connections {
+            group.addTask { try await onThread { connection.run(port: port) } }
+          }
+          for try await failure in group {
+            if let failure { Issue.record("seed \(fuzz.seed), round \(rounds): \(failure)") }
+          }
+        }
+        let good = try await test.get(FuzzedConnection.paths[0])
+        #expect(good.status == 200 && good.isComplete)
+        #expect(good.body == FuzzedConnection.bytes[0], "seed \(fuzz.seed), round \(rounds)")
+        rounds += 1
+      }
+      try await eventually("nobody is connected") { test.proxy.connectionCount == 0 }
+      #expect(forbidden.connectionsAccepted == 0, "seed \(fuzz.seed)")
+      let names = try FileManager.default.contentsOfDirectory(atPath: place.path)
+      #expect(names.sorted() == ["cache", "secret"])
+      #expect(try Data(contentsOf: place.appending(path: "secret")) == Data(secret.utf8))
+    }
+    await allowedOrigin.stop()
+    await forbidden.stop()
+  }
+}
