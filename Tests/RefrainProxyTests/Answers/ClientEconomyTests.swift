@@ -200,7 +200,8 @@ import Testing
           for client in clients { client.reset() }
           return growth
         }
-        #expect(growth < 48 << 20, "\(growth >> 10) KiB for 24 clients")
+        // Other tests run in this process, too; the bodies are more than a gibibyte.
+        #expect(growth < 256 << 20, "\(growth >> 10) KiB for 24 clients")
         try await eventually("all are gone") { test.proxy.connectionCount == 0 }
       }
     }
