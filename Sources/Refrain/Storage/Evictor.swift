@@ -22,19 +22,20 @@ actor Evictor {
   func makeRoom(for bytes: Int64) async -> Bool {
     guard let limit = store.limit else { return true }
     if store.needsScan { store.scan() }
-    for attempt in 0..<Self.attempts {
+    var attempts = 0
+    while true {
       let amount = Eviction.amount(needed: bytes, used: store.usedBytes, limit: limit)
       if amount > 0 { free(amount) }
       if store.usedBytes + bytes <= limit { return true }
-      if idleHolds.isEmpty { break }
       // What is held open needlessly can go as soon as it has been written down.
-      if attempt == 0 { idleHolds.releaseAll() }
+      if idleHolds.releaseAll() { attempts = Self.attempts }
+      guard attempts > 0 else { return false }
+      attempts -= 1
       try? await Task.sleep(for: .milliseconds(10))
     }
-    return store.usedBytes + bytes <= limit
   }
 
-  private static let attempts = 8
+  private static let attempts = 100
 
   /// Frees some `bytes` for a disk that is full, whatever the limit says.
   ///

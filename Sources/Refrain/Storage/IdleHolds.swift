@@ -5,15 +5,13 @@ import Synchronization
 /// they are asked to let go.
 final class IdleHolds: Sendable {
   private struct State {
-    var releases: [UInt64: @Sendable () -> Void] = [:]
+    var releases: [UInt64: @Sendable () -> Bool] = [:]
     var nextID: UInt64 = 0
   }
 
   private let state = Mutex(State())
 
-  var isEmpty: Bool { state.withLock { $0.releases.isEmpty } }
-
-  func add(_ release: @escaping @Sendable () -> Void) -> UInt64 {
+  func add(_ release: @escaping @Sendable () -> Bool) -> UInt64 {
     state.withLock { state in
       state.nextID += 1
       state.releases[state.nextID] = release
@@ -25,7 +23,9 @@ final class IdleHolds: Sendable {
     state.withLock { $0.releases[id] = nil }
   }
 
-  func releaseAll() {
-    for release in state.withLock({ Array($0.releases.values) }) { release() }
+  /// - Returns: whether anything was held.
+  func releaseAll() -> Bool {
+    let releases = state.withLock { Array($0.releases.values) }
+    return releases.reduce(false) { $1() || $0 }
   }
 }

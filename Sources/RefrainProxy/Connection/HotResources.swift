@@ -30,12 +30,15 @@ final class HotResources: Sendable {
     for resource in dropped { resource.release() }
   }
 
-  func releaseAll() {
+  /// - Returns: whether there was any.
+  @discardableResult
+  func releaseAll() -> Bool {
     let dropped = resources.withLock { resources in
       defer { resources = [:] }
       return Array(resources.values)
     }
     for resource in dropped { resource.release() }
+    return !dropped.isEmpty
   }
 
   /// Half of them at once where room is needed, so that not every insertion has to look at all.

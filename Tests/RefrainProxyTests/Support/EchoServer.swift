@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+import TestSupport
+
+/// An origin that takes a request's body whole and says how it came; for what it is to say in its
+/// stead, there is a script.
+final class EchoServer: Sendable {
+  struct Request: Sendable {
+    /// With the empty line.
+    var head: String
+    var body: [UInt8] = []
+    var isComplete = false
+
+    func field(_ name: String) -> String? {
+      head.split(separator: "\r\n").first { $0.lowercased().hasPrefix(name.lowercased() + ":") }
+        .map { $0.dropFirst(name.count + 1).trimmingCharacters(in: .whitespaces) }
+    }
+  }
+
+  private let server: RawServer
+  private let box: Box
+
+  private final class Box: Sendable {
+    let requests = Mutex<[Request]>([])
+  }
+
+  var requests: [Request] { box.requests.withLock { $0 } }
+  var url: URL { get throws { try server.url("") } }
+
+  /// - Parameter answer: what is sent for a request; nil: its body, as it came. An empty text closes
+  ///   the connection.
+  init(_ answer: @escaping @Sendable (Request) -> String? = { _ in nil }) throws {
+    let box = Box()
+    self.box = box
+    server = try RawServer { connection in
+      while true {
+        var request = Request(head: connection.readRequest())
+        guard request.head.hasSuffix("\r\n\r\n") else { return }
+        let index = box.requests.withLock { all in
+          all.append(request)
+          return all.count - 1
+        }
+        request.isComplete = Self.readBody(of: &request, connection)
+        box.requests.withLock { $0[index] = request }
+        guard request.isComplete else { return }
+        if let text = answer(request) {
+          if text.isEmpty { return }
+          connection.send(text)
+        } else {
+          connection.send(
+            "HTTP/1.1 200 OK\r\nContent-Length: \(request.body.count)\r\nCache-Control: no-store\r\n\r\n"
+          )
+          connection.send(request.body)
+        }
+      }
+    }
+  }
+
+  func stop() { server.stop() }
+
+  private static func readBody(
+    of request: inout Request, _ connection: RawServer.Connection
+  ) -> Bool {
+    if request.field("Transfer-Encoding") == "chunked" {
+      while true {
+        guard let line = connection.readLine(), let size = Int(line, radix: 16),
+          let bytes = connection.read(size), connection.readLine() == ""
+        else { return false }
+        if size == 0 { return true }
+        request.body += bytes
+      }
+    }
+    guard let bytes = connection.read(request.field("Content-Length").flatMap(Int.init) ?? 0) else {
+      return false
+    }
+    request.body = bytes
+    return true
+  }
+}
