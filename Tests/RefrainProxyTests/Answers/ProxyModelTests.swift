@@ -11,7 +11,7 @@ import Testing
   @Test func `Every byte is right, whatever the origin and the clients do`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (proxy model with faults)")
-    for round in 0..<(TestSeed.isSoak ? 300 : 3) as Range<UInt64> {
+    for round in 0..<(TestSeed.isSoak ? 300 : 2) as Range<UInt64> {
       try await ProxyModelRun(seed: seed &+ round, hasFaults: true).run(lives: 3)
     }
   }
