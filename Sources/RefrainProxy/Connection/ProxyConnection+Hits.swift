@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import NIOCore
+import NIOPosix
+import Refrain
+
+/// Answering at once: from the file, where all that is asked for is stored and fresh.
+extension ProxyConnection {
+  /// Answers from the file, where all that the request asks for is stored and fresh: without a task
+  /// and without a copy.
+  func answerAtOnce(_ head: RequestHead, _ started: NIODeadline) -> Bool {
+    guard service.canAnswerAtOnce(head), let resource = hotResource(head) else { return false }
+    guard let hit = resource.hit(for: head, at: .now(), reusing: &headBuffer) else { return false }
+    let closes = !head.keepsAlive || closesAfterAnswer || service.isStopping
+    HotResource.finishHead(&headBuffer, closes: closes)
+    guard let context else { return false }
+    if closes { closesAfterAnswer = true }
+    boundSending(false, context)
+    let length = hit.range.upperBound - hit.range.lowerBound
+    let promise = context.eventLoop.makePromise(of: Void.self)
+    if let file = hit.file, !head.isHEAD, length > 0 {
+      let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: file.descriptor)
+      context.write(wrapOutboundOut(.byteBuffer(headBuffer)), promise: nil)
+      context.write(
+        wrapOutboundOut(
+          .fileRegion(
+            FileRegion(
+              fileHandle: handle, readerIndex: Int(hit.range.lowerBound),
+              endIndex: Int(hit.range.upperBound)))),
+        promise: promise)
+      promise.futureResult.assumeIsolated().whenComplete { [self] result in
+        // The descriptor is the cache's.
+        withExtendedLifetime(file) { _ = try? handle.takeDescriptorOwnership() }
+        wrote(hit, length, head, started, result)
+      }
+    } else {
+      context.write(wrapOutboundOut(.byteBuffer(headBuffer)), promise: promise)
+      promise.futureResult.assumeIsolated().whenComplete { [self] result in
+        wrote(hit, 0, head, started, result)
+      }
+    }
+    context.flush()
+    return true
+  }
+
+  func wrote(
+    _ hit: HotResource.Hit, _ sent: Int64, _ head: RequestHead, _ started: NIODeadline,
+    _ result: Result<Void, any Error>
+  ) {
+    var isSent = true
+    if case .failure = result { isSent = false }
+    if let log = service.configuration.log {
+      log(
+        ServedRequest(
+          method: head.method, url: hit.urlText, status: hit.status,
+          range: hit.status == 206 ? hit.range : nil, bytesSent: isSent ? sent : 0, source: .hit,
+          seconds: Self.seconds(since: started), client: clientText, error: nil))
+    }
+    // Nothing more is begun for a client that is gone.
+    finished(keepsAlive: isSent && !closesAfterAnswer)
+  }
+
+  static func seconds(since start: NIODeadline) -> Double {
+    Double((NIODeadline.now() - start).nanoseconds) / 1e9
+  }
+
+  func hotResource(_ head: RequestHead) -> HotResource? {
+    guard isForUs(head) else { return nil }
+    let isRecent = head.withTarget { target in
+      recent?.target.withUnsafeReadableBytes { bytes in
+        bytes.count == target.count && (bytes.isEmpty || bytes.elementsEqual(target))
+      } == true
+    }
+    if isRecent, let resource = recent?.resource, resource.isHeld { return resource }
+    recent = nil
+    guard let resource = service.hotResource(head) else { return nil }
+    recent = (ByteBuffer(string: head.target), resource)
+    return resource
+  }
+
+  func isForUs(_ head: RequestHead) -> Bool {
+    head.withValue(of: .host) { host in
+      guard let host else { return false }
+      let isKnown = checkedHost?.withUnsafeReadableBytes { $0.elementsEqual(host) } == true
+      if isKnown { return true }
+      let text = String(decoding: host, as: UTF8.self)
+      guard
+        service.routes.isOurs(host: text, localAddress: localText, listening: service.address)
+      else { return false }
+      checkedHost = ByteBuffer(string: text)
+      return true
+    }
+  }
+}

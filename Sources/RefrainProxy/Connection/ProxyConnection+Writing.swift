@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import NIOCore
+import NIOPosix
+import Refrain
+
+/// Writing, for the task that answers.
+extension ProxyConnection {
+  /// Writes the head of the answer; the body follows as it says.
+  func write(_ head: ResponseHead) -> EventLoopFuture<Void>? {
+    guard let context, !isClosing, var answering, !answering.hasHead else { return nil }
+    var keepsAlive = answering.keepsAlive && !closesAfterAnswer && !service.isStopping
+    answering.hasHead = true
+    switch head.body {
+    case .none, .omitted: answering.left = 0
+    case .length(let length): answering.left = length
+    case .open:
+      answering.isChunked = !answering.isHTTP10
+      if answering.isHTTP10 { keepsAlive = false }
+    }
+    // What a client still wants to send of a body that nobody reads is not waited for.
+    if isReceiving, bodyWaiter == nil, answering.expectsContinue { keepsAlive = false }
+    if !keepsAlive { closesAfterAnswer = true }
+    boundSending(head.isFetched, context)
+    self.answering = answering
+    headBuffer.clear()
+    head.write(
+      into: &headBuffer, isChunked: answering.isChunked,
+      closes: !keepsAlive)
+    if answering.isHTTP10, keepsAlive {
+      headBuffer.moveWriterIndex(to: headBuffer.writerIndex - 2)
+      headBuffer.writeStaticString("Connection: keep-alive\r\n\r\n")
+    }
+    let promise = context.eventLoop.makePromise(of: Void.self)
+    context.writeAndFlush(wrapOutboundOut(.byteBuffer(headBuffer)), promise: promise)
+    return promise.futureResult
+  }
+
+  /// Writes more of the body. Done when the socket has taken it.
+  func write(_ bytes: ByteBuffer) -> EventLoopFuture<Void>? {
+    guard let context, account(for: Int64(bytes.readableBytes)) else { return nil }
+    return framed(Int64(bytes.readableBytes), context) { promise in
+      context.write(self.wrapOutboundOut(.byteBuffer(bytes)), promise: promise)
+    }
+  }
+
+  /// As `write(_:)`, of a part of a file, which is not read by this process.
+  func write(_ file: EntryFile, _ range: ByteRange) -> EventLoopFuture<Void>? {
+    let count = range.upperBound - range.lowerBound
+    guard let context, account(for: count) else { return nil }
+    let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: file.descriptor)
+    let region = FileRegion(
+      fileHandle: handle, readerIndex: Int(range.lowerBound), endIndex: Int(range.upperBound))
+    let written = framed(count, context) { promise in
+      context.write(self.wrapOutboundOut(.fileRegion(region)), promise: promise)
+    }
+    written.assumeIsolated().whenComplete { _ in
+      withExtendedLifetime(file) { _ = try? handle.takeDescriptorOwnership() }
+    }
+    return written
+  }
+
+  func framed(
+    _ count: Int64, _ context: ChannelHandlerContext, _ write: (EventLoopPromise<Void>?) -> Void
+  ) -> EventLoopFuture<Void> {
+    // A chunk of nothing would be the end of the body.
+    guard count > 0 else { return context.eventLoop.makeSucceededVoidFuture() }
+    let promise = context.eventLoop.makePromise(of: Void.self)
+    if answering?.isChunked == true {
+      var start = context.channel.allocator.buffer(capacity: 20)
+      start.writeString(String(count, radix: 16))
+      start.writeStaticString("\r\n")
+      context.write(wrapOutboundOut(.byteBuffer(start)), promise: nil)
+      write(nil)
+      var end = context.channel.allocator.buffer(capacity: 2)
+      end.writeStaticString("\r\n")
+      context.write(wrapOutboundOut(.byteBuffer(end)), promise: promise)
+    } else {
+      write(promise)
+    }
+    context.flush()
+    return promise.futureResult
+  }
+
+  /// No more than was announced is ever sent.
+  func account(for count: Int64) -> Bool {
+    guard !isClosing, let answering, answering.hasHead else { return false }
+    guard let left = answering.left else { return true }
+    guard count <= left else { return false }
+    self.answering?.left = left - count
+    return true
+  }
+
+  /// The body of the answer is over. What is shorter than announced ends the connection, so that
+  /// the client sees that it is (RFC 9112 §8).
+  func endAnswer() -> EventLoopFuture<Void>? {
+    guard let context, !isClosing, let answering else { return nil }
+    guard answering.hasHead, answering.left ?? 0 == 0 else {
+      close()
+      return nil
+    }
+    guard answering.isChunked else {
+      finished(keepsAlive: !closesAfterAnswer)
+      return context.eventLoop.makeSucceededVoidFuture()
+    }
+    let promise = context.eventLoop.makePromise(of: Void.self)
+    var end = context.channel.allocator.buffer(capacity: 5)
+    end.writeStaticString("0\r\n\r\n")
+    // It is over when the socket has taken that, too: a connection is not closed before.
+    promise.futureResult.assumeIsolated().whenComplete { [self] result in
+      var isSent = true
+      if case .failure = result { isSent = false }
+      finished(keepsAlive: isSent && !closesAfterAnswer)
+    }
+    context.writeAndFlush(wrapOutboundOut(.byteBuffer(end)), promise: promise)
+    return promise.futureResult
+  }
+
+  func isAnswering(_ number: UInt64) -> Bool { answering != nil && requestNumber == number }
+
+  var hasWrittenHead: Bool { answering?.hasHead == true }
+
+  /// The answer cannot be brought to its end: the client must not take what it has for the whole.
+  func abortAnswer() {
+    if let context, let answering, answering.hasHead, !answering.isChunked, answering.left == nil {
+      // Its end is the connection's end: only a reset can be told from it (RFC 9112 §9.5).
+      let options = context.channel as? any SocketOptionProvider
+      _ = options?.setSoLinger(Linger(l_onoff: 1, l_linger: 0))
+    }
+    close()
+  }
+
+  /// The next part of the request's body; nil at its end.
+  func nextBodyPart() -> EventLoopFuture<ByteBuffer?>? {
+    guard let context, !isClosing, let answering, bodyWaiter == nil else { return nil }
+    guard isReceiving else { return context.eventLoop.makeSucceededFuture(nil) }
+    if answering.expectsContinue, !answering.hasHead, input.readableBytes == 0 {
+      self.answering?.expectsContinue = false
+      context.writeAndFlush(
+        wrapOutboundOut(.byteBuffer(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n"))),
+        promise: nil)
+    }
+    let promise = context.eventLoop.makePromise(of: ByteBuffer?.self)
+    bodyWaiter = promise
+    clock.noteAwaitsBody(true)
+    process()
+    return promise.futureResult
+  }
+
+  func finished(keepsAlive: Bool) {
+    answering = nil
+    // Who still reads its body has had the answer.
+    failBodyWaiter(ClientLeft())
+    clock.noteAnswered()
+    guard keepsAlive, !isClosing else { return close() }
+    process()
+  }
+}
+
+private typealias Linger = linger
