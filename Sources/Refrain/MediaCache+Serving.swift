@@ -10,24 +10,30 @@ extension MediaCache {
     _ resource: Resource, on terms: ReadingTerms, fill: FillPolicy? = nil, key: CacheKey? = nil
   ) async throws -> MediaReader {
     var terms = terms
-    let primary = key ?? self.key(for: resource)
-    let entry = try await entry(for: primary, resource)
-    let reader = try reader(of: entry, on: terms, fill: fill)
-    var known = entry.current?.withState { $0.known }
-    if known == nil, entry.resource != resource {
-      // Somebody else's question is under way: its answer may be for requests like that one alone.
-      known = try await reader.knownResponse()
+    var key = key ?? self.key(for: resource)
+    for _ in 0..<Self.longestChain {
+      let entry = try await entry(for: key, resource)
+      let reader = try reader(of: entry, on: terms, fill: fill)
+      var known = entry.current?.withState { $0.known }
+      if known == nil, entry.resource != resource {
+        // Somebody else's question is under way: its answer may be for requests like that alone.
+        known = try await reader.knownResponse()
+      }
+      guard let known, let other = known.otherKey(than: key, for: resource.headers) else {
+        entry.renew(resource)
+        return reader
+      }
+      reader.cancel()
+      terms.notBefore = [terms.notBefore, known.invalidatedAt].compactMap { $0 }.max()
+      key = other
     }
-    guard let known, let other = known.otherKey(than: primary, for: resource.headers) else {
-      entry.renew(resource)
-      return reader
-    }
-    reader.cancel()
-    terms.notBefore = [terms.notBefore, known.invalidatedAt].compactMap { $0 }.max()
-    let variant = try await self.entry(for: other, resource)
-    variant.renew(resource)
-    return try self.reader(of: variant, on: terms, fill: fill)
+    throw MediaCacheError(
+      .invalidResponse, "The origin's answer depends on ever more of the request.",
+      remedy: "Its Vary needs mending.")
   }
+
+  /// A representation may vary by more than the one that was found first, and so on.
+  private static let longestChain = 4
 
   private func entry(for key: CacheKey, _ resource: Resource) async throws -> Entry {
     let context = context
@@ -52,16 +58,48 @@ extension MediaCache {
 
   /// A request was made that may have changed the resource: what is stored of it is used again only
   /// after the origin has confirmed it (RFC 9111 §4.4).
-  package func invalidate(_ key: CacheKey) async throws {
-    guard
-      let summary = context.table.openEntry(for: key) == nil ? try await self.entry(for: key) : nil
-    else {
-      context.table.openEntry(for: key)?.invalidate()
-      return
+  ///
+  /// - Parameter key: nil: the resource's own.
+  package func invalidate(_ resource: Resource, key: CacheKey? = nil) async throws {
+    let key = key ?? self.key(for: resource)
+    try await withStored(key, resource) { $0.invalidate() }
+  }
+
+  /// The origin has answered a request that the cache had no part in: where that tells that what is
+  /// stored is out of date, it is used again only after it was confirmed (RFC 9111 §4.3.5).
+  ///
+  /// - Parameter headers: of a response to HEAD or GET with all of the resource.
+  package func compare(_ resource: Resource, key: CacheKey, with headers: HTTPFields) async throws {
+    var key = key
+    for _ in 0..<Self.longestChain {
+      let other = try await withStored(key, resource) { entry -> CacheKey? in
+        guard
+          let (known, validator) = entry.current?.withState({ ($0.known, $0.validator) }),
+          let known
+        else { return nil }
+        if let other = known.otherKey(than: key, for: resource.headers) { return other }
+        let length = ResponseCheck.contentLength(headers)
+        let lengthDiffers = length.map { $0 != known.information.length } ?? false
+        if lengthDiffers || validator.matches(Validator(headers: headers)) == .different {
+          entry.invalidate()
+        }
+        return nil
+      }
+      guard let next = other ?? nil else { return }
+      key = next
     }
-    let entry = try await entry(for: key, Resource(url: summary.url))
-    entry.invalidate()
-    entry.release()
+  }
+
+  /// - Returns: nil where nothing is stored under the key.
+  private func withStored<Result>(
+    _ key: CacheKey, _ resource: Resource, _ body: (Entry) -> Result
+  ) async throws -> Result? {
+    if context.table.openEntry(for: key) == nil {
+      guard try await self.entry(for: key) != nil else { return nil }
+    }
+    let entry = try await entry(for: key, resource)
+    defer { entry.release() }
+    return body(entry)
   }
 
   /// What is open under a key, held so that requests can be answered from it at once; nil where

@@ -40,4 +40,28 @@ extension MediaReader {
       if let known = generation.withState({ $0.known }) { return known }
     }
   }
+
+  /// As `knownResponse()`; from here on the reader stays with the generation that this is known of.
+  /// Whoever announces what it reads must not be given the bytes of another one.
+  package func settle() async throws -> KnownResponse {
+    while true {
+      _ = try await knownResponse()
+      let (generation, id) = try current()
+      let settled = generation.withState { state -> KnownResponse? in
+        guard !state.isSuperseded, state.readers[id]?.awaitsConfirmation == false else {
+          return nil
+        }
+        state.readers[id]?.hasRead = true
+        return state.known
+      }
+      if let settled { return settled }
+    }
+  }
+
+  /// Whether what is known is the answer to a request with these fields (RFC 9111 §4.1).
+  package func isSelected(_ known: KnownResponse, by request: HTTPFields) -> Bool {
+    known.otherKey(than: entry.key, for: request) == nil
+  }
+
+  package var key: CacheKey { entry.key }
 }

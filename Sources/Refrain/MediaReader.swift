@@ -235,7 +235,7 @@ public final class MediaReader: Sendable {
     }
   }
 
-  private func current() throws -> (Generation, ReaderID) {
+  func current() throws -> (Generation, ReaderID) {
     try state.withLock { state in
       if state.isCancelled { throw CancellationError() }
       return (state.generation, state.id)

@@ -14,6 +14,7 @@ final class ProxyService: Sendable {
   let relay = Relay()
   let hot = HotResources()
   let uncacheable = UncacheableKeys()
+  let invalidations = Invalidations()
   let fills: WholeFills
   private let stopping = Atomic(false)
   private let local = Mutex<ListeningAddress?>(nil)

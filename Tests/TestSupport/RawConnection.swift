@@ -87,7 +87,7 @@ package final class RawConnection {
 
   package func readReply(hasBody: Bool = true) async throws -> Reply {
     var reply = try await readHead()
-    if !hasBody || reply.status == 304 || reply.status == 0 {
+    if !hasBody || [0, 204, 304].contains(reply.status) {
       reply.isComplete = reply.status != 0
     } else if let length = reply["Content-Length"].flatMap(Int.init) {
       reply.body = try await read(upTo: length)

@@ -35,6 +35,35 @@
         return String(decoding: received, as: UTF8.self)
       }
 
+      /// The next bytes, all of them; nil where the client ends before.
+      package func read(_ count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var from = 0
+        while from < count {
+          let got = bytes[from...].withUnsafeMutableBytes {
+            recv(descriptor, $0.baseAddress, $0.count, 0)
+          }
+          guard got > 0 else {
+            end.withLock { $0 = true }
+            return nil
+          }
+          from += got
+        }
+        return bytes
+      }
+
+      /// Up to the next CR LF, without it; nil where the client ends before.
+      package func readLine() -> String? {
+        var line: [UInt8] = []
+        while let byte = read(1)?.first {
+          line.append(byte)
+          if line.suffix(2) == [13, 10] {
+            return String(decoding: line.dropLast(2), as: UTF8.self)
+          }
+        }
+        return nil
+      }
+
       /// Waits until the client closes.
       package func waitForEnd() {
         var bytes = [UInt8](repeating: 0, count: 1024)

@@ -88,11 +88,15 @@ struct Fetch: Sendable {
 
   private func confirmed(_ response: Attempt.Response) {
     generation.perform { state in
-      state.freshness = state.freshness?.confirmed(
-        by: response.headers, requestTime: response.requestTime,
-        responseTime: response.responseTime, keeper: keeper(response))
-      state.headers = StoredFields.merged(
+      let merged = StoredFields.merged(
         state.headers, with: response.headers, isConfirmation: true)
+      let freshness = state.freshness?.confirmed(
+        by: response.headers, merged: state.headers.isEmpty ? nil : merged,
+        requestTime: response.requestTime, responseTime: response.responseTime,
+        keeper: keeper(response))
+      state.freshness = freshness.map { state.outdatedIfAsked(at: response.requestTime, $0) }
+      state.headers = merged
+      state.variant = Variant.of(response.asked, names: Variant.names(in: merged))
       state.isRecordStale = true
       return state.confirmed()
     }
@@ -292,8 +296,8 @@ struct Fetch: Sendable {
       state.headers = StoredFields.merged(
         state.headers, with: response.headers, isConfirmation: false)
     }
-    state.variant = Variant.of(
-      response.asked, names: Variant.names(in: response.headers))
+    // A part need not say again by what the whole varies.
+    state.variant = Variant.of(response.asked, names: Variant.names(in: state.headers))
     state.vouchedAt = response.responseTime
     // A range was answered: the origin has them after all.
     if !isWhole { state.ignoresRanges = false }
@@ -311,7 +315,7 @@ struct Fetch: Sendable {
     information.length = information.length ?? facts.length
     information.supportsRanges = information.supportsRanges || facts.supportsRanges
     information.finalURL = response.url
-    state.freshness = freshness
+    state.freshness = state.outdatedIfAsked(at: response.requestTime, freshness)
     if freshness.noStore {
       state.storageBan = .forGood
       state.isTransient = true

@@ -84,9 +84,21 @@ package struct Freshness: Codable, Sendable, Hashable {
   }
 
   /// The freshness after a 304 (RFC 9111 §4.3.4): what the 304 says anew holds, and the rest stays.
+  ///
+  /// - Parameters:
+  ///   - headers: of the 304.
+  ///   - merged: the stored fields with these in them (RFC 9111 §3.2); nil where no fields had been
+  ///     stored, as in records of before.
   func confirmed(
-    by headers: HTTPFields, requestTime: Date, responseTime: Date, keeper: Keeper = Keeper()
+    by headers: HTTPFields, merged: HTTPFields? = nil, requestTime: Date, responseTime: Date,
+    keeper: Keeper = Keeper()
   ) -> Freshness {
+    if var all = merged {
+      all["Age"] = headers.values(of: "Age").first
+      return Freshness(
+        status: 200, headers: all, requestTime: requestTime, responseTime: responseTime,
+        keeper: keeper)
+    }
     if headers["Cache-Control"] != nil || headers["Expires"] != nil {
       return Freshness(
         status: 200, headers: headers, requestTime: requestTime, responseTime: responseTime,

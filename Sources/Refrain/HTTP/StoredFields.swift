@@ -39,13 +39,17 @@ enum StoredFields {
       if excluded.contains(name) || nominated.contains(name) { return false }
       return !(isConfirmation && ofContent.contains(name))
     }
-    let replaced = Set(news.map { $0.name.lowercased() })
+    var replaced = Set(news.map { $0.name.lowercased() })
+    // The Date of an older message would make the newer one as old (RFC 9110 §6.6.1).
+    if isConfirmation { replaced.insert("date") }
     let kept = stored.fields.filter { !replaced.contains($0.name.lowercased()) }
     var room = longestAll
     var merged = HTTPFields()
     for field in kept + news {
       let size = field.name.utf8.count + field.value.utf8.count
-      guard size <= longestField, size <= room else { continue }
+      // Without Vary, one representation would be given for all.
+      let isVital = field.name.lowercased() == "vary"
+      guard isVital || (size <= longestField && size <= room) else { continue }
       room -= size
       merged.append(field.name, field.value)
     }

@@ -173,8 +173,11 @@ final class Entry: Sendable {
   /// - Parameter isContradicted: the bytes differ under a validator that says that they do not, so
   ///   that what is stored can never be confirmed.
   func supersede(_ generation: Generation, isContradicted: Bool = false) {
-    let next = Generation(entry: self, state: context.emptyState())
-    let isCurrent = state.withLock { state in
+    var state = context.emptyState()
+    // Other representations of the resource are to be confirmed all the same.
+    state.invalidatedAt = generation.withState { $0.invalidatedAt }
+    let next = Generation(entry: self, state: state)
+    let isCurrent = self.state.withLock { state in
       guard state.current === generation else { return false }
       state.current = next
       startFilling(&state)
@@ -194,7 +197,6 @@ final class Entry: Sendable {
   /// A request was made that may have changed the resource (RFC 9111 §4.4).
   func invalidate() {
     current?.withState { state in
-      guard state.info != nil else { return }
       state.freshness = state.freshness?.outdated
       state.invalidatedAt = Date()
       state.isRecordStale = true
@@ -243,7 +245,9 @@ final class Entry: Sendable {
       if state.authorization != number { return true }
       state.authorizing = nil
       guard let renewed = try result.get() else { return false }
-      state.resource = Resource(url: renewed.url, headers: renewed.headers, key: key)
+      var next = Resource(url: renewed.url, headers: renewed.headers, key: key)
+      next.filter = state.resource.filter
+      state.resource = next
       state.authorization += 1
       return true
     }

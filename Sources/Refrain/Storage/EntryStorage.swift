@@ -431,8 +431,8 @@ actor EntryStorage {
   }
 
   private func refreshRecord(_ generation: Generation, removes: Bool = false) {
-    let (isStale, id, known) = generation.withState { state in
-      (state.isRecordStale, state.generationID, state.known)
+    let (isStale, id, known, variant) = generation.withState { state in
+      (state.isRecordStale, state.generationID, state.known, state.variant)
     }
     guard isStale, let id, let known else { return }
     let freshness = known.freshness
@@ -441,6 +441,7 @@ actor EntryStorage {
     guard var (record, _) = try? directory.loadRecord(), record.generation == id else { return }
     record.freshness = freshness
     record.headers = known.headers.fields.flatMap { [$0.name, $0.value] }
+    record.variant = variant
     record.invalidatedAt = known.invalidatedAt
     do {
       if freshness.noStore { return try directory.removeFiles() }

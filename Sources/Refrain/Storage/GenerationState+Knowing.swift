@@ -33,6 +33,12 @@ extension GenerationState {
     return bound(length) + wakeServed()
   }
 
+  /// An answer to a question from before the resource was changed says nothing of how it is now.
+  func outdatedIfAsked(at time: Date, _ freshness: Freshness) -> Freshness {
+    guard let invalidatedAt, time <= invalidatedAt else { return freshness }
+    return freshness.outdated
+  }
+
   /// A fetch is over.
   ///
   /// - Parameters:

@@ -13,8 +13,9 @@ extension GenerationState {
       let vouchedAt, (0..<Self.joinSeconds).contains(now.timeIntervalSince(vouchedAt))
     else { return false }
     guard terms.isStrict else { return !readers.isEmpty }
-    // What the origin said of its freshness is kept to.
+    // What the origin said of its freshness is kept to, and what the request says of it.
     return freshness?.isGuessed == true && freshness?.isOutdated != true
+      && freshness?.mustRevalidate != true && terms.maxAge == nil && terms.minFresh == nil
       && terms.notBefore.map { $0 < vouchedAt } != false
   }
 

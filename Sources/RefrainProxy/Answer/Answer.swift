@@ -55,7 +55,7 @@ struct Answer: Sendable {
       service: service, request: request, writer: writer, report: report, url: url, target: target,
       fields: fields)
     switch method {
-    case "GET" where request.head.framing == .none, "HEAD" where request.head.framing == .none:
+    case "GET" where !hasBody, "HEAD" where !hasBody:
       try await CachedAnswer(exchange: exchange).run()
     case "OPTIONS" where isPreflight(fields):
       try await writer.begin(
@@ -74,6 +74,8 @@ struct Answer: Sendable {
       try await RelayedAnswer(exchange: exchange, reason: .method).run()
     }
   }
+
+  private var hasBody: Bool { ![.none, .length(0)].contains(request.head.framing) }
 
   private func isPreflight(_ fields: HTTPFields) -> Bool {
     service.configuration.allowedWebOrigin != nil

@@ -14,34 +14,51 @@ struct CachedAnswer: Sendable {
 
   func run() async throws {
     let directives = RequestDirectives(exchange.fields)
-    let resource = resource()
+    let resource = resource
     let key = key(for: resource)
-    if directives.noStore { return try await relay(.request) }
-    if service.uncacheable.contains(key) { return try await relay(.bypass) }
+    var terms = Self.terms(directives)
+    if key != service.cache.key(for: resource) {
+      terms.notBefore = service.invalidations.last(of: service.cache.key(for: resource))
+    }
+    if directives.onlyIfCached {
+      if service.uncacheable.contains(key) { throw Self.notThere }
+    } else {
+      if directives.noStore { return try await relay(.request) }
+      if service.uncacheable.contains(key) { return try await relay(.bypass) }
+    }
     let started = Date()
-    let reader = try await service.cache.open(
-      resource, on: Self.terms(directives), fill: .onDemand, key: key)
+    var reader = try await service.cache.open(resource, on: terms, fill: .onDemand, key: key)
     defer { reader.cancel() }
-    if directives.onlyIfCached { try checkIsThere(reader, directives) }
-    let known: KnownResponse
+    if directives.onlyIfCached { try checkIsThere(reader, terms) }
+    var known: KnownResponse
     do {
       known = try await learn(reader)
+      // Found out together with others, it may be for one of them.
+      for _ in 0..<4 where !reader.isSelected(known, by: resource.headers) {
+        reader.cancel()
+        reader = try await service.cache.open(resource, on: terms, fill: .onDemand, key: key)
+        known = try await learn(reader)
+      }
     } catch let error as MediaCacheError where error.code == .status && error.status != nil {
       return try await relay(.uriMiss)
     }
+    guard reader.isSelected(known, by: resource.headers) else { return try await relay(.varyMiss) }
     if service.cache.isShared, known.freshness.noStore {
       service.uncacheable.insert(key)
       return try await relay(.bypass)
     }
     if let location = redirection(known) { return try await redirect(to: location) }
     if service.configuration.fetchesWhole, !known.freshness.noStore {
-      service.fills.begin(resource)
+      var whole = resource
+      whole.key = reader.key
+      service.fills.begin(whole)
     }
     holdOpen(reader, known)
     try await answer(reader, known, since: started)
   }
 
-  private func resource() -> Resource {
+  /// What is asked of the cache.
+  var resource: Resource {
     var resource = Resource(
       url: exchange.url,
       headers: service.originFields.forCache(exchange.fields, referrer: exchange.referrer))
@@ -51,7 +68,7 @@ struct CachedAnswer: Sendable {
 
   /// Under which key it is kept: apart for each one who shows credentials, where others share the
   /// cache (RFC 9111 §3.5).
-  private func key(for resource: Resource) -> CacheKey {
+  func key(for resource: Resource) -> CacheKey {
     let key = service.cache.key(for: resource)
     guard service.cache.isShared, exchange.fields["Authorization"] != nil,
       let credentials = Variant.of(exchange.fields, names: ["authorization"])
@@ -76,9 +93,9 @@ struct CachedAnswer: Sendable {
   // MARK: Finding out
 
   /// RFC 9111 §5.2.1.7: 504 where it would take a request.
-  private func checkIsThere(_ reader: MediaReader, _ directives: RequestDirectives) throws {
+  private func checkIsThere(_ reader: MediaReader, _ terms: ReadingTerms) throws {
     let held = service.cache.hold(reader)
-    let known = held?.known(Self.terms(directives), at: Date())
+    let known = held?.known(terms, at: Date())
     let isThere =
       known.flatMap { known -> Bool? in
         guard let length = known.information.length else { return nil }
@@ -91,10 +108,11 @@ struct CachedAnswer: Sendable {
           }
         return ranges.allSatisfy { $0.isEmpty || held?.file(of: known, holding: $0) != nil }
       } ?? false
-    guard isThere else {
-      throw Refusal(504, "It is not all in the cache, and only the cache was asked.")
-    }
+    guard isThere else { throw Self.notThere }
   }
+
+  private static let notThere = Refusal(
+    504, "It is not all in the cache, and only the cache was asked.")
 
   /// Waits until it is known what the resource is. The first request to the origin is made where
   /// the client wants to begin.
@@ -125,7 +143,7 @@ struct CachedAnswer: Sendable {
         // Beyond its end, and the origin does not say where that is: the beginning tells.
       }
     }
-    return try await reader.knownResponse()
+    return try await reader.settle()
   }
 
   /// A playlist that lies elsewhere than was asked: what it refers to lies there too, so that the

@@ -22,6 +22,7 @@ struct RelayedAnswer: Sendable {
       method: request.method, url: exchange.url, fields: fields, framing: request.framing,
       writer: exchange.writer)
     await invalidate(request.method, response)
+    await compare(request, response)
     try await pass(response, isHEAD: request.isHEAD)
   }
 
@@ -76,9 +77,23 @@ struct RelayedAnswer: Sendable {
       urls.append(url)
     }
     for url in urls {
-      let key = exchange.service.cache.key(for: Resource(url: url))
+      var resource = Resource(url: url)
+      resource.filter = exchange.service.routes.filter
+      exchange.service.invalidations.insert(exchange.service.cache.key(for: resource))
       // Where it cannot be opened, nothing is stored of it that could be used.
-      try? await exchange.service.cache.invalidate(key)
+      try? await exchange.service.cache.invalidate(resource)
     }
+  }
+
+  /// What is stored may be found out to be out of date by what is passed on (RFC 9111 §4.3.5).
+  private func compare(_ request: RequestHead, _ response: Relay.Response) async {
+    guard request.isHEAD || request.isGET, response.status == 200,
+      response.fields["Content-Encoding"] == nil
+    else { return }
+    let answer = CachedAnswer(exchange: exchange)
+    let resource = answer.resource
+    // Where it cannot be opened, nothing is stored of it that could be used.
+    try? await exchange.service.cache.compare(
+      resource, key: answer.key(for: resource), with: response.fields)
   }
 }

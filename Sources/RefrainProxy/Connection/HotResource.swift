@@ -68,7 +68,9 @@ final class HotResource: Sendable {
   ) -> Hit? {
     guard let held = state.withLock({ $0.held }) else { return nil }
     let date = Date()
-    guard let known = held.known(Self.terms, at: date), let length = known.information.length
+    // What it was when it was held, it need not be any more.
+    guard let known = held.known(Self.terms, at: date), let length = known.information.length,
+      !known.varies, !known.freshness.noStore
     else { return nil }
     var range = 0..<length
     var status = 200

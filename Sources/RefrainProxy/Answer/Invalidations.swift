@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Synchronization
+
+/// When requests were made that may have changed a resource (RFC 9111 §4.4), for what is kept of it
+/// for those with credentials: under which keys, only they know.
+final class Invalidations: Sendable {
+  private static let capacity = 4096
+
+  private struct State {
+    var times: [CacheKey: Date] = [:]
+    /// Nothing is known of what came before.
+    var since = Date()
+  }
+
+  private let state = Mutex(State())
+
+  func insert(_ key: CacheKey) {
+    state.withLock { state in
+      if state.times.count >= Self.capacity { state = State() }
+      state.times[key] = Date()
+    }
+  }
+
+  /// What was stored until then has to be confirmed.
+  func last(of key: CacheKey) -> Date {
+    state.withLock { $0.times[key] ?? $0.since }
+  }
+}

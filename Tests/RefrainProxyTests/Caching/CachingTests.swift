@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// What tests of caching share: small resources whose origin says how long they are fresh.
+enum Caching {
+  static let length: Int64 = 2000
+
+  static func bytes(_ seed: UInt64) -> [UInt8] { SyntheticBytes(seed: seed).bytes(in: 0..<length) }
+
+  static func resource(_ seed: UInt64, _ headers: [String: String]) -> OriginResource {
+    var resource = OriginResource.synthetic(seed: seed, length: length)
+    resource.headers = headers.map { Field($0.key, $0.value) }
+    return resource
+  }
+
+  /// Stale as soon as it comes.
+  static func stale(_ rest: String = "") -> [String: String] {
+    ["Cache-Control": "max-age=60" + rest, "Age": "100"]
+  }
+
+  static func withEither(
+    isShared: Bool, _ body: (TestProxy) async throws -> Void
+  ) async throws {
+    if isShared { try await withReverseProxy(body) } else { try await withProxy(body) }
+  }
+}
+
+extension TestProxy {
+  func serve(_ path: String, _ headers: [String: String]) { serve(path, 1, headers) }
+
+  func serve(_ path: String, _ seed: UInt64, _ headers: [String: String]) {
+    origin.serve(Caching.resource(seed, headers), at: path)
+  }
+
+  /// How many requests the origin had for a path.
+  func asked(_ path: String) async throws -> Int {
+    try await settledLog(path).requests.count
+  }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct FreshnessOverTheWireTests {
+  static let cases: [(fields: [String: String], isShared: Bool, isFresh: Bool)] = [
+    (["Cache-Control": "max-age=60"], false, true),
+    (["Cache-Control": "max-age=60"], true, true),
+    (["Cache-Control": "max-age=60", "Age": "20"], false, true),
+    (["Cache-Control": "max-age=60", "Age": "61"], false, false),
+    (["Cache-Control": "max-age=0, s-maxage=60"], true, true),
+    (["Cache-Control": "max-age=0, s-maxage=60"], false, false),
+    (["Cache-Control": "max-age=60, s-maxage=0"], true, false),
+    (["Cache-Control": "max-age=60, s-maxage=0"], false, true),
+    (["Expires": HTTPDate.format(Date() + 3600)], false, true),
+    (["Expires": HTTPDate.format(Date() - 3600)], false, false),
+    (["Expires": "0"], true, false),
+    (["Cache-Control": "no-cache, max-age=60"], false, false),
+    (["Cache-Control": "no-cache"], true, false),
+    (["Cache-Control": "private, max-age=60"], false, true),
+    (["Last-Modified": HTTPDate.format(Date() - 86400 * 20)], false, true),
+    (["Vary": "*", "Cache-Control": "max-age=60"], false, false),
+    (["Vary": "Accept-Encoding", "Cache-Control": "max-age=60"], true, true),
+  ]
+
+  @Test(arguments: cases.indices)
+  func `What is fresh is not asked for again, what is stale is confirmed`(
+    index: Int
+  ) async throws {
+    let (fields, isShared, isFresh) = Self.cases[index]
+    try await Caching.withEither(isShared: isShared) { test async throws in
+      test.serve("/a", fields)
+      for round in 0..<3 {
+        let reply = try await test.get("/a", ["Accept-Encoding: gzip;q=0.\(round + 1)"])
+        #expect(reply.status == 200 && reply.body == Caching.bytes(1), "\(fields)")
+      }
+      let log = try await test.settledLog("/a")
+      #expect(log.requests.count == (isFresh ? 1 : 3), "\(fields)")
+      #expect(log.requests.dropFirst().allSatisfy { $0.status == 304 }, "\(fields)")
+      #expect(log.requests.allSatisfy { $0.request.headers.first("Accept-Encoding") == "identity" })
+      let last = try #require(test.log.all.last)
+      #expect(last.source == (isFresh ? .hit : .revalidated), "\(fields)")
+    }
+  }
+
+  @Test func `Age counts from what the origin said on`() async throws {
+    try await withProxy { test async throws in
+      test.serve("/a", ["Cache-Control": "max-age=3600", "Age": "1000"])
+      for _ in 0..<3 {
+        let reply = try await test.get("/a")
+        let age = try #require(reply["Age"].flatMap { Int($0) })
+        #expect((1000..<1030).contains(age))
+      }
+      #expect(try await test.asked("/a") == 1)
+    }
+  }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct NotStoredTests {
+  private func files(_ test: TestProxy) -> [String] {
+    let all = FileManager.default.enumerator(atPath: test.directory.path)?.allObjects
+    return (all as? [String] ?? []).filter { path in
+      var isDirectory: ObjCBool = false
+      let full = test.directory.path + "/" + path
+      _ = FileManager.default.fileExists(atPath: full, isDirectory: &isDirectory)
+      return !isDirectory.boolValue && path.hasPrefix("entries/")
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `What must not be stored is passed on and leaves nothing behind`(
+    isShared: Bool
+  ) async throws {
+    try await Caching.withEither(isShared: isShared) { test async throws in
+      test.serve("/a", ["Cache-Control": "no-store"])
+      for _ in 0..<3 {
+        #expect(try await test.get("/a").body == Caching.bytes(1))
+        let part = try await test.get("/a", ["Range: bytes=10-19"])
+        #expect(part.status == 206 && part.body == Array(Caching.bytes(1)[10..<20]))
+      }
+      #expect(try await test.asked("/a") >= 6)
+      await test.cache.close()
+      #expect(files(test).filter { !$0.hasSuffix("lock") }.isEmpty, "\(files(test))")
+    }
+  }
+
+  @Test func `A private answer is for the one who asked, where the cache is shared`() async throws {
+    try await withReverseProxy { test async throws in
+      test.serve("/a", 1, ["Cache-Control": "private, max-age=60"])
+      #expect(try await test.get("/a").body == Caching.bytes(1))
+      test.serve("/a", 2, ["Cache-Control": "private, max-age=60"])
+      #expect(try await test.get("/a").body == Caching.bytes(2))
+      await test.cache.close()
+      #expect(files(test).filter { !$0.hasSuffix("lock") }.isEmpty, "\(files(test))")
+    }
+  }
+
+  @Test func `Two who ask for a private resource at once get their own each`() async throws {
+    try await withReverseProxy { test async throws in
+      let tags = (0..<40).map { "\"v\($0)\"" }
+      test.serve("/a", ["Cache-Control": "private"])
+      for (index, tag) in tags.enumerated() {
+        test.origin.script(
+          "/a",
+          .on(
+            .where { $0.headers.first("Cookie") == "me=\(index % 2)" }, .etag(tag),
+            .header("X-For", "\(index % 2)")
+          )
+          .on(
+            .where { $0.headers.first("Cookie") != "me=\(index % 2)" },
+            .header("X-For", "\((index + 1) % 2)")))
+        async let one = test.get("/a", ["Cookie: me=0"])
+        async let other = test.get("/a", ["Cookie: me=1"])
+        #expect(try await one["X-For"] == "0")
+        #expect(try await other["X-For"] == "1")
+      }
+    }
+  }
+
+  @Test func `What becomes private by being confirmed is not given to others`() async throws {
+    try await withReverseProxy { test async throws in
+      test.serve("/a", 1, Caching.stale())
+      #expect(try await test.get("/a").body == Caching.bytes(1))
+      test.serve("/a", 1, ["Cache-Control": "private, max-age=60"])
+      test.origin.script("/a", .on(.all, .header("X-Person", "first")))
+      #expect(try await test.get("/a")["X-Person"] == "first")
+      test.origin.script("/a", .on(.all, .header("X-Person", "second")))
+      #expect(try await test.get("/a")["X-Person"] == "second")
+      await test.cache.close()
+      #expect(files(test).filter { !$0.hasSuffix("lock") }.isEmpty, "\(files(test))")
+    }
+  }
+
+  @Test func `Credentials keep an answer from others unless the origin says otherwise`()
+    async throws
+  {
+    let cases: [(String, isKept: Bool)] = [
+      ("max-age=60", false), ("public, max-age=60", true), ("s-maxage=60", true),
+      ("max-age=60, must-revalidate", true),
+    ]
+    for (control, isKept) in cases {
+      try await withReverseProxy { test async throws in
+        test.serve("/a", ["Cache-Control": control])
+        for _ in 0..<2 {
+          let reply = try await test.get("/a", ["Authorization: Basic b25lOm9uZQ=="])
+          #expect(reply.body == Caching.bytes(1))
+        }
+        let count = try await test.asked("/a")
+        #expect(isKept ? count == 1 : count >= 2, "\(control): \(count)")
+        // Nor is what was given to one the answer for who has no credentials, or others.
+        for headers in [[], ["Authorization: Basic dHdvOnR3bw=="]] {
+          _ = try await test.get("/a", headers)
+          let last = try await test.settledLog("/a").requests.last
+          #expect(
+            last?.request.headers.first("Authorization")
+              == headers.first.map { String($0.dropFirst(15)) }, "\(control)")
+        }
+      }
+    }
+  }
+
+  @Test func `A shared cache does not use what a private one has stored`() async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(
+      path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try await withProxy(directory: directory) { test async throws in
+      test.serve("/a", ["Cache-Control": "private, max-age=600"])
+      test.origin.script("/a", .on(.all, .header("X-Person", "secret")))
+      #expect(try await test.get("/a")["X-Person"] == "secret")
+      let shared = test.origin
+      await test.cache.close()
+      try await withProxy(
+        directory: directory, origin: shared, cache: { $0.isShared = true },
+        proxy: { configuration, origin in configuration.origin = origin.baseURL }
+      ) { other async throws in
+        shared.script("/a", .on(.all, .header("X-Person", nil)))
+        let reply = try await other.get("/a")
+        #expect(reply.body == Caching.bytes(1))
+        #expect(reply["X-Person"] == nil)
+      }
+    }
+  }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// What a client wants of the cache (RFC 9111 §5.2.1).
+@Suite(.timeLimit(.minutes(2))) struct RequestDirectiveTests {
+  static let cases: [(String, stored: [String: String], asks: Bool)] = [
+    ("Cache-Control: no-cache", ["Cache-Control": "max-age=600"], true),
+    ("Pragma: no-cache", ["Cache-Control": "max-age=600"], true),
+    ("Cache-Control: max-age=0", ["Cache-Control": "max-age=600"], true),
+    ("Cache-Control: max-age=50", ["Cache-Control": "max-age=600", "Age": "100"], true),
+    ("Cache-Control: max-age=150", ["Cache-Control": "max-age=600", "Age": "100"], false),
+    ("Cache-Control: min-fresh=550", ["Cache-Control": "max-age=600", "Age": "100"], true),
+    ("Cache-Control: min-fresh=400", ["Cache-Control": "max-age=600", "Age": "100"], false),
+    ("Cache-Control: max-stale", Caching.stale(), false),
+    ("Cache-Control: max-stale=100", Caching.stale(), false),
+    ("Cache-Control: max-stale=10", Caching.stale(), true),
+    ("Cache-Control: max-stale", Caching.stale(", must-revalidate"), true),
+    ("Cache-Control: max-age=0", ["Last-Modified": HTTPDate.format(Date() - 864_000)], true),
+    ("Cache-Control: max-age=0", [:], true),
+  ]
+
+  @Test(arguments: cases.indices)
+  func `A directive says whether the origin is asked`(index: Int) async throws {
+    let (directive, fields, asks) = Self.cases[index]
+    try await withProxy { test async throws in
+      test.serve("/a", fields)
+      _ = try await test.get("/a")
+      let before = try await test.asked("/a")
+      let reply = try await test.get("/a", [directive])
+      #expect(reply.status == 200 && reply.body == Caching.bytes(1), "\(directive) \(fields)")
+      #expect(try await test.asked("/a") == before + (asks ? 1 : 0), "\(directive) \(fields)")
+    }
+  }
+
+  @Test func `Of what is not stored, nothing is asked where only the cache is meant`() async throws
+  {
+    try await withProxy { test async throws in
+      test.serve("/a", ["Cache-Control": "max-age=600"])
+      for more in ["", ", no-store"] {
+        let reply = try await test.get("/a", ["Cache-Control: only-if-cached\(more)"])
+        #expect(reply.status == 504, "\(more)")
+      }
+      #expect(try await test.asked("/a") == 0)
+      #expect(try await test.get("/a", ["Range: bytes=0-9"]).status == 206)
+      let part = try await test.get(
+        "/a", ["Range: bytes=2-5", "Cache-Control: only-if-cached"])
+      #expect(part.status == 206)
+    }
+  }
+
+  @Test func `What is known not to be cacheable is not relayed where only the cache is meant`()
+    async throws
+  {
+    try await withReverseProxy { test async throws in
+      test.serve("/a", ["Cache-Control": "private"])
+      #expect(try await test.get("/a").status == 200)
+      let before = try await test.asked("/a")
+      #expect(try await test.get("/a", ["Cache-Control: only-if-cached"]).status == 504)
+      #expect(try await test.asked("/a") == before)
+    }
+  }
+
+  @Test func `A request that must not be stored is not`() async throws {
+    try await withProxy { test async throws in
+      test.serve("/a", ["Cache-Control": "max-age=600"])
+      #expect(try await test.get("/a", ["Cache-Control: no-store"]).body == Caching.bytes(1))
+      #expect(
+        try await test.get("/a", ["Cache-Control: only-if-cached"]).status == 504)
+    }
+  }
+
+  @Test func `A length of nothing is no body`() async throws {
+    try await withProxy { test async throws in
+      test.serve("/a", ["Cache-Control": "max-age=600"])
+      for _ in 0..<2 {
+        #expect(try await test.get("/a", ["Content-Length: 0"]).body == Caching.bytes(1))
+      }
+    }
+  }
+}
