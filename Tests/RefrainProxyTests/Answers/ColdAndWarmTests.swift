@@ -10,7 +10,9 @@ import Testing
     try await withProxy { test in
       let length: Int64 = 3_000_001
       let bytes = SyntheticBytes(seed: 7).bytes(in: 0..<length)
-      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a.mp3")
+      var resource = OriginResource.synthetic(seed: 7, length: length)
+      resource.headers = [Field("Cache-Control", "max-age=3600")]
+      test.origin.serve(resource, at: "/a.mp3")
       for _ in 0..<3 {
         let reply = try await test.get("/a.mp3")
         #expect(reply.status == 200)
