@@ -135,12 +135,17 @@ struct Routes: Sendable {
     return path.hasPrefix("/") || path.hasPrefix("?") ? String(path) : nil
   }
 
-  /// Where a redirect of the origin leads its clients.
-  func rewritten(location: String) -> String {
-    guard let url = URL(text: location), url.host() != nil, let target = target(for: url) else {
-      return location
-    }
-    return target
+  /// Where a redirect of the origin leads its clients. Also one that is relative: the client would
+  /// take it for relative to the URL by which it asked.
+  ///
+  /// - Parameter url: what was asked of the origin.
+  func rewritten(location: String, of url: URL) -> String {
+    guard let absolute = URL(text: location, relativeTo: url)?.absoluteURL,
+      absolute.host()?.isEmpty == false
+    else { return location }
+    // The fragment is the client's own business, and goes along (RFC 9110 §10.2.2).
+    let fragment = location.firstIndex(of: "#").map { String(location[$0...]) } ?? ""
+    return (target(for: absolute) ?? absolute.absoluteString) + fragment
   }
 
   /// What a URL of this proxy, in Referer, stands for.

@@ -31,10 +31,17 @@ struct AnswerFields: Sendable {
 
   /// Of an origin's fields, those that its clients may have from here.
   func passable(_ headers: HTTPFields) -> HTTPFields {
-    guard isForManyOrigins else { return headers }
-    return HTTPFields(
-      headers.fields.lazy.filter { !Self.ofOneOrigin.contains($0.name.lowercased()) }
-        .map { ($0.name, $0.value) })
+    let passable = headers.fields.lazy.filter { field in
+      Self.isField(field)
+        && !(isForManyOrigins && Self.ofOneOrigin.contains(field.name.lowercased()))
+    }
+    return HTTPFields(passable.map { ($0.name, $0.value) })
+  }
+
+  /// What is none would be read as something else: a line of its own, or another answer
+  /// (RFC 9110 §5.5).
+  private static func isField(_ field: HTTPFields.Field) -> Bool {
+    field.name.isToken && field.value.utf8.allSatisfy(\.isValueByte)
   }
 
   func addWebOrigin(to fields: inout HTTPFields) {

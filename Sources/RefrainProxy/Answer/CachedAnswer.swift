@@ -291,7 +291,8 @@ struct CachedAnswer: Sendable {
   ) async throws {
     guard let length = known.information.length else { return }
     let parts = MultipartByteRanges(
-      ranges: ranges, length: length, contentType: known.headers["Content-Type"])
+      ranges: ranges, length: length,
+      contentType: service.fields.passable(known.headers)["Content-Type"])
     guard let size = parts.contentLength else { return try await unsatisfiable(length) }
     var head = head(206, known, reader, ranges, started, body: .length(size))
     head.fields["Content-Type"] = parts.type

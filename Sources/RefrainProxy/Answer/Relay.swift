@@ -39,6 +39,11 @@ struct Relay: Sendable {
     }
     do {
       let response = try await Self.client.execute(request, deadline: .distantFuture)
+      guard (200...599).contains(response.status.code) else {
+        throw Refusal(
+          502, "\(url.host() ?? "The origin") answered \(response.status.code), which ends nothing."
+        )
+      }
       return Response(
         status: Int(response.status.code),
         fields: HTTPFields(response.headers.lazy.map { ($0.name, $0.value) }), body: response.body)
@@ -48,6 +53,8 @@ struct Relay: Sendable {
       // Of the client's body.
       throw refusal
     } catch let error as CancellationError {
+      throw error
+    } catch let error as Refusal {
       throw error
     } catch {
       throw Self.refusal(for: error, host: url.host() ?? "The origin")

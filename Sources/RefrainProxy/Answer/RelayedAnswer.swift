@@ -41,7 +41,9 @@ struct RelayedAnswer: Sendable {
       }
     var fields = exchange.service.fields.passable(HopByHop.removed(from: response.fields))
     fields["Content-Length"] = nil
-    fields["Location"] = fields["Location"].map(exchange.service.routes.rewritten(location:))
+    fields["Location"] = fields["Location"].map {
+      exchange.service.routes.rewritten(location: $0, of: exchange.url)
+    }
     if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
     exchange.service.fields.addWebOrigin(to: &fields)
     fields.append("Cache-Status", CacheStatus.forwarded(reason).value)

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// Behind one address there are many origins: what is one's own is none of the others'.
+@Suite(.timeLimit(.minutes(2))) struct FieldHygieneTests {
+  @Test func `What an origin says of its name is not said of the proxy's`() async throws {
+    try await withProxy { test async throws in
+      let names = [
+        "Set-Cookie", "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data",
+        "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "NEL",
+      ]
+      var fields = Dictionary(uniqueKeysWithValues: names.map { ($0, "x") })
+      fields["X-Stays"] = "1"
+      test.serve("/a", fields)
+      for headers in [[], [], ["Cache-Control: no-store"], ["Range: bytes=0-5"]] {
+        let reply = try await test.get("/a", headers)
+        for name in names { #expect(reply[name] == nil, "\(name)") }
+        #expect(reply["X-Stays"] == "1")
+      }
+      test.origin.script("/e", .on(.all, .status(404, headers: [Field("Set-Cookie", "a=b")])))
+      #expect(try await test.get("/e")["Set-Cookie"] == nil)
+    }
+  }
+
+  @Test func `What a browser says of its page is kept from the origin`() async throws {
+    try await withProxy { test async throws in
+      test.serve("/a", ["Cache-Control": "no-cache"])
+      let browser = [
+        "Cookie: a=b", "Sec-Fetch-Mode: no-cors", "Origin: http://page.example",
+        "Sec-Fetch-Site: cross-site", "Upgrade-Insecure-Requests: 1",
+      ]
+      for more in [[], ["Cache-Control: no-store"]] {
+        let own = "http://\(test.host)\(try test.target("/list.m3u8?a=b"))"
+        let references = [
+          (own, test.origin.url("/list.m3u8?a=b").absoluteString as String?),
+          ("http://page.example/x", nil), ("http://\(test.host)/wrong/http/h/", nil),
+        ]
+        for (referrer, expected) in references {
+          _ = try await test.get("/a", browser + more + ["Referer: \(referrer)"])
+          let seen = try #require(try await test.settledLog("/a").requests.last).request.headers
+          for name in ["Cookie", "Sec-Fetch-Mode", "Origin", "Upgrade-Insecure-Requests"] {
+            #expect(seen.first(name) == nil, "\(name)")
+          }
+          #expect(seen.first("Referer") == expected)
+          #expect(!seen.contains { $0.value.contains(String(test.port)) })
+        }
+      }
+      // A player's cookies are for the origin.
+      _ = try await test.get("/a", ["Cookie: mine=1"])
+      let last = try await test.settledLog("/a").requests.last
+      #expect(last?.request.headers.first("Cookie") == "mine=1")
+    }
+  }
+}

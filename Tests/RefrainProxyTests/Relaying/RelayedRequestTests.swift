@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// What a reverse proxy passes on as it is.
+@Suite(.timeLimit(.minutes(2))) struct RelayedRequestTests {
+  private func withEcho(
+    _ answer: @escaping @Sendable (EchoServer.Request) -> String? = { _ in nil },
+    _ body: @Sendable (TestProxy, EchoServer) async throws -> Void
+  ) async throws {
+    let server = try EchoServer(answer)
+    defer { server.stop() }
+    let origin = try server.url
+    try await withReverseProxy(cache: { $0.retry.attempts = 2 }, proxy: { $0.origin = origin }) {
+      test async throws in
+      try await body(test, server)
+    }
+  }
+
+  @Test(arguments: ["POST", "PUT", "PATCH", "DELETE", "PROPFIND", "X-ODD", "OPTIONS"])
+  func `Other methods go through, with their bodies`(method: String) async throws {
+    try await withEcho { test, server async throws in
+      try await test.connect { connection async throws in
+        for size in [0, 1, 70_000] {
+          let body = String(repeating: "b", count: size)
+          for framing in ["Content-Length: \(size)\r\n\r\n" + body, Self.chunked(body)] {
+            try await connection.send(
+              "\(method) /a?b=%41 HTTP/1.1\r\nHost: \(test.host)\r\nX-Mine: 1\r\n" + framing)
+            let reply = try await connection.readReply()
+            #expect(reply.status == 200 && reply.text == body)
+            #expect(reply["Cache-Status"]?.contains("fwd=method") == true)
+            let seen = try #require(server.requests.last)
+            #expect(seen.head.hasPrefix("\(method) /a?b=%41 HTTP/1.1\r\n"))
+            #expect(seen.field("X-Mine") == "1")
+            #expect(seen.field("Via")?.hasPrefix("1.1 refrain-") == true)
+          }
+        }
+      }
+    }
+  }
+
+  private static func chunked(_ body: String) -> String {
+    let chunk = body.isEmpty ? "" : "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n"
+    return "Transfer-Encoding: chunked\r\n\r\n\(chunk)0\r\n\r\n"
+  }
+
+  @Test func `Fields of the hop are passed on neither way`() async throws {
+    try await withEcho({ _ in
+      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\n"
+        + "Proxy-Authenticate: Basic\r\nTrailer: X\r\nUpgrade: h2c\r\nX-End: 1\r\n\r\nok"
+    }) { test, server async throws in
+      for method in ["POST", "GET"] {
+        let reply = try await test.connect {
+          try await $0.reply(
+            to: "/\(method)",
+            [
+              "Connection: X-Hop, keep-alive", "X-Hop: 1", "Keep-Alive: 5", "TE: trailers",
+              "Proxy-Authorization: Basic eA==", "Upgrade: h2c", "Proxy-Connection: x",
+              "Content-Length: 0", "X-End: 1", "Via: 1.1 other",
+            ], method: method, host: test.host)
+        }
+        #expect(reply.status == 200 && reply.text == "ok")
+        for name in ["X-Hop", "Keep-Alive", "Proxy-Authenticate", "Trailer", "Upgrade"] {
+          #expect(reply[name] == nil, "\(name)")
+        }
+        #expect(reply["X-End"] == "1")
+        let seen = try #require(server.requests.last)
+        for name in [
+          "X-Hop", "Keep-Alive", "TE", "Proxy-Authorization", "Upgrade", "Proxy-Connection",
+          "Expect",
+        ] { #expect(seen.field(name) == nil, "\(name)") }
+        #expect(seen.field("X-End") == "1")
+        #expect(seen.field("Via")?.hasPrefix("1.1 other, 1.1 refrain-") == true)
+      }
+    }
+  }
+
+  @Test func `A body that is announced is called for, unless it is not wanted`() async throws {
+    try await withEcho { test, _ async throws in
+      try await test.connect { connection async throws in
+        try await connection.send(
+          "PUT /a HTTP/1.1\r\nHost: \(test.host)\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
+        )
+        // Nothing else comes before the body was sent.
+        let interim = try await connection.read(upTo: 25)
+        #expect(String(decoding: interim, as: UTF8.self) == "HTTP/1.1 100 Continue\r\n\r\n")
+        try await connection.send("hello")
+        let reply = try await connection.readReply()
+        #expect(reply.status == 200 && reply.text == "hello")
+        let trace = try await connection.reply(
+          to: "/a", ["Expect: 100-continue", "Content-Length: 5"], method: "TRACE", host: test.host)
+        #expect(trace.status == 405 && trace.informational.isEmpty)
+        #expect(try await connection.readToEnd().isEmpty)
+      }
+    }
+  }
+
+  @Test func `A late body is not mixed with the next request`() async throws {
+    let server = try RawServer { connection in
+      while true {
+        let head = connection.readRequest()
+        guard head.hasSuffix("\r\n\r\n") else { return }
+        // It has heard enough, and says so at once.
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        if head.contains("/late") {
+          connection.waitForEnd()
+          return
+        }
+        guard let body = connection.read(6), body == Array("second".utf8) else { return }
+      }
+    }
+    defer { server.stop() }
+    let origin = try server.url("")
+    try await withReverseProxy(proxy: { $0.origin = origin }) { test async throws in
+      for _ in 0..<20 {
+        try await test.connect { connection async throws in
+          try await connection.send(
+            "POST /late HTTP/1.1\r\nHost: \(test.host)\r\nContent-Length: 20000\r\n\r\nabc")
+          #expect(try await connection.readReply().text == "ok")
+          try await connection.send(
+            String(repeating: "x", count: 19_997)
+              + "POST /next HTTP/1.1\r\nHost: \(test.host)\r\nContent-Length: 6\r\n\r\nsecond")
+          #expect(try await connection.readReply().text == "ok")
+        }
+      }
+    }
+  }
+
+  @Test func `An early refusal comes through`() async throws {
+    let server = try RawServer { connection in
+      _ = connection.readRequest()
+      connection.send(
+        "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 3\r\n\r\nno!")
+    }
+    defer { server.stop() }
+    let origin = try server.url("")
+    try await withReverseProxy(proxy: { $0.origin = origin }) { test async throws in
+      try await test.connect { connection async throws in
+        try await connection.send(
+          "POST /a HTTP/1.1\r\nHost: \(test.host)\r\nContent-Length: 100000000\r\n\r\nabc")
+        let reply = try await connection.readReply()
+        #expect(reply.status == 413 || reply.status == 502)
+        if reply.status == 413 { #expect(reply.text == "no!") }
+      }
+    }
+  }
+
+  @Test func `The answer begins before the request ends, and both go on`() async throws {
+    let server = try RawServer { connection in
+      _ = connection.readRequest()
+      connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+      while let size = connection.readLine().flatMap({ Int($0, radix: 16) }),
+        let bytes = connection.read(size), connection.readLine() == ""
+      {
+        connection.send("\(String(size, radix: 16))\r\n")
+        connection.send(bytes)
+        connection.send("\r\n")
+        if size == 0 { return }
+      }
+    }
+    defer { server.stop() }
+    let origin = try server.url("")
+    try await withReverseProxy(proxy: { $0.origin = origin }) { test async throws in
+      try await test.connect { connection async throws in
+        try await connection.send(
+          "POST /a HTTP/1.1\r\nHost: \(test.host)\r\nTransfer-Encoding: chunked\r\n\r\n")
+        #expect(try await connection.readHead().status == 200)
+        for word in ["one", "two", "six"] {
+          try await connection.send("3\r\n\(word)\r\n")
+          let echoed = try await connection.read(upTo: 8)
+          #expect(String(decoding: echoed, as: UTF8.self) == "3\r\n\(word)\r\n")
+        }
+        try await connection.send("0\r\n\r\n")
+        #expect(try await connection.read(upTo: 5) == Array("0\r\n\r\n".utf8))
+      }
+    }
+  }
+
+  @Test func `A request that comes round is found out`() async throws {
+    let port = try #require(FreePort.next())
+    try await withReverseProxy(proxy: { configuration in
+      configuration.port = port
+      configuration.origin = URL(string: "http://127.0.0.1:\(port)")
+    }) { test async throws in
+      for method in ["POST", "GET"] {
+        let reply = try await test.connect {
+          try await $0.reply(to: "/a", ["Content-Length: 0"], method: method, host: test.host)
+        }
+        #expect(reply.status == 508)
+      }
+    }
+  }
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// Who may ask for what.
+@Suite(.timeLimit(.minutes(2))) struct AccessTests {
+  @Test func `Whatever is wrong with a token, the answer is the same`() async throws {
+    try await withProxy { test async throws in
+      test.serve("/a", ["Cache-Control": "max-age=600"])
+      let target = try test.target("/a")
+      #expect(try await test.get("/a").status == 200)
+      #expect(try await test.get("/a").status == 200)
+      let parts = target.split(separator: "/", maxSplits: 1)
+      let token = String(parts[0])
+      let wrong = [
+        "/", "/x", "/\(token.dropLast())/\(parts[1])", "/\(token)x/\(parts[1])",
+        "/\(token.dropLast())\(token.last == "A" ? "B" : "A")/\(parts[1])",
+        "/\(token.lowercased().uppercased())/\(parts[1])", "/\(token)%41/\(parts[1])",
+        "//\(token)/x",
+        "/?\(target)", "/\(String(token.reversed()))/http/[", "/x/ftp/example.com/",
+      ]
+      for method in ["GET", "HEAD", "POST", "OPTIONS", "TRACE"] {
+        var answers: Set<String> = []
+        for target in wrong {
+          let reply = try await test.connect {
+            try await $0.reply(to: target, method: method, host: test.host)
+          }
+          #expect(reply.status == 404, "\(method) \(target)")
+          let fields = reply.fields.filter { $0.name != "Date" }.map { "\($0.name): \($0.value)" }
+          answers.insert((fields + [reply.text]).joined(separator: "\n"))
+        }
+        #expect(answers.count == 1, "\(answers)")
+        #expect(!answers.contains { $0.contains(token) })
+      }
+      #expect(try await test.asked("/a") == 1)
+      #expect(!test.log.all.contains { $0.url.contains(token) })
+    }
+  }
+
+  @Test func `A name that is not ours is refused, also where a good one came before`() async throws
+  {
+    try await withProxy { test async throws in
+      test.serve("/a", ["Cache-Control": "max-age=600"])
+      let target = try test.target("/a")
+      let wrong = [
+        "evil.example", "evil.example:\(test.port)", "127.0.0.1", "127.0.0.1:\(test.port + 1)",
+        "localhost", "127.0.0.1.nip.io:\(test.port)", "127.1:\(test.port)",
+        "0x7f000001:\(test.port)",
+      ]
+      try await test.connect { connection async throws in
+        for host in wrong {
+          for _ in 0..<2 {
+            #expect(try await connection.reply(to: target, host: test.host).status == 200)
+          }
+          #expect(try await connection.reply(to: target, host: host).status == 421, "\(host)")
+          // In absolute form it is the target that counts.
+          let absolute = try await connection.reply(
+            to: "http://\(host)\(target)", host: test.host)
+          #expect(absolute.status == 421, "\(host)")
+        }
+        let good = try await connection.reply(
+          to: "http://\(test.host)\(target)", host: "evil.example")
+        #expect(good.status == 200)
+        #expect(
+          try await connection.reply(to: target, host: "LOCALHOST:\(test.port)").status == 200)
+      }
+    }
+  }
+
+  @Test func `A host that is not named is never asked, also where a redirect leads there`()
+    async throws
+  {
+    let other = try await OriginServer.start()
+    other.serve(Caching.resource(9, [:]), at: "/secret")
+    try await withProxy(proxy: { configuration, origin in
+      configuration.allowedHosts = ["127.0.0.1:\(origin.port)"]
+    }) { test async throws in
+      test.serve("/a", [:])
+      #expect(try await test.get("/a").status == 200)
+      let token = try test.target("/a").split(separator: "/")[0]
+      let direct = "/\(token)/http/127.0.0.1:\(other.port)/secret"
+      for method in ["GET", "HEAD"] {
+        for headers in [[], ["Cache-Control: no-store"], ["Range: bytes=5-9"]] {
+          let reply = try await test.connect {
+            try await $0.reply(to: direct, headers, method: method, host: test.host)
+          }
+          #expect(reply.status == 403)
+          let places = [
+            other.url("/secret").absoluteString, "//127.0.0.1:\(other.port)/secret",
+            "http://127.0.0.1:\(test.origin.port)@127.0.0.1:\(other.port)/secret",
+            "HTTP://127.0.0.1:\(other.port)/secret",
+          ]
+          for (index, place) in places.enumerated() {
+            let path = "/r\(index)"
+            test.origin.script(path, .on(.all, .redirect(302, to: place)))
+            let reply = try await test.get(path, headers, method: method)
+            #expect([302, 403, 502].contains(reply.status), "\(place): \(reply.status)")
+            #expect(reply.body != Caching.bytes(9))
+          }
+        }
+      }
+      #expect(other.connectionsAccepted == 0)
+    }
+    await other.stop()
+  }
+
+  @Test func `What authorizing brings is held to the same hosts`() async throws {
+    let other = try await OriginServer.start()
+    let secret = other.url("/secret")
+    try await withProxy(
+      cache: { $0.authorize = { resource, _ in Resource(url: secret, headers: resource.headers) } },
+      proxy: { configuration, origin in
+        configuration.allowedHosts = ["127.0.0.1:\(origin.port)"]
+      }
+    ) { test async throws in
+      test.origin.script("/a", .on(.all, .unauthorized))
+      #expect(try await test.get("/a").status >= 400)
+      #expect(other.connectionsAccepted == 0)
+    }
+    await other.stop()
+  }
+
+  @Test func `A user in the path is refused`() async throws {
+    try await withProxy { test async throws in
+      let token = try test.target("/a").split(separator: "/")[0]
+      for host in [
+        "me:secret@127.0.0.1:\(test.origin.port)", "me@localhost", "me%40localhost", "@h",
+      ] {
+        let reply = try await test.connect {
+          try await $0.reply(to: "/\(token)/http/\(host)/a", host: test.host)
+        }
+        #expect(reply.status == 400, "\(host)")
+      }
+      #expect(test.origin.connectionsAccepted == 0)
+    }
+  }
+
+  @Test func `A proxy for everybody is refused`() async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let cache = try MediaCache(directory: directory)
+    for address in ["0.0.0.0", "::", "192.0.2.1", "", "example.com", "::ffff:127.0.0.1"] {
+      var configuration = CacheProxy.Configuration()
+      configuration.address = address
+      let error = #expect(throws: MediaCacheError.self) {
+        _ = try CacheProxy(cache: cache, configuration: configuration)
+      }
+      #expect(error?.code == .usage, "\(address)")
+      configuration.allowedHosts = ["media.example"]
+      #expect(throws: Never.self) {
+        _ = try CacheProxy(cache: cache, configuration: configuration)
+      }
+    }
+    await cache.close()
+  }
+}
+
+@Suite(.timeLimit(.minutes(2))) struct WebOriginTests {
+  private static let origin = "Origin: https://page.example"
+
+  private func fields(_ reply: Reply) -> [String] {
+    reply.fields.map { $0.name.lowercased() }.filter { $0.hasPrefix("access-control-") }
+  }
+
+  @Test func `Pages may not read where no web origin is named`() async throws {
+    try await withProxy { test async throws in
+      test.serve(
+        "/a", ["Access-Control-Allow-Origin": "*", "Access-Control-Allow-Credentials": "true"])
+      for headers in [[Self.origin], [Self.origin, "Cache-Control: no-store"]] {
+        for path in ["/a", "/a", "/none"] {
+          #expect(fields(try await test.get(path, headers)).isEmpty)
+        }
+      }
+      let preflight = try await test.get(
+        "/a", [Self.origin, "Access-Control-Request-Method: GET"], method: "OPTIONS")
+      #expect(preflight.status == 405)
+      #expect(fields(preflight).isEmpty)
+    }
+  }
+
+  @Test func `The web origin that is named may read everything, also errors`() async throws {
+    try await withProxy(proxy: { configuration, _ in
+      configuration.allowedWebOrigin = "https://page.example"
+    }) { test async throws in
+      test.serve("/a", ["Access-Control-Allow-Origin": "*", "Cache-Control": "max-age=600"])
+      test.origin.script("/gone", .on(.all, .status(410)))
+      for (path, headers, status) in [
+        ("/a", [], 200), ("/a", [], 200), ("/a", ["Range: bytes=0-4"], 206),
+        ("/a", ["Range: bytes=9999-"], 416), ("/a", ["If-None-Match: \"seed-1\""], 304),
+        ("/a", ["If-Match: \"x\""], 412), ("/gone", [], 410),
+        ("/a", ["Cache-Control: no-store"], 200),
+      ] as [(String, [String], Int)] {
+        let reply = try await test.get(path, headers + [Self.origin])
+        #expect(reply.status == status)
+        let allowed = reply.fields.filter { $0.name == "Access-Control-Allow-Origin" }.map(\.value)
+        #expect(allowed == ["https://page.example"], "\(path) \(headers)")
+        #expect(reply["Access-Control-Allow-Credentials"] == nil)
+      }
+      let preflight = try await test.get(
+        "/a",
+        [
+          Self.origin, "Access-Control-Request-Method: GET",
+          "Access-Control-Request-Headers: range",
+        ], method: "OPTIONS")
+      #expect(preflight.status == 204)
+      #expect(preflight["Access-Control-Allow-Origin"] == "https://page.example")
+      #expect(preflight["Access-Control-Allow-Headers"] == "range")
+      let wrong = try await test.connect {
+        try await $0.reply(
+          to: "/wrong/http/h/", [Self.origin, "Access-Control-Request-Method: GET"],
+          method: "OPTIONS", host: test.host)
+      }
+      #expect(wrong.status == 404)
+    }
+  }
+}

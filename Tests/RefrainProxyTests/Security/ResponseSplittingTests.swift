@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// Whatever bytes an origin sends in its fields, the client sees one answer, whose framing is ours.
+@Suite(.timeLimit(.minutes(2))) struct ResponseSplittingTests {
+  static let lines: [String] = [
+    "X: a\rX-Evil: 1", "X: a\nX-Evil: 1", "X: a\u{0}b", "X: a\r\n\tX-Evil: 1", "X: \u{1}\u{7F}",
+    "X: \u{FF}\u{80}", "X : a", "X-\u{E9}: a", "X: a\u{0B}b", "Transfer-Encoding: identity",
+    "Content-Length: 5", "Content-Length: 9", "Content-Length: -1", "Connection: content-type",
+    "Connection: close, content-length", "Content-Type: a/b\r c",
+    "Set-Cookie: a=b\rX-Evil: 1", "ETag: \"a\rX-Evil: 1\"", "Location: /\rX-Evil: 1",
+  ]
+
+  @Test(arguments: lines.indices, [false, true])
+  func `Odd fields break nothing`(index: Int, isRelayed: Bool) async throws {
+    let line = Self.lines[index]
+    let server = try EchoServer { _ in
+      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nCache-Control: max-age=600\r\n\(line)\r\n\r\nhello"
+    }
+    defer { server.stop() }
+    let origin = try server.url
+    try await withReverseProxy(
+      cache: { $0.retry.attempts = 2 }, proxy: { $0.origin = origin }
+    ) { test async throws in
+      for _ in 0..<2 {
+        let reply = try await test.connect { connection async throws -> Reply in
+          let reply = try await connection.reply(
+            to: "/a", isRelayed ? ["Cache-Control: no-store"] : [], host: test.host)
+          if reply["Connection"] != "close", reply.isComplete {
+            // What comes next is the next answer.
+            let next = try await connection.reply(to: "/a", ["Connection: close"], host: test.host)
+            #expect(next.status == 200 || next.status >= 400, "\(line.debugDescription)")
+            #expect(try await connection.readToEnd().isEmpty)
+          }
+          return reply
+        }
+        #expect(
+          reply.status == 502 || reply.body == Array("hello".utf8), "\(line.debugDescription)")
+        #expect(reply["X-Evil"] == nil)
+        for field in reply.fields {
+          #expect(
+            field.value.utf8.allSatisfy { $0 == 9 || ($0 >= 0x20 && $0 != 0x7F) },
+            "\(field) for \(line.debugDescription)")
+        }
+      }
+    }
+  }
+
+  @Test func `What was put into a record does not become fields`() async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(
+      path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    origin.serve(Caching.resource(1, ["Cache-Control": "max-age=600", "X-Note": "old"]), at: "/a")
+    try await withProxy(directory: directory, origin: origin) { test async throws in
+      #expect(try await test.get("/a")["X-Note"] == "old")
+    }
+    let files = FileManager.default.enumerator(atPath: directory.path)?.allObjects as? [String]
+    let record = try #require(files?.first { $0.hasSuffix("entry.json") })
+    let place = directory.appending(path: record)
+    let text = try String(contentsOf: place, encoding: .utf8)
+    let changed = text.replacing(#""X-Note","old""#, with: #""X-Note","old\r\nX-Evil: 1""#)
+    #expect(changed != text)
+    try changed.write(to: place, atomically: true, encoding: .utf8)
+    try await withProxy(directory: directory, origin: origin) { test async throws in
+      for headers in [[], [], ["Range: bytes=0-1,500-501"]] {
+        let reply = try await test.get("/a", headers)
+        #expect(reply.status == (headers.isEmpty ? 200 : 206))
+        #expect(reply["X-Evil"] == nil && reply["X-Note"] == nil)
+      }
+    }
+    await origin.stop()
+  }
+
+  @Test func `An answer that is none is not passed on`() async throws {
+    let server = try EchoServer { _ in
+      "HTTP/1.1 101 Switching Protocols\r\nUpgrade: evil\r\nConnection: Upgrade\r\n\r\n"
+        + "HTTP/1.1 200 OK\r\nX-Evil: 1\r\nContent-Length: 0\r\n\r\n"
+    }
+    defer { server.stop() }
+    let origin = try server.url
+    try await withReverseProxy(proxy: { $0.origin = origin }) { test async throws in
+      let reply = try await test.connect {
+        try await $0.reply(to: "/a", ["Content-Length: 0"], method: "POST", host: test.host)
+      }
+      #expect(reply.status == 502)
+      #expect(reply.informational.isEmpty)
+    }
+  }
+}
