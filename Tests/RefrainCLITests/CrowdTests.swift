@@ -41,6 +41,17 @@
       }
     }
 
+    /// As prlimit(1) does it, from outside.
+    private func lowerLimit(of serve: RunningProgram, to count: Int) async throws {
+      try await Program.with { program in
+        let prlimit = try RunningProgram(
+          program, path: "/usr/bin/prlimit",
+          ["--pid", "\(serve.process)", "--nofile=\(count):\(count)"])
+        let code = await prlimit.end()
+        #expect(code == 0)
+      }
+    }
+
     /// A number of /proc/PID/status.
     private func status(_ name: String, of serve: RunningProgram) throws -> Int {
       let text = try String(contentsOfFile: "/proc/\(serve.process)/status", encoding: .utf8)
@@ -83,11 +94,7 @@
       // Below what the proxy took it for when it began, or known to it.
       try await withServer([], openFiles: isUnexpected ? 1000 : 72) { origin, serve, port in
         if isUnexpected {
-          let lowering = try Process.run(
-            URL(filePath: "/usr/bin/prlimit"),
-            arguments: ["--pid", "\(serve.process)", "--nofile=72:72"])
-          lowering.waitUntilExit()
-          try #require(lowering.terminationStatus == 0)
+          try await lowerLimit(of: serve, to: 72)
         }
         let bytes = SyntheticBytes(seed: Self.seed).bytes(in: 0..<4096)
         // Much more than the sockets hold: who is answered stays.
