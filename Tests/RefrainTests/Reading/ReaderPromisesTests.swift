@@ -111,13 +111,16 @@ import Testing
       resource.headers.append(Field("Cache-Control", "max-age=100"))
       test.origin.serve(resource, at: "/a")
       _ = try await test.read("/a", 0..<65_536)
+      // What was asked for ahead comes home first.
+      let before = try await test.settledLog("/a").bodyBytesSent
       let reader = try await test.reader("/a")
       defer { reader.cancel() }
       _ = try await reader.bytes(in: 0..<length)
       let statistics = reader.statistics
       #expect(statistics.bytesRead == length)
-      #expect(statistics.bytesFromDisk == 65_536)
-      #expect(statistics.bytesFromOrigin == length - 65_536)
+      #expect(before >= 65_536)
+      #expect(statistics.bytesFromDisk == before)
+      #expect(statistics.bytesFromOrigin == length - before)
       #expect(statistics.requests >= 1)
     }
   }
