@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// What front doors that announce what they send can rely on.
+@Suite(.timeLimit(.minutes(1))) struct ServingTests {
+  private let length: Int64 = 300_007
+
+  @Test(arguments: [Int64.max, .max - 1, (1 << 62) + 1, 1 << 62] as [Int64])
+  func `A cold reader far beyond the end finds the end`(offset: Int64) async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      guard case .end = try await reader.available(at: offset, count: 10) else {
+        Issue.record("There is something at \(offset).")
+        return
+      }
+      let other = try await test.reader("/a")
+      defer { other.cancel() }
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 10, alignment: 1)
+      defer { buffer.deallocate() }
+      #expect(try await other.read(into: buffer, at: offset) == 0)
+    }
+  }
+
+  @Test func `A reader that was told of one version is not given the bytes of the next`()
+    async throws
+  {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      let known = try await reader.settle()
+      #expect(known.etag == "\"seed-1\"")
+      test.origin.serve(.synthetic(seed: 2, length: length), at: "/a")
+      reader.entry.supersede(reader.generation)
+      let old = SyntheticBytes(seed: 1).bytes(in: 0..<length)
+      do {
+        let first = try await reader.bytes(in: 0..<100)
+        #expect(Array(first) == Array(old[0..<100]))
+        _ = try await reader.bytes(in: 0..<length)
+        Issue.record("It went on with another version.")
+      } catch let error as MediaCacheError {
+        #expect(error.code == .resourceChanged)
+      }
+      let next = try await test.cache.open(
+        Resource(url: test.origin.url("/a")), on: ReadingTerms())
+      defer { next.cancel() }
+      #expect(try await next.settle().etag == "\"seed-2\"")
+    }
+  }
+
+  @Test func `An answer under way when the resource is changed is confirmed before it is used`()
+    async throws
+  {
+    try await withCache { test in
+      var resource = OriginResource.synthetic(seed: 1, length: length)
+      resource.headers = [Field("Cache-Control", "max-age=600")]
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.first(1), .delay(nil)))
+      let asked = Resource(url: test.origin.url("/a"))
+      let reader = try await test.cache.open(asked, on: ReadingTerms())
+      defer { reader.cancel() }
+      async let first = reader.settle()
+      try await test.origin.wait(for: "/a") { $0.stalled == 1 }
+      try await test.cache.invalidate(asked)
+      test.origin.release("/a")
+      #expect(try await first.freshness.isFresh(at: Date()) == false)
+      let next = try await test.cache.open(asked, on: Self.strict)
+      defer { next.cancel() }
+      #expect(try await next.settle().freshness.isFresh(at: Date()))
+    }
+  }
+
+  private static let strict: ReadingTerms = {
+    var terms = ReadingTerms()
+    terms.isStrict = true
+    return terms
+  }()
+
+  @Test func `Other representations are confirmed though the first was replaced meanwhile`()
+    async throws
+  {
+    try await withCache { test in
+      let asked = Resource(url: test.origin.url("/a"))
+      test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
+      let reader = try await test.cache.open(asked, on: Self.strict)
+      defer { reader.cancel() }
+      _ = try await reader.settle()
+      try await test.cache.invalidate(asked)
+      let time = reader.generation.withState(\.invalidatedAt)
+      #expect(time != nil)
+      reader.entry.supersede(reader.generation)
+      #expect(reader.entry.current?.withState(\.invalidatedAt) == time)
+    }
+  }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@testable import Refrain
+
+/// What a request wants of stored bytes (RFC 9111 §5.2.1).
+@Suite struct ReadingTermsTests {
+  static let now = Date(timeIntervalSince1970: 1_700_000_000)
+
+  private static func terms(_ change: (inout ReadingTerms) -> Void) -> ReadingTerms {
+    var terms = ReadingTerms()
+    change(&terms)
+    return terms
+  }
+
+  /// Fresh for 60 seconds, of that age.
+  static let cases: [(ReadingTerms, age: Double, must: Bool, isAccepted: Bool)] = [
+    (terms { _ in }, 59, false, true), (terms { _ in }, 60, false, false),
+    (terms { $0.noCache = true }, 0, false, false),
+    (terms { $0.maxAge = 10 }, 10, false, true), (terms { $0.maxAge = 10 }, 11, false, false),
+    (terms { $0.maxAge = 100 }, 70, false, false),
+    (terms { $0.minFresh = 20 }, 40, false, true), (terms { $0.minFresh = 20 }, 41, false, false),
+    (terms { $0.maxStale = 10 }, 70, false, true), (terms { $0.maxStale = 10 }, 71, false, false),
+    (terms { $0.maxStale = .max }, 1e9, false, true),
+    (terms { $0.maxStale = .max }, 61, true, false),
+    (
+      terms {
+        $0.maxStale = .max
+        $0.maxAge = 65
+      }, 64, false, true
+    ),
+    (
+      terms {
+        $0.maxStale = .max
+        $0.maxAge = 65
+      }, 66, false, false
+    ),
+    (terms { $0.notBefore = now - 10 }, 5, false, true),
+    (terms { $0.notBefore = now - 10 }, 10, false, false),
+    (terms { $0.notBefore = now - 10 }, 15, false, false),
+  ]
+
+  @Test(arguments: cases.indices)
+  func `Stored bytes are taken on the request's terms`(index: Int) {
+    let (terms, age, must, isAccepted) = Self.cases[index]
+    let freshness = Freshness(confirmedAt: Self.now - age, lifetime: 60, mustRevalidate: must)
+    #expect(terms.accept(freshness, at: Self.now) == isAccepted)
+  }
+
+  @Test func `What is outdated is taken on no terms`() {
+    let outdated = Freshness(confirmedAt: Self.now, lifetime: 60).outdated
+    #expect(!ReadingTerms().accept(outdated, at: Self.now))
+    #expect(!Self.terms { $0.maxAge = 1000 }.accept(outdated, at: Self.now))
+  }
+
+  @Test func `Unconfirmed, only a strict reader minds what the origin forbids`() {
+    let free = Freshness(confirmedAt: Self.now, lifetime: 60)
+    let bound = Freshness(confirmedAt: Self.now, lifetime: 60, mustRevalidate: true)
+    #expect(ReadingTerms().acceptUnconfirmed(bound))
+    let strict = Self.terms { $0.isStrict = true }
+    #expect(strict.acceptUnconfirmed(free) && !strict.acceptUnconfirmed(bound))
+    let insisting = Self.terms {
+      $0.isStrict = true
+      $0.noCache = true
+    }
+    #expect(!insisting.acceptUnconfirmed(free))
+  }
+}
+
+/// Who keeps a response, and for whom it was asked (RFC 9111 §3, §3.5, §5.2.2).
+@Suite struct KeeperFreshnessTests {
+  static let now = Date(timeIntervalSince1970: 1_700_000_000)
+
+  struct Case: Sendable {
+    var control: String
+    var isShared = true
+    var isAuthorized = false
+    var lifetime: Double = 60
+    var noStore = false
+    var must = false
+  }
+
+  static let cases = [
+    Case(control: "max-age=60"), Case(control: "max-age=60", isShared: false),
+    Case(control: "max-age=60, private", noStore: true),
+    Case(control: "max-age=60, private=\"X\"", noStore: true),
+    Case(control: "max-age=60, private", isShared: false),
+    Case(control: "max-age=9, s-maxage=60", must: true),
+    Case(control: "max-age=60, s-maxage=9", isShared: false),
+    Case(control: "max-age=60, proxy-revalidate", must: true),
+    Case(control: "max-age=60, proxy-revalidate", isShared: false),
+    Case(control: "max-age=60, must-revalidate", isShared: false, must: true),
+    Case(control: "max-age=60", isAuthorized: true, noStore: true),
+    Case(control: "max-age=60", isShared: false, isAuthorized: true),
+    Case(control: "max-age=60, public", isAuthorized: true),
+    Case(control: "max-age=60, must-revalidate", isAuthorized: true, must: true),
+    Case(control: "s-maxage=60", isAuthorized: true, must: true),
+    Case(control: "max-age=60, public, private", isAuthorized: true, noStore: true),
+    Case(control: "max-age=60, proxy-revalidate", isAuthorized: true, noStore: true, must: true),
+    Case(control: "no-store", lifetime: 0, noStore: true),
+    Case(control: "no-cache, max-age=60", lifetime: 0, must: true),
+  ]
+
+  @Test(arguments: cases)
+  func `A shared cache keeps less, and minds more`(_ given: Case) {
+    let freshness = Freshness(
+      status: 200, headers: ["Cache-Control": given.control], requestTime: Self.now,
+      responseTime: Self.now,
+      keeper: .init(isShared: given.isShared, isAuthorized: given.isAuthorized))
+    #expect(freshness.noStore == given.noStore)
+    #expect(freshness.mustRevalidate == given.must)
+    #expect(freshness.lifetime == given.lifetime)
+  }
+
+  @Test func `A confirmation is judged by all that is stored by then`() {
+    let stored: HTTPFields = ["Cache-Control": "max-age=60, must-revalidate", "ETag": "\"a\""]
+    let before = Freshness(
+      status: 200, headers: stored, requestTime: Self.now - 100, responseTime: Self.now - 100)
+    let news: HTTPFields = ["Expires": HTTPDate.format(Self.now + 9), "Age": "5"]
+    let after = before.confirmed(
+      by: news, merged: StoredFields.merged(stored, with: news, isConfirmation: true),
+      requestTime: Self.now, responseTime: Self.now)
+    #expect(after.lifetime == 60 && after.mustRevalidate)
+    #expect(after.age(at: Self.now) == 5)
+    #expect(after.isFresh(at: Self.now))
+  }
+}
