@@ -23,6 +23,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2)],
   products: [
     .library(name: "Refrain", targets: ["Refrain"]),
+    .library(name: "RefrainAVFoundation", targets: ["RefrainAVFoundation"]),
     .library(name: "RefrainPlayer", targets: ["RefrainPlayer"]),
     .library(name: "RefrainProxy", targets: ["RefrainProxy"]),
     .library(name: "OriginServer", targets: ["OriginServer"]),
@@ -53,6 +54,16 @@ let package = Package(
       swiftSettings: settings),
     // System calls that Glibc's module map does not show: preadv2(2), fallocate(2), SEEK_HOLE.
     .target(name: "CLinuxSystem"),
+    // AVPlayer: the resource loader.
+    .target(
+      name: "RefrainAVFoundation",
+      dependencies: [
+        "Refrain", .target(name: "AVFoundationStandIn", condition: .when(platforms: [.linux])),
+      ],
+      swiftSettings: settings),
+    // In AVFoundation's place on Linux, so that the resource loader is compiled and tested there.
+    .target(
+      name: "AVFoundationStandIn", path: "Tests/AVFoundationStandIn", swiftSettings: settings),
     .target(
       name: "OriginServer",
       dependencies: [
@@ -117,6 +128,13 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
       ],
       path: "Tests/TestSupport", swiftSettings: settings),
+    .testTarget(
+      name: "RefrainAVFoundationTests",
+      dependencies: [
+        "RefrainAVFoundation", "Refrain", "OriginServer", "TestSupport",
+        .target(name: "AVFoundationStandIn", condition: .when(platforms: [.linux])),
+      ],
+      swiftSettings: settings),
     // Against servers as they are installed: nginx, rclone, Python's.
     .testTarget(
       name: "RealOriginTests", dependencies: ["Refrain", "TestSupport"], swiftSettings: settings),
