@@ -31,25 +31,46 @@ public final class MediaReader: Sendable {
   private static let diskFailureLimit = 3
 
   /// The entry comes held for this reader.
+  ///
+  /// - Parameter generation: what it is settled on from the first; nil: the entry's current one, which
+  ///   it may leave for a newer one until it has read.
   init(
-    entry: Entry, configuration: Configuration, fill: FillPolicy, isBackground: Bool = false,
-    terms: ReadingTerms = ReadingTerms()
+    entry: Entry, generation settled: Generation? = nil, configuration: Configuration,
+    fill: FillPolicy, isBackground: Bool = false, terms: ReadingTerms = ReadingTerms()
   ) throws(MediaCacheError) {
-    guard let generation = entry.current else {
-      throw MediaCacheError(.closed, "The cache was closed.")
-    }
+    guard let generation = settled ?? entry.current else { throw GenerationState.closed }
     self.entry = entry
     self.configuration = configuration
     fillsWhole = fill == .wholeResource
     let traffic = entry.traffic
     let (id, stored) = Self.attach(
       to: generation, configuration, isBackground: isBackground, end: .max, terms)
+    if settled != nil {
+      generation.withState { state in
+        state.readers[id]?.hasRead = true
+        state.readers[id]?.awaitsConfirmation = false
+      }
+    }
     state = Mutex(
       State(
         generation: generation, id: id, isBackground: isBackground, terms: terms,
         storedBefore: stored,
         receivedBefore: traffic.received, requestsBefore: traffic.requests))
     if fillsWhole { entry.beginFilling() }
+  }
+
+  /// A further reader of the same generation, whatever the origin has by now: for consumers that read
+  /// in several places at once and must not be given two versions. This one must have settled.
+  package func another() throws -> MediaReader {
+    let (generation, _) = try current()
+    guard entry.tryHold() else { throw GenerationState.closed }
+    do {
+      return try MediaReader(
+        entry: entry, generation: generation, configuration: configuration, fill: .onDemand)
+    } catch {
+      entry.release()
+      throw error
+    }
   }
 
   deinit {

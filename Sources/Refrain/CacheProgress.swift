@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+public import Foundation
+
+/// How much of a resource is stored, at one moment.
+public struct CacheProgress: Sendable, Hashable {
+  /// In bytes; nil while it is unknown.
+  public var length: Int64?
+  /// The ranges that are stored.
+  public var spans: RangeSet<Int64>
+
+  public init(length: Int64?, spans: RangeSet<Int64>) {
+    self.length = length
+    self.spans = spans
+  }
+
+  /// Bytes that are stored.
+  public var storedBytes: Int64 {
+    spans.ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+  }
+
+  public var isComplete: Bool {
+    guard let length else { return false }
+    return length == 0
+      || spans.ranges.first.map { $0.contains(0) && $0.upperBound >= length } ?? false
+  }
+
+  /// From 0, nothing, to 1, all; nil while the length is unknown.
+  public var fraction: Double? {
+    guard let length else { return nil }
+    return length == 0 ? 1 : Double(storedBytes) / Double(length)
+  }
+}
+
+extension MediaCache {
+  /// How much of the resource is stored now. Makes no request.
+  public func progress(of resource: Resource) async throws -> CacheProgress {
+    try await progress(of: key(for: resource))
+  }
+
+  /// As above, and each time it has changed, at most ten times a second, until the listener's task
+  /// is cancelled or the cache is closed.
+  public func progressUpdates(of resource: Resource) -> AsyncStream<CacheProgress> {
+    let key = key(for: resource)
+    let events = events(includingTraffic: true)
+    let (stream, continuation) = AsyncStream.makeStream(
+      of: CacheProgress.self, bufferingPolicy: .bufferingNewest(1))
+    let task = Task { [weak self] in
+      var last: CacheProgress?
+      func send() async {
+        // What cannot be looked at has not changed.
+        guard let now = try? await self?.progress(of: key), now != last else { return }
+        last = now
+        continuation.yield(now)
+      }
+      await send()
+      await withTaskGroup { group in
+        let dirty = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        group.addTask {
+          for await event in events where event.changesStored(key) { dirty.continuation.yield() }
+          dirty.continuation.finish()
+        }
+        for await _ in dirty.stream {
+          await send()
+          // Cancelled, it ends by its streams.
+          try? await Task.sleep(for: .milliseconds(100))
+        }
+        group.cancelAll()
+      }
+      await send()
+      continuation.finish()
+    }
+    continuation.onTermination = { _ in task.cancel() }
+    return stream
+  }
+
+  private func progress(of key: CacheKey) async throws -> CacheProgress {
+    if let generation = context.table.openEntry(for: key)?.current {
+      return generation.withState { CacheProgress(length: $0.length, spans: $0.stored) }
+    }
+    guard let summary = try await entry(for: key) else {
+      return CacheProgress(length: nil, spans: RangeSet())
+    }
+    return CacheProgress(length: summary.length, spans: summary.spans)
+  }
+}
+
+extension CacheEvent {
+  fileprivate func changesStored(_ key: CacheKey) -> Bool {
+    switch self {
+    case .committed(let other, _), .evicted(let other, _), .generationChanged(let other),
+      .fetchFinished(let other, _, _), .opened(let other):
+      other == key
+    default: false
+    }
+  }
+}

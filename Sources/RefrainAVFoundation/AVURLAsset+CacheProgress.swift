@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+public import Refrain
+
+#if canImport(AVFoundation)
+  public import AVFoundation
+#else
+  public import AVFoundationStandIn
+#endif
+
+extension AVURLAsset {
+  /// How much of what this asset plays is stored, now and each time it has changed, for a scrubber or
+  /// a badge: at most ten times a second, until the listener's task is cancelled. Nil for an asset
+  /// that does not play through a cache.
+  public var cacheProgress: AsyncStream<CacheProgress>? {
+    ResourceLoader.session(of: self).map { $0.cache.progressUpdates(of: $0.resource) }
+  }
+
+  /// The stored ranges as times, by this asset's duration; nil for an asset that does not play through
+  /// a cache. Empty while the length in bytes, or the duration, is unknown.
+  ///
+  /// - Throws: what loading the duration throws.
+  public func cachedTimeRanges() async throws -> [CMTimeRange]? {
+    guard let session = ResourceLoader.session(of: self) else { return nil }
+    let progress = try await session.cache.progress(of: session.resource)
+    return progress.timeRanges(of: try await load(.duration))
+  }
+}
+
+extension CacheProgress {
+  /// The stored ranges as times of something that lasts so long. As if every second took the same
+  /// number of bytes, which is near enough for a scrubber: exact for PCM and constant bit rates.
+  public func timeRanges(of duration: CMTime) -> [CMTimeRange] {
+    guard let length, length > 0, duration.isNumeric, duration.seconds > 0 else { return [] }
+    return spans.ranges.map { range in
+      let start = time(range.lowerBound, length, duration)
+      let end = time(range.upperBound, length, duration)
+      return CMTimeRange(
+        start: CMTime(value: start, timescale: duration.timescale),
+        duration: CMTime(value: end - start, timescale: duration.timescale))
+    }
+  }
+
+  private func time(_ offset: Int64, _ length: Int64, _ duration: CMTime) -> Int64 {
+    Int64(Double(duration.value) * (Double(min(offset, length)) / Double(length)))
+  }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+import Dispatch
+import Foundation
+import Refrain
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+#if canImport(AVFoundation)
+  import AVFoundation
+#else
+  import AVFoundationStandIn
+#endif
+
+/// Answers one request: says what the resource is where that is asked, gives the bytes in order, and
+/// finishes once. Bytes are read in a task, a bounded piece at a time; AVFoundation is given each on
+/// its queue before the next is read.
+final class LoadingAnswer: Sendable {
+  /// Nil once it was finished, or AVFoundation has cancelled it: nothing is said to it after that.
+  private let request: QueueBound<AVAssetResourceLoadingRequest?>
+  private let task = Mutex<Task<Void, Never>?>(nil)
+  private let onFinish: @Sendable () -> Void
+
+  /// - Parameter onFinish: called on the queue when the request was finished.
+  init(
+    to request: AVAssetResourceLoadingRequest, on queue: DispatchQueue,
+    onFinish: @Sendable @escaping () -> Void
+  ) {
+    self.request = QueueBound(request, to: queue)
+    self.onFinish = onFinish
+  }
+
+  /// - Parameter describe: called on the queue once it is known what the resource is, before any of
+  ///   its bytes are given.
+  func begin(
+    _ session: AssetSession, describe: @Sendable @escaping (AssetSession.Opened) -> Void
+  ) {
+    let task = Task { await self.run(session, describe: describe) }
+    self.task.withLock { $0 = task }
+  }
+
+  private func run(
+    _ session: AssetSession, describe: @Sendable @escaping (AssetSession.Opened) -> Void
+  ) async {
+    do {
+      let opened = try await session.open()
+      let range = await onQueue { _ -> ByteRange? in
+        describe(opened)
+        return self.request.withValue { Self.wanted($0, length: opened.information.length) }
+      }
+      if let range, !range.isEmpty {
+        let reader = try opened.reader.another()
+        defer { reader.cancel() }
+        for try await chunk in reader.chunks(in: range) {
+          guard await give(chunk) else { return }
+        }
+      }
+      await onQueue { $0.finish(nil) }
+    } catch {
+      await onQueue { $0.finish(error) }
+    }
+  }
+
+  /// Runs it on AVFoundation's queue, and waits for that.
+  private func onQueue<Result: Sendable>(
+    _ work: @Sendable @escaping (LoadingAnswer) -> Result
+  ) async -> Result {
+    await withCheckedContinuation { continuation in
+      request.queue.async { continuation.resume(returning: work(self)) }
+    }
+  }
+
+  // MARK: On the queue
+
+  /// From where AVFoundation has got to, up to where its wish or the resource ends; nil where no
+  /// bytes are wanted, or nothing at all any more.
+  private static func wanted(
+    _ request: AVAssetResourceLoadingRequest?, length: Int64?
+  ) -> ByteRange? {
+    guard let wish = request?.dataRequest else { return nil }
+    let start = max(wish.currentOffset, 0)
+    var end = length ?? .max
+    if !wish.requestsAllDataToEndOfResource {
+      let (asked, overflow) = wish.requestedOffset.addingReportingOverflow(
+        Int64(wish.requestedLength))
+      end = min(end, overflow ? .max : asked)
+    }
+    return start..<max(start, end)
+  }
+
+  /// - Returns: false where nothing more is wanted.
+  private func give(_ chunk: Data) async -> Bool {
+    await onQueue { answer in
+      answer.request.withValue { request in
+        guard let request, !request.isCancelled else { return false }
+        request.dataRequest?.respond(with: chunk)
+        return true
+      }
+    }
+  }
+
+  /// Fills in the content information where it is asked for and missing. A resource that AVFoundation
+  /// has to load by itself, or does not want, ends the request.
+  func describe(_ opened: AssetSession.Opened) {
+    let (isPlaylist, unwanted) = request.withValue { request -> (Bool, (any Error)?) in
+      guard let request, !request.isCancelled else { return (false, nil) }
+      if let type = opened.contentType, ContentType.isPlaylist(type) {
+        Self.redirect(request, to: opened)
+        return (true, nil)
+      }
+      guard let wish = request.contentInformationRequest, wish.contentType == nil else {
+        return (false, nil)
+      }
+      // Where nothing tells what it is, AVFoundation is left to find out from the bytes.
+      let type = opened.contentType ?? "public.data"
+      guard let chosen = ContentType.choose(type, from: wish.allowedContentTypes) else {
+        return (false, LoadingError.unwanted(type, allowed: wish.allowedContentTypes ?? []))
+      }
+      let length = opened.information.length
+      wish.contentType = chosen
+      wish.contentLength = length ?? 0
+      // Where the end is known every byte can be asked for, if need be by reading up to it.
+      wish.isByteRangeAccessSupported = length != nil
+      wish.isEntireLengthAvailableOnDemand =
+        length.map { CacheProgress(length: $0, spans: opened.reader.cachedSpans).isComplete }
+        ?? false
+      return (false, nil)
+    }
+    if isPlaylist { finish(nil) } else if let unwanted { finish(unwanted) }
+  }
+
+  /// The segments of an HTTP Live Stream cannot come by way of a delegate: AVFoundation loads it from
+  /// where it is.
+  private static func redirect(
+    _ request: AVAssetResourceLoadingRequest, to opened: AssetSession.Opened
+  ) {
+    var target = URLRequest(url: opened.location.url)
+    for field in opened.location.headers.fields {
+      target.addValue(field.value, forHTTPHeaderField: field.name)
+    }
+    request.redirect = target
+    request.response = request.request.url.flatMap {
+      HTTPURLResponse(url: $0, statusCode: 302, httpVersion: "HTTP/1.1", headerFields: nil)
+    }
+  }
+
+  /// Finishes the request, unless it is over, and stops reading for it.
+  func finish(_ error: (any Error)?) {
+    let isFirst = request.withValue { request in
+      guard let pending = request else { return false }
+      request = nil
+      guard !pending.isCancelled else { return true }
+      if let error {
+        pending.finishLoading(with: LoadingError.foundationError(error))
+      } else {
+        pending.finishLoading()
+      }
+      return true
+    }
+    stop()
+    if isFirst { onFinish() }
+  }
+
+  /// AVFoundation has cancelled the request: nothing is said to it any more.
+  func forget() {
+    request.withValue { $0 = nil }
+    stop()
+  }
+
+  private func stop() { task.withLock { $0 }?.cancel() }
+}

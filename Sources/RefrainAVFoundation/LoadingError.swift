@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// What AVFoundation is told of an error: a code of NSURLErrorDomain, as its own loading gives, with
+/// the sentences and the error itself for whoever looks further.
+enum LoadingError {
+  static let calledOff = CancellationError()
+
+  static func unwanted(_ type: String, allowed: [String]) -> any Error {
+    MediaCacheError(
+      .invalidResponse,
+      "The resource is of type \(type); AVFoundation takes \(allowed.joined(separator: ", ")) here.",
+      remedy: "Check the origin's Content-Type and the URL's extension.")
+  }
+
+  static func foundationError(_ error: any Error) -> NSError {
+    if error is CancellationError {
+      return NSError(domain: NSURLErrorDomain, code: URLError.cancelled.rawValue)
+    }
+    guard let error = error as? MediaCacheError else { return error as NSError }
+    var details: [String: Any] = [
+      NSLocalizedDescriptionKey: error.reason, NSUnderlyingErrorKey: error,
+    ]
+    if !error.remedy.isEmpty { details[NSLocalizedRecoverySuggestionErrorKey] = error.remedy }
+    return NSError(domain: NSURLErrorDomain, code: code(of: error).rawValue, userInfo: details)
+  }
+
+  private static func code(of error: MediaCacheError) -> URLError.Code {
+    switch error.code {
+    case .badURL: .badURL
+    case .badRange: .requestBodyStreamExhausted
+    case .unreachable: error.isTimeout ? .timedOut : .cannotConnectToHost
+    case .offline: .notConnectedToInternet
+    case .status: code(ofStatus: error.status)
+    case .invalidResponse: .badServerResponse
+    case .redirect: .httpTooManyRedirects
+    case .resourceChanged: .resourceUnavailable
+    case .storage, .inUse: .cannotWriteToFile
+    case .notFound: .fileDoesNotExist
+    case .closed: .cancelled
+    case .usage: .unknown
+    }
+  }
+
+  /// As URLSession's documentation describes the codes; RFC 9110 §15.5.
+  private static func code(ofStatus status: Int?) -> URLError.Code {
+    switch status {
+    case 401, 407: .userAuthenticationRequired
+    case 403: .noPermissionsToReadFile
+    case 404, 410: .fileDoesNotExist
+    case 408, 504: .timedOut
+    default: .badServerResponse
+    }
+  }
+}
