@@ -1,17 +1,70 @@
-import Foundation
+// SPDX-License-Identifier: MIT
+
+/// What kind of media a resource is, as AVFoundation wants it said: by Uniform Type Identifier
+/// (UTI), not by MIME type.
+///
+/// A type is declared by the origin's MIME type, corrected by the URL's extension; where neither
+/// says anything, the first bytes do.
 enum ContentType {
-  static let sniffLength = 1024
-  static func declared(mimeType: String?, pathExtension: String) -> String? {
-    switch mimeType {
-    case "audio/wav": "com.microsoft.waveform-audio";
-    case "application/vnd.apple.mpegurl": "public.m3u-playlist";
-    case "audio/mpeg": "public.mp3";
-    default: nil
-    }
+  /// The type of a resource of which the first bytes are there.
+  ///
+  /// What is declared wins over the bytes. A declaration that says something was made by someone who
+  /// knew the resource, and a player may have been told of it already by another path; the bytes
+  /// speak where it is generic, missing or unheard of.
+  static func of(
+    mimeType: String?, pathExtension: String, firstBytes: some Collection<UInt8>
+  ) -> String? {
+    declared(mimeType: mimeType, pathExtension: pathExtension) ?? sniffed(firstBytes)
   }
-  static func sniffed(_ b: Data) -> String? { nil }
-  static func isPlaylist(_ t: String) -> Bool { t == "public.m3u-playlist" }
-  static func choose(_ t: String, from a: [String]?) -> String? {
-    a?.contains(t) != false ? t : nil
-  }
+
+  /// Whether the type is a playlist, HLS being the one that AVFoundation plays: its segments cannot
+  /// come through a resource loader.
+  ///
+  /// UTCoreTypes.h has one type for `.m3u` and `.m3u8` alike, `UTType.m3uPlaylist`.
+  static func isPlaylist(_ type: String) -> Bool { type == UTI.m3uPlaylist }
+}
+
+/// The identifiers that are used here.
+///
+/// From UTCoreTypes.h (UniformTypeIdentifiers) and AVMediaFormat.h (`AVFileType`), where those have
+/// a name for the format; further ones from Apple's "System-Declared Uniform Type Identifiers".
+/// Those of Xiph.Org, WebM and Matroska are in none of them: they are what programs that play the
+/// formats declare for them.
+enum UTI {
+  static let mp3 = "public.mp3"
+  static let mp2 = "public.mp2"
+  static let aac = "public.aac-audio"
+  static let ac3 = "public.ac3-audio"
+  static let eac3 = "public.enhanced-ac3-audio"
+  static let amr = "org.3gpp.adaptive-multi-rate-audio"
+
+  static let mpeg4 = "public.mpeg-4"
+  static let mpeg4Audio = "public.mpeg-4-audio"
+  static let m4a = "com.apple.m4a-audio"
+  static let m4v = "com.apple.m4v-video"
+  static let protectedM4A = "com.apple.protected-mpeg-4-audio"
+  static let protectedM4B = "com.apple.protected-mpeg-4-audio-b"
+  static let protectedM4V = "com.apple.protected-mpeg-4-video"
+  static let ringtone = "com.apple.mpeg-4-ringtone"
+  static let quickTime = "com.apple.quicktime-movie"
+  static let quickTimeAudio = "com.apple.quicktime-audio"
+  static let mobile3GPP = "public.3gpp"
+  static let mobile3GPP2 = "public.3gpp2"
+
+  static let wav = "com.microsoft.waveform-audio"
+  static let aiff = "public.aiff-audio"
+  static let aifc = "public.aifc-audio"
+  static let caf = "com.apple.coreaudio-format"
+  static let au = "public.au-audio"
+  static let flac = "org.xiph.flac"
+  static let ogg = "org.xiph.ogg-audio"
+  static let ogv = "org.xiph.ogv"
+  static let webm = "org.webmproject.webm"
+  static let matroska = "org.matroska.mkv"
+  static let avi = "public.avi"
+  static let mpeg = "public.mpeg"
+  static let transportStream = "public.mpeg-2-transport-stream"
+  static let avchd = "public.avchd-mpeg-2-transport-stream"
+
+  static let m3uPlaylist = "public.m3u-playlist"
 }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+
+extension ContentType {
+  /// How many first bytes `sniffed` looks at: enough for two frames of MPEG audio or AC-3 (at most
+  /// 2,881 and 4,096 bytes each), whose headers vouch for each other.
+  static let sniffLength = 8192
+
+  /// The type that the first bytes of a resource show; nil where they show none, or are too few.
+  /// All of `sniffLength` are wanted, fewer are worth a try.
+  static func sniffed(_ firstBytes: some Collection<UInt8>) -> String? {
+    let bytes = FirstBytes(firstBytes, limit: sniffLength)
+    return signature(bytes) ?? ISOMedia.type(bytes) ?? Ogg.type(bytes) ?? Matroska.type(bytes)
+      ?? TransportStream.type(bytes) ?? AC3.type(bytes) ?? tagged(bytes)
+      ?? MPEGAudio.type(bytes, at: 0)
+  }
+
+  /// Formats that begin with characters of their own.
+  private static func signature(_ bytes: FirstBytes) -> String? {
+    // RIFF: RFC 2361; RF64: EBU Tech 3306; BW64: ITU-R BS.2088.
+    if bytes.has("RIFF") || bytes.has("RF64") || bytes.has("BW64") {
+      if bytes.has("WAVE", at: 8) { return UTI.wav }
+      if bytes.has("AVI ", at: 8) { return UTI.avi }
+    }
+    // Apple, "Audio Interchange File Format" 1.3, and its draft for AIFF-C.
+    if bytes.has("FORM") {
+      if bytes.has("AIFF", at: 8) { return UTI.aiff }
+      if bytes.has("AIFC", at: 8) { return UTI.aifc }
+    }
+    // RFC 9639 §6: the marker and the block that is always first.
+    if bytes.has("fLaC") { return UTI.flac }
+    // Apple, "Core Audio Format Specification": the type and version 1.
+    if bytes.has([0x63, 0x61, 0x66, 0x66, 0x00, 0x01]) { return UTI.caf }
+    // RFC 4867 §5.1
+    if bytes.has("#!AMR\n") || bytes.has("#!AMR-WB\n") { return UTI.amr }
+    if bytes.has(".snd") { return UTI.au }
+    // RFC 8216 §4.3.1.1: the first line, nothing before it.
+    if bytes.has("#EXTM3U"), bytes[7].map({ $0 <= 0x20 }) ?? true { return UTI.m3uPlaylist }
+    return nil
+  }
+
+  /// ID3v2 (id3.org, "ID3 tag version 2.4.0" §3.1): what comes after the tag says what it is; a tag
+  /// whose end is not in sight is taken for MP3's, for which it was made.
+  private static func tagged(_ bytes: FirstBytes) -> String? {
+    guard var offset = tagEnd(bytes, from: 0) else { return nil }
+    // Some programs put one in front of another.
+    while let end = tagEnd(bytes, from: offset) { offset = end }
+    // Some pad with zeros beyond what the tag says.
+    while bytes[offset] == 0 { offset += 1 }
+    guard bytes[offset] != nil else { return UTI.mp3 }
+    if bytes.has("fLaC", at: offset) { return UTI.flac }
+    return MPEGAudio.type(bytes, at: offset) ?? UTI.mp3
+  }
+
+  private static func tagEnd(_ bytes: FirstBytes, from start: Int) -> Int? {
+    guard bytes.has("ID3", at: start), let version = bytes[start + 3], version != 0xFF,
+      let revision = bytes[start + 4], revision != 0xFF, let flags = bytes[start + 5]
+    else { return nil }
+    var size = 0
+    for index in 6..<10 {
+      // Seven bits to a byte, so that no size looks like the frame sync of MPEG audio.
+      guard let byte = bytes[start + index], byte < 0x80 else { return nil }
+      size = size << 7 | Int(byte)
+    }
+    let hasFooter = version >= 4 && flags & 0x10 != 0
+    return start + 10 + size + (hasFooter ? 10 : 0)
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+
+/// Frames of MPEG audio, which begin anywhere a stream does and have no signature but a dozen set
+/// bits. So every field of a header is checked for values that it may not have, and the header of
+/// the next frame has to be where the first one says and to agree with it.
+enum MPEGAudio {
+  static func type(_ bytes: FirstBytes, at offset: Int) -> String? {
+    if let first = Frame(bytes, at: offset), first.vouchedFor(by: bytes) {
+      return first.layer == 3 ? UTI.mp3 : UTI.mp2
+    }
+    if let first = ADTSFrame(bytes, at: offset), first.vouchedFor(by: bytes) { return UTI.aac }
+    return nil
+  }
+
+  /// ISO/IEC 11172-3 §2.4.1.3 and 13818-3, and the unofficial MPEG-2.5 for low sampling rates.
+  private struct Frame {
+    let offset: Int
+    let version: Int
+    let layer: Int
+    let sampleRate: Int
+    let size: Int
+
+    /// Bitrates in kbit/s by index; 0 is a free format, which nobody uses, and 15 is forbidden.
+    private static let layer2 = [
+      0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384,
+    ]
+    private static let layer3 = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320]
+    private static let lowRates = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160]
+
+    init?(_ bytes: FirstBytes, at offset: Int) {
+      guard let header = bytes.integer(at: offset, size: 4), header >> 21 == 0x7FF else {
+        return nil
+      }
+      let version = header >> 19 & 3
+      // Layer I, which no one distributes, would only be mistaken.
+      let layer = 4 - (header >> 17 & 3)
+      let bitRateIndex = header >> 12 & 15
+      let rateIndex = header >> 10 & 3
+      guard version != 1, layer == 2 || layer == 3, (1...14).contains(bitRateIndex),
+        rateIndex != 3, header & 3 != 2
+      else { return nil }
+      let isMPEG1 = version == 3
+      let bitRates = isMPEG1 ? (layer == 2 ? Self.layer2 : Self.layer3) : Self.lowRates
+      // 44.1, 48 and 32 kHz; half of it in MPEG-2, a quarter in MPEG-2.5.
+      let divisor = isMPEG1 ? 1 : version == 2 ? 2 : 4
+      sampleRate = [44_100, 48_000, 32_000][rateIndex] / divisor
+      let samplesPerByte = layer == 3 && !isMPEG1 ? 72 : 144
+      size = samplesPerByte * bitRates[bitRateIndex] * 1000 / sampleRate + (header >> 9 & 1)
+      self.version = version
+      self.layer = layer
+      self.offset = offset
+    }
+
+    func vouchedFor(by bytes: FirstBytes) -> Bool {
+      guard let next = Frame(bytes, at: offset + size) else { return false }
+      return next.version == version && next.layer == layer && next.sampleRate == sampleRate
+    }
+  }
+
+  /// ISO/IEC 14496-3 §1.A.2.2 (ADTS)
+  private struct ADTSFrame {
+    let offset: Int
+    /// What is the same in every frame: `adts_fixed_header`, up to the channels and `home`.
+    let fixed: Int
+    let size: Int
+
+    init?(_ bytes: FirstBytes, at offset: Int) {
+      guard let header = bytes.integer(at: offset, size: 7), header >> 44 == 0xFFF,
+        header >> 41 & 3 == 0
+      else { return nil }
+      // 96,000 Hz to 7,350 Hz are 0…12; the others are reserved.
+      guard header >> 34 & 15 < 13 else { return nil }
+      size = header >> 13 & 0x1FFF
+      let hasChecksum = header >> 40 & 1 == 0
+      guard size > (hasChecksum ? 9 : 7) else { return nil }
+      fixed = header >> 28
+      self.offset = offset
+    }
+
+    func vouchedFor(by bytes: FirstBytes) -> Bool {
+      guard let next = ADTSFrame(bytes, at: offset + size) else { return false }
+      return next.fixed == fixed
+    }
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import TestSupport
+import Testing
+
+@testable import RefrainAVFoundation
+
+/// Files as ffmpeg writes them, known by their first bytes.
+@Suite(.enabled(if: RequiredProgram.ffmpeg.isUsable), .timeLimit(.minutes(2)))
+struct FFmpegFileTests {
+  /// File, how it is encoded, type. MP4 files of ffmpeg's are of the brand `isom` whatever is in
+  /// them, so that a rule about brands is all that is seen.
+  static let files: [(String, [String], String)] = [
+    ("a.mp3", ["-c:a", "libmp3lame"], "public.mp3"),
+    ("bare.mp3", ["-c:a", "libmp3lame", "-id3v2_version", "0", "-write_xing", "0"], "public.mp3"),
+    ("low.mp3", ["-c:a", "libmp3lame", "-ar", "8000", "-b:a", "16k"], "public.mp3"),
+    ("a.mp2", ["-c:a", "mp2"], "public.mp2"),
+    ("a.aac", ["-c:a", "aac"], "public.aac-audio"),
+    ("a.m4a", ["-c:a", "aac"], "com.apple.m4a-audio"),
+    ("a.mp4", ["-c:a", "aac"], "public.mpeg-4"),
+    ("fragments.mp4", ["-c:a", "aac", "-movflags", "frag_keyframe+empty_moov"], "public.mpeg-4"),
+    ("a.mov", ["-c:a", "aac"], "com.apple.quicktime-movie"),
+    ("a.3gp", ["-c:a", "aac"], "public.3gpp"),
+    ("a.wav", [], "com.microsoft.waveform-audio"),
+    ("large.wav", ["-rf64", "always"], "com.microsoft.waveform-audio"),
+    ("a.flac", [], "org.xiph.flac"),
+    ("opus.ogg", ["-c:a", "libopus", "-ar", "48000"], "org.xiph.ogg-audio"),
+    ("flac.ogg", ["-c:a", "flac"], "org.xiph.ogg-audio"),
+    ("a.aiff", [], "public.aiff-audio"),
+    ("a.caf", ["-c:a", "pcm_s16be"], "com.apple.coreaudio-format"),
+    ("a.ts", ["-c:a", "aac"], "public.mpeg-2-transport-stream"),
+    (
+      "a.m2ts", ["-c:a", "ac3", "-f", "mpegts", "-mpegts_m2ts_mode", "1"],
+      "public.avchd-mpeg-2-transport-stream"
+    ),
+    ("a.mka", ["-c:a", "flac"], "org.matroska.mkv"),
+    ("a.webm", ["-c:a", "libopus", "-ar", "48000"], "org.webmproject.webm"),
+    ("a.avi", ["-c:a", "mp2"], "public.avi"),
+    ("a.ac3", ["-c:a", "ac3"], "public.ac3-audio"),
+    ("low.ac3", ["-c:a", "ac3", "-ar", "44100", "-b:a", "448k"], "public.ac3-audio"),
+    ("a.eac3", ["-c:a", "eac3"], "public.enhanced-ac3-audio"),
+    ("a.au", [], "public.au-audio"),
+  ]
+
+  @Test func `Files of ffmpeg's are known by their first bytes`() async throws {
+    let directory = FileManager.default.temporaryDirectory
+      .appending(path: "refrain-types-\(UUID().uuidString)", directoryHint: .isDirectory)
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let source = ["-f", "lavfi", "-i", "anoisesrc=duration=2:sample_rate=44100:seed=1"]
+    let outputs = Self.files.flatMap { ["-ac", "2"] + $0.1 + [$0.0] }
+    let said = directory.appending(path: "said.txt")
+    let process = try LeashedProcess(
+      RequiredProgram.ffmpeg.path, ["-nostdin", "-v", "error"] + source + outputs,
+      in: directory, output: said)
+    let status = try await process.exitStatus(within: .seconds(90))
+    let complaint = try String(contentsOf: said, encoding: .utf8)
+    try #require(status == 0, "\(complaint)")
+    for (name, _, type) in Self.files {
+      let bytes = try Data(contentsOf: directory.appending(path: name))
+      #expect(ContentType.sniffed(bytes) == type, "\(name)")
+      #expect(ContentType.sniffed(bytes.prefix(ContentType.sniffLength)) == type, "\(name)")
+    }
+  }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+import TestSupport
+import Testing
+
+@testable import RefrainAVFoundation
+
+/// Whatever bytes come, sniffing returns, and it does not see media in noise.
+@Suite struct HostileBytesTests {
+  /// SplitMix64
+  private struct Generator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+      state &+= 0x9E37_79B9_7F4A_7C15
+      var z = state
+      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+      return z ^ (z >> 31)
+    }
+
+    mutating func bytes(_ count: Int) -> [UInt8] {
+      (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
+    }
+  }
+
+  /// A beginning that is cut short shows what it shows, or nothing: never another format, but for
+  /// a tag that is still alone.
+  @Test(arguments: SniffedTypeTests.known) func `A file cut short is not another one`(
+    _ name: String, _ bytes: [UInt8], _ type: String
+  ) async {
+    for count in 0...min(bytes.count, 2200) {
+      let found = ContentType.sniffed(bytes.prefix(count))
+      let early: [String?] =
+        bytes.starts(with: MediaBytes.text("ID3"))
+        ? ["public.mp3"] : type == "org.xiph.ogv" ? ["org.xiph.ogg-audio"] : []
+      #expect(
+        found == nil || found == type || early.contains(found)
+          || (found == "public.mpeg-4" && name.contains("iTunes")), "\(name), \(count) bytes")
+      if count % 100 == 0 { await Task.yield() }
+    }
+  }
+
+  @Test func `Noise is hardly ever taken for media`() async {
+    let seed = TestSeed.next()
+    print("HostileBytesTests: REFRAIN_SEED=\(seed)")
+    var generator = Generator(state: seed)
+    var found: [String: Int] = [:]
+    let noise = generator.bytes(200_000)
+    for start in 0..<(noise.count - 4100) {
+      if let type = ContentType.sniffed(noise[start..<(start + 4100)]) {
+        found[type, default: 0] += 1
+      }
+      if start % 1000 == 0 { await Task.yield() }
+    }
+    // Four characters agree by chance in one of 4 billion places, the two headers of MP3 and ADTS
+    // in one of 10 million or so: two in 196,000 are out of the question.
+    #expect(found.values.reduce(0, +) <= 1, "\(found), REFRAIN_SEED=\(seed)")
+  }
+
+  /// Noise that begins as frames do: the fields and the second frame decide.
+  @Test func `A frame sync alone is hardly ever taken for sound`() async {
+    let seed = TestSeed.next()
+    print("HostileBytesTests: REFRAIN_SEED=\(seed)")
+    var generator = Generator(state: seed)
+    var found = 0
+    let rounds = 20_000
+    let noise = generator.bytes(4096)
+    for round in 0..<rounds {
+      let start = Int(generator.next() % 2000)
+      let header: [UInt8] = [0xFF, 0xE0 | UInt8(truncatingIfNeeded: generator.next())]
+      let rest = generator.bytes(5) + noise[start...]
+      if ContentType.sniffed(header + rest) != nil { found += 1 }
+      if round % 1000 == 0 { await Task.yield() }
+    }
+    // A tenth of the headers are possible, and one of 30,000 places or so holds one that agrees.
+    #expect(found <= rounds / 1000, "REFRAIN_SEED=\(seed)")
+  }
+
+  @Test func `Damaged and random beginnings make nothing trap`() async {
+    let seed = TestSeed.next()
+    print("HostileBytesTests: REFRAIN_SEED=\(seed)")
+    var generator = Generator(state: seed)
+    let known = SniffedTypeTests.known.map { Array($0.1.prefix(2000)) }
+    for round in 0..<5_000 {
+      var bytes = known[round % known.count]
+      for _ in 0..<(1 + generator.next() % 8) where !bytes.isEmpty {
+        // Most of what is read is at the beginning.
+        let place = Int(generator.next() % UInt64(min(bytes.count, 48)))
+        bytes[place] =
+          [0, 0x7F, 0x80, 0xFF, UInt8(truncatingIfNeeded: generator.next())][
+            Int(generator.next() % 5)]
+      }
+      let count = Int(generator.next() % UInt64(bytes.count + 1))
+      _ = ContentType.sniffed(bytes)
+      _ = ContentType.sniffed(bytes.prefix(count))
+      _ = ContentType.sniffed(generator.bytes(Int(generator.next() % 64)))
+      if round % 100 == 0 { await Task.yield() }
+    }
+  }
+
+  @Test func `No header makes a type or traps`() {
+    let seed = TestSeed.next()
+    print("HostileBytesTests: REFRAIN_SEED=\(seed)")
+    var generator = Generator(state: seed)
+    let grains = ["audio", "/", "mpeg", ";", " ", "=", "\"", "é", "\u{0}", "mp3", "\r\n", "🎵"]
+    for _ in 0..<2000 {
+      let text = (0..<(generator.next() % 8)).map { _ in
+        grains[Int(generator.next() % UInt64(grains.count))]
+      }.joined()
+      let type = ContentType.declared(mimeType: text, pathExtension: text)
+      #expect(
+        type == nil || type == "public.mp3" || type == "public.mpeg", "\(text.debugDescription)")
+    }
+    let long = String(repeating: "audio/", count: 20_000)
+    #expect(ContentType.declared(mimeType: long, pathExtension: long) == nil)
+  }
+}
