@@ -35,7 +35,7 @@ import Testing
       try await test.cache.prefetch(test.resource(), range: 0..<quarter)
       try await test.cache.prefetch(test.resource(), range: 2 * quarter..<3 * quarter)
       let stored = try await test.cache.progress(of: test.resource()).spans
-      test.origin.resetLog("/song.wav")
+      try await test.forgetRequests()
       let player = test.player()
       for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
       player.check()
@@ -51,7 +51,7 @@ import Testing
     } _: { test in
       test.serve(trace.length)
       try await test.cache.prefetch(test.resource())
-      test.origin.resetLog("/song.wav")
+      try await test.forgetRequests()
       let player = test.player()
       for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
       player.check()
@@ -65,7 +65,7 @@ import Testing
     try await withAssets { test in
       test.serve(trace.length)
       try await test.cache.prefetch(test.resource())
-      test.origin.resetLog("/song.wav")
+      try await test.forgetRequests()
       try await test.relaunched {
         $0.offline = true
       } _: { test in

@@ -57,6 +57,12 @@ final class AssetTest: Sendable {
     await next.cache.close()
   }
 
+  /// Begins a new log, once the origin has counted all that it sent before: it may trail the reader.
+  func forgetRequests(_ path: String = "/song.wav") async throws {
+    _ = try await origin.wait(for: path) { $0.running == 0 }
+    origin.resetLog(path)
+  }
+
   /// How many descriptors of this process are files of the cache.
   var openDescriptors: Int {
     let directory = directory.resolvingSymlinksInPath().path(percentEncoded: false)
