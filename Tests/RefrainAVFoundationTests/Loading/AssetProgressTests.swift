@@ -31,7 +31,7 @@ import Testing
       test.serve(4_000_000)
       let player = test.player()
       let asset = try #require(player.asset)
-      let updates = try #require(asset.cacheProgress)
+      let updates = asset.cacheProgress
       let following = Task {
         var all: [CacheProgress] = []
         for await progress in updates {
@@ -52,7 +52,7 @@ import Testing
     try await withAssets { test in
       test.serve(1000)
       let asset = try #require(test.player().asset)
-      let updates = try #require(asset.cacheProgress)
+      let updates = asset.cacheProgress
       let following = Task { for await _ in updates {} }
       await test.cache.close()
       await following.value
