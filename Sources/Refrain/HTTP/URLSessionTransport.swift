@@ -105,10 +105,13 @@ final class URLSessions: Sendable {
     queue = OperationQueue()
     queue.name = "refrain.urlsession"
     queue.maxConcurrentOperationCount = 1
-    prompt = URLSession(configuration: Self.configuration, delegate: nil, delegateQueue: queue)
     #if canImport(FoundationNetworking)
+      prompt = URLSession(
+        configuration: Self.configuration, delegate: URLSessionTaskDelegates(), delegateQueue: queue
+      )
       waiting = prompt
     #else
+      prompt = URLSession(configuration: Self.configuration, delegate: nil, delegateQueue: queue)
       let configuration = Self.configuration
       configuration.waitsForConnectivity = true
       waiting = URLSession(configuration: configuration, delegate: nil, delegateQueue: queue)

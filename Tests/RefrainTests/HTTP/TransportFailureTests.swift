@@ -6,7 +6,7 @@
   @testable import Refrain
 
   /// In which errors of `Transport` it ends that a server, or the way to it, breaks the rules.
-  @Suite(.timeLimit(.minutes(2))) struct TransportFailureTests {
+  @Suite(.timeLimit(.minutes(1))) struct TransportFailureTests {
     /// The error that a server's bytes end in, whether before the head or in the body.
     private func failure(
       _ tested: TestedTransport,

@@ -6,7 +6,7 @@
   @testable import Refrain
 
   /// What `Transport` promises, against a server that can break every rule.
-  @Suite(.timeLimit(.minutes(2))) struct TransportTests {
+  @Suite(.timeLimit(.minutes(1))) struct TransportTests {
     @Test(arguments: TestedTransport.allCases)
     func `A body arrives whole, and the request as it was made`(
       _ tested: TestedTransport
