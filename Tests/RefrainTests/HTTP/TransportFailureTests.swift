@@ -64,6 +64,9 @@
       _ tested: TestedTransport
     ) async throws {
       #expect(try await failure(tested) { _ = $0.readRequest() }?.code == .connectionLost)
+      // URLSession on Linux ends the process ("NativeProtocol.swift: Fatal error: Transfer completed,
+      // but there's no response"), before anybody is told.
+      guard tested != .urlSession else { return }
       let halfAHead = try await failure(tested) { connection in
         _ = connection.readRequest()
         connection.send("HTTP/1.1 200 OK\r\nContent-")
