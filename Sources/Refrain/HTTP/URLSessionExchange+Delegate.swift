@@ -17,13 +17,22 @@ extension URLSessionExchange: URLSessionDataDelegate {
     }
     let coding = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "identity"
     let isCoded = coding != "identity"
+    // Linux tells of those that come before the answer, too (RFC 9110 §15.2).
+    guard response.statusCode >= 200 else { return completionHandler(.allow) }
     #if canImport(FoundationNetworking)
       if response.statusCode == 401, challengeHandler != nil {
         hold(response)
         return completionHandler(.allow)
       }
     #endif
-    headCame(response, announced: isCoded ? nil : Self.announcedLength(response))
+    do throws(TransportError) {
+      let announced = try announcedLength(response)
+      headCame(response, announced: isCoded ? nil : announced)
+    } catch {
+      end(error)
+      dataTask.cancel()
+      return completionHandler(.cancel)
+    }
     if isCoded, response.statusCode == 200 || response.statusCode == 206 {
       end(errors.malformed("a body that is \(coding.prefix(40)), which was declined"))
       dataTask.cancel()
@@ -34,12 +43,17 @@ extension URLSessionExchange: URLSessionDataDelegate {
 
   /// How many bytes are to come (RFC 9110 §8.6): a Content-Length beside a Transfer-Encoding does not
   /// count, and an answer that has no body may tell of the length of another's.
-  private static func announcedLength(_ response: HTTPURLResponse) -> Int64? {
+  private func announcedLength(_ response: HTTPURLResponse) throws(TransportError) -> Int64? {
     guard ![204, 304].contains(response.statusCode),
       response.value(forHTTPHeaderField: "Transfer-Encoding") == nil,
       let text = response.value(forHTTPHeaderField: "Content-Length")
     else { return nil }
-    return Int64(digits: text.trimmingOWS)
+    // Said several times, it has to be the same each time.
+    let lengths = Set(text.split(separator: ",").map { Int64(digits: String($0).trimmingOWS) })
+    guard lengths.count == 1, let length = lengths.first ?? nil else {
+      throw errors.malformed("\(text.prefix(40)) for a Content-Length")
+    }
+    return length
   }
 
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
