@@ -6,10 +6,10 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// One request over URLSession, and its answer: the delegate of one task.
+/// One request over URLSession, and its answer.
 ///
-/// The delegate's calls come one after the other, on the session's queue.
-final class URLSessionExchange: NSObject, Sendable {
+/// What URLSession tells comes one after the other, on the session's queue.
+final class URLSessionExchange: Sendable {
   typealias Head = (status: Int, headers: HTTPFields)
 
   let request: OriginRequest
@@ -58,6 +58,8 @@ final class URLSessionExchange: NSObject, Sendable {
   // MARK: Whoever asks
 
   /// Starts the task, and waits for the head of the response.
+  ///
+  /// - Parameter makeTask: makes the task, on the queue.
   func head(_ makeTask: @Sendable @escaping () -> URLSessionDataTask) async throws -> Head {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -69,7 +71,6 @@ final class URLSessionExchange: NSObject, Sendable {
         queue.addOperation { [self] in
           guard !state.withLock(\.isCancelled) else { return }
           let task = makeTask()
-          task.delegate = self
           state.withLock { $0.task = task }
           task.resume()
         }
@@ -121,7 +122,7 @@ final class URLSessionExchange: NSObject, Sendable {
     queue.addOperation { [self] in state.withLock { $0.task }?.cancel() }
   }
 
-  // MARK: The delegate, on the queue
+  // MARK: What comes, on the queue
 
   /// - Parameter announced: how many bytes the body is to have; nil where nobody knows.
   func headCame(_ response: HTTPURLResponse, announced: Int64?) {
@@ -194,8 +195,7 @@ final class URLSessionExchange: NSObject, Sendable {
     }
   }
 
-  /// The task will call no more, and holds this object no longer than this object holds it.
-  func taskEnded() { state.withLock { $0.task = nil } }
+  func letGoOfTask() { state.withLock { $0.task = nil } }
 
   func networkIsAwaited() {
     state.withLock { $0.isWaitingForNetwork = true }

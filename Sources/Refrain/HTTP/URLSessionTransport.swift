@@ -85,7 +85,7 @@ public struct URLSessionTransport: Transport {
     #if !canImport(FoundationNetworking)
       exchange.onMetrics = onMetrics
     #endif
-    let head = try await exchange.head { [sessions] in sessions.task(for: request) }
+    let head = try await exchange.head { [sessions] in sessions.task(for: exchange) }
     return OriginResponse(
       status: head.status, headers: head.headers, body: URLSessionBody(exchange))
   }
@@ -96,9 +96,9 @@ final class URLSessions: Sendable {
   /// The delegates' queue, one call after the other. All that is done to a task is done here too: in
   /// order, and without a cooperative thread that waits for it.
   let queue: OperationQueue
-  private let prompt: URLSession
+  private let prompt: (session: URLSession, delegates: URLSessionTaskDelegates)
   /// Whether a network is waited for is a session's property, not a request's. Linux has no such thing.
-  private let waiting: URLSession
+  private let waiting: (session: URLSession, delegates: URLSessionTaskDelegates)
 
   /// A silence this long is the end, in seconds: far beyond what is allowed above.
   private static let longestSilence: TimeInterval = 300
@@ -107,23 +107,29 @@ final class URLSessions: Sendable {
     queue = OperationQueue()
     queue.name = "refrain.urlsession"
     queue.maxConcurrentOperationCount = 1
+    prompt = Self.session(Self.configuration, queue)
     #if canImport(FoundationNetworking)
-      prompt = URLSession(
-        configuration: Self.configuration, delegate: URLSessionTaskDelegates(), delegateQueue: queue
-      )
       waiting = prompt
     #else
-      prompt = URLSession(configuration: Self.configuration, delegate: nil, delegateQueue: queue)
       let configuration = Self.configuration
       configuration.waitsForConnectivity = true
-      waiting = URLSession(configuration: configuration, delegate: nil, delegateQueue: queue)
+      waiting = Self.session(configuration, queue)
     #endif
+  }
+
+  private static func session(
+    _ configuration: URLSessionConfiguration, _ queue: OperationQueue
+  ) -> (URLSession, URLSessionTaskDelegates) {
+    let delegates = URLSessionTaskDelegates()
+    return (
+      URLSession(configuration: configuration, delegate: delegates, delegateQueue: queue), delegates
+    )
   }
 
   /// What is under way comes to its end.
   deinit {
-    prompt.finishTasksAndInvalidate()
-    if waiting !== prompt { waiting.finishTasksAndInvalidate() }
+    prompt.session.finishTasksAndInvalidate()
+    if waiting.session !== prompt.session { waiting.session.finishTasksAndInvalidate() }
   }
 
   private static var configuration: URLSessionConfiguration {
@@ -140,8 +146,9 @@ final class URLSessions: Sendable {
     return configuration
   }
 
-  /// On `queue`.
-  func task(for request: OriginRequest) -> URLSessionDataTask {
+  /// The task of an exchange, which has not begun. On `queue`.
+  func task(for exchange: URLSessionExchange) -> URLSessionDataTask {
+    let request = exchange.request
     // Verbatim: a signed URL is signed as it is spelled.
     var outgoing = URLRequest(
       url: request.url, cachePolicy: .reloadIgnoringLocalCacheData,
@@ -154,6 +161,9 @@ final class URLSessions: Sendable {
       outgoing.allowsExpensiveNetworkAccess = request.access.allowsExpensive
       outgoing.allowsConstrainedNetworkAccess = request.access.allowsConstrained
     #endif
-    return (request.waitsForConnectivity ? waiting : prompt).dataTask(with: outgoing)
+    let (session, delegates) = request.waitsForConnectivity ? waiting : prompt
+    let task = session.dataTask(with: outgoing)
+    delegates.add(exchange, for: task)
+    return task
   }
 }

@@ -5,40 +5,44 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What URLSession tells, and asks.
-extension URLSessionExchange: URLSessionDataDelegate {
-  func urlSession(
-    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
-    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
-  ) {
+/// What URLSession tells of the task, and asks. On the queue.
+extension URLSessionExchange {
+  func responseCame(
+    _ response: URLResponse, of task: URLSessionTask
+  ) -> URLSession.ResponseDisposition {
     guard let response = response as? HTTPURLResponse else {
-      end(errors.malformed("an answer without a status"))
-      return completionHandler(.cancel)
+      return refuse(errors.malformed("an answer without a status"), task)
     }
     let coding = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "identity"
     let isCoded = coding != "identity"
     // Linux tells of those that come before the answer, too (RFC 9110 §15.2).
-    guard response.statusCode >= 200 else { return completionHandler(.allow) }
+    guard response.statusCode >= 200 else { return .allow }
     #if canImport(FoundationNetworking)
       if response.statusCode == 401, challengeHandler != nil {
         hold(response)
-        return completionHandler(.allow)
+        return .allow
       }
     #endif
     do throws(TransportError) {
       let announced = try announcedLength(response)
       headCame(response, announced: isCoded ? nil : announced)
     } catch {
-      end(error)
-      dataTask.cancel()
-      return completionHandler(.cancel)
+      return refuse(error, task)
     }
     if isCoded, response.statusCode == 200 || response.statusCode == 206 {
-      end(errors.malformed("a body that is \(coding.prefix(40)), which was declined"))
-      dataTask.cancel()
-      return completionHandler(.cancel)
+      return refuse(
+        errors.malformed("a body that is \(coding.prefix(40)), which was declined"), task)
     }
-    completionHandler(.allow)
+    return .allow
+  }
+
+  private func refuse(
+    _ error: TransportError, _ task: URLSessionTask
+  ) -> URLSession.ResponseDisposition {
+    end(error)
+    // Linux pays no regard to what is returned here.
+    task.cancel()
+    return .cancel
   }
 
   /// How many bytes are to come (RFC 9110 §8.6): a Content-Length beside a Transfer-Encoding does not
@@ -56,60 +60,27 @@ extension URLSessionExchange: URLSessionDataDelegate {
     return length
   }
 
-  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
-    bytesCame(data)
-  }
-
-  /// A redirect is an answer like any other; where it leads is decided above.
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask,
-    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
-    completionHandler: @escaping @Sendable (URLRequest?) -> Void
-  ) {
-    #if canImport(FoundationNetworking)
-      // The answer has come to its end by now, and its body is not to be had. The handler would end
-      // the process where the task was cancelled in the meantime ("Received callback for HTTP
-      // redirection, but we're not waiting for it"); to cancel the task does as well.
-      headCame(response, announced: nil)
-      end()
-      task.cancel()
-    #else
-      completionHandler(nil)
-    #endif
-  }
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
-  ) {
+  /// The task is over. It calls no more.
+  func taskEnded(_ task: URLSessionTask, _ error: (any Error)?) {
     #if canImport(FoundationNetworking)
       // A 3xx that does not say where to go is nowhere else handed on.
       let untold = takeHeld() ?? task.response as? HTTPURLResponse
       if error == nil, !hasHead, let untold { headCame(untold, announced: nil) }
     #endif
     end(error.map { errors.translate($0, beforeHead: !hasHead) })
-    taskEnded()
-  }
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
-    completionHandler:
-      @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
-  ) {
-    #if canImport(FoundationNetworking)
-      answerLate(challenge, completionHandler)
-    #else
-      guard let challengeHandler else { return completionHandler(.performDefaultHandling, nil) }
-      Task {
-        let (disposition, credential) = await challengeHandler(challenge)
-        completionHandler(disposition, credential)
-      }
-    #endif
+    letGoOfTask()
   }
 
   #if canImport(FoundationNetworking)
+    /// The answer, which has no body.
+    func endedWith(_ response: HTTPURLResponse) {
+      headCame(response, announced: nil)
+      end()
+    }
+
     /// Asked here once all of a 401 has come. To perform the default handling would be to wait for
     /// good, and any scheme but Basic would end the process ("… is not supported").
-    private func answerLate(
+    func answer(
       _ challenge: URLAuthenticationChallenge,
       _ completionHandler:
         @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
@@ -134,18 +105,17 @@ extension URLSessionExchange: URLSessionDataDelegate {
         }
       }
     }
-  #endif
-
-  #if !canImport(FoundationNetworking)
-    func urlSession(_ session: URLSession, taskIsWaitingForConnectivity task: URLSessionTask) {
-      networkIsAwaited()
-    }
-
-    func urlSession(
-      _ session: URLSession, task: URLSessionTask,
-      didFinishCollecting metrics: URLSessionTaskMetrics
+  #else
+    func answer(
+      _ challenge: URLAuthenticationChallenge,
+      _ completionHandler:
+        @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-      onMetrics?(metrics)
+      guard let challengeHandler else { return completionHandler(.performDefaultHandling, nil) }
+      Task {
+        let (disposition, credential) = await challengeHandler(challenge)
+        completionHandler(disposition, credential)
+      }
     }
   #endif
 }
