@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: MIT
-public import Foundation
+import Foundation
+import Refrain
 import Synchronization
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  import FoundationNetworking
 #endif
-
-/// Answers a challenge, as a URLSession's delegate does: what to do, and the credential where one is
-/// used. Called on no particular thread.
-public typealias ChallengeHandler =
-  @Sendable (URLAuthenticationChallenge) async -> (
-    URLSession.AuthChallengeDisposition, URLCredential?
-  )
 
 /// Hands AVFoundation's challenges to the app, and its answers back.
 final class ChallengeResponder: Sendable {
-  private let handler: ChallengeHandler?
+  private let handler: URLSessionTransport.ChallengeHandler?
   private let running = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
 
-  init(handler: ChallengeHandler?) { self.handler = handler }
+  init(handler: URLSessionTransport.ChallengeHandler?) { self.handler = handler }
 
   /// - Returns: false where nobody answers, and AVFoundation goes on as it would.
   func take(_ challenge: URLAuthenticationChallenge) -> Bool {

@@ -27,7 +27,7 @@ extension MediaCache {
   ///     authenticate itself. Those of the cache's own requests go to its transport's handler.
   public func asset(
     for resource: Resource, options: [String: Any]? = nil, fill: FillPolicy? = nil,
-    challenges: ChallengeHandler? = nil
+    challenges: URLSessionTransport.ChallengeHandler? = nil
   ) -> AVURLAsset {
     guard let url = CachedURL.encoded(resource.url) else {
       return AVURLAsset(url: resource.url, options: options)

@@ -4,7 +4,7 @@ import Foundation
 import Refrain
 
 #if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  import FoundationNetworking
 #endif
 #if canImport(AVFoundation)
   import AVFoundation
@@ -25,7 +25,7 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
   /// What the asset was made with. Anything else that it refers to is not this resource.
   private let url: URL
 
-  init(session: AssetSession, url: URL, challenges: ChallengeHandler?) {
+  init(session: AssetSession, url: URL, challenges: URLSessionTransport.ChallengeHandler?) {
     self.session = session
     self.url = url
     requests = LoadingRequests(

@@ -24,7 +24,8 @@
 /// On Linux the task is not suspended, so that a body which comes faster than it is read is held in
 /// memory; dot segments are taken out of a URL's path; of a redirect the body is left out. And URLSession
 /// itself ends the process there over some redirects ("Fatal error: Invalid URL", where a Location makes
-/// none), before anybody is told of them: not for servers that are not trusted.
+/// none) and over a connection that breaks inside of a head ("Transfer completed, but there's no
+/// response"), before anybody is told of them: not for servers that are not trusted.
 public struct URLSessionTransport: Transport {
   /// Answers what a server, or the way to it, asks for: a client certificate, trust in a certificate,
   /// a proxy's password. As `URLSessionTaskDelegate.urlSession(_:task:didReceive:)`.
