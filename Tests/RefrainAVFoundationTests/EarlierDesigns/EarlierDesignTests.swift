@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#if canImport(AVFoundationStandIn)
+  import TestSupport
+  import Testing
+
+  /// What Refrain costs beside four earlier designs under the same requests.
+  ///
+  /// docs/earlier-designs.md has the figures: the lines that this prints with REFRAIN_SOAK=1, when
+  /// one runs after the other. Times are printed only, and in a usual run say little.
+  @Suite(.serialized, .timeLimit(.minutes(4))) struct EarlierDesignTests {
+    @Test(arguments: Trace.all)
+    func `Refrain fetches, holds and writes no more than its promises`(_ trace: Trace) async throws
+    {
+      let results = try await Self.results(trace)
+      for design in Design.allCases {
+        guard let result = results[design] else { continue }
+        #expect(result.wrongBytes == 0, "\(design)")
+        print(Self.line(trace, design, result))
+      }
+      let refrain = try #require(results[.refrain])
+      let others = results.filter { $0.key != .refrain }
+      #expect(refrain.brokenOff == 0)
+      // No byte is written twice, whatever came twice.
+      #expect(refrain.counts.mediaWritten <= min(trace.length, refrain.originBytes))
+      // Whatever the length, some pieces and no more.
+      #expect(refrain.counts.peakMemory <= 1 << 20)
+
+      for (design, other) in others {
+        if trace.isHeardInFull {
+          #expect(refrain.counts.mediaWritten <= other.counts.mediaWritten, "\(design)")
+        }
+        if trace.isHeardInFull, trace.launches.count == 1 {
+          // Once, which is what anybody needs at least.
+          #expect(refrain.originBytes <= other.originBytes, "\(design)")
+        }
+        if design.downloadsFromTheStart {
+          #expect(refrain.originBytes <= other.originBytes, "\(design)")
+          #expect(refrain.counts.peakMemory <= other.counts.peakMemory, "\(design)")
+        }
+      }
+      // Elsewhere, what is read ahead of somebody who leaves: as much again as he has heard, at most.
+      #expect(refrain.originBytes <= 2 * trace.heard + 512 << 10)
+    }
+
+    private static func results(_ trace: Trace) async throws -> [Design: DesignRun.Result] {
+      var results: [Design: DesignRun.Result] = [:]
+      if TestSeed.isSoak {
+        for design in Design.allCases { results[design] = try await DesignRun.run(design, trace) }
+        return results
+      }
+      return try await withThrowingTaskGroup(of: (Design, DesignRun.Result).self) { group in
+        for design in Design.allCases {
+          group.addTask { (design, try await DesignRun.run(design, trace)) }
+        }
+        for try await (design, result) in group { results[design] = result }
+        return results
+      }
+    }
+
+    private static func line(_ trace: Trace, _ design: Design, _ result: DesignRun.Result) -> String
+    {
+      func milliseconds(_ time: Duration?) -> String {
+        time.map { "\(Int($0 / .milliseconds(1)))" } ?? ""
+      }
+      let counts = result.counts
+      let columns: [String] = [
+        "\(trace)", design.rawValue, "\(result.originBytes)", "\(result.originRequests)",
+        "\(counts.peakMemory)", "\(counts.mediaWritten)", "\(counts.recordsWritten)",
+        milliseconds(result.seekTime), milliseconds(result.time), "\(counts.scans)",
+        "\(result.brokenOff)",
+      ]
+      return "| " + columns.joined(separator: " | ") + " |"
+    }
+  }
+#endif
