@@ -26,6 +26,10 @@
     struct Result: Sendable {
       var originBytes: Int64 = 0
       var originRequests = 0
+      /// Of these bytes, those of answers that were called off before their end.
+      var calledOffBytes: Int64 = 0
+      /// What the player was given.
+      var heardBytes: Int64 = 0
       var counts = Meter.Counts()
       /// From asking at the place that was jumped to, to the first byte.
       var seekTime: Duration?
@@ -33,7 +37,8 @@
       var time = Duration.zero
       /// Requests that the design ended with an error, and the player had to make again.
       var brokenOff = 0
-      var wrongBytes = 0
+      /// Pieces that were not what the origin has there.
+      var wrongPieces = 0
     }
 
     static let bytesPerSecond = 8 << 20
@@ -87,6 +92,9 @@
       let log = try await origin.wait(for: path) { $0.running == 0 }
       result.originBytes = log.bodyBytesSent
       result.originRequests = log.requests.count
+      for request in log.requests {
+        if case .abandoned = request.outcome { result.calledOffBytes += request.bodyBytesSent }
+      }
       result.counts = meter.counts
       return result
     }
@@ -142,7 +150,9 @@
       _ steps: [Trace.Step], _ asset: AVURLAsset, _ result: inout Result
     ) async throws {
       let wrong = Mutex(0)
+      let heard = Mutex<Int64>(0)
       let sink: @Sendable (Int64, Data) -> Void = { [bytes] offset, data in
+        heard.withLock { $0 += Int64(data.count) }
         let expected = Data(bytes.bytes(in: offset..<(offset + Int64(data.count))))
         if data != expected { wrong.withLock { $0 += 1 } }
       }
@@ -181,7 +191,8 @@
         meter.letGo(readBuffer)
       }
       result.time += ContinuousClock.now - start
-      result.wrongBytes += wrong.withLock { $0 }
+      result.heardBytes += heard.withLock { $0 }
+      result.wrongPieces += wrong.withLock { $0 }
     }
   }
 #endif
