@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import TestSupport
 import Testing
 
 @testable import RefrainProxy
@@ -30,7 +31,7 @@ struct ProxyModelRun: Sendable {
       if hasFaults, index == 3 { resource.supportsRanges = false }
       origin.serve(resource, at: path(index))
     }
-    var random = SeededNumbers(seed: seed)
+    var random = SeededGenerator(seed: seed)
     for life in 0..<lives {
       if hasFaults {
         for index in Self.lengths.indices {
@@ -81,7 +82,7 @@ struct ProxyModelRun: Sendable {
 
   // MARK: Clients
 
-  private func plan(_ random: inout SeededNumbers) -> [ModelClient] {
+  private func plan(_ random: inout SeededGenerator) -> [ModelClient] {
     (0..<6).map { _ in
       let count = random.number(below: 4) == 0 ? 8 : 1 + random.number(below: 3)
       let requests = (0..<count).map { _ in request(&random) }
@@ -92,7 +93,7 @@ struct ProxyModelRun: Sendable {
     }
   }
 
-  private func request(_ random: inout SeededNumbers) -> ModelClient.Request {
+  private func request(_ random: inout SeededGenerator) -> ModelClient.Request {
     let index = random.number(below: Self.lengths.count)
     let length = Self.lengths[index]
     let lower = Int64(random.number(below: Int(length)))
@@ -185,19 +186,8 @@ struct ModelClient: Sendable {
   }
 }
 
-/// SplitMix64.
-struct SeededNumbers {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
+extension SeededGenerator {
+  fileprivate mutating func number(below bound: Int) -> Int {
+    bound > 0 ? Int(next() % UInt64(bound)) : 0
   }
-
-  mutating func number(below bound: Int) -> Int { bound > 0 ? Int(next() % UInt64(bound)) : 0 }
 }
