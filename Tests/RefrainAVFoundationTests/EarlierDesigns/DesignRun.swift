@@ -45,7 +45,7 @@
     static let roundTrip = Duration.milliseconds(40)
 
     let design: Design
-    let trace: Trace
+    let trace: DesignTrace
     private let origin: OriginServer
     private let directory: URL
     private let meter = Meter()
@@ -54,7 +54,7 @@
     private let stored = SparseFile.Stored()
     private let path = "/a.mp4"
 
-    static func run(_ design: Design, _ trace: Trace) async throws -> Result {
+    static func run(_ design: Design, _ trace: DesignTrace) async throws -> Result {
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "refrain-design-\(UUID().uuidString)", directoryHint: .isDirectory)
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
@@ -71,7 +71,7 @@
       }
     }
 
-    private init(design: Design, trace: Trace, origin: OriginServer, directory: URL) {
+    private init(design: Design, trace: DesignTrace, origin: OriginServer, directory: URL) {
       self.design = design
       self.trace = trace
       self.origin = origin
@@ -99,7 +99,7 @@
       return result
     }
 
-    private func launch(_ steps: [Trace.Step], _ result: inout Result) async throws {
+    private func launch(_ steps: [DesignTrace.Step], _ result: inout Result) async throws {
       let url = origin.url(path)
       let transport = MeteredTransport(
         base: AsyncHTTPClientTransport(), link: link, meter: meter)
@@ -147,7 +147,7 @@
     // MARK: The player
 
     private func play(
-      _ steps: [Trace.Step], _ asset: AVURLAsset, _ result: inout Result
+      _ steps: [DesignTrace.Step], _ asset: AVURLAsset, _ result: inout Result
     ) async throws {
       let wrong = Mutex(0)
       let heard = Mutex<Int64>(0)

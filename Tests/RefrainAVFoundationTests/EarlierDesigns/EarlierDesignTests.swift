@@ -8,8 +8,10 @@
   /// docs/earlier-designs.md has the figures: the lines that this prints with REFRAIN_SOAK=1, when
   /// one runs after the other. Times are printed only, and in a usual run say little.
   @Suite(.serialized, .timeLimit(.minutes(4))) struct EarlierDesignTests {
-    @Test(arguments: Trace.all)
-    func `Refrain fetches nothing twice, holds little and writes nothing twice`(_ trace: Trace)
+    @Test(arguments: DesignTrace.all)
+    func `Refrain fetches nothing twice, holds little and writes nothing twice`(
+      _ trace: DesignTrace
+    )
       async throws
     {
       let results = try await Self.results(trace)
@@ -44,7 +46,7 @@
       #expect(fetched <= refrain.heardBytes * 5 / 2 + 512 << 10)
     }
 
-    private static func results(_ trace: Trace) async throws -> [Design: DesignRun.Result] {
+    private static func results(_ trace: DesignTrace) async throws -> [Design: DesignRun.Result] {
       var results: [Design: DesignRun.Result] = [:]
       if TestSeed.isSoak {
         for design in Design.allCases { results[design] = try await DesignRun.run(design, trace) }
@@ -59,7 +61,8 @@
       }
     }
 
-    private static func line(_ trace: Trace, _ design: Design, _ result: DesignRun.Result) -> String
+    private static func line(_ trace: DesignTrace, _ design: Design, _ result: DesignRun.Result)
+      -> String
     {
       func milliseconds(_ time: Duration?) -> String {
         time.map { "\(Int($0 / .milliseconds(1)))" } ?? ""

@@ -4,7 +4,7 @@
   import TestSupport
 
   /// Requests of a player, in the order in which AVPlayer was seen to make them.
-  struct Trace: Sendable, CustomStringConvertible {
+  struct DesignTrace: Sendable, CustomStringConvertible {
     struct Step: Sendable {
       var wish: Wish
       /// So many bytes are waited for; nil: all of it.
@@ -36,9 +36,9 @@
     static let all = [opening, gap, seek, jump, twoAtOnce, again]
 
     /// A whole file of 2,988,434 bytes, as AVPlayer asked for it.
-    static let opening: Trace = {
+    static let opening: DesignTrace = {
       let length: Int64 = 2_988_434
-      return Trace(
+      return DesignTrace(
         description: "3 MB in full", length: length,
         launches: [
           [
@@ -53,9 +53,9 @@
 
     /// A file whose beginning is asked for twice with a gap left between, a tenth of the length that
     /// was seen.
-    static let gap: Trace = {
+    static let gap: DesignTrace = {
       let length = scaled(15_800_837)
-      return Trace(
+      return DesignTrace(
         description: "16 MB with a gap", length: length,
         launches: [
           [
@@ -70,7 +70,7 @@
     private static let ninety = long / 10 * 9
 
     /// Some of the beginning, then to 90 %, and on from there to the end.
-    static let seek = Trace(
+    static let seek = DesignTrace(
       description: "24 MiB, a seek to 90 %, to the end", length: long,
       launches: [
         [
@@ -80,7 +80,7 @@
       ])
 
     /// As before, but the listener leaves after a mebibyte.
-    static let jump = Trace(
+    static let jump = DesignTrace(
       description: "24 MiB, a seek to 90 %, left after 1 MiB", length: long,
       launches: [
         [
@@ -90,9 +90,9 @@
       ])
 
     /// The second request of two comes before the first has ended.
-    static let twoAtOnce: Trace = {
+    static let twoAtOnce: DesignTrace = {
       let length = scaled(8 << 20)
-      return Trace(
+      return DesignTrace(
         description: "8 MiB, two requests at once", length: length,
         launches: [
           [
@@ -103,9 +103,9 @@
     }()
 
     /// The app was ended in the middle, and is started again.
-    static let again: Trace = {
+    static let again: DesignTrace = {
       let length = scaled(8 << 20)
-      return Trace(
+      return DesignTrace(
         description: "8 MiB, half; a new start, all; another, all", length: length,
         launches: [
           [probe, toEnd(0, of: length, count: length / 2)],
