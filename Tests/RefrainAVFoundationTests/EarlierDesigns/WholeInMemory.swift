@@ -16,6 +16,7 @@
       var bytes = Data()
       var length: Int64?
       var download: Task<Void, Never>?
+      var hasEnded = false
     }
 
     private let url: URL
@@ -42,8 +43,6 @@
       }
     }
 
-    deinit { meter.letGo(state.withLock { $0.bytes.count }) }
-
     func add(_ call: Call) {
       state.withLock { state in
         state.calls.append(call)
@@ -64,7 +63,14 @@
       state.withLock { $0.calls.removeAll { $0.id == call.id } }
     }
 
-    func end() { state.withLock { $0.download }?.cancel() }
+    func end() {
+      state.withLock { state in
+        state.download?.cancel()
+        state.hasEnded = true
+        meter.letGo(state.bytes.count)
+        state.bytes = Data()
+      }
+    }
 
     private func began(length: Int64) {
       state.withLock { state in
@@ -75,6 +81,7 @@
 
     private func received(_ chunk: Data) {
       state.withLock { state in
+        guard !state.hasEnded else { return }
         state.bytes.append(chunk)
         meter.hold(chunk.count)
         if scansEveryByte { meter.scanned((chunk.count - 1) * state.calls.count) }
