@@ -6,23 +6,6 @@ import Testing
 
 /// Whatever bytes come, sniffing returns, and it does not see media in noise.
 @Suite struct HostileBytesTests {
-  /// SplitMix64
-  private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
-    }
-
-    mutating func bytes(_ count: Int) -> [UInt8] {
-      (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
-    }
-  }
-
   /// A beginning that is cut short shows what it shows, or nothing: never another format, but for
   /// a tag that is still alone.
   @Test(arguments: SniffedTypeTests.known) func `A file cut short is not another one`(
@@ -43,7 +26,7 @@ import Testing
   @Test func `Noise is hardly ever taken for media`() async {
     let seed = TestSeed.next()
     print("HostileBytesTests: REFRAIN_SEED=\(seed)")
-    var generator = Generator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     var found: [String: Int] = [:]
     let noise = generator.bytes(200_000)
     for start in 0..<(noise.count - 4100) {
@@ -52,8 +35,8 @@ import Testing
       }
       if start % 1000 == 0 { await Task.yield() }
     }
-    // Four characters agree by chance in one of 4 billion places, the two headers of MP3 and ADTS
-    // in one of 10 million or so: two in 196,000 are out of the question.
+    // The likeliest is an ID3 tag, in one place of 270 million; four characters in one of 4 billion,
+    // the two headers of MP3 in one of 2 billion. Two in 196,000 are out of the question.
     #expect(found.values.reduce(0, +) <= 1, "\(found), REFRAIN_SEED=\(seed)")
   }
 
@@ -61,7 +44,7 @@ import Testing
   @Test func `A frame sync alone is hardly ever taken for sound`() async {
     let seed = TestSeed.next()
     print("HostileBytesTests: REFRAIN_SEED=\(seed)")
-    var generator = Generator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     var found = 0
     let rounds = 20_000
     let noise = generator.bytes(4096)
@@ -72,14 +55,14 @@ import Testing
       if ContentType.sniffed(header + rest) != nil { found += 1 }
       if round % 1000 == 0 { await Task.yield() }
     }
-    // A tenth of the headers are possible, and one of 30,000 places or so holds one that agrees.
-    #expect(found <= rounds / 1000, "REFRAIN_SEED=\(seed)")
+    // A fifth of the headers are possible, and one place in 200,000 holds another that agrees.
+    #expect(found <= 2, "REFRAIN_SEED=\(seed)")
   }
 
   @Test func `Damaged and random beginnings make nothing trap`() async {
     let seed = TestSeed.next()
     print("HostileBytesTests: REFRAIN_SEED=\(seed)")
-    var generator = Generator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     let known = SniffedTypeTests.known.map { Array($0.1.prefix(2000)) }
     for round in 0..<5_000 {
       var bytes = known[round % known.count]
@@ -101,7 +84,7 @@ import Testing
   @Test func `No header makes a type or traps`() {
     let seed = TestSeed.next()
     print("HostileBytesTests: REFRAIN_SEED=\(seed)")
-    var generator = Generator(state: seed)
+    var generator = SeededGenerator(seed: seed)
     let grains = ["audio", "/", "mpeg", ";", " ", "=", "\"", "é", "\u{0}", "mp3", "\r\n", "🎵"]
     for _ in 0..<2000 {
       let text = (0..<(generator.next() % 8)).map { _ in
@@ -113,5 +96,11 @@ import Testing
     }
     let long = String(repeating: "audio/", count: 20_000)
     #expect(ContentType.declared(mimeType: long, pathExtension: long) == nil)
+  }
+}
+
+extension SeededGenerator {
+  fileprivate mutating func bytes(_ count: Int) -> [UInt8] {
+    (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
   }
 }

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#if canImport(AVFoundationStandIn)
+  import AVFoundationStandIn
+  import TestSupport
+
+  /// Requests of a player, in the order in which AVPlayer was seen to make them.
+  struct DesignTrace: Sendable, CustomStringConvertible {
+    struct Step: Sendable {
+      var wish: Wish
+      /// So many bytes are waited for; nil: all of it.
+      var count: Int64?
+      /// What is not waited for to its end is cancelled, or goes on beside what comes next.
+      var staysOpen = false
+      /// Where somebody jumped, and waits to hear something.
+      var isSeek = false
+    }
+
+    var description: String
+    var length: Int64
+    /// From each start of the app to its end.
+    var launches: [[Step]]
+
+    /// How many bytes are waited for, in whichever start.
+    var heard: Int64 {
+      var heard = RangeSet<Int64>()
+      for step in launches.joined() {
+        let count = step.count ?? (step.wish.toEnd ? nil : Int64(step.wish.bytes ?? 0))
+        let end = count.map { step.wish.offset + $0 } ?? length
+        heard.insert(contentsOf: step.wish.offset..<end)
+      }
+      return heard.ranges.reduce(0) { $0 + Int64($1.count) }
+    }
+
+    var isHeardInFull: Bool { heard == length }
+
+    static let all = [opening, gap, seek, jump, twoAtOnce, again]
+
+    /// A whole file of 2,988,434 bytes, as AVPlayer asked for it.
+    static let opening: DesignTrace = {
+      let length: Int64 = 2_988_434
+      return DesignTrace(
+        description: "3 MB in full", length: length,
+        launches: [
+          [
+            probe, toEnd(0, of: length, count: 65_538),
+            toEnd(2, of: length, count: 720_898 - 2), toEnd(65_538, of: length),
+          ]
+        ])
+    }()
+
+    /// A usual run takes a part of each length, so as not to take long.
+    private static func scaled(_ length: Int64) -> Int64 { TestSeed.isSoak ? length : length / 3 }
+
+    /// A file whose beginning is asked for twice with a gap left between, a tenth of the length that
+    /// was seen.
+    static let gap: DesignTrace = {
+      let length = scaled(15_800_837)
+      return DesignTrace(
+        description: "16 MB with a gap", length: length,
+        launches: [
+          [
+            probe, toEnd(0, of: length, count: 13_201),
+            toEnd(65_536, of: length, count: 184_432 - 65_536),
+            Step(wish: .bytes(65_536 - 13_201, at: 13_201)), toEnd(184_432, of: length),
+          ]
+        ])
+    }()
+
+    private static let long = scaled(24 << 20)
+    private static let ninety = long / 10 * 9
+
+    /// Some of the beginning, then to 90 %, and on from there to the end.
+    static let seek = DesignTrace(
+      description: "24 MiB, a seek to 90 %, to the end", length: long,
+      launches: [
+        [
+          probe, toEnd(0, of: long, count: 200_000),
+          toEnd(ninety, of: long, isSeek: true),
+        ]
+      ])
+
+    /// As before, but the listener leaves after a mebibyte.
+    static let jump = DesignTrace(
+      description: "24 MiB, a seek to 90 %, left after 1 MiB", length: long,
+      launches: [
+        [
+          probe, toEnd(0, of: long, count: 200_000),
+          toEnd(ninety, of: long, count: scaled(1 << 20), isSeek: true),
+        ]
+      ])
+
+    /// The second request of two comes before the first has ended.
+    static let twoAtOnce: DesignTrace = {
+      let length = scaled(8 << 20)
+      return DesignTrace(
+        description: "8 MiB, two requests at once", length: length,
+        launches: [
+          [
+            probe, toEnd(0, of: length, count: 65_536, staysOpen: true),
+            toEnd(length / 2, of: length),
+          ]
+        ])
+    }()
+
+    /// The app was ended in the middle, and is started again.
+    static let again: DesignTrace = {
+      let length = scaled(8 << 20)
+      return DesignTrace(
+        description: "8 MiB, half; a new start, all; another, all", length: length,
+        launches: [
+          [probe, toEnd(0, of: length, count: length / 2)],
+          [probe, toEnd(0, of: length)],
+          [probe, toEnd(0, of: length)],
+        ])
+    }()
+
+    private static let probe = Step(wish: .information())
+
+    private static func toEnd(
+      _ offset: Int64, of length: Int64, count: Int64? = nil, staysOpen: Bool = false,
+      isSeek: Bool = false
+    ) -> Step {
+      Step(
+        wish: .toEnd(from: offset, length: Int(length - offset)), count: count,
+        staysOpen: staysOpen, isSeek: isSeek)
+    }
+  }
+#endif

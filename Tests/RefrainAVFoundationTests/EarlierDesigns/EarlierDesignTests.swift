@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#if canImport(AVFoundationStandIn)
+  import TestSupport
+  import Testing
+
+  /// What Refrain costs beside four earlier designs under the same requests.
+  ///
+  /// docs/earlier-designs.md has the figures: the lines that this prints with REFRAIN_SOAK=1, when
+  /// one runs after the other. Times are printed only, and in a usual run say little.
+  @Suite(.serialized, .timeLimit(.minutes(4))) struct EarlierDesignTests {
+    @Test(arguments: DesignTrace.all)
+    func `Refrain fetches nothing twice, holds little and writes nothing twice`(
+      _ trace: DesignTrace
+    )
+      async throws
+    {
+      let results = try await Self.results(trace)
+      for design in Design.allCases {
+        guard let result = results[design] else { continue }
+        #expect(result.wrongPieces == 0, "\(design)")
+        print(Self.line(trace, design, result))
+      }
+      let refrain = try #require(results[.refrain])
+      let others = results.filter { $0.key != .refrain }
+      #expect(refrain.brokenOff == 0)
+      // No byte is written twice, whatever came twice.
+      #expect(refrain.counts.mediaWritten <= min(trace.length, refrain.originBytes))
+      // Whatever the length, some pieces and no more.
+      #expect(refrain.counts.peakMemory <= 1 << 20)
+
+      // What is under way when a request is called off is lost to every design; how much that is
+      // depends on the machine.
+      let fetched = refrain.originBytes - refrain.calledOffBytes
+      for (design, other) in others {
+        if trace.isHeardInFull {
+          #expect(refrain.counts.mediaWritten <= other.counts.mediaWritten, "\(design)")
+          #expect(fetched <= other.originBytes, "\(design)")
+        }
+        if design.downloadsFromTheStart {
+          #expect(fetched <= other.originBytes, "\(design)")
+          #expect(refrain.counts.peakMemory <= other.counts.peakMemory, "\(design)")
+        }
+      }
+      // Read ahead of somebody who leaves: a window, which is what was heard in sequence, beyond
+      // half a window.
+      #expect(fetched <= refrain.heardBytes * 5 / 2 + 512 << 10)
+    }
+
+    private static func results(_ trace: DesignTrace) async throws -> [Design: DesignRun.Result] {
+      var results: [Design: DesignRun.Result] = [:]
+      if TestSeed.isSoak {
+        for design in Design.allCases { results[design] = try await DesignRun.run(design, trace) }
+        return results
+      }
+      return try await withThrowingTaskGroup(of: (Design, DesignRun.Result).self) { group in
+        for design in Design.allCases {
+          group.addTask { (design, try await DesignRun.run(design, trace)) }
+        }
+        for try await (design, result) in group { results[design] = result }
+        return results
+      }
+    }
+
+    private static func line(_ trace: DesignTrace, _ design: Design, _ result: DesignRun.Result)
+      -> String
+    {
+      func milliseconds(_ time: Duration?) -> String {
+        time.map { "\(Int($0 / .milliseconds(1)))" } ?? ""
+      }
+      let counts = result.counts
+      let columns: [String] = [
+        "\(trace)", design.rawValue, "\(result.originBytes)", "\(result.originRequests)",
+        "\(counts.peakMemory)", "\(counts.mediaWritten)", "\(counts.recordsWritten)",
+        milliseconds(result.seekTime), milliseconds(result.time), "\(counts.scans)",
+        "\(result.brokenOff)",
+      ]
+      return "| " + columns.joined(separator: " | ") + " |"
+    }
+  }
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+import Synchronization
+
+@testable import Refrain
+
+/// The system's disk, with what Refrain writes counted: media apart from records.
+final class MeteredDisk: Disk {
+  private let system = SystemDisk()
+  private let meter: Meter
+  private let mediaFiles = Mutex<Set<Int32>>([])
+  private let mediaExtension: String
+
+  init(meter: Meter, mediaExtension: String) {
+    self.meter = meter
+    self.mediaExtension = mediaExtension
+  }
+
+  func makeDirectory(_ path: String) throws(DiskError) { try system.makeDirectory(path) }
+
+  func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32 {
+    let descriptor = try system.open(path, mode)
+    let isMedia = path.hasSuffix("." + mediaExtension)
+    mediaFiles.withLock { files in
+      if isMedia { files.insert(descriptor) } else { files.remove(descriptor) }
+    }
+    return descriptor
+  }
+
+  func close(_ descriptor: Int32) { system.close(descriptor) }
+
+  func write(
+    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64
+  ) throws(DiskError) {
+    try system.write(bytes, to: descriptor, at: offset)
+    if mediaFiles.withLock({ $0.contains(descriptor) }) {
+      meter.wrote(media: bytes.count)
+    } else {
+      meter.wrote(record: bytes.count)
+    }
+  }
+
+  func sync(_ descriptor: Int32) throws(DiskError) { try system.sync(descriptor) }
+  func syncDirectory(_ path: String) throws(DiskError) { try system.syncDirectory(path) }
+  func rename(_ old: String, to new: String) throws(DiskError) {
+    try system.rename(old, to: new)
+  }
+  func removeFile(_ path: String) throws(DiskError) { try system.removeFile(path) }
+  func removeDirectory(_ path: String) throws(DiskError) { try system.removeDirectory(path) }
+  func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError) {
+    try system.punch(range, in: descriptor)
+  }
+}
