@@ -45,6 +45,9 @@ struct CachesDirectoryTests {
     }
   }
 
+  /// Not called, for nothing is to be made in the home of whoever runs the tests.
+  private let cacheWithoutArguments: () throws -> MediaCache = { try MediaCache() }
+
   @Test func `The default lies under the user's own folders`() {
     let folder = MediaCache.defaultDirectory
     #expect(folder.isFileURL)
