@@ -51,10 +51,10 @@ bench: deps ## Speed, memory and start-up, measured; NAME=proxy: one of the benc
 	$(SWIFT) build -c release --product refrain
 	$(SWIFT) run --package-path Benchmarks -c release refrain-bench $(NAME)
 
-docs: ## The documentation of the core and of the proxy as websites, in .build/docs.
+docs: ## The documentation of the libraries as websites, in .build/docs.
 	$(SWIFT) package dump-symbol-graph --minimum-access-level public >/dev/null
 	@rm -rf .build/docs && mkdir -p .build/docs
-	@for name in Refrain RefrainProxy; do \
+	@for name in Refrain RefrainAVFoundation RefrainProxy; do \
 	  rm -rf .build/graphs && mkdir .build/graphs && \
 	  cp "$$($(SWIFT) build --show-bin-path)/../symbolgraph/$$name.symbols.json" .build/graphs && \
 	  docc convert Sources/$$name/$$name.docc --additional-symbol-graph-dir .build/graphs \

@@ -53,7 +53,11 @@ public struct Configuration: Sendable {
   /// Longest silence in the middle of a response.
   public var silenceTimeout: Duration = .seconds(30)
 
-  /// Performs the requests. Nil: the platform's own (AsyncHTTPClient on Linux).
+  /// Which networks may be used for what, and whether a network is waited for.
+  public var network = NetworkPolicy()
+
+  /// Performs the requests. Nil: the platform's own, `AsyncHTTPClientTransport` on Linux and
+  /// `URLSessionTransport` on Apple's platforms.
   public var transport: (any Transport)?
 
   public init() {}

@@ -44,17 +44,15 @@ public final class MediaCache: Sendable {
     self.configuration = configuration
     context = CacheContext(
       configuration: configuration, store: store,
-      transport: try configuration.transport ?? Self.platformTransport())
+      transport: configuration.transport ?? Self.platformTransport())
     for warning in warnings { context.events.sendToFirstListener(.warning(warning)) }
   }
 
-  private static func platformTransport() throws -> any Transport {
+  private static func platformTransport() -> any Transport {
     #if canImport(AsyncHTTPClient)
       return AsyncHTTPClientTransport()
     #else
-      throw MediaCacheError(
-        .usage, "There is no transport of its own on this platform yet.",
-        remedy: "Give one in Configuration.transport.")
+      return URLSessionTransport()
     #endif
   }
 

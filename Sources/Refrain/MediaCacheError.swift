@@ -10,6 +10,9 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
     case badRange
     /// The origin could not be reached, or stopped answering, for as long as `RetryPolicy` allows.
     case unreachable
+    /// The device has a network, but none that `Configuration.network` allows for this. Playback and
+    /// prefetching are asked for separately.
+    case networkNotAllowed
     /// `Configuration.offline` is set, and the bytes wanted are not stored.
     case offline
     /// The origin answered with a status that is an error; `status` has it.

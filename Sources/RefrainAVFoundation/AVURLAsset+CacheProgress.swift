@@ -11,10 +11,11 @@ public import Refrain
 
 extension AVURLAsset {
   /// How much of what this asset plays is stored, now and each time it has changed, for a scrubber or
-  /// a badge: at most ten times a second, until the listener's task is cancelled. Nil for an asset
-  /// that does not play through a cache.
-  public var cacheProgress: AsyncStream<CacheProgress>? {
-    ResourceLoader.session(of: self).map { $0.cache.progressUpdates(of: $0.resource) }
+  /// a badge: at most ten times a second, until the listener's task is cancelled or the cache is
+  /// closed. Ends at once for an asset that does not play through a cache.
+  public var cacheProgress: AsyncStream<CacheProgress> {
+    guard let session = ResourceLoader.session(of: self) else { return AsyncStream { nil } }
+    return session.cache.progressUpdates(of: session.resource)
   }
 
   /// The stored ranges as times, by this asset's duration; nil for an asset that does not play through

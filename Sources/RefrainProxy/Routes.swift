@@ -37,7 +37,7 @@ struct Routes: Sendable {
           remedy: "Give at least 16 letters, digits, '-', '.', '_' or '~', or none at all.")
       }
       token = chosen
-      guard filter != nil || Self.isLoopback(configuration.address) else {
+      guard filter != nil || LoopbackAddress.contains(configuration.address) else {
         throw MediaCacheError(
           .usage, "At \(configuration.address) others could have anything fetched.",
           remedy: "Name one origin, or the hosts that may be asked, or listen on 127.0.0.1.")
@@ -57,18 +57,6 @@ struct Routes: Sendable {
     var text = url.absoluteString
     while text.hasSuffix("/") { text.removeLast() }
     return text
-  }
-
-  static func isLoopback(_ address: String) -> Bool {
-    if address.lowercased() == "localhost" { return true }
-    var four = in_addr()
-    if inet_pton(AF_INET, address, &four) == 1 {
-      return withUnsafeBytes(of: four.s_addr) { $0[0] } == 127
-    }
-    var six = in6_addr()
-    guard inet_pton(AF_INET6, address, &six) == 1 else { return false }
-    let bytes = withUnsafeBytes(of: &six) { Array($0) }
-    return bytes == [UInt8](repeating: 0, count: 15) + [1]
   }
 
   // MARK: From a request

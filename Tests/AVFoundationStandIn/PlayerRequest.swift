@@ -92,12 +92,15 @@
   extension AVURLAsset {
     /// Asks the asset's delegate for something, as AVFoundation does when a player needs it.
     ///
-    /// - Parameter sink: is given each piece of data and the offset that it is for, on the delegate's
-    ///   thread.
+    /// - Parameters:
+    ///   - other: what it is asked for instead of the asset's own URL.
+    ///   - sink: is given each piece of data and the offset that it is for, on the
+    ///     delegate's thread.
     package func standInRequest(
-      _ wish: Wish, sink: @Sendable @escaping (Int64, Data) -> Void = { _, _ in }
+      _ wish: Wish, other: URL? = nil, sink: @Sendable @escaping (Int64, Data) -> Void = { _, _ in }
     ) -> PlayerRequest {
-      let exchange = Exchange(url: url, wish: wish, log: resourceLoader.standInLog, sink: sink)
+      let exchange = Exchange(
+        url: other ?? url, wish: wish, log: resourceLoader.standInLog, sink: sink)
       let request = PlayerRequest(exchange: exchange, loader: resourceLoader)
       request.issue()
       return request

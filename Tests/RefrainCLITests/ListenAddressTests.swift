@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import RefrainProxy
 import Testing
 
 @testable import RefrainCLI
@@ -30,7 +31,7 @@ struct ListenAddressTests {
     "LocalHost",
   ])
   func thisComputerAloneReachesLoopback(_ host: String) {
-    #expect(ListenAddress.isLoopback(host))
+    #expect(LoopbackAddress.contains(host))
   }
 
   @Test(arguments: [
@@ -38,6 +39,6 @@ struct ListenAddressTests {
     "localhost.example.org", "127.0.0.1.example.org", "",
   ])
   func othersReachEverythingElse(_ host: String) {
-    #expect(!ListenAddress.isLoopback(host))
+    #expect(!LoopbackAddress.contains(host))
   }
 }

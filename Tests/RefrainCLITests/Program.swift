@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
+  import OriginServer
   import Testing
 
   /// The program itself, as it was built beside the tests.
@@ -26,6 +27,25 @@
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: directory) }
       try await body(Program(directory: directory))
+    }
+
+    /// As `with`, and an origin with one song.
+    static func withSong(
+      _ bytes: [UInt8], headers: [Field] = [],
+      _ body: (Program, OriginServer, _ url: String) async throws -> Void
+    ) async throws {
+      let origin = try await OriginServer.start()
+      origin.serve(
+        OriginResource(
+          .bytes(bytes), contentType: "audio/flac", etag: "\"one\"", headers: headers),
+        at: "/song.flac")
+      do {
+        try await with { try await body($0, origin, origin.url("/song.flac").absoluteString) }
+      } catch {
+        await origin.stop()
+        throw error
+      }
+      await origin.stop()
     }
 
     /// Runs the program to its end.

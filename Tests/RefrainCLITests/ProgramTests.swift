@@ -13,19 +13,7 @@
     private func withSong(
       _ body: (Program, OriginServer, _ url: String) async throws -> Void
     ) async throws {
-      let origin = try await OriginServer.start()
-      origin.serve(
-        OriginResource(.bytes(Self.bytes), contentType: "audio/flac", etag: "\"one\""),
-        at: "/song.flac")
-      do {
-        try await Program.with { program in
-          try await body(program, origin, origin.url("/song.flac").absoluteString)
-        }
-      } catch {
-        await origin.stop()
-        throw error
-      }
-      await origin.stop()
+      try await Program.withSong(Self.bytes, body)
     }
 
     @Test func whatWasFetchedIsAnOrdinaryFile() async throws {

@@ -16,21 +16,8 @@
     private func withSong(
       _ body: (Program, OriginServer, _ url: String) async throws -> Void
     ) async throws {
-      let origin = try await OriginServer.start()
-      origin.serve(
-        OriginResource(
-          .bytes(Self.bytes), contentType: "audio/flac", etag: "\"one\"",
-          headers: [Field("Cache-Control", "max-age=3600")]),
-        at: "/song.flac")
-      do {
-        try await Program.with { program in
-          try await body(program, origin, origin.url("/song.flac").absoluteString)
-        }
-      } catch {
-        await origin.stop()
-        throw error
-      }
-      await origin.stop()
+      try await Program.withSong(
+        Self.bytes, headers: [Field("Cache-Control", "max-age=3600")], body)
     }
 
     /// The URL that a player is given.

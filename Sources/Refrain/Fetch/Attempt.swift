@@ -18,17 +18,32 @@ final class Attempt: Sendable {
 
   private let entry: Entry
   private let headers: HTTPFields
+  private let purpose: OriginRequest.Purpose
   private let isConfirmation: Bool
+  private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Bool
   private let watch = Mutex<Watchdog.Watch?>(nil)
-  private let silenced = Mutex<(@Sendable () -> Void)?>(nil)
+  private let ending = Mutex(Ending())
+
+  private struct Ending {
+    var isOver = false
+    var cancel: (@Sendable () -> Void)?
+  }
 
   /// A confirmation is not waited for as long: what is stored can play.
   private static let confirmationTimeout: Duration = .seconds(5)
 
-  init(entry: Entry, headers: HTTPFields, isConfirmation: Bool = false) {
+  /// - Parameter onConnectivity: told when the transport begins or ends to wait for a network; false
+  ///   where nobody is left who would wait for that.
+  init(
+    entry: Entry, headers: HTTPFields, purpose: OriginRequest.Purpose,
+    isConfirmation: Bool = false,
+    onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Bool = { _ in true }
+  ) {
     self.entry = entry
     self.headers = headers
+    self.purpose = purpose
     self.isConfirmation = isConfirmation
+    self.onConnectivity = onConnectivity
   }
 
   /// Sends the request and hands over the response; or says why there is none.
@@ -38,7 +53,7 @@ final class Attempt: Sendable {
     cancelled: @Sendable @escaping () -> Outcome
   ) async -> Outcome {
     let watchdog = entry.context.watchdog
-    let watch = watchdog.watch { [weak self] in self?.silenced.withLock { $0 }?() }
+    let watch = watchdog.watch { [weak self] in self?.end() }
     self.watch.withLock { $0 = watch }
     defer { watchdog.forget(watch) }
     let task = Task(executorPreference: IOThreads.shared) {
@@ -50,13 +65,24 @@ final class Attempt: Sendable {
         return self.outcome(of: error, { failure($0, Self.isLasting(error)) }, cancelled: cancelled)
       }
     }
-    silenced.withLock { $0 = { task.cancel() } }
-    defer { silenced.withLock { $0 = nil } }
+    let isOver = ending.withLock { state in
+      state.cancel = { task.cancel() }
+      return state.isOver
+    }
+    if isOver { task.cancel() }
+    defer { ending.withLock { $0.cancel = nil } }
     return await withTaskCancellationHandler {
       await task.value
     } onCancel: {
       task.cancel()
     }
+  }
+
+  private func end() {
+    ending.withLock { state in
+      state.isOver = true
+      return state.cancel
+    }?()
   }
 
   private var timeout: Duration {
@@ -67,6 +93,18 @@ final class Attempt: Sendable {
   func expect(within limit: Duration) { watch.withLock { $0 }?.expect(within: limit) }
 
   func rest() { watch.withLock { $0 }?.rest() }
+
+  /// Waiting for a network is no silence of the origin's: it has no limit but being called off.
+  private func connectivityChanged(_ connectivity: OriginRequest.Connectivity) {
+    let isWanted = onConnectivity(connectivity)
+    switch connectivity {
+    case .waiting:
+      rest()
+      if !isWanted { end() }
+    case .available:
+      expect(within: timeout)
+    }
+  }
 
   /// What an error of the transport means.
   func outcome<Outcome>(
@@ -95,11 +133,19 @@ final class Attempt: Sendable {
           .invalidResponse, error.reason, remedy: "Check that the URL leads to a web server."))
     case .badURL:
       return failure(MediaCacheError(.badURL, error.reason, remedy: "Check the URL."))
+    case .networkNotAllowed:
+      return failure(
+        MediaCacheError(
+          .networkNotAllowed, error.reason,
+          remedy: "Use another network, or allow this one in Configuration.network.\(purpose)."))
     }
   }
 
   private static func isLasting(_ error: any Error) -> Bool {
-    (error as? TransportError)?.code == .badURL
+    switch (error as? TransportError)?.code {
+    case .badURL, .networkNotAllowed: true
+    default: false
+    }
   }
 
   // MARK: Exchange
@@ -151,7 +197,14 @@ final class Attempt: Sendable {
     let text = plain.absoluteString
     // The fragment is the user agent's own business (RFC 9110 §4.2.5).
     let url = text.firstIndex(of: "#").flatMap { URL(string: String(text[..<$0])) }
-    return OriginRequest(url: url ?? plain, headers: fields)
+    var request = OriginRequest(url: url ?? plain, headers: fields)
+    let policy = entry.context.configuration.network
+    request.purpose = purpose
+    request.access = purpose == .playback ? policy.playback : policy.prefetch
+    // What is stored plays rather than that its confirmation is waited for.
+    request.waitsForConnectivity = policy.waitsForConnectivity && !isConfirmation
+    request.onConnectivity = { [weak self] in self?.connectivityChanged($0) }
+    return request
   }
 
   private func follow(

@@ -18,8 +18,9 @@ struct Fetch: Sendable {
     case again(MediaCacheError, retryAfter: Duration?)
     /// No further attempt helps.
     case failed(MediaCacheError)
-    /// The bytes cannot be stored, and nobody reads them.
-    case nowhereToPut(MediaCacheError)
+    /// The bytes cannot be stored, and nobody reads them; or they may not be fetched before somebody
+    /// does.
+    case onlyForPlayback(MediaCacheError)
   }
 
   /// As `run`, for the conditional request that confirms what is stored (RFC 9111 §4.3).
@@ -34,7 +35,9 @@ struct Fetch: Sendable {
     // Should it be another one, it need not come as a whole.
     headers.append("Range", RangeHeader.value(0, to: 1))
     let check = ResponseCheck(asked: 0..<1, known: known)
-    let attempt = Attempt(entry: entry, headers: headers, isConfirmation: true)
+    let purpose = confirmationPurpose
+    let attempt = Attempt(
+      entry: entry, headers: headers, purpose: purpose, isConfirmation: true)
     let outcome: Outcome = await attempt.run { response in
       switch check.verdict(status: response.status, headers: response.headers, now: Date()) {
       case .notModified:
@@ -68,14 +71,17 @@ struct Fetch: Sendable {
       case .failed(let error): return .failed(error)
       }
     } failure: { error, isLasting in
-      isLasting ? .failed(error) : .again(error, retryAfter: nil)
+      failure(error, isLasting, purpose)
     } cancelled: {
       .done
     }
     switch outcome {
     case .done:
       generation.perform { $0.fetchEnded(id, error: nil) }
-    case .again(let error, _), .nowhereToPut(let error):
+    case .onlyForPlayback where purpose != confirmationPurpose:
+      // A player has come to wait for it.
+      await confirm()
+    case .again(let error, _), .onlyForPlayback(let error):
       // Unreachable is not gone: what is stored plays, and the next reader asks again.
       context.events.send(
         .warning("\(entry.key) plays as it was stored; the origin could not confirm it: \(error)"))
@@ -84,6 +90,20 @@ struct Fetch: Sendable {
       context.events.send(.failed(entry.key, error))
       generation.perform { $0.fetchEnded(id, error: error) }
     }
+  }
+
+  /// Whoever waits for it to play is what it is for.
+  private var confirmationPurpose: OriginRequest.Purpose {
+    generation.withState { state in
+      state.readers.values.contains { $0.awaitsConfirmation && !$0.isBackground }
+    } ? .playback : .prefetch
+  }
+
+  private func failure(
+    _ error: MediaCacheError, _ isLasting: Bool, _ purpose: OriginRequest.Purpose
+  ) -> Outcome {
+    if error.code == .networkNotAllowed, purpose == .prefetch { return .onlyForPlayback(error) }
+    return isLasting ? .failed(error) : .again(error, retryAfter: nil)
   }
 
   private func confirmed(_ response: Attempt.Response) {
@@ -123,7 +143,7 @@ struct Fetch: Sendable {
       case .failed(let reason):
         error = reason
         break attempts
-      case .nowhereToPut(let reason):
+      case .onlyForPlayback(let reason):
         error = reason
         isForBackground = true
         break attempts
@@ -181,7 +201,16 @@ struct Fetch: Sendable {
     let ifRange = asking.known == nil ? nil : asking.validator.ifRange
     if let ifRange { headers.append("If-Range", ifRange) }
     guard await waitForTurn() else { return .done }
-    let attempt = Attempt(entry: entry, headers: headers)
+    let purpose: OriginRequest.Purpose = isBackground ? .prefetch : .playback
+    let attempt = Attempt(entry: entry, headers: headers, purpose: purpose) { connectivity in
+      switch connectivity {
+      case .waiting: return generation.withState { $0.beginRest(id) }
+      case .available:
+        generation.withState { $0.endRest(id) }
+        return true
+      }
+    }
+    defer { generation.withState { $0.endRest(id) } }
     return await attempt.run { response in
       let verdict = await judge(response, asked: asking.range, sentIfRange: ifRange != nil)
       switch verdict {
@@ -206,7 +235,7 @@ struct Fetch: Sendable {
       case .failed(let error): return .failed(error)
       }
     } failure: { error, isLasting in
-      isLasting ? .failed(error) : .again(error, retryAfter: nil)
+      failure(error, isLasting, purpose)
     } cancelled: {
       .done
     }
@@ -376,7 +405,7 @@ struct Fetch: Sendable {
       switch await bytes.keep(part, at: offset) {
       case .kept: offset += Int64(part.count)
       case .changed: return .done
-      case .nowhere(let error): return .nowhereToPut(error)
+      case .nowhere(let error): return .onlyForPlayback(error)
       }
     }
     if let rate = meter.bytesPerSecond { generation.withState { $0.noteRate(rate) } }

@@ -9,7 +9,8 @@
   ///
   /// The body has real back-pressure: beyond one read of the socket nothing is buffered while
   /// nobody asks. How long a silence may be is watched above this; here only connecting has a
-  /// limit, 10 s.
+  /// limit, 10 s. `OriginRequest.access` and `waitsForConnectivity` have no effect: Linux tells no
+  /// program which networks are expensive, nor whether there is one.
   public struct AsyncHTTPClientTransport: Transport {
     public init() {}
 
@@ -30,7 +31,8 @@
     }()
 
     public func send(_ request: OriginRequest) async throws -> OriginResponse {
-      try Self.check(request)
+      try request.check()
+      try Self.checkPath(request.url)
       let errors = AsyncHTTPClientErrors(host: request.url.host() ?? "")
       // Verbatim: a signed URL is signed as it is spelled.
       var outgoing = HTTPClientRequest(url: request.url.absoluteString)
@@ -47,32 +49,12 @@
       }
     }
 
-    /// AsyncHTTPClient takes more than can be sent: other schemes, and a header without a name. The
-    /// value of a bad header is not repeated, for it may be a password.
-    private static func check(_ request: OriginRequest) throws(TransportError) {
-      let scheme = request.url.scheme?.lowercased()
-      guard scheme == "http" || scheme == "https", request.url.host()?.isEmpty == false else {
-        let text = request.url.absoluteString.prefix { $0 != "?" }.prefix(200)
-        throw TransportError(.badURL, "\(text) is not an http or https URL with a host.")
-      }
-      guard request.url.port.map({ (1...65_535).contains($0) }) ?? true else {
-        throw TransportError(.badURL, "The URL at \(request.url.host() ?? "") has no valid port.")
-      }
-      // AsyncHTTPClient asks for "/" where the path cannot be decoded as UTF-8 ("%E4"): the bytes
-      // of another resource. Better none than wrong ones.
-      guard request.url.path(percentEncoded: true).isEmpty == request.url.path.isEmpty else {
+    /// AsyncHTTPClient asks for "/" where the path cannot be decoded as UTF-8 ("%E4"): the bytes of
+    /// another resource. Better none than wrong ones.
+    private static func checkPath(_ url: URL) throws(TransportError) {
+      guard url.path(percentEncoded: true).isEmpty == url.path.isEmpty else {
         throw TransportError(
-          .badURL, "The path of the URL at \(request.url.host() ?? "") is not UTF-8.")
-      }
-      for field in request.headers.fields {
-        guard field.name.isToken else {
-          throw TransportError(
-            .badURL, "\(String(reflecting: field.name)) cannot be the name of a header.")
-        }
-        guard field.value.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
-          throw TransportError(
-            .badURL, "The value of the header \(field.name) has control characters in it.")
-        }
+          .badURL, "The path of the URL at \(url.host() ?? "") is not UTF-8.")
       }
     }
   }

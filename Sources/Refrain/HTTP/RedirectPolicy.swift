@@ -55,8 +55,9 @@ struct RedirectPolicy: Sendable, Hashable {
     }
 
     let leavesOrigin = Self.origin(of: request.url) != Self.origin(of: url)
-    var next = OriginRequest(
-      url: url, headers: leavesOrigin ? Self.carriable(request.headers) : request.headers)
+    var next = request
+    next.url = url
+    if leavesOrigin { next.headers = Self.carriable(request.headers) }
     // A Location may name a user and password for where it leads.
     if next.headers["Authorization"] == nil {
       next.headers["Authorization"] = target.basicAuthorization

@@ -15,13 +15,55 @@ public protocol Transport: Sendable {
 }
 
 /// One GET to an origin.
-public struct OriginRequest: Sendable, Hashable {
+public struct OriginRequest: Sendable {
   public var url: URL
   public var headers: HTTPFields
+  /// For whom the bytes are.
+  public var purpose: Purpose = .playback
+  /// Which networks may carry it: `NetworkPolicy` has it for each purpose.
+  public var access = NetworkPolicy.Access()
+  /// While the device has no network, the transport waits for one, if it can tell, and says so to
+  /// `onConnectivity`; otherwise it fails at once.
+  public var waitsForConnectivity = false
+  /// Called by a transport that begins or ends to wait for a network, before `send` returns, on no
+  /// particular thread. While it waits, nothing is expected of it: no limit of time holds.
+  public var onConnectivity: (@Sendable (Connectivity) -> Void)?
+
+  /// For whom the bytes of a request are.
+  public enum Purpose: String, Sendable, Hashable {
+    /// A player waits for them, or will in a moment.
+    case playback
+    /// Nobody does yet: a prefetch, or the filling of what a player has left out.
+    case prefetch
+  }
+
+  /// What a transport tells that waits for a network.
+  public enum Connectivity: String, Sendable, Hashable {
+    /// There is no network; the request goes on by itself once there is.
+    case waiting
+    /// There is one again, and an answer is expected.
+    case available
+  }
 
   public init(url: URL, headers: HTTPFields = [:]) {
     self.url = url
     self.headers = headers
+  }
+}
+
+/// Two requests are the same that ask for the same; who is told of a wait makes no difference.
+extension OriginRequest: Hashable {
+  public static func == (left: OriginRequest, right: OriginRequest) -> Bool {
+    left.url == right.url && left.headers == right.headers && left.purpose == right.purpose
+      && left.access == right.access && left.waitsForConnectivity == right.waitsForConnectivity
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(url)
+    hasher.combine(headers)
+    hasher.combine(purpose)
+    hasher.combine(access)
+    hasher.combine(waitsForConnectivity)
   }
 }
 
@@ -55,11 +97,15 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
     /// The request is not one that can be sent: its URL has no host, or is neither http nor https,
     /// or a header has characters that no header may have. Trying again cannot help.
     case badURL
+    /// There is a network, but none that `OriginRequest.access` allows.
+    case networkNotAllowed
   }
 
   public var code: Code
   /// One sentence that says what happened, for people.
   public var reason: String
+  /// The device has no network at all.
+  var isForLackOfNetwork = false
 
   public init(_ code: Code, _ reason: String) {
     self.code = code

@@ -32,7 +32,23 @@ final class Generation: Sendable {
         for wake in wakes { wake.resume(error.map { .failure($0) } ?? .success(())) }
       case .resume(let continuation): continuation.resume()
       case .promote(let id): entry.context.gate.letThrough(gateID(id))
+      case .watchAbandoned: Task { await watchAbandoned() }
       }
+    }
+  }
+
+  /// How long what nobody reads may be silent.
+  private static let abandonedSilence: Duration = .seconds(2)
+
+  private func watchAbandoned() async {
+    var positions = state.withLock { $0.fetches.mapValues(\.position) }
+    while true {
+      // Cancelled by nobody, so that it cannot throw.
+      try? await Task.sleep(for: Self.abandonedSilence)
+      let (actions, next) = state.withLock { $0.releaseStalled(since: positions) }
+      carryOut(actions)
+      guard let next else { return }
+      positions = next
     }
   }
 

@@ -171,7 +171,8 @@ extension GenerationState {
     return actions
   }
 
-  /// Ends what nobody is left to want.
+  /// Ends what nobody is left to want. A small request may come to its end, so that what it brings
+  /// is not asked for again.
   mutating func releaseUnwanted() -> [Action] {
     guard readers.isEmpty else { return [] }
     var actions: [Action] = []
@@ -182,6 +183,27 @@ extension GenerationState {
       }
       if let task = fetch.task { actions.append(.cancel(task)) }
     }
+    if !fetches.isEmpty, !isWatchingAbandoned {
+      isWatchingAbandoned = true
+      actions.append(.watchAbandoned)
+    }
     return actions
+  }
+
+  /// Ends what has not come on while nobody read.
+  ///
+  /// - Parameter before: how far each fetch was when this was looked at last.
+  /// - Returns: how far they are now; nil where there is nothing to look at any more.
+  mutating func releaseStalled(
+    since before: [FetchID: Int64]
+  ) -> (actions: [Action], positions: [FetchID: Int64]?) {
+    guard readers.isEmpty, !fetches.isEmpty else {
+      isWatchingAbandoned = false
+      return ([], nil)
+    }
+    let stalled = fetches.filter { before[$0.key] == $0.value.position }
+    return (
+      stalled.values.compactMap { $0.task.map { .cancel($0) } }, fetches.mapValues(\.position)
+    )
   }
 }

@@ -60,6 +60,7 @@ extension GenerationState {
         return !awaits && offset >= fetch.position && offset < fetch.range.upperBound
       }
       if !wakes.isEmpty { actions.append(.wake(wakes, error)) }
+      if isForBackground { restBackground() }
     }
     // Who came while a confirmation was being called off has waited for it in vain.
     if fetch.isConfirmation, !isSuperseded, !isClosed,
@@ -68,6 +69,15 @@ extension GenerationState {
       actions += confirm()
     }
     return actions + wakeServed() + (waiters.isEmpty ? [] : plan())
+  }
+
+  /// Readers in the background that were told why not, and wait for nothing else, ask for nothing
+  /// until they come again: what failed is not to be begun anew as soon as anybody else waits.
+  private mutating func restBackground() {
+    let waiting = Set(waiters.values.map(\.reader))
+    for (id, reader) in readers where reader.isBackground && !waiting.contains(id) {
+      readers[id]?.isActive = false
+    }
   }
 
   /// The origin has confirmed the generation, or cannot be asked.

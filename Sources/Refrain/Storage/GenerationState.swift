@@ -18,6 +18,8 @@ struct GenerationState: Sendable {
     case resume(CheckedContinuation<Void, Never>)
     /// A player waits for what was fetched in the background.
     case promote(FetchID)
+    /// Nobody reads any more: what is under way goes on for as long as it comes.
+    case watchAbandoned
   }
 
   struct Reader: Sendable {
@@ -137,6 +139,7 @@ struct GenerationState: Sendable {
   var fetches: [FetchID: Fetch] = [:]
   var waiters: [WaiterID: Waiter] = [:]
   var nextID: UInt64 = 1
+  var isWatchingAbandoned = false
 
   var isSuperseded = false
   var isClosed = false

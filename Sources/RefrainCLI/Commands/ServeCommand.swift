@@ -104,7 +104,7 @@ struct ServeCommand: AsyncParsableCommand {
     if let named = listen.port, let port, named != port {
       throw ValidationError("--listen names port \(named) and --port \(port); name one.")
     }
-    guard ListenAddress.isLoopback(host) || origin != nil || !allowedHosts.isEmpty else {
+    guard LoopbackAddress.contains(host) || origin != nil || !allowedHosts.isEmpty else {
       throw ValidationError(
         """
         On \(host) others can reach the proxy, and could fetch anything through it. Say --origin \

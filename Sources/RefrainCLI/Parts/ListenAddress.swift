@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import RefrainProxy
 
 /// Where a proxy listens, as it is written on the command line; nil for what was not named.
 struct ListenAddress: Sendable, Hashable {
@@ -44,17 +45,6 @@ struct ListenAddress: Sendable, Hashable {
     return port
   }
 
-  /// Whether only this computer reaches it: 127.0.0.0/8, ::1 (RFC 6890), and `localhost`.
-  static func isLoopback(_ host: String) -> Bool {
-    if let bytes = numeric(host, AF_INET, in_addr()) { return bytes[0] == 127 }
-    if let bytes = numeric(host, AF_INET6, in6_addr()) {
-      // ::1, and an IPv4 address in its IPv6 form.
-      return bytes == Array(repeating: 0, count: 15) + [1]
-        || (bytes[..<12] == Array(repeating: 0, count: 10) + [0xFF, 0xFF] && bytes[12] == 127)
-    }
-    return host.lowercased() == "localhost"
-  }
-
   private static let wrong = InvalidArgument(
     "an address is written as in 127.0.0.1:8573, [::1]:8573, 0.0.0.0 or 8573")
 
@@ -64,18 +54,9 @@ struct ListenAddress: Sendable, Hashable {
     }
     // An interface may follow the address, as in fe80::1%eth0 (RFC 4007 §11).
     let address = text.prefix { $0 != "%" }
-    if numeric(String(address), AF_INET6, in6_addr()) != nil { return text }
+    if LoopbackAddress.numeric(String(address), AF_INET6, in6_addr()) != nil { return text }
     guard !text.isEmpty, text.utf8.allSatisfy(isNameByte) else { throw wrong }
     return text
-  }
-
-  /// The bytes of a numeric address (inet_pton(3)), the first ones first.
-  private static func numeric<Address>(
-    _ text: String, _ family: CInt, _ empty: Address
-  ) -> [UInt8]? {
-    var address = empty
-    guard inet_pton(family, text, &address) == 1 else { return nil }
-    return withUnsafeBytes(of: address) { Array($0) }
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import RefrainProxy
 import Refrain
 
 /// Which arguments of a program are media that it is to ask of the proxy. A pure value.
@@ -32,7 +33,7 @@ struct ProxiedArguments {
     guard let url = URL(text: text[..<hash]), let host = url.host(), !host.isEmpty else {
       return String(text)
     }
-    if let port, url.port == port, ListenAddress.isLoopback(host.trimmingBrackets) {
+    if let port, url.port == port, LoopbackAddress.contains(host.trimmingBrackets) {
       return String(text)
     }
     return try proxied(url) + text[hash...]

@@ -88,11 +88,8 @@ struct Answer: Sendable {
     report.note { $0.error = refusal.reason }
     guard await !writer.hasBegun else { return await writer.abort() }
     var fields = HTTPFields()
-    switch refusal.status {
-    case 405: fields.append("Allow", service.configuration.origin == nil ? "GET, HEAD" : "GET")
-    case 416: break
-    default: break
-    }
+    // RFC 9110 §15.5.6. Before one origin all but TRACE is let through to it: these at least.
+    if refusal.status == 405 { fields.append("Allow", "GET, HEAD") }
     service.fields.addWebOrigin(to: &fields)
     let (made, body) = OwnAnswer.make(refusal, fields: fields)
     var head = made

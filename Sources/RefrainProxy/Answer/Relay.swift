@@ -54,8 +54,6 @@ struct Relay: Sendable {
       throw refusal
     } catch let error as CancellationError {
       throw error
-    } catch let error as Refusal {
-      throw error
     } catch {
       throw Self.refusal(for: error, host: url.host() ?? "The origin")
     }

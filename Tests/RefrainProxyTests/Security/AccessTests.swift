@@ -142,7 +142,7 @@ import Testing
     let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     defer { try? FileManager.default.removeItem(at: directory) }
     let cache = try MediaCache(directory: directory)
-    for address in ["0.0.0.0", "::", "192.0.2.1", "", "example.com", "::ffff:127.0.0.1"] {
+    for address in ["0.0.0.0", "::", "192.0.2.1", "", "example.com", "::ffff:192.0.2.1"] {
       var configuration = CacheProxy.Configuration()
       configuration.address = address
       let error = #expect(throws: MediaCacheError.self) {

@@ -118,6 +118,22 @@ import Testing
     }
   }
 
+  @Test func `What stalls while nobody reads is let go`() async throws {
+    for fault in [Fault.stall(at: .body(1000)), .delay(nil)] {
+      try await withCache { test in
+        test.origin.serve(resource(), at: "/a")
+        test.origin.script("/a", .on(.from(2), fault))
+        let reader = try await test.reader("/a")
+        _ = try await reader.bytes(in: 0..<10)
+        let read = Task { try await reader.bytes(in: 500_000..<502_000) }
+        try await test.origin.wait(for: "/a") { $0.stalled == 1 }
+        reader.cancel()
+        await #expect(throws: CancellationError.self) { try await read.value }
+        try await closed(test)
+      }
+    }
+  }
+
   @Test func `A cancelled task ends its wait, and the reader goes on`() async throws {
     try await withCache { test in
       test.origin.serve(resource(), at: "/a")

@@ -6,42 +6,12 @@
   @testable import Refrain
 
   /// What `Transport` promises, against a server that can break every rule.
-  @Suite(.timeLimit(.minutes(2))) struct TransportTests {
-    let transport: any Transport = AsyncHTTPClientTransport()
-
-    private func read(_ response: OriginResponse) async throws -> Data {
-      var whole = Data()
-      for try await chunk in response.body { whole.append(chunk) }
-      return whole
-    }
-
-    /// The error that a server's bytes end in, whether before the head or in the body.
-    private func failure(
-      after script: @escaping @Sendable (RawServer.Connection) -> Void
-    ) async throws -> TransportError? {
-      let server = try RawServer(script)
-      defer { server.stop() }
-      do {
-        _ = try await read(try await transport.send(OriginRequest(url: server.url())))
-        return nil
-      } catch let error as TransportError {
-        print("  \(error.code): \(error.reason)")
-        return error
-      }
-    }
-
-    private func eventually(
-      within seconds: Double = 10, _ condition: () -> Bool
-    ) async throws -> Bool {
-      let end = ContinuousClock.now + .seconds(seconds)
-      while !condition() {
-        if ContinuousClock.now > end { return false }
-        try await Task.sleep(for: .milliseconds(10))
-      }
-      return true
-    }
-
-    @Test func `A body arrives whole, and the request as it was made`() async throws {
+  @Suite(.timeLimit(.minutes(1))) struct TransportTests {
+    @Test(arguments: TestedTransport.allCases)
+    func `A body arrives whole, and the request as it was made`(
+      _ tested: TestedTransport
+    ) async throws {
+      let transport = tested.transport
       let body = (0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }
       let server = try RawServer { connection in
         let request = connection.readRequest()
@@ -59,11 +29,16 @@
       #expect(response.status == 206)
       #expect(response.headers["x-seen"] == "GET /a%2Fb%7ec?x=%5b+%e4&y=a/b?c HTTP/1.1")
       #expect(response.headers["X-Range"] == "yes")
-      #expect(response.headers.values(of: "x-two") == ["1", "2"])
-      #expect(try await read(response) == Data(body))
+      // URLSession has fields of one name as one, it may be, which means the same (RFC 9110 §5.3).
+      #expect(response.headers["x-two"] == "1, 2")
+      #expect(try await response.whole() == Data(body))
     }
 
-    @Test func `A chunked body arrives whole`() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func `A chunked body arrives whole`(
+      _ tested: TestedTransport
+    ) async throws {
+      let transport = tested.transport
       let server = try RawServer { connection in
         _ = connection.readRequest()
         connection.send(
@@ -72,14 +47,19 @@
       }
       defer { server.stop() }
       let response = try await transport.send(OriginRequest(url: server.url()))
-      #expect(try await read(response) == Data("abcdefg".utf8))
+      #expect(try await response.whole() == Data("abcdefg".utf8))
     }
 
-    @Test(arguments: [
-      "/", "/a?", "/?", "/a;b=c,d:e@f!$&'()*+~_-.", "//a//b/", "/a/../b/./c", "/%2e%2e/%2F%2f%25",
-      "/%C3%A4/%c3%a4?%C3%A4=%e4&a=b+c%20d&e=https://h/?f&g", "/a?b?c/d;e:@!$'()*,~",
-    ])
-    func `The target of the request is the URL's, byte for byte`(_ target: String) async throws {
+    @Test(
+      arguments: TestedTransport.allCases,
+      [
+        "/", "/a?", "/?", "/a;b=c,d:e@f!$&'()*+~_-.", "//a//b/", "/a/../b/./c", "/%2e%2e/%2F%2f%25",
+        "/%C3%A4/%c3%a4?%C3%A4=%e4&a=b+c%20d&e=https://h/?f&g", "/a?b?c/d;e:@!$'()*,~",
+      ])
+    func `The target of the request is the URL's, byte for byte`(
+      _ tested: TestedTransport, _ target: String
+    ) async throws {
+      let transport = tested.transport
       let server = try RawServer { connection in
         let line = connection.readRequest().prefix { $0 != "\r\n" }
         connection.send("HTTP/1.1 200 OK\r\nX-Line: \(line)\r\nContent-Length: 0\r\n\r\n")
@@ -87,10 +67,21 @@
       }
       defer { server.stop() }
       let response = try await transport.send(OriginRequest(url: server.url(target)))
-      #expect(response.headers["X-Line"] == "GET \(target) HTTP/1.1")
+      let expected = tested == .urlSession ? withoutDotSegments(target) : target
+      #expect(response.headers["X-Line"] == "GET \(expected) HTTP/1.1")
     }
 
-    @Test func `Forty bodies that nobody reads leave room for another request`() async throws {
+    /// libcurl below URLSession on Linux takes dot segments out of the path (RFC 3986 §6.2.2.3; without
+    /// CURLOPT_PATH_AS_IS, which cannot be set from here), as browsers do: another spelling of the URL.
+    private func withoutDotSegments(_ target: String) -> String {
+      ["/a/../b/./c": "/b/c"][target] ?? target
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func `Forty bodies that nobody reads leave room for another request`(
+      _ tested: TestedTransport
+    ) async throws {
+      let transport = tested.transport
       let server = try RawServer { connection in
         _ = connection.readRequest()
         connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
@@ -102,7 +93,11 @@
       #expect(open.count == 41 && server.connections.count == 41)
     }
 
-    @Test func `A redirect is handed on, not followed`() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func `A redirect is handed on, not followed`(
+      _ tested: TestedTransport
+    ) async throws {
+      let transport = tested.transport
       let server = try RawServer { connection in
         _ = connection.readRequest()
         connection.send("HTTP/1.1 302 Found\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n")
@@ -114,7 +109,11 @@
       #expect(response.headers["Location"] == "/other")
     }
 
-    @Test func `An encoded body is not decoded`() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func `An encoded body is not decoded`(
+      _ tested: TestedTransport
+    ) async throws {
+      let transport = tested.transport
       let server = try RawServer { connection in
         _ = connection.readRequest()
         connection.send(
@@ -123,10 +122,29 @@
       }
       defer { server.stop() }
       let response = try await transport.send(OriginRequest(url: server.url()))
-      #expect(try await read(response) == Data("nope".utf8))
+      if tested == .asyncHTTPClient {
+        #expect(try await response.whole() == Data("nope".utf8))
+      } else {
+        // URLSession decodes it, and cannot be told not to: better none than other bytes.
+        let error = await #expect(throws: TransportError.self) { try await response.whole() }
+        #expect(error?.code == .malformed)
+        #expect(error?.reason.contains("gzip") == true)
+      }
     }
 
     @Test func `A body that nobody reads stops the server`() async throws {
+      try await unreadBodyStopsServer(AsyncHTTPClientTransport())
+    }
+
+    @Test(
+      .disabled(
+        "To suspend a running task of URLSession ends the process on Linux (Received body data, but no transfer in progress), so that nothing holds the sender back there."
+      ))
+    func `A body that nobody reads stops the server, over URLSession`() async throws {
+      try await unreadBodyStopsServer(URLSessionTransport())
+    }
+
+    private func unreadBodyStopsServer(_ transport: any Transport) async throws {
       let total = 64 << 20
       let server = try RawServer { connection in
         _ = connection.readRequest()
@@ -155,7 +173,11 @@
       #expect(received == total)
     }
 
-    @Test func `Cancelling the reading task closes the connection`() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func `Cancelling the reading task closes the connection`(
+      _ tested: TestedTransport
+    ) async throws {
+      let transport = tested.transport
       let server = try RawServer { connection in
         _ = connection.readRequest()
         connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
@@ -170,26 +192,39 @@
       for await _ in started { break }
       reading.cancel()
       await #expect(throws: CancellationError.self) { try await reading.value }
-      #expect(try await eventually { server.connections.first?.isClosedByClient == true })
+      try await eventually("the connection is closed") {
+        server.connections.first?.isClosedByClient == true
+      }
     }
 
-    @Test func `Cancelling before the head closes the connection`() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func `Cancelling before the head closes the connection`(
+      _ tested: TestedTransport
+    ) async throws {
+      let transport = tested.transport
       let server = try RawServer { connection in
         _ = connection.readRequest()
         connection.waitForEnd()
       }
       defer { server.stop() }
-      let transport = transport
       let url = try server.url()
       let asking = Task { try await transport.send(OriginRequest(url: url)) }
       // A request cancelled before it was sent leaves its connection to the next one.
-      #expect(try await eventually { server.connections.first?.requestCount == 1 })
+      try await eventually("the request is there") {
+        server.connections.first?.requestCount == 1
+      }
       asking.cancel()
       await #expect(throws: CancellationError.self) { _ = try await asking.value }
-      #expect(try await eventually { server.connections.first?.isClosedByClient == true })
+      try await eventually("the connection is closed") {
+        server.connections.first?.isClosedByClient == true
+      }
     }
 
-    @Test func `Dropping the body closes the connection`() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func `Dropping the body closes the connection`(
+      _ tested: TestedTransport
+    ) async throws {
+      let transport = tested.transport
       let server = try RawServer { connection in
         _ = connection.readRequest()
         connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
@@ -199,10 +234,16 @@
       var status: Int? = try await transport.send(OriginRequest(url: server.url())).status
       #expect(status == 200)
       status = nil
-      #expect(try await eventually { server.connections.first?.isClosedByClient == true })
+      try await eventually("the connection is closed") {
+        server.connections.first?.isClosedByClient == true
+      }
     }
 
-    @Test func `Dropping the iterator half way closes the connection`() async throws {
+    @Test(arguments: TestedTransport.allCases)
+    func `Dropping the iterator half way closes the connection`(
+      _ tested: TestedTransport
+    ) async throws {
+      let transport = tested.transport
       let server = try RawServer { connection in
         _ = connection.readRequest()
         connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
@@ -211,148 +252,75 @@
       defer { server.stop() }
       let response = try await transport.send(OriginRequest(url: server.url()))
       for try await _ in response.body { break }
-      #expect(try await eventually { server.connections.first?.isClosedByClient == true })
-    }
-
-    @Test func `A connection that ends too early is lost`() async throws {
-      let error = try await failure { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
-      }
-      #expect(error?.code == .connectionLost)
-      #expect(error?.reason.contains("127.0.0.1") == true)
-    }
-
-    @Test func `A connection that is reset is lost`() async throws {
-      let error = try await failure { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nabc")
-        Thread.sleep(forTimeInterval: 0.1)
-        connection.resetOnClose()
-      }
-      #expect(error?.code == .connectionLost)
-    }
-
-    @Test func `A chunked body that ends too early is lost`() async throws {
-      let error = try await failure { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\nabc")
-      }
-      #expect(error?.code == .connectionLost)
-    }
-
-    @Test func `A connection that ends without an answer is lost`() async throws {
-      #expect(try await failure { _ = $0.readRequest() }?.code == .connectionLost)
-      let halfAHead = try await failure { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 200 OK\r\nContent-")
-      }
-      #expect(halfAHead?.code == .connectionLost)
-    }
-
-    @Test(arguments: [
-      "SSH-2.0-OpenSSH_9.6\r\n", "\0\u{1}\u{2}\u{3}garbage\r\n\r\n", "HTTP/9.9 abc\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999999999\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nabcdef",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc",
-      "HTTP/1.1 200 OK\r\nBad Header\u{1}: x\r\n\r\n",
-    ])
-    func `What is not HTTP is malformed`(_ answer: String) async throws {
-      let error = try await failure { connection in
-        _ = connection.readRequest()
-        connection.send(answer)
-        Thread.sleep(forTimeInterval: 0.3)
-      }
-      #expect(error?.code == .malformed)
-    }
-
-    @Test(arguments: [1, 90, 1000])
-    func `100 KB of headers end in an answer or an error`(_ count: Int) async throws {
-      let field = String(repeating: "x", count: 100_000 / count)
-      let fields = (0..<count).map { "X-\($0): \(field)\r\n" }.joined()
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 2\r\n\r\nok")
-        connection.waitForEnd()
-      }
-      defer { server.stop() }
-      do {
-        let response = try await transport.send(OriginRequest(url: server.url()))
-        #expect(try await read(response) == Data("ok".utf8))
-      } catch let error as TransportError {
-        print("  \(error.code): \(error.reason)")
-        #expect(error.code == .malformed)
+      try await eventually("the connection is closed") {
+        server.connections.first?.isClosedByClient == true
       }
     }
 
-    @Test func `A refused connection is reported at once, and names the host`() async throws {
-      let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.deafPort())/"))
-      // AsyncHTTPClient by itself would try again for the 10 s that connecting may take. On a busy
-      // machine one quick answer of several proves that it does not.
-      var quickest = Duration.seconds(3600)
-      for _ in 1...5 where quickest > .seconds(5) {
-        let start = ContinuousClock.now
-        let error = await #expect(throws: TransportError.self) {
-          _ = try await transport.send(OriginRequest(url: url))
-        }
-        quickest = min(quickest, ContinuousClock.now - start)
-        #expect(error?.code == .unreachable)
-        #expect(error?.reason == "127.0.0.1 refused the connection.")
-      }
-      #expect(quickest < .seconds(5))
-    }
-
-    @Test func `A name that does not exist is unreachable`() async throws {
-      let url = try #require(URL(string: "http://does-not-exist.invalid/"))
-      let error = await #expect(throws: TransportError.self) {
-        _ = try await transport.send(OriginRequest(url: url))
-      }
-      print("  \(error?.reason ?? "")")
-      #expect(error?.code == .unreachable)
-      #expect(error?.reason.contains("does-not-exist.invalid") == true)
-    }
-
-    @Test func `A server without TLS is unreachable over https`() async throws {
-      let server = try RawServer { connection in
-        connection.send("HTTP/1.1 400 Bad Request\r\n\r\n")
-        connection.waitForEnd()
-      }
-      defer { server.stop() }
-      let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
-      let error = await #expect(throws: TransportError.self) {
-        _ = try await transport.send(OriginRequest(url: url))
-      }
-      print("  \(error?.reason ?? "")")
-      #expect(error?.code == .unreachable)
-    }
-
-    @Test(arguments: [
-      "ftp://h/a", "file:///etc/passwd", "http:///a", "unix:///x", "a", "http+unix://x/a",
-      "http://h/%E4",
-      "http://127.0.0.1:99999/", "http://127.0.0.1:0/",
-    ])
-    func `A URL that cannot be asked for is an error`(_ text: String) async throws {
-      let url = try #require(URL(string: text))
-      let error = await #expect(throws: TransportError.self) {
-        _ = try await transport.send(OriginRequest(url: url))
-      }
-      #expect(error?.code == .badURL)
-    }
-
-    @Test(arguments: [
-      ("A\r\nB", "x"), ("A B", "x"), ("", "x"), ("A:", "x"), ("é", "x"), ("A", "secret\r\nB: x"),
-      ("A", "secret\n"), ("A", "secret\u{0}"), ("A", "secret\u{7F}"),
-    ])
-    func `A header that cannot be sent is an error that keeps its value to itself`(
-      _ name: String, _ value: String
+    @Test(arguments: TestedTransport.allCases, [301, 302, 303, 304, 307, 308])
+    func `A redirect that does not say where to go is handed on, too`(
+      _ tested: TestedTransport, _ status: Int
     ) async throws {
-      let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.deafPort())/"))
-      let error = await #expect(throws: TransportError.self) {
-        _ = try await transport.send(OriginRequest(url: url, headers: [name: value]))
+      let transport = tested.transport
+      let server = try RawServer { connection in
+        _ = connection.readRequest()
+        connection.send("HTTP/1.1 \(status) Somewhere\r\nX-Here: 1\r\nContent-Length: 0\r\n\r\n")
+        connection.waitForEnd()
       }
-      #expect(error?.code == .badURL)
-      #expect(error?.reason.contains("secret") == false)
+      defer { server.stop() }
+      let response = try await transport.send(OriginRequest(url: server.url()))
+      #expect(response.status == status && response.headers["X-Here"] == "1")
+      #expect(try await response.whole().isEmpty)
+    }
+
+    /// URLSession on Linux is asked for three harmless ones: many others end the process there
+    /// ("HTTPURLProtocol.swift: Fatal error: Invalid URL"), before anybody is told of the answer.
+    @Test(
+      arguments: [
+        (TestedTransport.urlSession, "/"), (.urlSession, "http://127.0.0.1:1/x?%41"),
+        (.urlSession, "../a%20b"),
+      ]
+        + [
+          "/", "", "//", "http://", "http://[::1/", "//[::1]:99999/x", "/%", "/a b?c#d", "mailto:x",
+          "http://h:0/", "?%zz", "é", "//@:/", "http://127.0.0.1:1/x?%41%",
+        ].map { (.asyncHTTPClient, $0) })
+    func `Any Location is handed on as it came`(
+      _ tested: TestedTransport, _ location: String
+    ) async throws {
+      let transport = tested.transport
+      let server = try RawServer { connection in
+        _ = connection.readRequest()
+        connection.send(
+          "HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 3\r\n\r\nabc")
+        connection.waitForEnd()
+      }
+      defer { server.stop() }
+      let response = try await transport.send(OriginRequest(url: server.url()))
+      #expect(response.status == 302 && (response.headers["Location"] ?? "") == location)
+      for try await _ in response.body {}
+    }
+
+    @Test(
+      arguments: TestedTransport.allCases,
+      [
+        nil, "Basic realm=\"r\"", "Bearer", "Bearer realm=\"r\", error=\"invalid_token\"",
+        "Digest realm=\"r\", nonce=\"n\"", "Basic", "Negotiate", "NTLM", "", ",,=", "Basic realm=",
+      ])
+    func `A 401 is an answer, whatever it wants`(
+      _ tested: TestedTransport, _ challenge: String?
+    ) async throws {
+      let transport = tested.transport
+      let field = challenge.map { "WWW-Authenticate: \($0)\r\n" } ?? ""
+      let server = try RawServer { connection in
+        _ = connection.readRequest()
+        connection.send("HTTP/1.1 401 No\r\n\(field)Content-Length: 4\r\n\r\nno!\n")
+        connection.waitForEnd()
+      }
+      defer { server.stop() }
+      let response = try await transport.send(OriginRequest(url: server.url()))
+      #expect(response.status == 401)
+      #expect(response.headers["WWW-Authenticate"] == challenge)
+      #expect(try await response.whole() == Data("no!\n".utf8))
     }
   }
 #endif

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Says in Refrain's words what URLSession says in its own.
+struct URLSessionErrors: Sendable {
+  /// The host that was asked.
+  var host: String
+
+  /// - Parameter beforeHead: whether the error came before the head of a response.
+  func translate(_ error: any Error, beforeHead: Bool) -> TransportError {
+    guard let error = error as? URLError else {
+      return beforeHead ? unreachable("could not be asked: \(error)") : lost("\(error)")
+    }
+    switch error.code {
+    case .badURL:
+      return TransportError(.badURL, "The URL at \(host) cannot be asked for.")
+    case .timedOut:
+      return TransportError(.timedOut, "\(host) was silent for too long.")
+    case .cannotFindHost, .dnsLookupFailed:
+      return unreachable("has no address that could be found")
+    case .networkConnectionLost where !beforeHead || !Self.isRefusal(error):
+      return lost("the other side closed it")
+    case .cannotConnectToHost, .networkConnectionLost:
+      return unreachable(
+        Self.isRefusal(error) ? "refused the connection" : "could not be connected to")
+    case .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
+      return noNetwork(error)
+    case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
+      .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
+      .clientCertificateRequired:
+      return unreachable("could not be spoken to over TLS: \(words(error))")
+    case .appTransportSecurityRequiresSecureConnection:
+      return TransportError(
+        .badURL, "\(host) may only be asked over https: App Transport Security has it so.")
+    case .cannotParseResponse, .cannotDecodeContentData, .cannotDecodeRawData,
+      .dataLengthExceedsMaximum, .httpTooManyRedirects:
+      return malformed(words(error))
+    default:
+      return platformSpecific(error, beforeHead: beforeHead)
+    }
+  }
+
+  private func words(_ error: URLError) -> String {
+    let text = error.localizedDescription
+    return text.hasSuffix(".") ? String(text.dropLast()) : text
+  }
+
+  #if canImport(FoundationNetworking)
+    /// URLSession on Linux says no other thing so.
+    private static func isRefusal(_ error: URLError) -> Bool { error.code == .cannotConnectToHost }
+
+    private func noNetwork(_ error: URLError) -> TransportError {
+      unreachable("could not be asked: there is no network")
+    }
+
+    /// Most of what libcurl reports has no code of URLError's: what is left are its words
+    /// (libcurl-errors(3)).
+    private func platformSpecific(_ error: URLError, beforeHead: Bool) -> TransportError {
+      let text = words(error)
+      switch error.code {
+      case .badServerResponse:
+        // CURLE_GOT_NOTHING
+        return lost("the other side closed it")
+      case .unsupportedURL:
+        // CURLE_UNSUPPORTED_PROTOCOL. The URL's own was checked; it is that of the answer.
+        return malformed(text)
+      default: break
+      }
+      let lowercased = text.lowercased()
+      if ["ssl", "tls", "certificate"].contains(where: lowercased.contains), beforeHead {
+        return unreachable("could not be spoken to over TLS: \(text)")
+      }
+      let isMalformed = [
+        "weird server reply", "content-length", "chunk", "header", "encoding", "http/", "writing",
+      ].contains(where: lowercased.contains)
+      if isMalformed { return malformed(text) }
+      return lost(text)
+    }
+  #else
+    private static func isRefusal(_ error: URLError) -> Bool {
+      // Of CFNetwork, which has the system's own word in it.
+      (error.userInfo["_kCFStreamErrorCodeKey"] as? Int).map { $0 == Int(ECONNREFUSED) } ?? false
+    }
+
+    private func noNetwork(_ error: URLError) -> TransportError {
+      switch error.networkUnavailableReason {
+      case .constrained:
+        return TransportError(
+          .networkNotAllowed, "\(host) was not asked: Low Data Mode is on for this network.")
+      case .expensive, .cellular:
+        return TransportError(
+          .networkNotAllowed, "\(host) was not asked: this network costs by the byte.")
+      default:
+        var error = unreachable("could not be asked: this device has no network")
+        error.isForLackOfNetwork = true
+        return error
+      }
+    }
+
+    private func platformSpecific(_ error: URLError, beforeHead: Bool) -> TransportError {
+      switch error.code {
+      case .unsupportedURL:
+        return TransportError(.badURL, "The URL at \(host) cannot be asked for.")
+      case .badServerResponse:
+        return malformed(words(error))
+      default:
+        return beforeHead
+          ? unreachable("could not be asked: \(words(error))") : lost(words(error))
+      }
+    }
+  #endif
+
+  private func unreachable(_ what: String) -> TransportError {
+    TransportError(.unreachable, "\(host) \(what.prefix(300)).")
+  }
+
+  private func lost(_ why: String) -> TransportError {
+    TransportError(.connectionLost, "The connection to \(host) broke: \(why.prefix(300)).")
+  }
+
+  func malformed(_ what: String) -> TransportError {
+    TransportError(.malformed, "\(host) sent something that is not HTTP: \(what.prefix(300)).")
+  }
+}

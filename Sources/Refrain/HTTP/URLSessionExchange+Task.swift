@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// What URLSession tells of the task, and asks. On the queue.
+extension URLSessionExchange {
+  func responseCame(
+    _ response: URLResponse, of task: URLSessionTask
+  ) -> URLSession.ResponseDisposition {
+    guard let response = response as? HTTPURLResponse else {
+      return refuse(errors.malformed("an answer without a status"), task)
+    }
+    let coding = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "identity"
+    let isCoded = coding != "identity"
+    // Linux tells of those that come before the answer, too (RFC 9110 §15.2).
+    guard response.statusCode >= 200 else { return .allow }
+    #if canImport(FoundationNetworking)
+      if response.statusCode == 401, challengeHandler != nil {
+        hold(response)
+        return .allow
+      }
+    #endif
+    do throws(TransportError) {
+      let announced = try announcedLength(response)
+      headCame(response, announced: isCoded ? nil : announced)
+    } catch {
+      return refuse(error, task)
+    }
+    if isCoded, response.statusCode == 200 || response.statusCode == 206 {
+      return refuse(
+        errors.malformed("a body that is \(coding.prefix(40)), which was declined"), task)
+    }
+    return .allow
+  }
+
+  private func refuse(
+    _ error: TransportError, _ task: URLSessionTask
+  ) -> URLSession.ResponseDisposition {
+    end(error)
+    // Linux pays no regard to what is returned here.
+    task.cancel()
+    return .cancel
+  }
+
+  /// How many bytes are to come (RFC 9110 §8.6): a Content-Length beside a Transfer-Encoding does not
+  /// count, and an answer that has no body may tell of the length of another's.
+  private func announcedLength(_ response: HTTPURLResponse) throws(TransportError) -> Int64? {
+    guard ![204, 304].contains(response.statusCode),
+      response.value(forHTTPHeaderField: "Transfer-Encoding") == nil,
+      let text = response.value(forHTTPHeaderField: "Content-Length")
+    else { return nil }
+    // Said several times, it has to be the same each time.
+    let lengths = Set(text.split(separator: ",").map { Int64(digits: String($0).trimmingOWS) })
+    guard lengths.count == 1, let length = lengths.first ?? nil else {
+      throw errors.malformed("\(text.prefix(40)) for a Content-Length")
+    }
+    return length
+  }
+
+  /// The task is over. It calls no more.
+  func taskEnded(_ task: URLSessionTask, _ error: (any Error)?) {
+    #if canImport(FoundationNetworking)
+      // A 3xx that does not say where to go is nowhere else handed on.
+      let untold = takeHeld() ?? task.response as? HTTPURLResponse
+      if error == nil, !hasHead, let untold { headCame(untold, announced: nil) }
+    #endif
+    end(error.map { errors.translate($0, beforeHead: !hasHead) })
+    letGoOfTask()
+  }
+
+  #if canImport(FoundationNetworking)
+    /// The answer, which has no body.
+    func endedWith(_ response: HTTPURLResponse) {
+      headCame(response, announced: nil)
+      end()
+    }
+
+    /// Asked here once all of a 401 has come. To perform the default handling would be to wait for
+    /// good, and any scheme but Basic would end the process ("… is not supported").
+    func answer(
+      _ challenge: URLAuthenticationChallenge,
+      _ completionHandler:
+        @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      let giveUp: @Sendable () -> Void = { [self] in
+        if let held = takeHeld() { headCame(held, announced: nil) }
+        end()
+        completionHandler(.cancelAuthenticationChallenge, nil)
+      }
+      let scheme = challenge.protectionSpace.authenticationMethod
+      guard let challengeHandler, scheme == NSURLAuthenticationMethodHTTPBasic else {
+        return giveUp()
+      }
+      Task {
+        let answer = await challengeHandler(challenge)
+        queue.addOperation { [self] in
+          guard answer.0 == .useCredential, let credential = answer.1, !isCancelled else {
+            return giveUp()
+          }
+          _ = takeHeld(forgettingBody: true)
+          completionHandler(.useCredential, credential)
+        }
+      }
+    }
+  #else
+    func answer(
+      _ challenge: URLAuthenticationChallenge,
+      _ completionHandler:
+        @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+    ) {
+      guard let challengeHandler else { return completionHandler(.performDefaultHandling, nil) }
+      Task {
+        let (disposition, credential) = await challengeHandler(challenge)
+        completionHandler(disposition, credential)
+      }
+    }
+  #endif
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// One request over URLSession, and its answer.
+///
+/// What URLSession tells comes one after the other, on the session's queue.
+final class URLSessionExchange: Sendable {
+  typealias Head = (status: Int, headers: HTTPFields)
+
+  let request: OriginRequest
+  let errors: URLSessionErrors
+  let challengeHandler: URLSessionTransport.ChallengeHandler?
+  let queue: OperationQueue
+  private let state = Mutex(State())
+
+  #if !canImport(FoundationNetworking)
+    private let metrics = Mutex<(@Sendable (URLSessionTaskMetrics) -> Void)?>(nil)
+    var onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)? {
+      get { metrics.withLock { $0 } }
+      set { metrics.withLock { $0 = newValue } }
+    }
+  #endif
+
+  private struct State {
+    var task: URLSessionTask?
+    var isCancelled = false
+    var isWaitingForNetwork = false
+    var hasHead = false
+    /// A refusal that is not handed on before it is known whether there is a credential.
+    var held: HTTPURLResponse?
+    var isIterated = false
+    var isSuspended = false
+    var awaitingHead: CheckedContinuation<Head, any Error>?
+    var awaitingChunk: CheckedContinuation<Data?, any Error>?
+    var chunks = ChunkQueue()
+    /// Bytes of body that came, and those that were announced.
+    var received: Int64 = 0
+    var announced: Int64?
+    /// How the body ended.
+    var end: Result<Void, TransportError>?
+  }
+
+  init(
+    request: OriginRequest, queue: OperationQueue,
+    challengeHandler: URLSessionTransport.ChallengeHandler?
+  ) {
+    self.request = request
+    self.queue = queue
+    self.challengeHandler = challengeHandler
+    errors = URLSessionErrors(host: request.url.host() ?? "")
+  }
+
+  // MARK: Whoever asks
+
+  /// Starts the task, and waits for the head of the response.
+  ///
+  /// - Parameter makeTask: makes the task, on the queue.
+  func head(_ makeTask: @Sendable @escaping () -> URLSessionDataTask) async throws -> Head {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let isCancelled = state.withLock { state in
+          if !state.isCancelled { state.awaitingHead = continuation }
+          return state.isCancelled
+        }
+        if isCancelled { return continuation.resume(throwing: CancellationError()) }
+        queue.addOperation { [self] in
+          guard !state.withLock(\.isCancelled) else { return }
+          let task = makeTask()
+          state.withLock { $0.task = task }
+          task.resume()
+        }
+      }
+    } onCancel: {
+      cancel()
+    }
+  }
+
+  /// The next bytes of the body; nil at its end.
+  func next() async throws -> Data? {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation {
+        (continuation: CheckedContinuation<Data?, any Error>) in
+        var goesOn = false
+        let outcome = state.withLock { state -> Result<Data?, any Error>? in
+          if state.isCancelled { return .failure(CancellationError()) }
+          if let chunk = state.chunks.popFirst() {
+            goesOn = state.isSuspended && state.chunks.byteCount <= Self.few
+            return .success(chunk)
+          }
+          if let end = state.end { return end.map { nil }.mapError { $0 } }
+          state.awaitingChunk = continuation
+          return nil
+        }
+        if goesOn { queue.addOperation { [self] in adjustFlow() } }
+        if let outcome { continuation.resume(with: outcome) }
+      }
+    } onCancel: {
+      cancel()
+    }
+  }
+
+  func beginIterating() { state.withLock { $0.isIterated = true } }
+
+  func cancelUnlessIterated() {
+    if !state.withLock(\.isIterated) { cancel() }
+  }
+
+  func cancel() {
+    let (head, chunk) = state.withLock { state in
+      state.isCancelled = true
+      state.chunks = ChunkQueue()
+      defer { (state.awaitingHead, state.awaitingChunk) = (nil, nil) }
+      return (state.awaitingHead, state.awaitingChunk)
+    }
+    head?.resume(throwing: CancellationError())
+    chunk?.resume(throwing: CancellationError())
+    queue.addOperation { [self] in state.withLock { $0.task }?.cancel() }
+  }
+
+  // MARK: What comes, on the queue
+
+  /// - Parameter announced: how many bytes the body is to have; nil where nobody knows.
+  func headCame(_ response: HTTPURLResponse, announced: Int64?) {
+    let head: Head = (response.statusCode, HTTPFields(response))
+    networkCame()
+    let waiter = state.withLock { state in
+      state.hasHead = true
+      state.announced = announced
+      defer { state.awaitingHead = nil }
+      return state.awaitingHead
+    }
+    waiter?.resume(returning: head)
+  }
+
+  /// The head has come, and is not to be told yet.
+  func hold(_ response: HTTPURLResponse) { state.withLock { $0.held = response } }
+
+  /// The head that was held, which is now to be told, or forgotten with all that came after it.
+  func takeHeld(forgettingBody: Bool = false) -> HTTPURLResponse? {
+    state.withLock { state in
+      if forgettingBody { (state.chunks, state.received) = (ChunkQueue(), 0) }
+      defer { state.held = nil }
+      return state.held
+    }
+  }
+
+  var isCancelled: Bool { state.withLock(\.isCancelled) }
+
+  var hasHead: Bool { state.withLock(\.hasHead) }
+
+  func bytesCame(_ data: Data) {
+    guard !data.isEmpty else { return }
+    let waiter = state.withLock { state -> CheckedContinuation<Data?, any Error>? in
+      state.received += Int64(data.count)
+      if let waiter = state.awaitingChunk {
+        state.awaitingChunk = nil
+        return waiter
+      }
+      if !state.isCancelled, state.end == nil { state.chunks.append(data) }
+      return nil
+    }
+    waiter?.resume(returning: data)
+    adjustFlow()
+  }
+
+  /// The exchange is over, as far as anybody is told; the task may have to be cancelled still.
+  func end(_ failure: TransportError? = nil) {
+    networkCame()
+    let host = errors.host
+    let (head, chunk, error) = state.withLock { state in
+      var failure = failure
+      // What is missing is not always noticed by URLSession.
+      if failure == nil, let announced = state.announced, state.received < announced {
+        failure = TransportError(
+          .connectionLost,
+          "The connection to \(host) broke: \(announced - state.received) bytes were to come.")
+      }
+      if failure == nil, !state.hasHead {
+        failure = TransportError(.connectionLost, "\(host) ended the connection without an answer.")
+      }
+      if state.end == nil { state.end = failure.map { .failure($0) } ?? .success(()) }
+      defer { (state.awaitingHead, state.awaitingChunk) = (nil, nil) }
+      return (state.awaitingHead, state.awaitingChunk, failure)
+    }
+    if let error {
+      head?.resume(throwing: error)
+      chunk?.resume(throwing: error)
+    } else {
+      chunk?.resume(returning: nil)
+    }
+  }
+
+  func letGoOfTask() { state.withLock { $0.task = nil } }
+
+  func networkIsAwaited() {
+    state.withLock { $0.isWaitingForNetwork = true }
+    request.onConnectivity?(.waiting)
+  }
+
+  /// URLSession says only that it waits. That it does no more shows by an answer, or by an end.
+  private func networkCame() {
+    let wasWaiting = state.withLock { state in
+      defer { state.isWaitingForNetwork = false }
+      return state.isWaitingForNetwork
+    }
+    if wasWaiting { request.onConnectivity?(.available) }
+  }
+
+  // MARK: Back-pressure
+
+  /// The task rests with more than `many` bytes unread, and goes on with no more than `few`.
+  private static let many = 256 << 10
+  private static let few = 64 << 10
+
+  /// On the queue alone, so that suspending and resuming, which are counted, stay in step.
+  private func adjustFlow() {
+    #if canImport(FoundationNetworking)
+      // A task that was suspended while it ran ends the process here: "Fatal error: Received body data,
+      // but no transfer in progress". Nothing holds the sender back, then; the bytes wait in memory.
+    #else
+      let task = state.withLock { state -> (URLSessionTask, isToRest: Bool)? in
+        guard let task = state.task, !state.isCancelled else { return nil }
+        let isToRest = state.chunks.byteCount > (state.isSuspended ? Self.few : Self.many)
+        guard isToRest != state.isSuspended else { return nil }
+        state.isSuspended = isToRest
+        return (task, isToRest)
+      }
+      guard let task else { return }
+      if task.isToRest { task.0.suspend() } else { task.0.resume() }
+    #endif
+  }
+}
+
+extension HTTPFields {
+  /// The fields by their names: URLSession keeps neither their order nor their repetitions.
+  fileprivate init(_ response: HTTPURLResponse) {
+    let fields = response.allHeaderFields.compactMap { name, value in
+      (name as? String).flatMap { name in (value as? String).map { (name, $0) } }
+    }
+    self.init(fields.sorted { $0.0 < $1.0 })
+  }
+}
+
+/// Chunks in the order in which they came.
+private struct ChunkQueue {
+  private var chunks: [Data] = []
+  private var head = 0
+  private(set) var byteCount = 0
+
+  mutating func append(_ chunk: Data) {
+    chunks.append(chunk)
+    byteCount += chunk.count
+  }
+
+  mutating func popFirst() -> Data? {
+    guard head < chunks.count else { return nil }
+    let chunk = chunks[head]
+    chunks[head] = Data()
+    head += 1
+    byteCount -= chunk.count
+    if head == chunks.count || head == 1024 {
+      chunks.removeFirst(head)
+      head = 0
+    }
+    return chunk
+  }
+}

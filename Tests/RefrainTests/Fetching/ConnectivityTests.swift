@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// A transport that waits for a network.
+@Suite(.timeLimit(.minutes(1))) struct ConnectivityTests {
+  private let memory = MemoryTransport(seed: 7, length: 300_007)
+  private let bytes = SyntheticBytes(seed: 7)
+
+  private func url(_ path: String) throws -> URL { try #require(URL(string: "http://h\(path)")) }
+
+  @Test func `A wait for a network is no silence, and uses up no attempt`() async throws {
+    let network = Gate()
+    let transport = ScriptedTransport { [memory] request in
+      if request.url.path == "/silent" { try await Gate().wait() }
+      #expect(request.waitsForConnectivity)
+      request.onConnectivity?(.waiting)
+      try await network.wait()
+      request.onConnectivity?(.available)
+      return try await memory.send(request)
+    }
+    try await withTransport(
+      transport,
+      {
+        $0.responseTimeout = .seconds(1)
+        $0.retry.attempts = 1
+      }
+    ) { cache in
+      let reader = try await cache.open(Resource(url: url("/waiting")))
+      defer { reader.cancel() }
+      let read = Task { try await reader.bytes(in: 0..<1000) }
+      try await eventually("the network is waited for") { !transport.requests.isEmpty }
+      // Asked later, and ended for its silence: so long would the other one not have been waited for.
+      let silent = try await cache.open(Resource(url: url("/silent")))
+      defer { silent.cancel() }
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await silent.bytes(in: 0..<1000)
+      }
+      #expect(error?.code == .unreachable && error?.isTimeout == true)
+      network.open()
+      try await #expect(Array(read.value) == bytes.bytes(in: 0..<1000))
+      #expect(
+        transport.requests("/waiting").filter { $0.headers["Range"]?.hasPrefix("bytes=0-") == true }
+          .count == 1)
+    }
+  }
+
+  @Test func `A network that has come, and an origin that is silent then, end the wait`()
+    async throws
+  {
+    let transport = ScriptedTransport { request in
+      request.onConnectivity?(.waiting)
+      request.onConnectivity?(.available)
+      try await Gate().wait()
+      throw CancellationError()
+    }
+    try await withTransport(
+      transport,
+      {
+        $0.responseTimeout = .milliseconds(200)
+        $0.retry.attempts = 1
+      }
+    ) { cache in
+      let reader = try await cache.open(Resource(url: url("/a")))
+      defer { reader.cancel() }
+      let error = await #expect(throws: MediaCacheError.self) { try await reader.bytes(in: 0..<9) }
+      #expect(error?.code == .unreachable && error?.isTimeout == true)
+    }
+  }
+
+  @Test func `A wait for a network ends with its last reader`() async throws {
+    let transport = ScriptedTransport { request in
+      request.onConnectivity?(.waiting)
+      try await Gate().wait()
+      throw CancellationError()
+    }
+    try await withTransport(transport) { cache in
+      let reader = try await cache.open(Resource(url: url("/a")))
+      let read = Task { try await reader.bytes(in: 0..<9) }
+      try await eventually("the network is waited for") {
+        cache.context.table.openEntries.first?.current?
+          .withState { $0.fetches.values.contains(where: \.isResting) } == true
+      }
+      reader.cancel()
+      await #expect(throws: CancellationError.self) { try await read.value }
+      try await eventually("every entry is closed") { cache.context.table.isEmpty }
+      #expect(transport.requests.count == 1)
+    }
+  }
+
+  @Test func `A reader that left before the network was waited for leaves nothing behind`()
+    async throws
+  {
+    let reader = Gate()
+    let transport = ScriptedTransport { request in
+      try await reader.wait()
+      request.onConnectivity?(.waiting)
+      try await Gate().wait()
+      throw CancellationError()
+    }
+    try await withTransport(transport) { cache in
+      let waiting = try await cache.open(Resource(url: url("/a")))
+      let read = Task { try await waiting.bytes(in: 0..<9) }
+      try await eventually("the request is there") { !transport.requests.isEmpty }
+      waiting.cancel()
+      _ = await read.result
+      reader.open()
+      try await eventually("every entry is closed") { cache.context.table.isEmpty }
+    }
+  }
+
+  @Test func `Closing the cache ends a wait for a network`() async throws {
+    let transport = ScriptedTransport { request in
+      request.onConnectivity?(.waiting)
+      try await Gate().wait()
+      throw CancellationError()
+    }
+    try await withTransport(transport) { cache in
+      let reader = try await cache.open(Resource(url: url("/a")))
+      let read = Task { try await reader.bytes(in: 0..<9) }
+      try await eventually("the request is there") { !transport.requests.isEmpty }
+      await cache.close()
+      let error = await #expect(throws: MediaCacheError.self) { try await read.value }
+      #expect(error?.code == .closed)
+    }
+  }
+
+  @Test func `What is stored plays rather than that a network is waited for`() async throws {
+    let transport = ScriptedTransport { [memory] request in
+      guard request.headers["If-None-Match"] == nil else {
+        #expect(!request.waitsForConnectivity)
+        throw TransportError(.unreachable, "There is no network.")
+      }
+      var response = try await memory.send(request)
+      response.headers["Cache-Control"] = "no-cache"
+      return response
+    }
+    try await withTransport(transport) { cache in
+      try await cache.prefetch(Resource(url: url("/a")))
+      let reader = try await cache.open(Resource(url: url("/a")))
+      defer { reader.cancel() }
+      try await #expect(Array(reader.bytes(in: 0..<1000)) == bytes.bytes(in: 0..<1000))
+      #expect(transport.requests.last?.headers["If-None-Match"] != nil)
+    }
+  }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// Which networks may be used for what.
+@Suite(.timeLimit(.minutes(1))) struct NetworkPolicyTests {
+  private let memory = MemoryTransport(seed: 7, length: 3_000_017)
+  private let bytes = SyntheticBytes(seed: 7)
+
+  private func resource(_ path: String) throws -> Resource {
+    Resource(url: try #require(URL(string: "http://h\(path)")))
+  }
+
+  /// Low Data Mode: what may not use a constrained network finds none.
+  private func lowDataMode() -> ScriptedTransport {
+    ScriptedTransport { [memory] request in
+      guard request.access.allowsConstrained else {
+        throw TransportError(.networkNotAllowed, "h was not asked: Low Data Mode is on.")
+      }
+      return try await memory.send(request)
+    }
+  }
+
+  @Test func `A request says whom it is for, and what it may use`() async throws {
+    let transport = ScriptedTransport { [memory] in try await memory.send($0) }
+    try await withTransport(transport, { $0.network.playback.allowsExpensive = false }) { cache in
+      try await cache.prefetch(resource("/ahead"))
+      let reader = try await cache.open(resource("/played"))
+      defer { reader.cancel() }
+      _ = try await reader.bytes(in: 0..<1000)
+      let ahead = transport.requests("/ahead")
+      #expect(!ahead.isEmpty && ahead.allSatisfy { $0.purpose == .prefetch })
+      #expect(ahead.allSatisfy { $0.access == .init(allowsConstrained: false) })
+      let played = transport.requests("/played")
+      #expect(!played.isEmpty && played.allSatisfy { $0.purpose == .playback })
+      #expect(played.allSatisfy { $0.access == .init(allowsExpensive: false) })
+      #expect(transport.requests.allSatisfy { $0.waitsForConnectivity })
+    }
+  }
+
+  @Test func `A redirect is for whom the request was`() throws {
+    var request = Refrain.OriginRequest(url: try resource("/a").url)
+    request.purpose = .prefetch
+    request.access.allowsExpensive = false
+    request.waitsForConnectivity = true
+    var redirects = RedirectPolicy(request: request)
+    let next = try redirects.follow(status: 302, headers: ["Location": "http://other/b"])
+    #expect(next?.purpose == .prefetch && next?.access.allowsExpensive == false)
+    #expect(next?.waitsForConnectivity == true)
+  }
+
+  @Test func `A prefetch that may not be made says so, and what to do`() async throws {
+    let transport = lowDataMode()
+    try await withTransport(transport) { cache in
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await cache.prefetch(resource("/a"))
+      }
+      #expect(error?.code == .networkNotAllowed)
+      #expect(error?.reason.contains("Low Data Mode") == true)
+      #expect(error?.remedy.contains("Configuration.network.prefetch") == true)
+      // Trying again cannot help.
+      #expect(transport.requests.count == 1)
+      let reader = try await cache.open(resource("/a"))
+      defer { reader.cancel() }
+      try await #expect(Array(reader.bytes(in: 0..<1000)) == bytes.bytes(in: 0..<1000))
+    }
+  }
+
+  @Test func `Playback that may not be made says so, too`() async throws {
+    try await withTransport(lowDataMode(), { $0.network.playback.allowsConstrained = false }) {
+      cache in
+      let reader = try await cache.open(resource("/a"))
+      defer { reader.cancel() }
+      let error = await #expect(throws: MediaCacheError.self) { try await reader.bytes(in: 0..<9) }
+      #expect(error?.code == .networkNotAllowed)
+      #expect(error?.remedy.contains("Configuration.network.playback") == true)
+    }
+  }
+
+  @Test func `A player that comes to wait for a prefetch is not refused with it`() async throws {
+    let gate = Gate()
+    let transport = ScriptedTransport { [memory] request in
+      guard request.purpose == .playback else {
+        try await gate.wait()
+        throw TransportError(.networkNotAllowed, "h was not asked: Low Data Mode is on.")
+      }
+      return try await memory.send(request)
+    }
+    try await withTransport(transport) { cache in
+      let prefetch = Task { try await cache.prefetch(resource("/a")) }
+      try await eventually("the prefetch asks") { transport.requests.count == 1 }
+      let reader = try await cache.open(resource("/a"))
+      defer { reader.cancel() }
+      let read = Task { try await reader.bytes(in: 0..<1000) }
+      try await eventually("the player waits for it") {
+        cache.context.table.openEntries.first?.current?
+          .withState { $0.fetches.values.contains { !$0.isBackground } } == true
+      }
+      gate.open()
+      try await #expect(Array(read.value) == bytes.bytes(in: 0..<1000))
+      let error = await #expect(throws: MediaCacheError.self) { try await prefetch.value }
+      #expect(error?.code == .networkNotAllowed)
+    }
+  }
+
+  @Test func `Filling that may not be made leaves the player alone`() async throws {
+    let transport = lowDataMode()
+    try await withTransport(transport) { cache in
+      let reader = try await cache.open(resource("/a"), fill: .wholeResource)
+      defer { reader.cancel() }
+      var read: [UInt8] = []
+      for try await chunk in reader.chunks() { read += chunk }
+      #expect(read == bytes.bytes(in: 0..<3_000_017))
+      // It is tried again after a while, not with every byte that comes.
+      let refused = transport.requests.filter { $0.purpose == .prefetch }
+      #expect(refused.count <= 3)
+    }
+  }
+
+  @Test func `A confirmation for a prefetch may be refused, and what is stored is good`()
+    async throws
+  {
+    let transport = ScriptedTransport { [memory] request in
+      guard request.headers["If-None-Match"] == nil else {
+        #expect(request.purpose == .prefetch)
+        throw TransportError(.networkNotAllowed, "h was not asked: Low Data Mode is on.")
+      }
+      var response = try await memory.send(request)
+      response.headers["Cache-Control"] = "no-cache"
+      return response
+    }
+    try await withTransport(transport) { cache in
+      try await cache.prefetch(resource("/a"))
+      try await cache.prefetch(resource("/a"))
+      #expect(transport.requests.last?.headers["If-None-Match"] != nil)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// A whole cache over URLSession.
+@Suite(.timeLimit(.minutes(1))) struct URLSessionCacheTests {
+  private let length: Int64 = 3_000_017
+  private let bytes = SyntheticBytes(seed: 7)
+  private var resource: OriginResource { .synthetic(seed: 7, length: length) }
+
+  private func withURLSession(
+    _ change: (inout Configuration) -> Void = { _ in }, _ body: (TestCache) async throws -> Void
+  ) async throws {
+    try await withCache({
+      $0.transport = URLSessionTransport()
+      change(&$0)
+    }) { try await body($0) }
+  }
+
+  @Test func `What is read comes once, and then from disk`() async throws {
+    try await withURLSession { test in
+      test.origin.serve(resource, at: "/a")
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+      let log = try await test.settledLog("/a")
+      #expect(log.bytesSentTwice == 0)
+      #expect(log.requests.first?.request.range == "bytes=0-65535")
+      #expect(
+        log.requests.allSatisfy {
+          $0.request.headers.filter { $0.name.lowercased() == "accept-encoding" }.map(\.value)
+            == ["identity"]
+        })
+    }
+  }
+
+  @Test func `A reader that jumps about gets the bytes of where it is`() async throws {
+    try await withURLSession { test in
+      test.origin.serve(resource, at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      for start in [2_000_000, 5, 2_999_000, 1_234_567, 700_000] as [Int64] {
+        let range = start..<start + 1000
+        try await #expect(Array(reader.bytes(in: range)) == bytes.bytes(in: range))
+      }
+    }
+  }
+
+  @Test(arguments: [
+    Fault.drop(at: .body(5000)), .drop(at: .body(5000), reset: true), .closeWithoutAnswer,
+    .unavailable(.seconds(0)), .truncatedBody(to: 100), .garbage(Array("nonsense\r\n\r\n".utf8)),
+    .gzip, .chunked, .informational(103), .ignoreRange, .wrongContentRange(start: 1),
+  ])
+  func `Answers that break off, or are wrong, cost no byte`(_ fault: Fault) async throws {
+    try await withURLSession { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.first(3), fault))
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
+    }
+  }
+
+  @Test func `A redirect is followed`() async throws {
+    try await withURLSession { test in
+      test.origin.serve(resource, at: "/there/b")
+      test.origin.script("/here/a", .on(.all, .redirect(302, to: "../there/b")))
+      try await #expect(test.read("/here/a", 0..<1000) == bytes.bytes(in: 0..<1000))
+    }
+  }
+
+  @Test func `A refusal asks for authorization`() async throws {
+    try await withURLSession({
+      $0.authorize = { resource, _ in
+        var renewed = resource
+        renewed.headers["Authorization"] = "Bearer new"
+        return renewed
+      }
+    }) { test in
+      var guarded = resource
+      guarded.requiredHeader = Field("Authorization", "Bearer new")
+      test.origin.serve(guarded, at: "/a")
+      try await #expect(test.read("/a", 0..<1000) == bytes.bytes(in: 0..<1000))
+    }
+  }
+
+  @Test func `Nothing is left of readers that have gone`() async throws {
+    try await withURLSession { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.from(2), .stall(at: .body(1000))))
+      let reader = try await test.reader("/a")
+      _ = try await reader.bytes(in: 0..<10)
+      reader.cancel()
+      await test.cache.close()
+      try await test.origin.wait(for: "/a") { $0.running == 0 }
+    }
+  }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+  import Synchronization
+  import Testing
+
+  @testable import Refrain
+
+  /// What is `URLSessionTransport`'s own.
+  @Suite(.timeLimit(.minutes(1))) struct URLSessionTests {
+    /// A server that wants a user and password, and then gives "ok".
+    private func guarded() throws -> RawServer {
+      try RawServer { connection in
+        while true {
+          let request = connection.readRequest()
+          guard request.hasSuffix("\r\n\r\n") else { return }
+          if request.contains("Authorization: Basic bWU6c2VjcmV0") {
+            connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+          } else {
+            connection.send(
+              "HTTP/1.1 401 No\r\nWWW-Authenticate: Basic realm=\"r\"\r\nContent-Length: 3\r\n\r\nno!"
+            )
+          }
+        }
+      }
+    }
+
+    @Test func `Whoever has a password gives it`() async throws {
+      let server = try guarded()
+      defer { server.stop() }
+      let asked = Mutex(0)
+      let transport = URLSessionTransport { challenge in
+        asked.withLock { $0 += 1 }
+        #expect(challenge.protectionSpace.realm == "r")
+        return (
+          .useCredential, URLCredential(user: "me", password: "secret", persistence: .none)
+        )
+      }
+      let response = try await transport.send(OriginRequest(url: server.url()))
+      #expect(response.status == 200)
+      #expect(try await response.whole() == Data("ok".utf8))
+      #expect(asked.withLock { $0 } == 1)
+    }
+
+    @Test(arguments: [
+      URLSession.AuthChallengeDisposition.performDefaultHandling, .rejectProtectionSpace,
+      .cancelAuthenticationChallenge, .useCredential,
+    ])
+    func `Whoever has none gets the refusal`(
+      _ disposition: URLSession.AuthChallengeDisposition
+    ) async throws {
+      let server = try guarded()
+      defer { server.stop() }
+      let transport = URLSessionTransport { _ in (disposition, nil) }
+      let response = try await transport.send(OriginRequest(url: server.url()))
+      #expect(response.status == 401)
+      #expect(try await response.whole() == Data("no!".utf8))
+    }
+
+    @Test func `Sessions go with their transport, and their tasks with the bodies`() async throws {
+      let server = try RawServer { connection in
+        _ = connection.readRequest()
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc")
+        _ = connection.readRequest()
+      }
+      defer { server.stop() }
+      for _ in 0..<50 {
+        var responses = [OriginResponse]()
+        for _ in 0..<3 {
+          responses.append(try await URLSessionTransport().send(OriginRequest(url: server.url())))
+        }
+        #expect(responses.map(\.status) == [200, 200, 200])
+      }
+      try await eventually("every connection is closed") {
+        server.connections.count == 150 && server.connections.allSatisfy { $0.requestCount == 2 }
+      }
+    }
+
+    @Test func `A task that is cancelled at any moment ends`() async throws {
+      let server = try RawServer { connection in
+        while connection.readRequest().hasSuffix("\r\n\r\n") {
+          connection.send("HTTP/1.1 302 Found\r\nLocation: /b\r\nContent-Length: 3\r\n\r\nabc")
+        }
+      }
+      defer { server.stop() }
+      let transport = URLSessionTransport()
+      let url = try server.url()
+      for round in 0..<300 {
+        let asking = Task { try await transport.send(OriginRequest(url: url)).whole() }
+        for _ in 0..<round % 20 { await Task.yield() }
+        if round % 3 == 0 { try await Task.sleep(for: .microseconds(round * 5)) }
+        asking.cancel()
+        switch await asking.result {
+        case .success(let body): #expect(body.isEmpty)
+        case .failure(let error): #expect(error is CancellationError)
+        }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+
+@testable import Refrain
+
+/// A transport that answers as a script has it, and notes what it was asked for.
+final class ScriptedTransport: Transport {
+  private let asked = Mutex<[Refrain.OriginRequest]>([])
+  private let script: @Sendable (Refrain.OriginRequest) async throws -> OriginResponse
+
+  init(_ script: @Sendable @escaping (Refrain.OriginRequest) async throws -> OriginResponse) {
+    self.script = script
+  }
+
+  /// The requests, in order.
+  var requests: [Refrain.OriginRequest] { asked.withLock { $0 } }
+
+  func requests(_ path: String) -> [Refrain.OriginRequest] {
+    requests.filter { $0.url.path == path }
+  }
+
+  func send(_ request: Refrain.OriginRequest) async throws -> OriginResponse {
+    asked.withLock { $0.append(request) }
+    return try await script(request)
+  }
+}
+
+/// Closed until it is opened. Whoever waits before it can be cancelled.
+final class Gate: Sendable {
+  private let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
+
+  func open() { continuation.finish() }
+
+  func wait() async throws {
+    for await _ in stream {}
+    try Task.checkCancellation()
+  }
+}
+
+/// Runs a test over a cache in a directory of its own, and ends it whatever becomes of it.
+func withTransport(
+  _ transport: ScriptedTransport, _ change: (inout Configuration) -> Void = { _ in },
+  _ body: (MediaCache) async throws -> Void
+) async throws {
+  let directory = TestCache.temporaryDirectory()
+  defer { try? FileManager.default.removeItem(at: directory) }
+  var configuration = TestCache.configuration(change)
+  configuration.transport = transport
+  let cache = try MediaCache(directory: directory, configuration: configuration)
+  do { try await body(cache) } catch {
+    await cache.close()
+    throw error
+  }
+  await cache.close()
+}
