@@ -32,6 +32,7 @@ enum LoadingError {
     case .badRange: .requestBodyStreamExhausted
     case .unreachable: error.isTimeout ? .timedOut : .cannotConnectToHost
     case .offline: .notConnectedToInternet
+    case .networkNotAllowed: .dataNotAllowed
     case .status: code(ofStatus: error.status)
     case .invalidResponse: .badServerResponse
     case .redirect: .httpTooManyRedirects
