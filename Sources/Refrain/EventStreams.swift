@@ -15,6 +15,8 @@ final class EventStreams: Sendable {
   private let hasTrafficListeners = Atomic(false)
   private let listeners = Mutex<[UInt64: Listener]>([:])
   private let nextID = Atomic<UInt64>(0)
+  /// What happened before anybody could listen.
+  private let early = Mutex<[CacheEvent]>([])
 
   func stream(includingTraffic: Bool) -> AsyncStream<CacheEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
@@ -25,6 +27,11 @@ final class EventStreams: Sendable {
       listeners[id] = Listener(continuation: continuation, wantsTraffic: includingTraffic)
       note(listeners)
     }
+    let missed = early.withLock { early in
+      defer { early = [] }
+      return early
+    }
+    for event in missed { continuation.yield(event) }
     return stream
   }
 
@@ -38,6 +45,12 @@ final class EventStreams: Sendable {
     guard hasListeners.load(ordering: .acquiring) else { return }
     let event = event()
     for listener in listeners.withLock({ Array($0.values) }) { listener.continuation.yield(event) }
+  }
+
+  /// As `send`, for what happens while the cache is opened: nobody can listen yet, and the first who
+  /// does is told.
+  func sendToFirstListener(_ event: CacheEvent) {
+    early.withLock { $0.append(event) }
   }
 
   /// As `send`, for what happens with every chunk of bytes.

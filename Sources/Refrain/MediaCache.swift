@@ -9,9 +9,14 @@ public final class MediaCache: Sendable {
   /// Opens a cache directory, making it where it is missing. Several caches, in several processes,
   /// may use one directory. Fast whatever the number of entries: nothing is read yet.
   ///
+  /// On Apple's platforms what is stored is kept out of backups, and readable while the device is
+  /// locked, so that what plays in the background plays on. Where the system refuses that, the
+  /// first who listens to `events` is warned.
+  ///
+  /// - Parameter directory: the cache's own; `defaultDirectory` where none is named.
   /// - Throws: `MediaCacheError`, `.storage` where the directory cannot be used.
   public convenience init(
-    directory: URL, configuration: Configuration = Configuration()
+    directory: URL = MediaCache.defaultDirectory, configuration: Configuration = Configuration()
   ) throws {
     try self.init(directory: directory, configuration: configuration, disk: SystemDisk())
   }
@@ -28,8 +33,9 @@ public final class MediaCache: Sendable {
     let store = Store(
       directory: path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path,
       limit: configuration.limit, disk: disk, bootIdentity: bootIdentity)
+    let warnings: [String]
     do {
-      try store.create()
+      warnings = try store.create()
     } catch {
       throw MediaCacheError(
         .storage, "The cache directory \(path) cannot be used: \(error).",
@@ -39,6 +45,7 @@ public final class MediaCache: Sendable {
     context = CacheContext(
       configuration: configuration, store: store,
       transport: configuration.transport ?? Self.platformTransport())
+    for warning in warnings { context.events.sendToFirstListener(.warning(warning)) }
   }
 
   private static func platformTransport() -> any Transport {

@@ -4,6 +4,7 @@ public import Refrain
 
 #if canImport(AVFoundation)
   public import AVFoundation
+  public import CoreMedia
 #else
   public import AVFoundationStandIn
 #endif

@@ -8,6 +8,7 @@ import Refrain
 #endif
 #if canImport(AVFoundation)
   import AVFoundation
+  import ObjectiveC
 #else
   import AVFoundationStandIn
 #endif

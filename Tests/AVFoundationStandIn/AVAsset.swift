@@ -1,62 +1,65 @@
 // SPDX-License-Identifier: MIT
-public import Foundation
-import Synchronization
+#if !canImport(AVFoundation)
+  public import Foundation
+  import Synchronization
 
-public let AVURLAssetPreferPreciseDurationAndTimingKey =
-  "AVURLAssetPreferPreciseDurationAndTimingKey"
-public let AVURLAssetAllowsConstrainedNetworkAccessKey =
-  "AVURLAssetAllowsConstrainedNetworkAccessKey"
+  public let AVURLAssetPreferPreciseDurationAndTimingKey =
+    "AVURLAssetPreferPreciseDurationAndTimingKey"
+  public let AVURLAssetAllowsConstrainedNetworkAccessKey =
+    "AVURLAssetAllowsConstrainedNetworkAccessKey"
 
-/// Unchecked, as Apple's, for it is open: all that changes is behind locks.
-open class AVAsset: NSObject, AVAsynchronousKeyValueLoading, @unchecked Sendable {
-  let associations = AssociatedObjects()
-  private let knownDuration = Mutex(CMTime.indefinite)
+  /// Unchecked, as Apple's, for it is open: all that changes is behind locks.
+  open class AVAsset: NSObject, AVAsynchronousKeyValueLoading, @unchecked Sendable {
+    let associations = AssociatedObjects()
+    private let knownDuration = Mutex(CMTime.indefinite)
 
-  /// What `load(.duration)` finds.
-  package var standInDuration: CMTime {
-    get { knownDuration.withLock { $0 } }
-    set { knownDuration.withLock { $0 = newValue } }
-  }
-}
-
-open class AVURLAsset: AVAsset, @unchecked Sendable {
-  public let url: URL
-  public let resourceLoader: AVAssetResourceLoader
-  private let options: Mutex<[String: String]>
-
-  public init(url: URL, options: [String: Any]? = nil) {
-    self.url = url
-    resourceLoader = AVAssetResourceLoader(url: url)
-    self.options = Mutex((options ?? [:]).mapValues { "\($0)" })
+    /// What `load(.duration)` finds.
+    package var standInDuration: CMTime {
+      get { knownDuration.withLock { $0 } }
+      set { knownDuration.withLock { $0 = newValue } }
+    }
   }
 
-  /// The options that it was made with, as text.
-  package var standInOptions: [String: String] { options.withLock { $0 } }
-}
+  open class AVURLAsset: AVAsset, @unchecked Sendable {
+    public let url: URL
+    public let resourceLoader: AVAssetResourceLoader
+    private let options: Mutex<[String: String]>
 
-// MARK: Loading of properties
+    public init(url: URL, options: [String: Any]? = nil) {
+      self.url = url
+      resourceLoader = AVAssetResourceLoader(url: url)
+      self.options = Mutex((options ?? [:]).mapValues { "\($0)" })
+    }
 
-public protocol AVAsynchronousKeyValueLoading: AnyObject {}
+    /// The options that it was made with, as text.
+    package var standInOptions: [String: String] { options.withLock { $0 } }
+  }
 
-open class AVPartialAsyncProperty<Root: AVAsynchronousKeyValueLoading> {}
+  // MARK: Loading of properties
 
-public final class AVAsyncProperty<Root: AVAsynchronousKeyValueLoading, Value: Sendable>:
-  AVPartialAsyncProperty<Root>
-{
-  let read: @Sendable (Root) -> Value
+  public protocol AVAsynchronousKeyValueLoading: AnyObject {}
 
-  init(_ read: @Sendable @escaping (Root) -> Value) { self.read = read }
-}
+  open class AVPartialAsyncProperty<Root: AVAsynchronousKeyValueLoading> {}
 
-extension AVAsynchronousKeyValueLoading {
-  public func load<Value: Sendable>(_ property: AVAsyncProperty<Self, Value>) async throws -> Value
+  public final class AVAsyncProperty<Root: AVAsynchronousKeyValueLoading, Value: Sendable>:
+    AVPartialAsyncProperty<Root>
   {
-    property.read(self)
-  }
-}
+    let read: @Sendable (Root) -> Value
 
-extension AVPartialAsyncProperty where Root: AVAsset {
-  public static var duration: AVAsyncProperty<Root, CMTime> {
-    AVAsyncProperty { $0.standInDuration }
+    init(_ read: @Sendable @escaping (Root) -> Value) { self.read = read }
   }
-}
+
+  extension AVAsynchronousKeyValueLoading {
+    public func load<Value: Sendable>(_ property: AVAsyncProperty<Self, Value>) async throws
+      -> Value
+    {
+      property.read(self)
+    }
+  }
+
+  extension AVPartialAsyncProperty where Root: AVAsset {
+    public static var duration: AVAsyncProperty<Root, CMTime> {
+      AVAsyncProperty { $0.standInDuration }
+    }
+  }
+#endif

@@ -1,101 +1,105 @@
 // SPDX-License-Identifier: MIT
-public import Dispatch
-public import Foundation
-import Synchronization
+#if !canImport(AVFoundation)
+  public import Dispatch
+  public import Foundation
+  import Synchronization
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
+  #if canImport(FoundationNetworking)
+    public import FoundationNetworking
+  #endif
 
-/// AVAssetResourceLoader, as Apple's documentation has it.
-///
-/// Unchecked, for the delegate is a weak reference: it is behind the lock.
-open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
-  private struct State: @unchecked Sendable {
-    weak var delegate: (any AVAssetResourceLoaderDelegate)?
-    var queue: DispatchQueue?
-    var preloadsEligibleContentKeys = false
-    var sendsCommonMediaClientData = false
-  }
-  private let state = Mutex(State())
-  package let standInLog = AssetLog()
-  let url: URL
+  /// AVAssetResourceLoader, as Apple's documentation has it.
+  ///
+  /// Unchecked, for the delegate is a weak reference: it is behind the lock.
+  open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
+    private struct State: @unchecked Sendable {
+      weak var delegate: (any AVAssetResourceLoaderDelegate)?
+      var queue: DispatchQueue?
+      var preloadsEligibleContentKeys = false
+      var sendsCommonMediaClientData = false
+    }
+    private let state = Mutex(State())
+    package let standInLog = AssetLog()
+    let url: URL
 
-  init(url: URL) { self.url = url }
+    init(url: URL) { self.url = url }
 
-  open func setDelegate(
-    _ delegate: (any AVAssetResourceLoaderDelegate)?, queue delegateQueue: DispatchQueue?
-  ) {
-    state.withLock { state in
-      state.delegate = delegate
-      state.queue = delegateQueue
+    open func setDelegate(
+      _ delegate: (any AVAssetResourceLoaderDelegate)?, queue delegateQueue: DispatchQueue?
+    ) {
+      state.withLock { state in
+        state.delegate = delegate
+        state.queue = delegateQueue
+      }
+    }
+
+    weak open var delegate: (any AVAssetResourceLoaderDelegate)? { state.withLock { $0.delegate } }
+
+    open var delegateQueue: DispatchQueue? { state.withLock { $0.queue } }
+
+    open var preloadsEligibleContentKeys: Bool {
+      get { state.withLock { $0.preloadsEligibleContentKeys } }
+      set { state.withLock { $0.preloadsEligibleContentKeys = newValue } }
+    }
+
+    open var sendsCommonMediaClientDataAsHTTPHeaders: Bool {
+      get { state.withLock { $0.sendsCommonMediaClientData } }
+      set { state.withLock { $0.sendsCommonMediaClientData = newValue } }
     }
   }
 
-  weak open var delegate: (any AVAssetResourceLoaderDelegate)? { state.withLock { $0.delegate } }
+  /// All of it is optional, as in Objective-C.
+  public protocol AVAssetResourceLoaderDelegate: NSObjectProtocol {
+    func resourceLoader(
+      _ resourceLoader: AVAssetResourceLoader,
+      shouldWaitForLoadingOfRequestedResource loadingRequest: AVAssetResourceLoadingRequest
+    ) -> Bool
 
-  open var delegateQueue: DispatchQueue? { state.withLock { $0.queue } }
+    func resourceLoader(
+      _ resourceLoader: AVAssetResourceLoader,
+      shouldWaitForRenewalOfRequestedResource renewalRequest: AVAssetResourceRenewalRequest
+    ) -> Bool
 
-  open var preloadsEligibleContentKeys: Bool {
-    get { state.withLock { $0.preloadsEligibleContentKeys } }
-    set { state.withLock { $0.preloadsEligibleContentKeys = newValue } }
+    func resourceLoader(
+      _ resourceLoader: AVAssetResourceLoader,
+      didCancel loadingRequest: AVAssetResourceLoadingRequest
+    )
+
+    func resourceLoader(
+      _ resourceLoader: AVAssetResourceLoader,
+      shouldWaitForResponseTo authenticationChallenge: URLAuthenticationChallenge
+    ) -> Bool
+
+    func resourceLoader(
+      _ resourceLoader: AVAssetResourceLoader,
+      didCancel authenticationChallenge: URLAuthenticationChallenge
+    )
   }
 
-  open var sendsCommonMediaClientDataAsHTTPHeaders: Bool {
-    get { state.withLock { $0.sendsCommonMediaClientData } }
-    set { state.withLock { $0.sendsCommonMediaClientData = newValue } }
+  extension AVAssetResourceLoaderDelegate {
+    public func resourceLoader(
+      _ resourceLoader: AVAssetResourceLoader,
+      shouldWaitForLoadingOfRequestedResource loadingRequest: AVAssetResourceLoadingRequest
+    ) -> Bool { false }
+
+    public func resourceLoader(
+      _ resourceLoader: AVAssetResourceLoader,
+      shouldWaitForRenewalOfRequestedResource renewalRequest: AVAssetResourceRenewalRequest
+    ) -> Bool { false }
+
+    public func resourceLoader(
+      _ resourceLoader: AVAssetResourceLoader,
+      didCancel loadingRequest: AVAssetResourceLoadingRequest
+    ) {}
+
+    public func resourceLoader(
+      _ resourceLoader: AVAssetResourceLoader,
+      shouldWaitForResponseTo authenticationChallenge: URLAuthenticationChallenge
+    ) -> Bool { false }
+
+    public func resourceLoader(
+      _ resourceLoader: AVAssetResourceLoader,
+      didCancel authenticationChallenge: URLAuthenticationChallenge
+    ) {}
   }
-}
-
-/// All of it is optional, as in Objective-C.
-public protocol AVAssetResourceLoaderDelegate: NSObjectProtocol {
-  func resourceLoader(
-    _ resourceLoader: AVAssetResourceLoader,
-    shouldWaitForLoadingOfRequestedResource loadingRequest: AVAssetResourceLoadingRequest
-  ) -> Bool
-
-  func resourceLoader(
-    _ resourceLoader: AVAssetResourceLoader,
-    shouldWaitForRenewalOfRequestedResource renewalRequest: AVAssetResourceRenewalRequest
-  ) -> Bool
-
-  func resourceLoader(
-    _ resourceLoader: AVAssetResourceLoader, didCancel loadingRequest: AVAssetResourceLoadingRequest
-  )
-
-  func resourceLoader(
-    _ resourceLoader: AVAssetResourceLoader,
-    shouldWaitForResponseTo authenticationChallenge: URLAuthenticationChallenge
-  ) -> Bool
-
-  func resourceLoader(
-    _ resourceLoader: AVAssetResourceLoader,
-    didCancel authenticationChallenge: URLAuthenticationChallenge
-  )
-}
-
-extension AVAssetResourceLoaderDelegate {
-  public func resourceLoader(
-    _ resourceLoader: AVAssetResourceLoader,
-    shouldWaitForLoadingOfRequestedResource loadingRequest: AVAssetResourceLoadingRequest
-  ) -> Bool { false }
-
-  public func resourceLoader(
-    _ resourceLoader: AVAssetResourceLoader,
-    shouldWaitForRenewalOfRequestedResource renewalRequest: AVAssetResourceRenewalRequest
-  ) -> Bool { false }
-
-  public func resourceLoader(
-    _ resourceLoader: AVAssetResourceLoader, didCancel loadingRequest: AVAssetResourceLoadingRequest
-  ) {}
-
-  public func resourceLoader(
-    _ resourceLoader: AVAssetResourceLoader,
-    shouldWaitForResponseTo authenticationChallenge: URLAuthenticationChallenge
-  ) -> Bool { false }
-
-  public func resourceLoader(
-    _ resourceLoader: AVAssetResourceLoader,
-    didCancel authenticationChallenge: URLAuthenticationChallenge
-  ) {}
-}
+#endif

@@ -1,91 +1,93 @@
 // SPDX-License-Identifier: MIT
-public import Foundation
+#if !canImport(AVFoundation)
+  public import Foundation
 
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
+  #if canImport(FoundationNetworking)
+    public import FoundationNetworking
+  #endif
+
+  /// As Apple's, it is not Sendable and cannot be made by anyone but the loader. Apple's documentation
+  /// has its behaviour; what a delegate must not do is noted as a violation, where AVFoundation would
+  /// throw, stall or play something else.
+  open class AVAssetResourceLoadingRequest: NSObject {
+    let exchange: Exchange
+    public let contentInformationRequest: AVAssetResourceLoadingContentInformationRequest?
+    public let dataRequest: AVAssetResourceLoadingDataRequest?
+    public let requestor = AVAssetResourceLoadingRequestor()
+
+    init(exchange: Exchange) {
+      self.exchange = exchange
+      contentInformationRequest =
+        exchange.wish.information
+        ? AVAssetResourceLoadingContentInformationRequest(exchange: exchange) : nil
+      dataRequest =
+        exchange.wish.bytes == nil ? nil : AVAssetResourceLoadingDataRequest(exchange: exchange)
+    }
+
+    open var request: URLRequest { URLRequest(url: exchange.url) }
+    open var isFinished: Bool { exchange.isFinished }
+    open var isCancelled: Bool { exchange.isCancelled }
+
+    open var response: URLResponse?
+    open var redirect: URLRequest? {
+      didSet { exchange.note(redirect: redirect?.url) }
+    }
+
+    open func finishLoading() { exchange.finish(nil) }
+
+    open func finishLoading(with error: (any Error)?) { exchange.finish(error) }
+  }
+
+  open class AVAssetResourceRenewalRequest: AVAssetResourceLoadingRequest {}
+
+  open class AVAssetResourceLoadingRequestor: NSObject {
+    override init() {}
+  }
+
+  open class AVAssetResourceLoadingContentInformationRequest: NSObject {
+    private let exchange: Exchange
+
+    init(exchange: Exchange) { self.exchange = exchange }
+
+    /// A uniform type identifier.
+    open var contentType: String? {
+      get { exchange.information.contentType }
+      set { exchange.fill { $0.contentType = newValue } }
+    }
+
+    open var allowedContentTypes: [String]? { exchange.wish.allowedContentTypes }
+
+    open var contentLength: Int64 {
+      get { exchange.information.contentLength }
+      set { exchange.fill { $0.contentLength = newValue } }
+    }
+
+    open var isByteRangeAccessSupported: Bool {
+      get { exchange.information.isByteRangeAccessSupported }
+      set { exchange.fill { $0.isByteRangeAccessSupported = newValue } }
+    }
+
+    open var renewalDate: Date? {
+      get { exchange.information.renewalDate }
+      set { exchange.fill { $0.renewalDate = newValue } }
+    }
+
+    open var isEntireLengthAvailableOnDemand: Bool {
+      get { exchange.information.isEntireLengthAvailableOnDemand }
+      set { exchange.fill { $0.isEntireLengthAvailableOnDemand = newValue } }
+    }
+  }
+
+  open class AVAssetResourceLoadingDataRequest: NSObject {
+    private let exchange: Exchange
+
+    init(exchange: Exchange) { self.exchange = exchange }
+
+    open var requestedOffset: Int64 { exchange.wish.offset }
+    open var requestedLength: Int { exchange.wish.bytes ?? 0 }
+    open var requestsAllDataToEndOfResource: Bool { exchange.wish.toEnd }
+    open var currentOffset: Int64 { exchange.currentOffset }
+
+    open func respond(with data: Data) { exchange.respond(data) }
+  }
 #endif
-
-/// As Apple's, it is not Sendable and cannot be made by anyone but the loader. Apple's documentation
-/// has its behaviour; what a delegate must not do is noted as a violation, where AVFoundation would
-/// throw, stall or play something else.
-open class AVAssetResourceLoadingRequest: NSObject {
-  let exchange: Exchange
-  public let contentInformationRequest: AVAssetResourceLoadingContentInformationRequest?
-  public let dataRequest: AVAssetResourceLoadingDataRequest?
-  public let requestor = AVAssetResourceLoadingRequestor()
-
-  init(exchange: Exchange) {
-    self.exchange = exchange
-    contentInformationRequest =
-      exchange.wish.information
-      ? AVAssetResourceLoadingContentInformationRequest(exchange: exchange) : nil
-    dataRequest =
-      exchange.wish.bytes == nil ? nil : AVAssetResourceLoadingDataRequest(exchange: exchange)
-  }
-
-  open var request: URLRequest { URLRequest(url: exchange.url) }
-  open var isFinished: Bool { exchange.isFinished }
-  open var isCancelled: Bool { exchange.isCancelled }
-
-  open var response: URLResponse?
-  open var redirect: URLRequest? {
-    didSet { exchange.note(redirect: redirect?.url) }
-  }
-
-  open func finishLoading() { exchange.finish(nil) }
-
-  open func finishLoading(with error: (any Error)?) { exchange.finish(error) }
-}
-
-open class AVAssetResourceRenewalRequest: AVAssetResourceLoadingRequest {}
-
-open class AVAssetResourceLoadingRequestor: NSObject {
-  override init() {}
-}
-
-open class AVAssetResourceLoadingContentInformationRequest: NSObject {
-  private let exchange: Exchange
-
-  init(exchange: Exchange) { self.exchange = exchange }
-
-  /// A uniform type identifier.
-  open var contentType: String? {
-    get { exchange.information.contentType }
-    set { exchange.fill { $0.contentType = newValue } }
-  }
-
-  open var allowedContentTypes: [String]? { exchange.wish.allowedContentTypes }
-
-  open var contentLength: Int64 {
-    get { exchange.information.contentLength }
-    set { exchange.fill { $0.contentLength = newValue } }
-  }
-
-  open var isByteRangeAccessSupported: Bool {
-    get { exchange.information.isByteRangeAccessSupported }
-    set { exchange.fill { $0.isByteRangeAccessSupported = newValue } }
-  }
-
-  open var renewalDate: Date? {
-    get { exchange.information.renewalDate }
-    set { exchange.fill { $0.renewalDate = newValue } }
-  }
-
-  open var isEntireLengthAvailableOnDemand: Bool {
-    get { exchange.information.isEntireLengthAvailableOnDemand }
-    set { exchange.fill { $0.isEntireLengthAvailableOnDemand = newValue } }
-  }
-}
-
-open class AVAssetResourceLoadingDataRequest: NSObject {
-  private let exchange: Exchange
-
-  init(exchange: Exchange) { self.exchange = exchange }
-
-  open var requestedOffset: Int64 { exchange.wish.offset }
-  open var requestedLength: Int { exchange.wish.bytes ?? 0 }
-  open var requestsAllDataToEndOfResource: Bool { exchange.wish.toEnd }
-  open var currentOffset: Int64 { exchange.currentOffset }
-
-  open func respond(with data: Data) { exchange.respond(data) }
-}

@@ -1,48 +1,50 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+#if !canImport(AVFoundation)
+  import Synchronization
 
-/// What went on between an asset's loader and its delegate. It outlives the asset.
-package final class AssetLog: Sendable {
-  private struct State {
-    var violations: [String] = []
-    var information: StandInInformation?
-    var accepted = 0
-    var open: [UInt64: Wish] = [:]
-    var next: UInt64 = 0
-    var bytes: Int64 = 0
-  }
-  private let state = Mutex(State())
-
-  /// What the delegate did that it must not do, a sentence each.
-  package var violations: [String] { state.withLock { $0.violations } }
-  /// What it took on and neither finished nor was told to forget.
-  package var unfinished: [Wish] { state.withLock { Array($0.open.values) } }
-  /// How many requests the delegate took on.
-  package var accepted: Int { state.withLock { $0.accepted } }
-  /// How many bytes it gave.
-  package var bytes: Int64 { state.withLock { $0.bytes } }
-  /// What the delegate said of the resource, on whichever request.
-  package var information: StandInInformation? { state.withLock { $0.information } }
-
-  func violation(_ text: String) { state.withLock { $0.violations.append(text) } }
-
-  func accept(_ wish: Wish) -> UInt64 {
-    state.withLock { state in
-      state.accepted += 1
-      state.next += 1
-      state.open[state.next] = wish
-      return state.next
+  /// What went on between an asset's loader and its delegate. It outlives the asset.
+  package final class AssetLog: Sendable {
+    private struct State {
+      var violations: [String] = []
+      var information: StandInInformation?
+      var accepted = 0
+      var open: [UInt64: Wish] = [:]
+      var next: UInt64 = 0
+      var bytes: Int64 = 0
     }
-  }
+    private let state = Mutex(State())
 
-  func end(_ id: UInt64?) {
-    guard let id else { return }
-    state.withLock { $0.open[id] = nil }
-  }
+    /// What the delegate did that it must not do, a sentence each.
+    package var violations: [String] { state.withLock { $0.violations } }
+    /// What it took on and neither finished nor was told to forget.
+    package var unfinished: [Wish] { state.withLock { Array($0.open.values) } }
+    /// How many requests the delegate took on.
+    package var accepted: Int { state.withLock { $0.accepted } }
+    /// How many bytes it gave.
+    package var bytes: Int64 { state.withLock { $0.bytes } }
+    /// What the delegate said of the resource, on whichever request.
+    package var information: StandInInformation? { state.withLock { $0.information } }
 
-  func note(_ information: StandInInformation) {
-    state.withLock { $0.information = information }
-  }
+    func violation(_ text: String) { state.withLock { $0.violations.append(text) } }
 
-  func count(_ bytes: Int) { state.withLock { $0.bytes += Int64(bytes) } }
-}
+    func accept(_ wish: Wish) -> UInt64 {
+      state.withLock { state in
+        state.accepted += 1
+        state.next += 1
+        state.open[state.next] = wish
+        return state.next
+      }
+    }
+
+    func end(_ id: UInt64?) {
+      guard let id else { return }
+      state.withLock { $0.open[id] = nil }
+    }
+
+    func note(_ information: StandInInformation) {
+      state.withLock { $0.information = information }
+    }
+
+    func count(_ bytes: Int) { state.withLock { $0.bytes += Int64(bytes) } }
+  }
+#endif

@@ -1,44 +1,46 @@
 // SPDX-License-Identifier: MIT
-public import Foundation
+#if !canImport(AVFoundation)
+  public import Foundation
 
-public typealias CMTimeValue = Int64
-public typealias CMTimeScale = Int32
+  public typealias CMTimeValue = Int64
+  public typealias CMTimeScale = Int32
 
-/// Of CoreMedia's CMTime what the resource loader uses.
-public struct CMTime: Sendable, Hashable {
-  public var value: CMTimeValue
-  public var timescale: CMTimeScale
-  private var isValidTime: Bool
+  /// Of CoreMedia's CMTime what the resource loader uses.
+  public struct CMTime: Sendable, Hashable {
+    public var value: CMTimeValue
+    public var timescale: CMTimeScale
+    private var isValidTime: Bool
 
-  public init(value: CMTimeValue, timescale: CMTimeScale) {
-    self.value = value
-    self.timescale = timescale
-    isValidTime = timescale > 0
+    public init(value: CMTimeValue, timescale: CMTimeScale) {
+      self.value = value
+      self.timescale = timescale
+      isValidTime = timescale > 0
+    }
+
+    public init(seconds: Double, preferredTimescale: CMTimeScale) {
+      self.init(
+        value: CMTimeValue((seconds * Double(preferredTimescale)).rounded()),
+        timescale: preferredTimescale)
+    }
+
+    private init() { (value, timescale, isValidTime) = (0, 0, false) }
+
+    public static let invalid = CMTime()
+    /// Of a live stream.
+    public static let indefinite = CMTime()
+    public static let zero = CMTime(value: 0, timescale: 1)
+
+    public var isNumeric: Bool { isValidTime }
+    public var seconds: Double { isNumeric ? Double(value) / Double(timescale) : .nan }
   }
 
-  public init(seconds: Double, preferredTimescale: CMTimeScale) {
-    self.init(
-      value: CMTimeValue((seconds * Double(preferredTimescale)).rounded()),
-      timescale: preferredTimescale)
+  public struct CMTimeRange: Sendable, Hashable {
+    public var start: CMTime
+    public var duration: CMTime
+
+    public init(start: CMTime, duration: CMTime) {
+      self.start = start
+      self.duration = duration
+    }
   }
-
-  private init() { (value, timescale, isValidTime) = (0, 0, false) }
-
-  public static let invalid = CMTime()
-  /// Of a live stream.
-  public static let indefinite = CMTime()
-  public static let zero = CMTime(value: 0, timescale: 1)
-
-  public var isNumeric: Bool { isValidTime }
-  public var seconds: Double { isNumeric ? Double(value) / Double(timescale) : .nan }
-}
-
-public struct CMTimeRange: Sendable, Hashable {
-  public var start: CMTime
-  public var duration: CMTime
-
-  public init(start: CMTime, duration: CMTime) {
-    self.start = start
-    self.duration = duration
-  }
-}
+#endif

@@ -1,107 +1,109 @@
 // SPDX-License-Identifier: MIT
-package import Foundation
-import Synchronization
+#if !canImport(AVFoundation)
+  package import Foundation
+  import Synchronization
 
-/// A request as the player sees it, to be waited for and cancelled.
-package final class PlayerRequest: Sendable {
-  private let exchange: Exchange
-  private let loader: AVAssetResourceLoader
-  private let issued = Mutex<Issued?>(nil)
+  /// A request as the player sees it, to be waited for and cancelled.
+  package final class PlayerRequest: Sendable {
+    private let exchange: Exchange
+    private let loader: AVAssetResourceLoader
+    private let issued = Mutex<Issued?>(nil)
 
-  /// Unchecked, for it is not Sendable: it is made and used on the delegate's queue alone.
-  private struct Issued: @unchecked Sendable {
-    let request: AVAssetResourceLoadingRequest
-  }
-
-  fileprivate init(exchange: Exchange, loader: AVAssetResourceLoader) {
-    self.exchange = exchange
-    self.loader = loader
-  }
-
-  fileprivate func issue() {
-    let scheme = exchange.url.scheme?.lowercased() ?? ""
-    guard !["file", "http", "https", "data"].contains(scheme) else {
-      exchange.end(.notMediated)
-      return
+    /// Unchecked, for it is not Sendable: it is made and used on the delegate's queue alone.
+    private struct Issued: @unchecked Sendable {
+      let request: AVAssetResourceLoadingRequest
     }
-    // RFC 3986 §3.1
-    if scheme.isEmpty
-      || !scheme.utf8.allSatisfy({ byte in
-        (97...122).contains(byte) || (48...57).contains(byte) || [43, 45, 46].contains(byte)
-      })
-    {
-      exchange.log.violation("\(scheme) is no scheme")
+
+    fileprivate init(exchange: Exchange, loader: AVAssetResourceLoader) {
+      self.exchange = exchange
+      self.loader = loader
     }
-    guard let queue = loader.delegateQueue else {
-      exchange.end(.refused)
-      return
-    }
-    queue.async { [self] in
-      guard exchange.outcome == nil, let delegate = loader.delegate else {
+
+    fileprivate func issue() {
+      let scheme = exchange.url.scheme?.lowercased() ?? ""
+      guard !["file", "http", "https", "data"].contains(scheme) else {
+        exchange.end(.notMediated)
+        return
+      }
+      // RFC 3986 §3.1
+      if scheme.isEmpty
+        || !scheme.utf8.allSatisfy({ byte in
+          (97...122).contains(byte) || (48...57).contains(byte) || [43, 45, 46].contains(byte)
+        })
+      {
+        exchange.log.violation("\(scheme) is no scheme")
+      }
+      guard let queue = loader.delegateQueue else {
         exchange.end(.refused)
         return
       }
-      let request = AVAssetResourceLoadingRequest(exchange: exchange)
-      issued.withLock { [box = Issued(request: request)] in $0 = box }
-      if delegate.resourceLoader(loader, shouldWaitForLoadingOfRequestedResource: request) {
-        exchange.accepted()
-      } else if !exchange.end(.refused) {
-        exchange.log.violation("\(exchange.wish): refused and finished")
-      }
-    }
-  }
-
-  package var wish: Wish { exchange.wish }
-  package var currentOffset: Int64 { exchange.currentOffset }
-  package var information: StandInInformation { exchange.information }
-  package var outcome: PlayerOutcome? { exchange.outcome }
-
-  /// Waits for its end.
-  @discardableResult
-  package func end() async -> PlayerOutcome {
-    await exchange.wait(until: .max)
-    return exchange.outcome ?? .cancelled
-  }
-
-  /// Waits until so many bytes have come.
-  ///
-  /// - Returns: false where it ended before.
-  @discardableResult
-  package func received(_ count: Int64) async -> Bool {
-    await exchange.wait(until: exchange.wish.offset + count)
-    return exchange.currentOffset >= exchange.wish.offset + count
-  }
-
-  /// As AVFoundation does: `isCancelled` first, then the delegate is told; on its queue.
-  ///
-  /// - Returns: when the delegate was told, or the request was over before.
-  package func cancel() async {
-    guard let queue = loader.delegateQueue else { return }
-    await withCheckedContinuation { continuation in
       queue.async { [self] in
-        if exchange.end(.cancelled), let request = issued.withLock({ $0 })?.request {
-          loader.delegate?.resourceLoader(loader, didCancel: request)
+        guard exchange.outcome == nil, let delegate = loader.delegate else {
+          exchange.end(.refused)
+          return
         }
-        continuation.resume()
+        let request = AVAssetResourceLoadingRequest(exchange: exchange)
+        issued.withLock { [box = Issued(request: request)] in $0 = box }
+        if delegate.resourceLoader(loader, shouldWaitForLoadingOfRequestedResource: request) {
+          exchange.accepted()
+        } else if !exchange.end(.refused) {
+          exchange.log.violation("\(exchange.wish): refused and finished")
+        }
+      }
+    }
+
+    package var wish: Wish { exchange.wish }
+    package var currentOffset: Int64 { exchange.currentOffset }
+    package var information: StandInInformation { exchange.information }
+    package var outcome: PlayerOutcome? { exchange.outcome }
+
+    /// Waits for its end.
+    @discardableResult
+    package func end() async -> PlayerOutcome {
+      await exchange.wait(until: .max)
+      return exchange.outcome ?? .cancelled
+    }
+
+    /// Waits until so many bytes have come.
+    ///
+    /// - Returns: false where it ended before.
+    @discardableResult
+    package func received(_ count: Int64) async -> Bool {
+      await exchange.wait(until: exchange.wish.offset + count)
+      return exchange.currentOffset >= exchange.wish.offset + count
+    }
+
+    /// As AVFoundation does: `isCancelled` first, then the delegate is told; on its queue.
+    ///
+    /// - Returns: when the delegate was told, or the request was over before.
+    package func cancel() async {
+      guard let queue = loader.delegateQueue else { return }
+      await withCheckedContinuation { continuation in
+        queue.async { [self] in
+          if exchange.end(.cancelled), let request = issued.withLock({ $0 })?.request {
+            loader.delegate?.resourceLoader(loader, didCancel: request)
+          }
+          continuation.resume()
+        }
       }
     }
   }
-}
 
-extension AVURLAsset {
-  /// Asks the asset's delegate for something, as AVFoundation does when a player needs it.
-  ///
-  /// - Parameters:
-  ///   - other: what it is asked for instead of the asset's own URL.
-  ///   - sink: is given each piece of data and the offset that it is for, on the
-  ///     delegate's thread.
-  package func standInRequest(
-    _ wish: Wish, other: URL? = nil, sink: @Sendable @escaping (Int64, Data) -> Void = { _, _ in }
-  ) -> PlayerRequest {
-    let exchange = Exchange(
-      url: other ?? url, wish: wish, log: resourceLoader.standInLog, sink: sink)
-    let request = PlayerRequest(exchange: exchange, loader: resourceLoader)
-    request.issue()
-    return request
+  extension AVURLAsset {
+    /// Asks the asset's delegate for something, as AVFoundation does when a player needs it.
+    ///
+    /// - Parameters:
+    ///   - other: what it is asked for instead of the asset's own URL.
+    ///   - sink: is given each piece of data and the offset that it is for, on the
+    ///     delegate's thread.
+    package func standInRequest(
+      _ wish: Wish, other: URL? = nil, sink: @Sendable @escaping (Int64, Data) -> Void = { _, _ in }
+    ) -> PlayerRequest {
+      let exchange = Exchange(
+        url: other ?? url, wish: wish, log: resourceLoader.standInLog, sink: sink)
+      let request = PlayerRequest(exchange: exchange, loader: resourceLoader)
+      request.issue()
+      return request
+    }
   }
-}
+#endif

@@ -1,44 +1,46 @@
 // SPDX-License-Identifier: MIT
-package import Foundation
+#if !canImport(AVFoundation)
+  package import Foundation
 
-/// What a player asks a loader for.
-package struct Wish: Sendable, Hashable, CustomStringConvertible {
-  package var offset: Int64 = 0
-  /// `requestedLength`; nil: no data request at all.
-  package var bytes: Int?
-  /// `requestsAllDataToEndOfResource`.
-  package var toEnd = false
-  package var information = false
-  package var allowedContentTypes: [String]?
+  /// What a player asks a loader for.
+  package struct Wish: Sendable, Hashable, CustomStringConvertible {
+    package var offset: Int64 = 0
+    /// `requestedLength`; nil: no data request at all.
+    package var bytes: Int?
+    /// `requestsAllDataToEndOfResource`.
+    package var toEnd = false
+    package var information = false
+    package var allowedContentTypes: [String]?
 
-  /// Content information, with the first bytes.
-  package static func information(bytes: Int? = 2, allowed: [String]? = nil) -> Wish {
-    Wish(bytes: bytes, information: true, allowedContentTypes: allowed)
+    /// Content information, with the first bytes.
+    package static func information(bytes: Int? = 2, allowed: [String]? = nil) -> Wish {
+      Wish(bytes: bytes, information: true, allowedContentTypes: allowed)
+    }
+
+    package static func bytes(_ count: Int, at offset: Int64) -> Wish {
+      Wish(offset: offset, bytes: count)
+    }
+
+    /// - Parameter length: what AVFoundation takes to be left; without one, as where it does not know.
+    package static func toEnd(from offset: Int64, length: Int = .max) -> Wish {
+      Wish(offset: offset, bytes: length, toEnd: true)
+    }
+
+    /// Where the data ends; nil: where the resource does.
+    var end: Int64? { toEnd || bytes == .max ? nil : offset + Int64(bytes ?? 0) }
+
+    package var description: String {
+      "\(information ? "information " : "")\(offset)/\(bytes.map { "\($0)" } ?? "no data")"
+        + (toEnd ? " to the end" : "")
+    }
   }
 
-  package static func bytes(_ count: Int, at offset: Int64) -> Wish {
-    Wish(offset: offset, bytes: count)
+  /// What a loader says of the resource.
+  package struct StandInInformation: Sendable, Hashable {
+    package var contentType: String?
+    package var contentLength: Int64 = 0
+    package var isByteRangeAccessSupported = false
+    package var renewalDate: Date?
+    package var isEntireLengthAvailableOnDemand = false
   }
-
-  /// - Parameter length: what AVFoundation takes to be left; without one, as where it does not know.
-  package static func toEnd(from offset: Int64, length: Int = .max) -> Wish {
-    Wish(offset: offset, bytes: length, toEnd: true)
-  }
-
-  /// Where the data ends; nil: where the resource does.
-  var end: Int64? { toEnd || bytes == .max ? nil : offset + Int64(bytes ?? 0) }
-
-  package var description: String {
-    "\(information ? "information " : "")\(offset)/\(bytes.map { "\($0)" } ?? "no data")"
-      + (toEnd ? " to the end" : "")
-  }
-}
-
-/// What a loader says of the resource.
-package struct StandInInformation: Sendable, Hashable {
-  package var contentType: String?
-  package var contentLength: Int64 = 0
-  package var isByteRangeAccessSupported = false
-  package var renewalDate: Date?
-  package var isEntireLengthAvailableOnDemand = false
-}
+#endif

@@ -31,12 +31,19 @@ struct CrashChild {
     }
   }
 
+  private static var platformTransport: any Transport {
+    #if os(Linux)
+      AsyncHTTPClientTransport()
+    #else
+      URLSessionTransport()
+    #endif
+  }
+
   private static func open(_ directory: URL, counting: Bool) throws -> MediaCache {
     var configuration = Configuration()
     configuration.limit = nil
     configuration.trustStored = true
-    configuration.transport =
-      counting ? CountingTransport(base: AsyncHTTPClientTransport()) : AsyncHTTPClientTransport()
+    if counting { configuration.transport = CountingTransport(base: platformTransport) }
     return try MediaCache(directory: directory, configuration: configuration)
   }
 

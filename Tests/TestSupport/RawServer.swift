@@ -1,163 +1,195 @@
 // SPDX-License-Identifier: MIT
-#if os(Linux)
-  package import Foundation
+package import Foundation
+import Synchronization
+
+#if canImport(Glibc)
   import Glibc
-  import Synchronization
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
-  /// A server on loopback that says exactly what a script makes it say, HTTP or not: for what no
-  /// well-behaved server can be made to do. A thread per connection; blocking calls.
-  package final class RawServer: Sendable {
-    /// One accepted connection.
-    package final class Connection: Sendable {
-      private let descriptor: Int32
-      private let sentBytes = Atomic<Int>(0)
-      private let requests = Atomic<Int>(0)
-      private let end = Mutex<Bool>(false)
+/// A server on loopback that says exactly what a script makes it say, HTTP or not: for what no
+/// well-behaved server can be made to do. A thread per connection; blocking calls.
+package final class RawServer: Sendable {
+  /// One accepted connection.
+  package final class Connection: Sendable {
+    private let descriptor: Int32
+    private let sentBytes = Atomic<Int>(0)
+    private let requests = Atomic<Int>(0)
+    private let end = Mutex<Bool>(false)
 
-      package init(descriptor: Int32) { self.descriptor = descriptor }
+    package init(descriptor: Int32) { self.descriptor = descriptor }
 
-      /// How many bytes the kernel took from us.
-      package var sent: Int { sentBytes.load(ordering: .relaxed) }
-      /// How many requests `readRequest` has read.
-      package var requestCount: Int { requests.load(ordering: .relaxed) }
-      /// Whether the client closed the connection.
-      package var isClosedByClient: Bool { end.withLock { $0 } }
+    /// How many bytes the kernel took from us.
+    package var sent: Int { sentBytes.load(ordering: .relaxed) }
+    /// How many requests `readRequest` has read.
+    package var requestCount: Int { requests.load(ordering: .relaxed) }
+    /// Whether the client closed the connection.
+    package var isClosedByClient: Bool { end.withLock { $0 } }
 
-      /// All up to the empty line.
-      package func readRequest() -> String {
-        var received: [UInt8] = []
-        var byte: UInt8 = 0
-        while received.count < 1 << 20, recv(descriptor, &byte, 1, 0) == 1 {
-          received.append(byte)
-          if received.suffix(4) == [13, 10, 13, 10] { break }
-        }
-        requests.add(1, ordering: .relaxed)
-        return String(decoding: received, as: UTF8.self)
+    /// All up to the empty line.
+    package func readRequest() -> String {
+      var received: [UInt8] = []
+      var byte: UInt8 = 0
+      while received.count < 1 << 20, recv(descriptor, &byte, 1, 0) == 1 {
+        received.append(byte)
+        if received.suffix(4) == [13, 10, 13, 10] { break }
       }
-
-      /// The next bytes, all of them; nil where the client ends before.
-      package func read(_ count: Int) -> [UInt8]? {
-        var bytes = [UInt8](repeating: 0, count: count)
-        var from = 0
-        while from < count {
-          let got = bytes[from...].withUnsafeMutableBytes {
-            recv(descriptor, $0.baseAddress, $0.count, 0)
-          }
-          guard got > 0 else {
-            end.withLock { $0 = true }
-            return nil
-          }
-          from += got
-        }
-        return bytes
-      }
-
-      /// Up to the next CR LF, without it; nil where the client ends before.
-      package func readLine() -> String? {
-        var line: [UInt8] = []
-        while let byte = read(1)?.first {
-          line.append(byte)
-          if line.suffix(2) == [13, 10] {
-            return String(decoding: line.dropLast(2), as: UTF8.self)
-          }
-        }
-        return nil
-      }
-
-      /// Waits until the client closes.
-      package func waitForEnd() {
-        var bytes = [UInt8](repeating: 0, count: 1024)
-        while recv(descriptor, &bytes, bytes.count, 0) > 0 {}
-        end.withLock { $0 = true }
-      }
-
-      /// - Returns: whether all of it was sent; false once the client is gone.
-      @discardableResult
-      package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
-
-      @discardableResult
-      package func send(_ bytes: [UInt8]) -> Bool {
-        var from = 0
-        while from < bytes.count {
-          let count = bytes[from...].withUnsafeBytes {
-            Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-          }
-          guard count > 0 else {
-            end.withLock { $0 = true }
-            return false
-          }
-          from += count
-          sentBytes.add(count, ordering: .relaxed)
-        }
-        return true
-      }
-
-      /// Makes the close a reset: RST instead of FIN.
-      package func resetOnClose() {
-        var option = linger(l_onoff: 1, l_linger: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
-      }
-
-      package func close() { _ = Glibc.close(descriptor) }
+      requests.add(1, ordering: .relaxed)
+      return String(decoding: received, as: UTF8.self)
     }
 
-    package let port: UInt16
-    private let listener: Int32
-    private let accepted = Mutex<[Connection]>([])
-
-    package var connections: [Connection] { accepted.withLock { $0 } }
-
-    /// - Parameter script: what happens on each connection; it is closed when the script returns.
-    package init(_ script: @escaping @Sendable (Connection) -> Void) throws {
-      (listener, port) = try Self.listen()
-      Thread.detachNewThread { [self] in serve(script) }
+    /// The next bytes, all of them; nil where the client ends before.
+    package func read(_ count: Int) -> [UInt8]? {
+      var bytes = [UInt8](repeating: 0, count: count)
+      var from = 0
+      while from < count {
+        let got = bytes[from...].withUnsafeMutableBytes {
+          recv(descriptor, $0.baseAddress, $0.count, 0)
+        }
+        guard got > 0 else {
+          end.withLock { $0 = true }
+          return nil
+        }
+        from += got
+      }
+      return bytes
     }
 
-    private func serve(_ script: @escaping @Sendable (Connection) -> Void) {
-      while true {
-        let descriptor = accept(listener, nil, nil)
-        guard descriptor >= 0 else { return }
-        let connection = Connection(descriptor: descriptor)
-        accepted.withLock { $0.append(connection) }
-        Thread.detachNewThread {
-          script(connection)
-          connection.close()
+    /// Up to the next CR LF, without it; nil where the client ends before.
+    package func readLine() -> String? {
+      var line: [UInt8] = []
+      while let byte = read(1)?.first {
+        line.append(byte)
+        if line.suffix(2) == [13, 10] {
+          return String(decoding: line.dropLast(2), as: UTF8.self)
         }
       }
+      return nil
     }
 
-    package func url(_ path: String = "/") throws -> URL {
-      guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else {
-        throw POSIXError(.EINVAL)
-      }
-      return url
+    /// Waits until the client closes.
+    package func waitForEnd() {
+      var bytes = [UInt8](repeating: 0, count: 1024)
+      while recv(descriptor, &bytes, bytes.count, 0) > 0 {}
+      end.withLock { $0 = true }
     }
 
-    package func stop() {
-      shutdown(listener, Int32(SHUT_RDWR))
-      Glibc.close(listener)
-    }
+    /// - Returns: whether all of it was sent; false once the client is gone.
+    @discardableResult
+    package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
-    /// A port on which nobody listens, nor will: it stays bound while the process lives.
-    package static func deafPort() throws -> UInt16 { try listen(backlog: nil).1 }
-
-    private static func listen(backlog: Int32? = 128) throws -> (Int32, UInt16) {
-      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-      let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          bind(descriptor, $0, length) == 0
-            && (backlog.map { Glibc.listen(descriptor, $0) } ?? 0) == 0
-            && getsockname(descriptor, $0, &length) == 0
+    @discardableResult
+    package func send(_ bytes: [UInt8]) -> Bool {
+      var from = 0
+      while from < bytes.count {
+        let count = bytes[from...].withUnsafeBytes {
+          sendBytes(descriptor, $0)
         }
+        guard count > 0 else {
+          end.withLock { $0 = true }
+          return false
+        }
+        from += count
+        sentBytes.add(count, ordering: .relaxed)
       }
-      guard descriptor >= 0, isBound else {
-        throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+      return true
+    }
+
+    /// Makes the close a reset: RST instead of FIN.
+    package func resetOnClose() {
+      var option = linger(l_onoff: 1, l_linger: 0)
+      setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    package func close() { closeDescriptor(descriptor) }
+  }
+
+  package let port: UInt16
+  private let listener: Int32
+  private let accepted = Mutex<[Connection]>([])
+
+  package var connections: [Connection] { accepted.withLock { $0 } }
+
+  /// - Parameter script: what happens on each connection; it is closed when the script returns.
+  package init(_ script: @escaping @Sendable (Connection) -> Void) throws {
+    (listener, port) = try Self.listen()
+    Thread.detachNewThread { [self] in serve(script) }
+  }
+
+  private func serve(_ script: @escaping @Sendable (Connection) -> Void) {
+    while true {
+      let descriptor = accept(listener, nil, nil)
+      guard descriptor >= 0 else { return }
+      #if canImport(Darwin)
+        // In place of MSG_NOSIGNAL.
+        var yes: Int32 = 1
+        setsockopt(
+          descriptor, SOL_SOCKET, SO_NOSIGPIPE, &yes, socklen_t(MemoryLayout<Int32>.size))
+      #endif
+      let connection = Connection(descriptor: descriptor)
+      accepted.withLock { $0.append(connection) }
+      Thread.detachNewThread {
+        script(connection)
+        connection.close()
       }
-      return (descriptor, UInt16(bigEndian: address.sin_port))
     }
   }
-#endif
+
+  package func url(_ path: String = "/") throws -> URL {
+    guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else {
+      throw POSIXError(.EINVAL)
+    }
+    return url
+  }
+
+  package func stop() {
+    shutdown(listener, Int32(SHUT_RDWR))
+    closeDescriptor(listener)
+  }
+
+  /// A port on which nobody listens, nor will: it stays bound while the process lives.
+  package static func deafPort() throws -> UInt16 { try listen(backlog: nil).1 }
+
+  private static func listen(backlog: Int32? = 128) throws -> (Int32, UInt16) {
+    #if canImport(Darwin)
+      let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+    #else
+      let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #endif
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, length) == 0
+          && (backlog.map { startListening(descriptor, $0) } ?? 0) == 0
+          && getsockname(descriptor, $0, &length) == 0
+      }
+    }
+    guard descriptor >= 0, isBound else {
+      throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
+    }
+    return (descriptor, UInt16(bigEndian: address.sin_port))
+  }
+}
+
+// Outside of the classes, whose methods have the same names.
+
+private func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
+
+private func startListening(_ descriptor: Int32, _ backlog: Int32) -> Int32 {
+  listen(descriptor, backlog)
+}
+
+private func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+  #if canImport(Darwin)
+    let flags: Int32 = 0
+  #else
+    let flags = Int32(MSG_NOSIGNAL)
+  #endif
+  return send(descriptor, bytes.baseAddress, bytes.count, flags)
+}

@@ -4,6 +4,10 @@ internal import Foundation
 internal import NIOCore
 internal import NIOPosix
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// One answer on its way out. Lives on the connection's event loop.
 final class Sending {
   private enum Phase {

@@ -36,6 +36,8 @@ enum OpenMode: Sendable {
 protocol Disk: Sendable {
   /// mkdir(2), for the owner alone. Already there: fine.
   func makeDirectory(_ path: String) throws(DiskError)
+  /// `StoredMediaAttributes`, for a directory and all that will be made in it.
+  func setStoredMediaAttributes(_ path: String) throws
   /// open(2).
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32
   /// close(2).
@@ -76,6 +78,10 @@ struct SystemDisk: Disk {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("mkdir", path) }
   }
 
+  func setStoredMediaAttributes(_ path: String) throws {
+    try StoredMediaAttributes.set(on: path)
+  }
+
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32 {
     let flags =
       switch mode {
@@ -109,9 +115,7 @@ struct SystemDisk: Disk {
 
   func sync(_ descriptor: Int32) throws(DiskError) {
     #if canImport(Darwin)
-      // fsync(2) there only reaches the drive's cache; F_FULLFSYNC reaches the drive.
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
-      let result = retrying { Int(fsync(descriptor)) }
+      let result = fullSync(descriptor)
     #else
       let result = retrying { Int(fdatasync(descriptor)) }
     #endif
@@ -122,8 +126,22 @@ struct SystemDisk: Disk {
     let descriptor = retrying { systemOpen(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
     guard descriptor >= 0 else { throw failure("open", path) }
     defer { _ = systemClose(Int32(descriptor)) }
-    guard retrying({ Int(fsync(Int32(descriptor))) }) == 0 else { throw failure("fsync", path) }
+    #if canImport(Darwin)
+      let result = fullSync(Int32(descriptor))
+    #else
+      let result = retrying { Int(fsync(Int32(descriptor))) }
+    #endif
+    guard result == 0 else { throw failure("fsync", path) }
   }
+
+  #if canImport(Darwin)
+    /// fsync(2) there only reaches the drive's cache; F_FULLFSYNC (fcntl(2)) reaches the drive, where
+    /// the file system has it.
+    private func fullSync(_ descriptor: Int32) -> Int {
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+      return retrying { Int(fsync(descriptor)) }
+    }
+  #endif
 
   func rename(_ old: String, to new: String) throws(DiskError) {
     guard systemRename(old, new) == 0 else { throw failure("rename", old) }

@@ -7,10 +7,9 @@
 
 /// Where a sparse file has no blocks (lseek(2), SEEK_HOLE).
 enum FileHoles {
-  static func find(in descriptor: Int32) -> RangeSet<Int64> {
-    var holes = RangeSet<Int64>()
-    #if canImport(Glibc)
-      // Elsewhere zeros that were written may be stored as a hole: nothing can be told from one.
+  #if canImport(Glibc)
+    static func find(in descriptor: Int32) -> RangeSet<Int64> {
+      var holes = RangeSet<Int64>()
       guard let size = FileReading.measure(descriptor)?.size else { return holes }
       var offset: Int64 = 0
       while offset < size {
@@ -21,7 +20,10 @@ enum FileHoles {
         holes.insert(contentsOf: hole..<end)
         offset = end
       }
-    #endif
-    return holes
-  }
+      return holes
+    }
+  #else
+    /// Elsewhere zeros that were written may be stored as a hole: nothing can be told from one.
+    static func find(in descriptor: Int32) -> RangeSet<Int64> { RangeSet() }
+  #endif
 }

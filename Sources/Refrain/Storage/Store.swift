@@ -59,11 +59,24 @@ final class Store: Sendable {
   private var entriesPath: String { "\(directory)/entries" }
 
   /// Makes the cache directory. Blocks.
-  func create() throws {
+  ///
+  /// - Returns: what could not be had, but can be done without, a sentence each.
+  func create() throws -> [String] {
     try FileManager.default.createDirectory(
       atPath: directory, withIntermediateDirectories: true,
       attributes: [.posixPermissions: 0o700])
     try disk.makeDirectory(entriesPath)
+    do {
+      // For what is all ours: an app may have put the cache into a folder that has other things in
+      // it. Each time, for a process may have ended between the two; it costs next to nothing.
+      try disk.setStoredMediaAttributes(entriesPath)
+      return []
+    } catch {
+      return [
+        "\(entriesPath) could not be kept out of backups and readable while the device is locked: "
+          + "\(error.localizedDescription)"
+      ]
+    }
   }
 
   func entryDirectory(named name: String) -> EntryDirectory {

@@ -3,6 +3,10 @@ import ArgumentParser
 import Foundation
 import Refrain
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// A program that this one started, with the same standard input, output and error, in the same
 /// process group and terminal.
 struct ChildProgram: Sendable {

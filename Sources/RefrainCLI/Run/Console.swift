@@ -4,6 +4,10 @@ import Foundation
 import Refrain
 import Synchronization
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// Standard output and standard error, which may be the same terminal: at most one line at its
 /// foot is redrawn in place, and other lines go above it.
 final class Console: Sendable {

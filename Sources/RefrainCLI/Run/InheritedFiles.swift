@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// The files that this program was started with: what it opens itself, a listening socket above
 /// all, is not for the programs that it starts.
 ///

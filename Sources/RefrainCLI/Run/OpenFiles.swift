@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// How many files and connections this process may have open.
 enum OpenFiles {
   /// Raises the soft limit to the hard one (setrlimit(2)): the usual soft limit of 1024 is there

@@ -56,12 +56,7 @@ struct RefrainCommand: AsyncParsableCommand {
       missing, and only that, is asked of the origin.
 
       Examples:
-        refrain run -- mpv https://example.org/film.mkv   in any player
-        refrain play https://example.org/song.flac        here
-        refrain get https://example.org/song.flac         fetch all of it
-        refrain ls                                        list what is stored
-        refrain serve                                     a proxy for players
-        refrain play --sample                             without a network
+        \(examples.joined(separator: "\n  "))
 
       Exit codes: 0 done, 1 failed (one line on standard error says what, and the remedy), \
       64 wrong usage, 130 and 143 ended by a signal. 'refrain run' has those of its program.
@@ -80,6 +75,26 @@ struct RefrainCommand: AsyncParsableCommand {
       [PlayCommand.self]
     #else
       []
+    #endif
+  }
+
+  private static var examples: [String] {
+    #if os(Linux)
+      [
+        "refrain run -- mpv https://example.org/film.mkv   in any player",
+        "refrain play https://example.org/song.flac        here",
+        "refrain get https://example.org/song.flac         fetch all of it",
+        "refrain ls                                        list what is stored",
+        "refrain serve                                     a proxy for players",
+        "refrain play --sample                             without a network",
+      ]
+    #else
+      [
+        "refrain run -- mpv https://example.org/film.mkv   in any player",
+        "refrain get https://example.org/song.flac         fetch all of it",
+        "refrain ls                                        list what is stored",
+        "refrain serve                                     a proxy for players",
+      ]
     #endif
   }
 

@@ -2,6 +2,10 @@
 import Foundation
 import Refrain
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// `proxy.json` in the cache directory: the record of its proxy, for nobody else to read.
 ///
 /// A small file, read and written once in a command's life. All of it blocks, for as long as the

@@ -2,6 +2,10 @@
 import Foundation
 import Synchronization
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// Hands signals that another process sent to this one, by kill(2), on to its child.
 ///
 /// Not those that the kernel sent, as for Ctrl-C: they go to every process of the terminal's

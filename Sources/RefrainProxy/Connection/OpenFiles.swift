@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// How many files and sockets this process may have open (getrlimit(2)).
 enum OpenFiles {
   static var limit: Int {

@@ -4,6 +4,10 @@ import NIOCore
 import NIOPosix
 import Refrain
 
+#if canImport(Darwin)
+  import Darwin
+#endif
+
 /// Writing, for the task that answers.
 extension ProxyConnection {
   /// Writes the head of the answer; the body follows as it says.

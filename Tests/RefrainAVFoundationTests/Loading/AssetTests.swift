@@ -1,131 +1,134 @@
 // SPDX-License-Identifier: MIT
-import AVFoundationStandIn
-import Foundation
-import OriginServer
-import Refrain
-import RefrainAVFoundation
-import Testing
+#if !canImport(AVFoundation)
+  import AVFoundationStandIn
+  import Foundation
+  import OriginServer
+  import Refrain
+  import RefrainAVFoundation
+  import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct AssetTests {
-  @Test(arguments: [
-    "file:///Users/me/a%20song.mp3", "https://example.org/live/master.m3u8?token=a%2Bb",
-    "http://example.org/radio.M3U", "data:audio/wav;base64,AAAA",
-    "ipod-library://item/item.m4a?id=1",
-  ])
-  func `What is not the cache's business is handed on untouched`(_ text: String) async throws {
-    try await withAssets { test in
-      let url = try #require(URL(string: text))
-      let asset = test.cache.asset(for: url, options: ["key": 1])
-      #expect(asset.url == url)
-      #expect(asset.resourceLoader.delegate == nil)
-      #expect(asset.standInOptions == ["key": "1"])
-      for await progress in asset.cacheProgress { Issue.record("\(progress)") }
-      #expect(try await asset.cachedTimeRanges() == nil)
-    }
-  }
-
-  @Test(arguments: [
-    "https://cdn.example.org/a%2Fb%20c/%E4%BD%A0.mp3?sig=a%2Bb%3D%3D&x=1%202&&e=;'()*#t=10",
-    "http://user:pa%40ss@example.org:8080/song.flac", "HTTPS://Example.ORG/a//b/../c.mp3",
-    "https://[2001:db8::1]:443/a.mp4",
-  ])
-  func `Of the URL nothing but the scheme is changed`(_ text: String) async throws {
-    try await withAssets { test in
-      let url = try #require(URL(string: text))
-      let asset = test.cache.asset(for: url)
-      let colon = try #require(text.firstIndex(of: ":"))
-      #expect(asset.url.absoluteString == "refrain-\(text[..<colon].lowercased())\(text[colon...])")
-      #expect(asset.url.pathExtension == url.pathExtension)
-    }
-  }
-
-  @Test func `The asset's options are passed on`() async throws {
-    try await withAssets { test in
-      let options: [String: Any] = [AVURLAssetPreferPreciseDurationAndTimingKey: true]
-      let asset = test.cache.asset(for: test.resource(), options: options)
-      #expect(asset.standInOptions == [AVURLAssetPreferPreciseDurationAndTimingKey: "true"])
-    }
-  }
-
-  @Test func `Nothing is asked for before AVFoundation asks for something`() async throws {
-    try await withAssets { test in
-      test.serve(10_000)
-      let player = test.player()
-      #expect(test.origin.log("/song.wav").requests.isEmpty)
-      try await player.ask()
-      #expect(!test.origin.log("/song.wav").requests.isEmpty)
-    }
-  }
-
-  @Test func `A request for something else is not taken`() async throws {
-    try await withAssets { test in
-      test.serve(10_000)
-      let asset = test.cache.asset(for: test.resource())
-      let other = try #require(URL(string: "refrain-http://127.0.0.1/other.wav"))
-      let outcome = await asset.standInRequest(.information(), other: other).end()
-      guard case .refused = outcome else {
-        Issue.record("\(outcome)")
-        return
+  @Suite(.timeLimit(.minutes(1))) struct AssetTests {
+    @Test(arguments: [
+      "file:///Users/me/a%20song.mp3", "https://example.org/live/master.m3u8?token=a%2Bb",
+      "http://example.org/radio.M3U", "data:audio/wav;base64,AAAA",
+      "ipod-library://item/item.m4a?id=1",
+    ])
+    func `What is not the cache's business is handed on untouched`(_ text: String) async throws {
+      try await withAssets { test in
+        let url = try #require(URL(string: text))
+        let asset = test.cache.asset(for: url, options: ["key": 1])
+        #expect(asset.url == url)
+        #expect(asset.resourceLoader.delegate == nil)
+        #expect(asset.standInOptions == ["key": "1"])
+        for await progress in asset.cacheProgress { Issue.record("\(progress)") }
+        #expect(try await asset.cachedTimeRanges() == nil)
       }
     }
-  }
 
-  @Test func `Two players of one URL have every byte fetched once`() async throws {
-    try await withAssets { test in
-      test.serve(3_000_000)
-      let players = (0..<2).map { _ in test.player() }
-      let requests = try players.flatMap { player in
-        [try player.request(.information()), try player.request(.toEnd(from: 0))]
+    @Test(arguments: [
+      "https://cdn.example.org/a%2Fb%20c/%E4%BD%A0.mp3?sig=a%2Bb%3D%3D&x=1%202&&e=;'()*#t=10",
+      "http://user:pa%40ss@example.org:8080/song.flac", "HTTPS://Example.ORG/a//b/../c.mp3",
+      "https://[2001:db8::1]:443/a.mp4",
+    ])
+    func `Of the URL nothing but the scheme is changed`(_ text: String) async throws {
+      try await withAssets { test in
+        let url = try #require(URL(string: text))
+        let asset = test.cache.asset(for: url)
+        let colon = try #require(text.firstIndex(of: ":"))
+        #expect(
+          asset.url.absoluteString == "refrain-\(text[..<colon].lowercased())\(text[colon...])")
+        #expect(asset.url.pathExtension == url.pathExtension)
       }
-      for request in requests { #expect(await request.end().isFinished) }
-      for player in players { player.check() }
-      let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
-      #expect(log.bodyBytesSent == 3_000_000)
     }
-  }
 
-  @Test func `What is played over and over is fetched once`() async throws {
-    try await withAssets { test in
-      test.serve(2_000_000)
-      for round in 0..<5 {
+    @Test func `The asset's options are passed on`() async throws {
+      try await withAssets { test in
+        let options: [String: Any] = [AVURLAssetPreferPreciseDurationAndTimingKey: true]
+        let asset = test.cache.asset(for: test.resource(), options: options)
+        #expect(asset.standInOptions == [AVURLAssetPreferPreciseDurationAndTimingKey: "true"])
+      }
+    }
+
+    @Test func `Nothing is asked for before AVFoundation asks for something`() async throws {
+      try await withAssets { test in
+        test.serve(10_000)
         let player = test.player()
-        let information = try await player.ask()
-        #expect(information.isEntireLengthAvailableOnDemand == (round > 0))
-        for _ in 0..<3 {
-          #expect(await (try player.request(.toEnd(from: 0))).end().isFinished)
+        #expect(test.origin.log("/song.wav").requests.isEmpty)
+        try await player.ask()
+        #expect(!test.origin.log("/song.wav").requests.isEmpty)
+      }
+    }
+
+    @Test func `A request for something else is not taken`() async throws {
+      try await withAssets { test in
+        test.serve(10_000)
+        let asset = test.cache.asset(for: test.resource())
+        let other = try #require(URL(string: "refrain-http://127.0.0.1/other.wav"))
+        let outcome = await asset.standInRequest(.information(), other: other).end()
+        guard case .refused = outcome else {
+          Issue.record("\(outcome)")
+          return
         }
+      }
+    }
+
+    @Test func `Two players of one URL have every byte fetched once`() async throws {
+      try await withAssets { test in
+        test.serve(3_000_000)
+        let players = (0..<2).map { _ in test.player() }
+        let requests = try players.flatMap { player in
+          [try player.request(.information()), try player.request(.toEnd(from: 0))]
+        }
+        for request in requests { #expect(await request.end().isFinished) }
+        for player in players { player.check() }
+        let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
+        #expect(log.bodyBytesSent == 3_000_000)
+      }
+    }
+
+    @Test func `What is played over and over is fetched once`() async throws {
+      try await withAssets { test in
+        test.serve(2_000_000)
+        for round in 0..<5 {
+          let player = test.player()
+          let information = try await player.ask()
+          #expect(information.isEntireLengthAvailableOnDemand == (round > 0))
+          for _ in 0..<3 {
+            #expect(await (try player.request(.toEnd(from: 0))).end().isFinished)
+          }
+          player.check()
+        }
+        let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
+        #expect(log.bodyBytesSent == 2_000_000)
+      }
+    }
+
+    @Test func `What was prefetched is played from disk`() async throws {
+      try await withAssets { test in
+        test.serve(2_000_000)
+        try await test.cache.prefetch(test.resource(), range: 0..<1_000_000)
+        try await test.forgetRequests()
+        let player = test.player()
+        let begin = try player.request(.information())
+        #expect(await begin.end().isFinished)
+        let request = try player.request(.bytes(900_000, at: 100_000))
+        #expect(await request.end().isFinished)
+        player.check()
+        let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
+        #expect(log.sent.intersection(RangeSet(0..<1_000_000)).isEmpty)
+      }
+    }
+
+    @Test func `With the whole wanted, it is filled while the asset lives`() async throws {
+      try await withAssets { test in
+        test.serve(20_000_000)
+        let player = test.player(fill: .wholeResource)
+        try await player.ask()
+        let asset = try #require(player.asset)
+        for await progress in asset.cacheProgress where progress.isComplete { break }
+        #expect(try await test.cache.completeFile(for: test.cache.key(for: test.resource())) != nil)
         player.check()
       }
-      let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
-      #expect(log.bodyBytesSent == 2_000_000)
     }
   }
-
-  @Test func `What was prefetched is played from disk`() async throws {
-    try await withAssets { test in
-      test.serve(2_000_000)
-      try await test.cache.prefetch(test.resource(), range: 0..<1_000_000)
-      try await test.forgetRequests()
-      let player = test.player()
-      let begin = try player.request(.information())
-      #expect(await begin.end().isFinished)
-      let request = try player.request(.bytes(900_000, at: 100_000))
-      #expect(await request.end().isFinished)
-      player.check()
-      let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
-      #expect(log.sent.intersection(RangeSet(0..<1_000_000)).isEmpty)
-    }
-  }
-
-  @Test func `With the whole wanted, it is filled while the asset lives`() async throws {
-    try await withAssets { test in
-      test.serve(20_000_000)
-      let player = test.player(fill: .wholeResource)
-      try await player.ask()
-      let asset = try #require(player.asset)
-      for await progress in asset.cacheProgress where progress.isComplete { break }
-      #expect(try await test.cache.completeFile(for: test.cache.key(for: test.resource())) != nil)
-      player.check()
-    }
-  }
-}
+#endif

@@ -1,145 +1,147 @@
 // SPDX-License-Identifier: MIT
-import AVFoundationStandIn
-import Foundation
-import OriginServer
-import Refrain
-import RefrainAVFoundation
-import Testing
+#if !canImport(AVFoundation)
+  import AVFoundationStandIn
+  import Foundation
+  import OriginServer
+  import Refrain
+  import RefrainAVFoundation
+  import Testing
 
-/// What AVFoundation is told of a resource.
-@Suite(.timeLimit(.minutes(1))) struct ContentInformationTests {
-  @Test(arguments: [
-    ("/a.mp3", "audio/mpeg", "public.mp3"), ("/a", "audio/mpeg", "public.mp3"),
-    ("/a.mp3", "application/octet-stream", "public.mp3"),
-    ("/a.m4a", "audio/mp4", "com.apple.m4a-audio"),
-  ])
-  func `The type comes from what the origin and the URL say`(
-    _ path: String, _ mimeType: String, _ expected: String
-  ) async throws {
-    try await withAssets { test in
-      test.serve(10_000, at: path, type: mimeType)
-      let information = try await test.player(path).ask()
-      #expect(information.contentType == expected)
-      #expect(information.contentLength == 10_000)
-      #expect(information.isByteRangeAccessSupported)
-    }
-  }
-
-  @Test func `Where neither says anything the first bytes do`() async throws {
-    try await withAssets { test in
-      var resource = OriginResource.synthetic(seed: 1, length: 5000)
-      resource.content = .bytes(
-        Array("fLaC".utf8) + [0, 0, 0, 34] + Array(repeating: 7, count: 5000))
-      resource.contentType = "application/octet-stream"
-      test.origin.serve(resource, at: "/download")
-      let asset = test.cache.asset(for: test.resource("/download"))
-      let request = asset.standInRequest(.information())
-      #expect(await request.end().isFinished)
-      #expect(request.information.contentType == "org.xiph.flac")
-    }
-  }
-
-  @Test func `An allowed type is chosen`() async throws {
-    try await withAssets { test in
-      test.serve(10_000, at: "/a.mp4", type: "video/mp4")
-      let player = test.player("/a.mp4")
-      let information = try await player.ask(allowed: ["public.mp3", "public.mpeg-4"])
-      #expect(information.contentType == "public.mpeg-4")
-      player.check()
-    }
-  }
-
-  @Test func `Where none is allowed the error names both`() async throws {
-    try await withAssets { test in
-      test.serve(10_000)
-      let player = test.player()
-      let request = try player.request(.information(allowed: ["public.mpeg-4"]))
-      let error = await request.end().error as? NSError
-      #expect(error?.domain == NSURLErrorDomain)
-      let text = error?.localizedDescription ?? ""
-      #expect(text.contains("com.microsoft.waveform-audio") && text.contains("public.mpeg-4"))
-      player.check()
-    }
-  }
-
-  @Test func `Bytes are given after the information, whatever is asked first`() async throws {
-    for _ in 0..<20 {
+  /// What AVFoundation is told of a resource.
+  @Suite(.timeLimit(.minutes(1))) struct ContentInformationTests {
+    @Test(arguments: [
+      ("/a.mp3", "audio/mpeg", "public.mp3"), ("/a", "audio/mpeg", "public.mp3"),
+      ("/a.mp3", "application/octet-stream", "public.mp3"),
+      ("/a.m4a", "audio/mp4", "com.apple.m4a-audio"),
+    ])
+    func `The type comes from what the origin and the URL say`(
+      _ path: String, _ mimeType: String, _ expected: String
+    ) async throws {
       try await withAssets { test in
-        test.serve(200_000)
+        test.serve(10_000, at: path, type: mimeType)
+        let information = try await test.player(path).ask()
+        #expect(information.contentType == expected)
+        #expect(information.contentLength == 10_000)
+        #expect(information.isByteRangeAccessSupported)
+      }
+    }
+
+    @Test func `Where neither says anything the first bytes do`() async throws {
+      try await withAssets { test in
+        var resource = OriginResource.synthetic(seed: 1, length: 5000)
+        resource.content = .bytes(
+          Array("fLaC".utf8) + [0, 0, 0, 34] + Array(repeating: 7, count: 5000))
+        resource.contentType = "application/octet-stream"
+        test.origin.serve(resource, at: "/download")
+        let asset = test.cache.asset(for: test.resource("/download"))
+        let request = asset.standInRequest(.information())
+        #expect(await request.end().isFinished)
+        #expect(request.information.contentType == "org.xiph.flac")
+      }
+    }
+
+    @Test func `An allowed type is chosen`() async throws {
+      try await withAssets { test in
+        test.serve(10_000, at: "/a.mp4", type: "video/mp4")
+        let player = test.player("/a.mp4")
+        let information = try await player.ask(allowed: ["public.mp3", "public.mpeg-4"])
+        #expect(information.contentType == "public.mpeg-4")
+        player.check()
+      }
+    }
+
+    @Test func `Where none is allowed the error names both`() async throws {
+      try await withAssets { test in
+        test.serve(10_000)
         let player = test.player()
-        // In one breath: the stand-in complains of data before the information.
-        let requests = [
-          try player.request(.bytes(1000, at: 70_000)), try player.request(.toEnd(from: 0)),
-          try player.request(.information()), try player.request(.information(bytes: nil)),
-        ]
-        for request in requests { #expect(await request.end().isFinished) }
+        let request = try player.request(.information(allowed: ["public.mpeg-4"]))
+        let error = await request.end().error as? NSError
+        #expect(error?.domain == NSURLErrorDomain)
+        let text = error?.localizedDescription ?? ""
+        #expect(text.contains("com.microsoft.waveform-audio") && text.contains("public.mpeg-4"))
+        player.check()
+      }
+    }
+
+    @Test func `Bytes are given after the information, whatever is asked first`() async throws {
+      for _ in 0..<20 {
+        try await withAssets { test in
+          test.serve(200_000)
+          let player = test.player()
+          // In one breath: the stand-in complains of data before the information.
+          let requests = [
+            try player.request(.bytes(1000, at: 70_000)), try player.request(.toEnd(from: 0)),
+            try player.request(.information()), try player.request(.information(bytes: nil)),
+          ]
+          for request in requests { #expect(await request.end().isFinished) }
+          player.check()
+        }
+      }
+    }
+
+    @Test func `A stream without a length is given to its end`() async throws {
+      try await withAssets { test in
+        test.serve(500_000) {
+          $0.declaresLength = false
+          $0.supportsRanges = false
+        }
+        let player = test.player()
+        let information = try await player.ask()
+        #expect(information.contentLength == 0)
+        #expect(!information.isByteRangeAccessSupported)
+        let request = try player.request(.toEnd(from: 0))
+        #expect(await request.end().isFinished)
+        #expect(request.currentOffset == 500_000)
+        player.check()
+      }
+    }
+
+    @Test func `An origin without ranges serves any of them`() async throws {
+      try await withAssets { test in
+        test.serve(500_000) { $0.supportsRanges = false }
+        let player = test.player()
+        let information = try await player.ask()
+        #expect(information.isByteRangeAccessSupported)
+        #expect(await (try player.request(.bytes(1000, at: 400_000))).end().isFinished)
+        #expect(await (try player.request(.toEnd(from: 2))).end().isFinished)
+        player.check()
+        #expect(test.origin.log("/song.wav").bytesSentTwice == 0)
+      }
+    }
+
+    @Test(arguments: ["application/vnd.apple.mpegurl", "application/octet-stream"])
+    func `A playlist that is only known when it comes is left to AVFoundation`(
+      _ mimeType: String
+    ) async throws {
+      try await withAssets { test in
+        var resource = OriginResource.synthetic(seed: 1, length: 1)
+        resource.content = .bytes(Array("#EXTM3U\n#EXT-X-VERSION:3\n".utf8))
+        resource.contentType = mimeType
+        test.origin.serve(resource, at: "/live?id=7")
+        let asset = test.cache.asset(for: test.resource("/live?id=7"))
+        let request = asset.standInRequest(.information())
+        guard case .finished(let redirect) = await request.end() else {
+          Issue.record("not finished")
+          return
+        }
+        #expect(redirect == test.origin.url("/live?id=7"))
+        #expect(asset.resourceLoader.standInLog.violations == [])
+      }
+    }
+
+    @Test func `Beyond the end there is nothing, and that is no error`() async throws {
+      try await withAssets { test in
+        test.serve(1000)
+        let player = test.player()
+        try await player.ask()
+        for wish in [
+          Wish.bytes(10, at: 1000), .bytes(10, at: 5000), .toEnd(from: 1000), .bytes(.max, at: 990),
+          .bytes(0, at: 3), .toEnd(from: 9_000_000_000_000_000_000),
+        ] {
+          #expect(await (try player.request(wish)).end().isFinished, "\(wish)")
+        }
         player.check()
       }
     }
   }
-
-  @Test func `A stream without a length is given to its end`() async throws {
-    try await withAssets { test in
-      test.serve(500_000) {
-        $0.declaresLength = false
-        $0.supportsRanges = false
-      }
-      let player = test.player()
-      let information = try await player.ask()
-      #expect(information.contentLength == 0)
-      #expect(!information.isByteRangeAccessSupported)
-      let request = try player.request(.toEnd(from: 0))
-      #expect(await request.end().isFinished)
-      #expect(request.currentOffset == 500_000)
-      player.check()
-    }
-  }
-
-  @Test func `An origin without ranges serves any of them`() async throws {
-    try await withAssets { test in
-      test.serve(500_000) { $0.supportsRanges = false }
-      let player = test.player()
-      let information = try await player.ask()
-      #expect(information.isByteRangeAccessSupported)
-      #expect(await (try player.request(.bytes(1000, at: 400_000))).end().isFinished)
-      #expect(await (try player.request(.toEnd(from: 2))).end().isFinished)
-      player.check()
-      #expect(test.origin.log("/song.wav").bytesSentTwice == 0)
-    }
-  }
-
-  @Test(arguments: ["application/vnd.apple.mpegurl", "application/octet-stream"])
-  func `A playlist that is only known when it comes is left to AVFoundation`(
-    _ mimeType: String
-  ) async throws {
-    try await withAssets { test in
-      var resource = OriginResource.synthetic(seed: 1, length: 1)
-      resource.content = .bytes(Array("#EXTM3U\n#EXT-X-VERSION:3\n".utf8))
-      resource.contentType = mimeType
-      test.origin.serve(resource, at: "/live?id=7")
-      let asset = test.cache.asset(for: test.resource("/live?id=7"))
-      let request = asset.standInRequest(.information())
-      guard case .finished(let redirect) = await request.end() else {
-        Issue.record("not finished")
-        return
-      }
-      #expect(redirect == test.origin.url("/live?id=7"))
-      #expect(asset.resourceLoader.standInLog.violations == [])
-    }
-  }
-
-  @Test func `Beyond the end there is nothing, and that is no error`() async throws {
-    try await withAssets { test in
-      test.serve(1000)
-      let player = test.player()
-      try await player.ask()
-      for wish in [
-        Wish.bytes(10, at: 1000), .bytes(10, at: 5000), .toEnd(from: 1000), .bytes(.max, at: 990),
-        .bytes(0, at: 3), .toEnd(from: 9_000_000_000_000_000_000),
-      ] {
-        #expect(await (try player.request(wish)).end().isFinished, "\(wish)")
-      }
-      player.check()
-    }
-  }
-}
+#endif

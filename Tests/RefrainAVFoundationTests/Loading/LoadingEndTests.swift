@@ -1,138 +1,141 @@
 // SPDX-License-Identifier: MIT
-import AVFoundationStandIn
-import Foundation
-import OriginServer
-import Refrain
-import RefrainAVFoundation
-import Synchronization
-import TestSupport
-import Testing
+#if !canImport(AVFoundation)
+  import AVFoundationStandIn
+  import Foundation
+  import OriginServer
+  import Refrain
+  import RefrainAVFoundation
+  import Synchronization
+  import TestSupport
+  import Testing
 
-/// How requests end: each once, whatever happens.
-@Suite(.timeLimit(.minutes(1))) struct LoadingEndTests {
-  @Test func `When the asset goes, whoever waits is told`() async throws {
-    try await withAssets { test in
-      test.serve(5_000_000)
-      test.origin.script("/song.wav", .on(.all, .stall(at: .resource(60_000))))
-      let player = test.player()
-      try await player.ask()
-      let requests = [
-        try player.request(.toEnd(from: 0)), try player.request(.bytes(10, at: 70_000)),
-        try player.request(.bytes(10, at: 4_000_000)),
-      ]
-      await requests[0].received(60_000)
-      player.leave()
-      for request in requests {
+  /// How requests end: each once, whatever happens.
+  @Suite(.timeLimit(.minutes(1))) struct LoadingEndTests {
+    @Test func `When the asset goes, whoever waits is told`() async throws {
+      try await withAssets { test in
+        test.serve(5_000_000)
+        test.origin.script("/song.wav", .on(.all, .stall(at: .resource(60_000))))
+        let player = test.player()
+        try await player.ask()
+        let requests = [
+          try player.request(.toEnd(from: 0)), try player.request(.bytes(10, at: 70_000)),
+          try player.request(.bytes(10, at: 4_000_000)),
+        ]
+        await requests[0].received(60_000)
+        player.leave()
+        for request in requests {
+          let error = await request.end().error as? NSError
+          #expect(error?.code == URLError.cancelled.rawValue)
+        }
+        player.check()
+        // Nothing is fetched for it any more, and nothing is held.
+        try await eventually("\(test.openDescriptors) files are open") { test.openDescriptors == 0 }
+      }
+    }
+
+    @Test func `When the asset goes before the origin answers, whoever waits is told`() async throws
+    {
+      try await withAssets { test in
+        test.serve(5_000_000)
+        test.origin.script("/song.wav", .on(.all, .delay(nil)))
+        let player = test.player()
+        let request = try player.request(.information())
+        _ = try await test.origin.wait(for: "/song.wav") { $0.stalled > 0 }
+        player.leave()
+        #expect(await request.end().error != nil)
+        player.check()
+        try await eventually("the entry is in use") {
+          try await test.cache.entries().allSatisfy { !$0.isInUse }
+        }
+      }
+    }
+
+    @Test func `When the cache is closed, whoever waits is told`() async throws {
+      try await withAssets { test in
+        test.serve(5_000_000)
+        test.origin.script("/song.wav", .on(.all, .stall(at: .resource(60_000))))
+        let player = test.player()
+        try await player.ask()
+        let request = try player.request(.toEnd(from: 0))
+        await request.received(60_000)
+        await test.cache.close()
         let error = await request.end().error as? NSError
-        #expect(error?.code == URLError.cancelled.rawValue)
-      }
-      player.check()
-      // Nothing is fetched for it any more, and nothing is held.
-      try await eventually("\(test.openDescriptors) files are open") { test.openDescriptors == 0 }
-    }
-  }
-
-  @Test func `When the asset goes before the origin answers, whoever waits is told`() async throws {
-    try await withAssets { test in
-      test.serve(5_000_000)
-      test.origin.script("/song.wav", .on(.all, .delay(nil)))
-      let player = test.player()
-      let request = try player.request(.information())
-      _ = try await test.origin.wait(for: "/song.wav") { $0.stalled > 0 }
-      player.leave()
-      #expect(await request.end().error != nil)
-      player.check()
-      try await eventually("the entry is in use") {
-        try await test.cache.entries().allSatisfy { !$0.isInUse }
+        #expect((error?.userInfo[NSUnderlyingErrorKey] as? MediaCacheError)?.code == .closed)
+        // Those that come later are told as well.
+        #expect(await (try player.request(.bytes(1, at: 4_000_000))).end().error != nil)
+        player.check()
       }
     }
-  }
 
-  @Test func `When the cache is closed, whoever waits is told`() async throws {
-    try await withAssets { test in
-      test.serve(5_000_000)
-      test.origin.script("/song.wav", .on(.all, .stall(at: .resource(60_000))))
-      let player = test.player()
-      try await player.ask()
-      let request = try player.request(.toEnd(from: 0))
-      await request.received(60_000)
-      await test.cache.close()
-      let error = await request.end().error as? NSError
-      #expect((error?.userInfo[NSUnderlyingErrorKey] as? MediaCacheError)?.code == .closed)
-      // Those that come later are told as well.
-      #expect(await (try player.request(.bytes(1, at: 4_000_000))).end().error != nil)
-      player.check()
-    }
-  }
-
-  @Test func `A cancelled request lets go of the origin`() async throws {
-    try await withAssets { test in
-      test.serve(5_000_000)
-      test.origin.script("/song.wav", .on(.all, .stall(at: .resource(60_000))))
-      let player = test.player()
-      try await player.ask()
-      let request = try player.request(.toEnd(from: 0))
-      await request.received(60_000)
-      await request.cancel()
-      // What the origin sends now, nobody takes.
-      test.origin.release("/song.wav")
-      let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
-      #expect(log.bodyBytesSent < 1_000_000)
-      player.check()
-    }
-  }
-
-  @Test func `After a failure the next request tries again`() async throws {
-    try await withAssets {
-      $0.retry.attempts = 1
-    } _: { test in
-      test.serve(100_000)
-      test.origin.script("/song.wav", .on(.number(1), .status(500)))
-      let player = test.player()
-      let first = try player.request(.information())
-      let error = await first.end().error as? NSError
-      #expect(error?.code == URLError.badServerResponse.rawValue)
-      #expect((error?.userInfo[NSUnderlyingErrorKey] as? MediaCacheError)?.status == 500)
-      try await player.ask()
-      player.check()
-    }
-  }
-
-  @Test(arguments: [
-    (404, URLError.fileDoesNotExist), (410, .fileDoesNotExist), (403, .noPermissionsToReadFile),
-    (401, .userAuthenticationRequired), (400, .badServerResponse),
-  ])
-  func `A refusal has the code that AVFoundation's own loading gives`(
-    _ status: Int, _ code: URLError.Code
-  ) async throws {
-    try await withAssets { test in
-      test.serve(100_000)
-      test.origin.script("/song.wav", .on(.all, .status(status)))
-      let player = test.player()
-      let error = await (try player.request(.information())).end().error as? NSError
-      #expect(error?.code == code.rawValue)
-      #expect(error?.localizedDescription.contains("\(status)") == true)
-      player.check()
-    }
-  }
-
-  @Test func `Bytes come in bounded pieces, and never on the main thread`() async throws {
-    try await withAssets { test in
-      let length: Int64 = 30_000_000
-      test.serve(length)
-      try await test.cache.prefetch(test.resource())
-      let asset = test.cache.asset(for: test.resource())
-      #expect(await asset.standInRequest(.information()).end().isFinished)
-      let largest = Mutex(0)
-      let onMain = Mutex(0)
-      let request = asset.standInRequest(.toEnd(from: 0)) { _, data in
-        largest.withLock { $0 = max($0, data.count) }
-        if Thread.isMainThread { onMain.withLock { $0 += 1 } }
+    @Test func `A cancelled request lets go of the origin`() async throws {
+      try await withAssets { test in
+        test.serve(5_000_000)
+        test.origin.script("/song.wav", .on(.all, .stall(at: .resource(60_000))))
+        let player = test.player()
+        try await player.ask()
+        let request = try player.request(.toEnd(from: 0))
+        await request.received(60_000)
+        await request.cancel()
+        // What the origin sends now, nobody takes.
+        test.origin.release("/song.wav")
+        let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
+        #expect(log.bodyBytesSent < 1_000_000)
+        player.check()
       }
-      #expect(await request.end().isFinished)
-      #expect(request.currentOffset == length)
-      #expect(largest.withLock { $0 } <= 256 << 10)
-      #expect(onMain.withLock { $0 } == 0)
+    }
+
+    @Test func `After a failure the next request tries again`() async throws {
+      try await withAssets {
+        $0.retry.attempts = 1
+      } _: { test in
+        test.serve(100_000)
+        test.origin.script("/song.wav", .on(.number(1), .status(500)))
+        let player = test.player()
+        let first = try player.request(.information())
+        let error = await first.end().error as? NSError
+        #expect(error?.code == URLError.badServerResponse.rawValue)
+        #expect((error?.userInfo[NSUnderlyingErrorKey] as? MediaCacheError)?.status == 500)
+        try await player.ask()
+        player.check()
+      }
+    }
+
+    @Test(arguments: [
+      (404, URLError.fileDoesNotExist), (410, .fileDoesNotExist), (403, .noPermissionsToReadFile),
+      (401, .userAuthenticationRequired), (400, .badServerResponse),
+    ])
+    func `A refusal has the code that AVFoundation's own loading gives`(
+      _ status: Int, _ code: URLError.Code
+    ) async throws {
+      try await withAssets { test in
+        test.serve(100_000)
+        test.origin.script("/song.wav", .on(.all, .status(status)))
+        let player = test.player()
+        let error = await (try player.request(.information())).end().error as? NSError
+        #expect(error?.code == code.rawValue)
+        #expect(error?.localizedDescription.contains("\(status)") == true)
+        player.check()
+      }
+    }
+
+    @Test func `Bytes come in bounded pieces, and never on the main thread`() async throws {
+      try await withAssets { test in
+        let length: Int64 = 30_000_000
+        test.serve(length)
+        try await test.cache.prefetch(test.resource())
+        let asset = test.cache.asset(for: test.resource())
+        #expect(await asset.standInRequest(.information()).end().isFinished)
+        let largest = Mutex(0)
+        let onMain = Mutex(0)
+        let request = asset.standInRequest(.toEnd(from: 0)) { _, data in
+          largest.withLock { $0 = max($0, data.count) }
+          if Thread.isMainThread { onMain.withLock { $0 += 1 } }
+        }
+        #expect(await request.end().isFinished)
+        #expect(request.currentOffset == length)
+        #expect(largest.withLock { $0 } <= 256 << 10)
+        #expect(onMain.withLock { $0 } == 0)
+      }
     }
   }
-}
+#endif

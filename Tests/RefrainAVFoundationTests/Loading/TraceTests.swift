@@ -1,140 +1,142 @@
 // SPDX-License-Identifier: MIT
-import AVFoundationStandIn
-import Foundation
-import OriginServer
-import Refrain
-import RefrainAVFoundation
-import TestSupport
-import Testing
+#if !canImport(AVFoundation)
+  import AVFoundationStandIn
+  import Foundation
+  import OriginServer
+  import Refrain
+  import RefrainAVFoundation
+  import TestSupport
+  import Testing
 
-/// What players were seen to ask for, over every state that an entry can be in.
-@Suite(.timeLimit(.minutes(3))) struct TraceTests {
-  /// Those of which all can be stored.
-  static let small = [
-    Trace.mp4, .moovLast, .mp3, .jumping(of: 20_000_000, upTo: 16_000_000),
-  ]
+  /// What players were seen to ask for, over every state that an entry can be in.
+  @Suite(.timeLimit(.minutes(3))) struct TraceTests {
+    /// Those of which all can be stored.
+    static let small = [
+      Trace.mp4, .moovLast, .mp3, .jumping(of: 20_000_000, upTo: 16_000_000),
+    ]
 
-  @Test(arguments: Trace.all)
-  func `From an empty cache every byte is right`(_ trace: Trace) async throws {
-    try await withAssets { test in
-      test.serve(trace.length)
-      let player = test.player()
-      for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
-      player.check()
-      let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
-      // What was under way when a request was cancelled comes again; nothing else does.
-      #expect(log.bytesSentTwice <= 1 << 20)
-    }
-  }
-
-  @Test(arguments: small)
-  func `Half of it stored, only the other half is fetched`(_ trace: Trace) async throws {
-    try await withAssets { test in
-      test.serve(trace.length)
-      let quarter = trace.length / 4
-      try await test.cache.prefetch(test.resource(), range: 0..<quarter)
-      try await test.cache.prefetch(test.resource(), range: 2 * quarter..<3 * quarter)
-      let stored = try await test.cache.progress(of: test.resource()).spans
-      try await test.forgetRequests()
-      let player = test.player()
-      for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
-      player.check()
-      let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
-      #expect(log.sent.intersection(stored).isEmpty)
-    }
-  }
-
-  @Test(arguments: small)
-  func `A complete entry plays without a request`(_ trace: Trace) async throws {
-    try await withAssets {
-      $0.trustStored = true
-    } _: { test in
-      test.serve(trace.length)
-      try await test.cache.prefetch(test.resource())
-      try await test.forgetRequests()
-      let player = test.player()
-      for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
-      player.check()
-      #expect(player.log.information?.isEntireLengthAvailableOnDemand == true)
-      #expect(test.origin.log("/song.wav").requests.isEmpty)
-    }
-  }
-
-  @Test(arguments: small)
-  func `Offline, after a new start, a complete entry plays`(_ trace: Trace) async throws {
-    try await withAssets { test in
-      test.serve(trace.length)
-      try await test.cache.prefetch(test.resource())
-      try await test.forgetRequests()
-      try await test.relaunched {
-        $0.offline = true
-      } _: { test in
+    @Test(arguments: Trace.all)
+    func `From an empty cache every byte is right`(_ trace: Trace) async throws {
+      try await withAssets { test in
+        test.serve(trace.length)
         let player = test.player()
         for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
         player.check()
+        let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
+        // What was under way when a request was cancelled comes again; nothing else does.
+        #expect(log.bytesSentTwice <= 1 << 20)
+      }
+    }
+
+    @Test(arguments: small)
+    func `Half of it stored, only the other half is fetched`(_ trace: Trace) async throws {
+      try await withAssets { test in
+        test.serve(trace.length)
+        let quarter = trace.length / 4
+        try await test.cache.prefetch(test.resource(), range: 0..<quarter)
+        try await test.cache.prefetch(test.resource(), range: 2 * quarter..<3 * quarter)
+        let stored = try await test.cache.progress(of: test.resource()).spans
+        try await test.forgetRequests()
+        let player = test.player()
+        for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
+        player.check()
+        let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
+        #expect(log.sent.intersection(stored).isEmpty)
+      }
+    }
+
+    @Test(arguments: small)
+    func `A complete entry plays without a request`(_ trace: Trace) async throws {
+      try await withAssets {
+        $0.trustStored = true
+      } _: { test in
+        test.serve(trace.length)
+        try await test.cache.prefetch(test.resource())
+        try await test.forgetRequests()
+        let player = test.player()
+        for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
+        player.check()
+        #expect(player.log.information?.isEntireLengthAvailableOnDemand == true)
         #expect(test.origin.log("/song.wav").requests.isEmpty)
       }
     }
-  }
 
-  @Test func `Offline, what is stored plays, and then it is said that there is no network`()
-    async throws
-  {
-    try await withAssets { test in
-      let trace = Trace.jumping(of: 158_008_374, upTo: 24_930_000)
-      test.serve(trace.length)
-      try await trace.run(test.player())
-      try await test.relaunched {
-        $0.offline = true
+    @Test(arguments: small)
+    func `Offline, after a new start, a complete entry plays`(_ trace: Trace) async throws {
+      try await withAssets { test in
+        test.serve(trace.length)
+        try await test.cache.prefetch(test.resource())
+        try await test.forgetRequests()
+        try await test.relaunched {
+          $0.offline = true
+        } _: { test in
+          let player = test.player()
+          for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
+          player.check()
+          #expect(test.origin.log("/song.wav").requests.isEmpty)
+        }
+      }
+    }
+
+    @Test func `Offline, what is stored plays, and then it is said that there is no network`()
+      async throws
+    {
+      try await withAssets { test in
+        let trace = Trace.jumping(of: 158_008_374, upTo: 24_930_000)
+        test.serve(trace.length)
+        try await trace.run(test.player())
+        try await test.relaunched {
+          $0.offline = true
+        } _: { test in
+          let player = test.player()
+          let information = try await player.ask()
+          #expect(information.contentLength == trace.length)
+          #expect(!information.isEntireLengthAvailableOnDemand)
+          let request = try player.request(.toEnd(from: 0))
+          let error = await request.end().error as? NSError
+          #expect(request.currentOffset >= 24_930_000)
+          #expect(error?.domain == NSURLErrorDomain)
+          #expect(error?.code == URLError.notConnectedToInternet.rawValue)
+          #expect((error?.userInfo[NSUnderlyingErrorKey] as? MediaCacheError)?.code == .offline)
+          player.check()
+        }
+      }
+    }
+
+    @Test(arguments: small)
+    func `Whatever the network does, every byte is right`(_ trace: Trace) async throws {
+      let seed = TestSeed.next()
+      print("REFRAIN_SEED=\(seed) (\(trace.name) with faults)")
+      for round in 0..<(TestSeed.isSoak ? 100 : 4) as Range<UInt64> {
+        try await withAssets {
+          $0.retry.attempts = 50
+        } _: { test in
+          test.serve(trace.length)
+          test.origin.script("/song.wav", .random(seed: seed &+ round, requests: 24))
+          let player = test.player()
+          for outcome in try await trace.run(player) {
+            #expect(outcome?.isFinished != false, "\(String(describing: outcome)), round \(round)")
+          }
+          player.check("round \(round)")
+        }
+      }
+    }
+
+    @Test(arguments: Trace.all)
+    func `Where the origin is gone, every request is told so`(_ trace: Trace) async throws {
+      try await withAssets {
+        $0.retry.attempts = 2
       } _: { test in
+        test.serve(trace.length)
+        await test.origin.stopListening()
         let player = test.player()
-        let information = try await player.ask()
-        #expect(information.contentLength == trace.length)
-        #expect(!information.isEntireLengthAvailableOnDemand)
-        let request = try player.request(.toEnd(from: 0))
-        let error = await request.end().error as? NSError
-        #expect(request.currentOffset >= 24_930_000)
-        #expect(error?.domain == NSURLErrorDomain)
-        #expect(error?.code == URLError.notConnectedToInternet.rawValue)
-        #expect((error?.userInfo[NSUnderlyingErrorKey] as? MediaCacheError)?.code == .offline)
+        for outcome in try await trace.run(player) {
+          let error = outcome?.error as? NSError
+          #expect(error?.domain == NSURLErrorDomain)
+          #expect(error?.code == URLError.cannotConnectToHost.rawValue)
+        }
         player.check()
       }
     }
   }
-
-  @Test(arguments: small)
-  func `Whatever the network does, every byte is right`(_ trace: Trace) async throws {
-    let seed = TestSeed.next()
-    print("REFRAIN_SEED=\(seed) (\(trace.name) with faults)")
-    for round in 0..<(TestSeed.isSoak ? 100 : 4) as Range<UInt64> {
-      try await withAssets {
-        $0.retry.attempts = 50
-      } _: { test in
-        test.serve(trace.length)
-        test.origin.script("/song.wav", .random(seed: seed &+ round, requests: 24))
-        let player = test.player()
-        for outcome in try await trace.run(player) {
-          #expect(outcome?.isFinished != false, "\(String(describing: outcome)), round \(round)")
-        }
-        player.check("round \(round)")
-      }
-    }
-  }
-
-  @Test(arguments: Trace.all)
-  func `Where the origin is gone, every request is told so`(_ trace: Trace) async throws {
-    try await withAssets {
-      $0.retry.attempts = 2
-    } _: { test in
-      test.serve(trace.length)
-      await test.origin.stopListening()
-      let player = test.player()
-      for outcome in try await trace.run(player) {
-        let error = outcome?.error as? NSError
-        #expect(error?.domain == NSURLErrorDomain)
-        #expect(error?.code == URLError.cannotConnectToHost.rawValue)
-      }
-      player.check()
-    }
-  }
-}
+#endif

@@ -155,38 +155,16 @@ import Testing
       let bytes = serve(test)
       let target = try test.target("/a.mp3")
       for _ in 0..<2 {
-        let reply = try HalfClosed.get(
-          port: test.port, "GET \(target) HTTP/1.1\r\nHost: \(test.host)\r\n\r\n")
+        let (port, text) = (test.port, "GET \(target) HTTP/1.1\r\nHost: \(test.host)\r\n\r\n")
+        // shutdown(2) right after the request.
+        let reply = try await onThread {
+          let client = try PlainSocket(port: port)
+          try client.send(text)
+          client.endSending()
+          return try client.receiveToEnd().bytes
+        }
         #expect(Array(reply.suffix(bytes.count)) == bytes)
       }
-    }
-  }
-}
-
-/// A client that shuts its side down right after the request (shutdown(2)).
-private enum HalfClosed {
-  static func get(port: Int, _ text: String) throws -> [UInt8] {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = UInt16(port).bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    let isConnected = withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-      }
-    }
-    try #require(isConnected)
-    let bytes = Array(text.utf8)
-    try #require(send(descriptor, bytes, bytes.count, 0) == bytes.count)
-    shutdown(descriptor, Int32(SHUT_WR))
-    var reply: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    while true {
-      let count = recv(descriptor, &buffer, buffer.count, 0)
-      guard count > 0 else { return reply }
-      reply += buffer[..<count]
     }
   }
 }

@@ -7,6 +7,8 @@ import Testing
 
 #if canImport(Glibc)
   import Glibc
+#elseif canImport(Darwin)
+  import Darwin
 #endif
 
 /// Whoever leaves takes everything along: fetches, waits, descriptors, connections, memory.
@@ -25,10 +27,23 @@ import Testing
 
   /// Open files of this process below a directory.
   private func descriptors(below directory: URL) -> [String] {
-    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
-    return names.compactMap {
-      try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")
-    }.filter { $0.hasPrefix(directory.path) }
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")) ?? []
+    // By its own name, which no other directory has: on the way to it there may be links.
+    return names.compactMap(Self.file(ofDescriptor:)).filter {
+      $0.contains(directory.lastPathComponent)
+    }
+  }
+
+  /// The path of the file that a descriptor is open on.
+  private static func file(ofDescriptor name: String) -> String? {
+    #if canImport(Darwin)
+      guard let descriptor = Int32(name) else { return nil }
+      var path = [UInt8](repeating: 0, count: Int(PATH_MAX))
+      guard fcntl(descriptor, F_GETPATH, &path) == 0 else { return nil }
+      return String(decoding: path.prefix { $0 != 0 }, as: UTF8.self)
+    #else
+      return try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\(name)")
+    #endif
   }
 
   @Test func `Cancelled readers leave nothing behind`() async throws {
@@ -196,7 +211,11 @@ import Testing
 
   @Test func `A cache that is let go goes, with all that it held`() async throws {
     final class Watched: Transport, Sendable {
-      let base = AsyncHTTPClientTransport()
+      #if os(Linux)
+        let base = AsyncHTTPClientTransport()
+      #else
+        let base = URLSessionTransport()
+      #endif
       func send(_ request: Refrain.OriginRequest) async throws -> OriginResponse {
         try await base.send(request)
       }

@@ -21,10 +21,15 @@ final class ChildProcess {
 
   /// The program is built beside the tests.
   static var path: String {
-    let own =
-      (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
-      ?? CommandLine.arguments[0]
-    return URL(filePath: own).deletingLastPathComponent()
+    #if canImport(Darwin)
+      // Tests are a bundle there, which another program loads.
+      let own = Bundle(for: ChildProcess.self).bundleURL
+    #else
+      let own = URL(
+        filePath: (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+          ?? CommandLine.arguments[0])
+    #endif
+    return own.deletingLastPathComponent()
       .appending(path: "refrain-crash-child").path(percentEncoded: false)
   }
 
@@ -46,11 +51,13 @@ final class ChildProcess {
     defer { posix_spawn_file_actions_destroy(&actions) }
     let path = directory.path(percentEncoded: false)
     let arguments = [Self.path, mode, path, url.absoluteString, String(number)]
-    var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
-    pointers.append(nil)
-    defer { for pointer in pointers { free(pointer) } }
+    // `environ` is not to be had in Swift on every platform.
+    let variables = ProcessInfo.processInfo.environment.map { "\($0)=\($1)" }
+    let words = Self.cStrings(arguments)
+    let environment = Self.cStrings(variables)
+    defer { for pointer in words + environment { free(pointer) } }
     var process: pid_t = 0
-    let result = posix_spawn(&process, Self.path, &actions, nil, pointers, environ)
+    let result = posix_spawn(&process, Self.path, &actions, nil, words, environment)
     close(toChild[0])
     close(fromChild[1])
     guard result == 0 else {
@@ -68,6 +75,11 @@ final class ChildProcess {
     }
     close(input)
     close(output)
+  }
+
+  /// Ended by a null pointer, as C wants them.
+  private static func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
+    texts.map { strdup($0) } + [nil]
   }
 
   private static func pipe(_ ends: inout [Int32]) -> Bool {

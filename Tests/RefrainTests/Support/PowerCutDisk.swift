@@ -106,6 +106,11 @@ final class PowerCutDisk: Disk {
     }
   }
 
+  /// Of no bytes and no names: a power cut takes nothing of it that is not set again.
+  func setStoredMediaAttributes(_ path: String) throws {
+    try system.setStoredMediaAttributes(path)
+  }
+
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32 {
     let descriptor = try system.open(path, mode)
     note { state in

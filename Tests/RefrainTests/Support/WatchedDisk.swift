@@ -8,7 +8,7 @@ import Synchronization
 /// been done, before its caller goes on.
 final class WatchedDisk: Disk {
   enum Operation: Sendable, Hashable {
-    case makeDirectory, open, write, sync, syncDirectory, rename, remove, punch
+    case makeDirectory, attributes, open, write, sync, syncDirectory, rename, remove, punch
   }
 
   private let system = SystemDisk()
@@ -38,6 +38,12 @@ final class WatchedDisk: Disk {
     try check(.makeDirectory, path)
     try system.makeDirectory(path)
     after(.makeDirectory)
+  }
+
+  func setStoredMediaAttributes(_ path: String) throws {
+    try check(.attributes, path)
+    try system.setStoredMediaAttributes(path)
+    after(.attributes)
   }
 
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32 {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@testable import Refrain
+
+struct CachesDirectoryTests {
+  private func path(_ url: URL) -> String { url.path(percentEncoded: false) }
+
+  private func onLinux(_ environment: [String: String]) -> String {
+    path(CachesDirectory.onLinux(environment) { URL(filePath: "/home/by/passwd") })
+  }
+
+  private func onMac(_ bundleIdentifier: String?) -> String {
+    let caches = URL(filePath: "/Users/a/Library/Caches", directoryHint: .isDirectory)
+    return path(CachesDirectory.onMac(caches: caches, bundleIdentifier: bundleIdentifier))
+  }
+
+  @Test func `On Linux the variable for caches is followed`() {
+    #expect(onLinux(["XDG_CACHE_HOME": "/x", "HOME": "/h"]) == "/x/refrain/")
+  }
+
+  @Test func `On Linux a relative or empty variable is ignored`() {
+    #expect(onLinux(["XDG_CACHE_HOME": "x", "HOME": "/h"]) == "/h/.cache/refrain/")
+    #expect(onLinux(["XDG_CACHE_HOME": "", "HOME": "/h"]) == "/h/.cache/refrain/")
+  }
+
+  @Test func `On Linux the home folder is asked for where no variable names it`() {
+    #expect(onLinux([:]) == "/home/by/passwd/.cache/refrain/")
+    #expect(onLinux(["HOME": ""]) == "/home/by/passwd/.cache/refrain/")
+  }
+
+  @Test func `On a Mac every app has a folder of its own`() {
+    #expect(onMac("org.example.radio") == "/Users/a/Library/Caches/org.example.radio/Refrain/")
+  }
+
+  @Test func `On a Mac a program without a bundle shares one`() {
+    #expect(onMac(nil) == "/Users/a/Library/Caches/Refrain/")
+    #expect(onMac("") == "/Users/a/Library/Caches/Refrain/")
+  }
+
+  @Test func `A strange bundle identifier leads nowhere else`() {
+    for strange in ["a/../../b", "..", "/"] {
+      #expect(onMac(strange) == "/Users/a/Library/Caches/Refrain/")
+    }
+  }
+
+  /// Not called, for nothing is to be made in the home of whoever runs the tests.
+  private let cacheWithoutArguments: () throws -> MediaCache = { try MediaCache() }
+
+  @Test func `The default lies under the user's own folders`() {
+    let folder = MediaCache.defaultDirectory
+    #expect(folder.isFileURL)
+    #expect(folder.lastPathComponent.lowercased() == "refrain")
+  }
+}
