@@ -49,7 +49,7 @@ public final class MediaCache: Sendable {
   }
 
   private static func platformTransport() -> any Transport {
-    #if canImport(AsyncHTTPClient)
+    #if os(Linux)
       return AsyncHTTPClientTransport()
     #else
       return URLSessionTransport()

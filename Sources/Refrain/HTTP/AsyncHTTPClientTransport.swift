@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#if canImport(AsyncHTTPClient)
+#if os(Linux)
   import AsyncHTTPClient
   import Foundation
   import NIOCore
