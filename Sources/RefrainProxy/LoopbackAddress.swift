@@ -14,7 +14,7 @@ package enum LoopbackAddress {
   }
 
   /// The bytes of a numeric address (inet_pton(3)), the first ones first.
-  package static func numeric<Address>(
+  package static func numeric<Address: BitwiseCopyable>(
     _ text: String, _ family: CInt, _ empty: Address
   ) -> [UInt8]? {
     var address = empty

@@ -17,6 +17,10 @@ final class MeteredDisk: Disk {
 
   func makeDirectory(_ path: String) throws(DiskError) { try system.makeDirectory(path) }
 
+  func setStoredMediaAttributes(_ path: String) throws {
+    try system.setStoredMediaAttributes(path)
+  }
+
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32 {
     let descriptor = try system.open(path, mode)
     let isMedia = path.hasSuffix("." + mediaExtension)
