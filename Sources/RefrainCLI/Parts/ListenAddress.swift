@@ -54,7 +54,7 @@ struct ListenAddress: Sendable, Hashable {
     }
     // An interface may follow the address, as in fe80::1%eth0 (RFC 4007 §11).
     let address = text.prefix { $0 != "%" }
-    if LoopbackAddress.numeric(String(address), AF_INET6, in6_addr()) != nil { return text }
+    if LoopbackAddress.bytesOfIPv6(String(address)) != nil { return text }
     guard !text.isEmpty, text.utf8.allSatisfy(isNameByte) else { throw wrong }
     return text
   }

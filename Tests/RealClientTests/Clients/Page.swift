@@ -74,6 +74,16 @@ enum Page {
       return hash(context.getImageData(0, 0, canvas.width, canvas.height).data);
     }
 
+    // `seeked` may come before the frame is there to be drawn.
+    function shown(video, time) {
+      return new Promise((resolve) => {
+        const look = (_, frame) =>
+          Math.abs(frame.mediaTime - time) < 0.2
+            ? resolve() : video.requestVideoFrameCallback(look);
+        video.requestVideoFrameCallback(look);
+      });
+    }
+
     async function play(medium, played) {
       const element = document.createElement(medium.hasVideo ? "video" : "audio");
       element.crossOrigin = "anonymous";
@@ -85,9 +95,10 @@ enum Page {
       played.duration = element.duration;
       played.seen = [];
       for (const time of seeks) {
-        const arrived = happens("seeked", element);
+        const arrived = [happens("seeked", element)];
+        if (medium.hasVideo) arrived.push(shown(element, time));
         element.currentTime = time;
-        await arrived;
+        await Promise.all(arrived);
         played.seen.push(
           element.currentTime + (medium.hasVideo ? " " + await picture(element) : ""));
       }
