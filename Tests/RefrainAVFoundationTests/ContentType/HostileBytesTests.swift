@@ -9,8 +9,9 @@ import Testing
   /// A beginning that is cut short shows what it shows, or nothing: never another format, but for
   /// a tag that is still alone.
   @Test(arguments: SniffedTypeTests.known) func `A file cut short is not another one`(
-    _ name: String, _ bytes: [UInt8], _ type: String
+    _ file: NamedBytes
   ) async {
+    let (name, bytes, type) = (file.name, file.bytes, file.type)
     for count in 0...min(bytes.count, 2200) {
       let found = ContentType.sniffed(bytes.prefix(count))
       let early: [String?] =
@@ -63,7 +64,7 @@ import Testing
     let seed = TestSeed.next()
     print("HostileBytesTests: REFRAIN_SEED=\(seed)")
     var generator = SeededGenerator(seed: seed)
-    let known = SniffedTypeTests.known.map { Array($0.1.prefix(2000)) }
+    let known = SniffedTypeTests.known.map { Array($0.bytes.prefix(2000)) }
     for round in 0..<5_000 {
       var bytes = known[round % known.count]
       for _ in 0..<(1 + generator.next() % 8) where !bytes.isEmpty {

@@ -1,5 +1,21 @@
 // SPDX-License-Identifier: MIT
 
+import Testing
+
+/// First bytes under a name, for the log of the tests.
+struct NamedBytes: Sendable, CustomTestStringConvertible {
+  let name: String
+  let bytes: [UInt8]
+  /// What they are; nil: nothing known.
+  let type: String?
+
+  init(_ name: String, _ bytes: [UInt8], _ type: String? = nil) {
+    (self.name, self.bytes, self.type) = (name, bytes, type)
+  }
+
+  var testDescription: String { name }
+}
+
 /// First bytes of media files, put together by hand from the specifications of their formats.
 enum MediaBytes {
   static func text(_ text: String) -> [UInt8] { Array(text.utf8) }

@@ -51,7 +51,7 @@
           player = test.player()
           try await player.ask()
         }
-        if open.count > 6 { await cancelOne() }
+        if open.count > 4 { await cancelOne() }
       }
 
       private mutating func wish() -> Wish {
@@ -77,7 +77,7 @@
     {
       let seed = TestSeed.next()
       print("REFRAIN_SEED=\(seed) (seeking listener)")
-      let length: Int64 = 48_000_000
+      let length: Int64 = 16_000_000
       try await withAssets(seed: seed) { test in
         test.serve(length)
         let events = test.cache.events()
