@@ -15,6 +15,7 @@ public enum CacheEvent: Sendable {
   case committed(CacheKey, ByteRange)
   /// The origin has another version: the next reader begins with it.
   case generationChanged(CacheKey)
+  /// Removed, as a whole or in part, to make room or because somebody asked for it.
   case evicted(CacheKey, bytes: Int64)
   case failed(CacheKey, MediaCacheError)
   /// Something odd that was worked around: a foreign file, a broken record, a full disk.

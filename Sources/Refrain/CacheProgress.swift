@@ -41,7 +41,7 @@ extension MediaCache {
   /// is cancelled or the cache is closed.
   public func progressUpdates(of resource: Resource) -> AsyncStream<CacheProgress> {
     let key = key(for: resource)
-    let events = events(includingTraffic: true)
+    let events = context.events.stream(includingTraffic: true, takesEarly: false)
     let (stream, continuation) = AsyncStream.makeStream(
       of: CacheProgress.self, bufferingPolicy: .bufferingNewest(1))
     let task = Task { [weak self] in

@@ -56,6 +56,9 @@ public struct Configuration: Sendable {
   /// Which networks may be used for what, and whether a network is waited for.
   public var network = NetworkPolicy()
 
+  /// How long what nobody reads any more may be silent.
+  package var abandonedSilence: Duration = .seconds(2)
+
   /// Performs the requests. Nil: the platform's own, `AsyncHTTPClientTransport` on Linux and
   /// `URLSessionTransport` on Apple's platforms.
   public var transport: (any Transport)?

@@ -14,11 +14,15 @@ final class EventStreams: Sendable {
   private let hasListeners = Atomic(false)
   private let hasTrafficListeners = Atomic(false)
   private let listeners = Mutex<[UInt64: Listener]>([:])
+  private let isFinished = Atomic(false)
   private let nextID = Atomic<UInt64>(0)
   /// What happened before anybody could listen.
   private let early = Mutex<[CacheEvent]>([])
 
-  func stream(includingTraffic: Bool) -> AsyncStream<CacheEvent> {
+  deinit { finish() }
+
+  /// - Parameter takesEarly: it is told what happened before anybody could listen, and nobody else.
+  func stream(includingTraffic: Bool, takesEarly: Bool = true) -> AsyncStream<CacheEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: CacheEvent.self, bufferingPolicy: .bufferingNewest(Self.backlog))
     let id = nextID.add(1, ordering: .relaxed).newValue
@@ -27,6 +31,9 @@ final class EventStreams: Sendable {
       listeners[id] = Listener(continuation: continuation, wantsTraffic: includingTraffic)
       note(listeners)
     }
+    // Whoever finishes sees it among the listeners, or is seen here.
+    if isFinished.load(ordering: .sequentiallyConsistent) { continuation.finish() }
+    guard takesEarly else { return stream }
     let missed = early.withLock { early in
       defer { early = [] }
       return early
@@ -64,6 +71,7 @@ final class EventStreams: Sendable {
 
   /// No event comes any more.
   func finish() {
+    isFinished.store(true, ordering: .sequentiallyConsistent)
     for listener in listeners.withLock({ Array($0.values) }) { listener.continuation.finish() }
   }
 

@@ -44,6 +44,9 @@ extension CacheProgress {
   }
 
   private func time(_ offset: Int64, _ length: Int64, _ duration: CMTime) -> Int64 {
-    Int64(Double(duration.value) * (Double(min(offset, length)) / Double(length)))
+    guard offset < length else { return duration.value }
+    // Rounded, the product may be beyond what there is.
+    return Int64(exactly: (Double(duration.value) * Double(offset) / Double(length)).rounded())
+      .map { min($0, duration.value) } ?? duration.value
   }
 }

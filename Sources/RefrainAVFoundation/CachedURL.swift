@@ -16,4 +16,18 @@ enum CachedURL {
     guard let colon = text.firstIndex(of: ":") else { return nil }
     return URL(string: prefix + scheme + text[colon...])
   }
+
+  /// Whether they name the same resource, were one of them written anew (RFC 3986 §6.2.2.1, §6.2.3)
+  /// or without its fragment, which no origin is told.
+  static func isSame(_ one: URL, _ other: URL) -> Bool {
+    one == other || normalized(one) == normalized(other)
+  }
+
+  private static func normalized(_ url: URL) -> String {
+    let text = url.absoluteString.prefix { $0 != "#" }
+    guard let authority = text.range(of: "://")?.upperBound else { return String(text) }
+    let end = text[authority...].firstIndex { "/?".contains($0) } ?? text.endIndex
+    let rest = text[end...]
+    return text[..<end].lowercased() + (rest.hasPrefix("/") ? "" : "/") + rest
+  }
 }

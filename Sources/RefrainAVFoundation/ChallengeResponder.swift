@@ -1,30 +1,43 @@
 // SPDX-License-Identifier: MIT
+import Dispatch
 import Foundation
 import Refrain
-import Synchronization
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
 #endif
 
-/// Hands AVFoundation's challenges to the app, and its answers back.
+/// Hands AVFoundation's challenges to the app, and its answers back, on AVFoundation's queue.
 final class ChallengeResponder: Sendable {
+  private struct Pending {
+    let challenge: URLAuthenticationChallenge
+    let task: Task<Void, Never>
+  }
+
   private let handler: URLSessionTransport.ChallengeHandler?
-  private let running = Mutex<[ObjectIdentifier: Task<Void, Never>]>([:])
+  private let pending: QueueBound<[ObjectIdentifier: Pending]>
 
-  init(handler: URLSessionTransport.ChallengeHandler?) { self.handler = handler }
+  init(handler: URLSessionTransport.ChallengeHandler?, queue: DispatchQueue) {
+    self.handler = handler
+    pending = QueueBound([:], to: queue)
+  }
 
+  /// On the queue.
+  ///
   /// - Returns: false where nobody answers, and AVFoundation goes on as it would.
   func take(_ challenge: URLAuthenticationChallenge) -> Bool {
     guard let handler, challenge.sender != nil else { return false }
-    let id = ObjectIdentifier(challenge)
-    running.withLock { running in
-      running[id] = Task { [weak self] in
-        let (disposition, credential) = await handler(challenge)
+    let task = Task { [pending] in
+      let (disposition, credential) = await handler(challenge)
+      pending.queue.async {
         // Whoever is first ends it: the app, or AVFoundation that does not want to know any more.
-        guard self?.running.withLock({ $0.removeValue(forKey: id) }) != nil else { return }
+        let id = ObjectIdentifier(challenge)
+        guard pending.withValue({ $0.removeValue(forKey: id) }) != nil else { return }
         Self.answer(challenge, disposition, credential)
       }
+    }
+    pending.withValue {
+      $0[ObjectIdentifier(challenge)] = Pending(challenge: challenge, task: task)
     }
     return true
   }
@@ -64,15 +77,23 @@ final class ChallengeResponder: Sendable {
     #endif
   }
 
+  /// AVFoundation has cancelled the challenge: nothing is said to it any more. On the queue.
   func cancel(_ challenge: URLAuthenticationChallenge) {
-    running.withLock { $0.removeValue(forKey: ObjectIdentifier(challenge)) }?.cancel()
+    let cancelled = pending.withValue { $0.removeValue(forKey: ObjectIdentifier(challenge)) }
+    cancelled?.task.cancel()
   }
 
+  /// Whoever still waits is told that no answer comes. From any thread.
   func endAll() {
-    let tasks = running.withLock { running in
-      defer { running = [:] }
-      return Array(running.values)
+    pending.queue.async { [pending] in
+      let all = pending.withValue { pending in
+        defer { pending = [:] }
+        return pending.values
+      }
+      for pending in all {
+        pending.task.cancel()
+        pending.challenge.sender?.cancel(pending.challenge)
+      }
     }
-    for task in tasks { task.cancel() }
   }
 }

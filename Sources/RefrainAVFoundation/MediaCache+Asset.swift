@@ -15,7 +15,7 @@ extension MediaCache {
   /// Give it to an `AVPlayerItem` as it is. The cache's part lives as long as the asset does, and
   /// makes no request before AVFoundation asks for something. URLs that are not http or https (files,
   /// above all), and HTTP Live Streams, are handed to AVFoundation untouched: no byte of them passes
-  /// through the cache. May be called on any thread.
+  /// through the cache, and no header of the resource goes with them. May be called on any thread.
   ///
   /// - Parameters:
   ///   - resource: the URL, the headers of its requests (a token, say, that AVPlayer cannot send),

@@ -31,7 +31,7 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     self.url = url
     requests = LoadingRequests(
       queue: DispatchQueue(label: "refrain.resource-loader", qos: .userInitiated))
-    self.challenges = ChallengeResponder(handler: challenges)
+    self.challenges = ChallengeResponder(handler: challenges, queue: requests.queue)
   }
 
   deinit {
@@ -72,7 +72,7 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
   }
 
   private func take(_ request: AVAssetResourceLoadingRequest) -> Bool {
-    guard request.request.url?.absoluteString == url.absoluteString else { return false }
+    guard request.request.url.map({ CachedURL.isSame($0, url) }) == true else { return false }
     requests.add(request, session: session)
     return true
   }

@@ -20,24 +20,33 @@ final class Attempt: Sendable {
   private let headers: HTTPFields
   private let purpose: OriginRequest.Purpose
   private let isConfirmation: Bool
-  private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Bool
+  private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Waiting
   private let watch = Mutex<Watchdog.Watch?>(nil)
   private let ending = Mutex(Ending())
 
+  /// What becomes of a wait for a network.
+  enum Waiting: Sendable {
+    case goesOn
+    /// Nobody is left who would wait for it.
+    case ends
+    /// Another request may be answered where this one waits.
+    case beginsAnew
+  }
+
   private struct Ending {
     var isOver = false
+    var beginsAnew = false
     var cancel: (@Sendable () -> Void)?
   }
 
   /// A confirmation is not waited for as long: what is stored can play.
   private static let confirmationTimeout: Duration = .seconds(5)
 
-  /// - Parameter onConnectivity: told when the transport begins or ends to wait for a network; false
-  ///   where nobody is left who would wait for that.
+  /// - Parameter onConnectivity: told when the transport begins or ends to wait for a network.
   init(
     entry: Entry, headers: HTTPFields, purpose: OriginRequest.Purpose,
     isConfirmation: Bool = false,
-    onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Bool = { _ in true }
+    onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Waiting = { _ in .goesOn }
   ) {
     self.entry = entry
     self.headers = headers
@@ -85,6 +94,15 @@ final class Attempt: Sendable {
     }?()
   }
 
+  /// Ends it, so that another one may ask otherwise.
+  func beginAnew() {
+    ending.withLock { $0.beginsAnew = true }
+    end()
+  }
+
+  /// It was ended by `beginAnew`.
+  var beginsAnew: Bool { ending.withLock { $0.beginsAnew } }
+
   private var timeout: Duration {
     let limit = entry.context.configuration.responseTimeout
     return isConfirmation ? min(limit, Self.confirmationTimeout) : limit
@@ -96,13 +114,15 @@ final class Attempt: Sendable {
 
   /// Waiting for a network is no silence of the origin's: it has no limit but being called off.
   private func connectivityChanged(_ connectivity: OriginRequest.Connectivity) {
-    let isWanted = onConnectivity(connectivity)
+    let waiting = onConnectivity(connectivity)
     switch connectivity {
-    case .waiting:
-      rest()
-      if !isWanted { end() }
-    case .available:
-      expect(within: timeout)
+    case .waiting: rest()
+    case .available: expect(within: timeout)
+    }
+    switch waiting {
+    case .goesOn: break
+    case .ends: end()
+    case .beginsAnew: beginAnew()
     }
   }
 

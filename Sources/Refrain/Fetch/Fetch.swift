@@ -14,6 +14,8 @@ struct Fetch: Sendable {
   private enum Outcome: Sendable {
     /// The range is there, or nobody wants it any more.
     case done
+    /// A player waits for it by now: it is asked for on its behalf.
+    case askAnew
     /// It broke off: another attempt may go on from there.
     case again(MediaCacheError, retryAfter: Duration?)
     /// No further attempt helps.
@@ -76,7 +78,7 @@ struct Fetch: Sendable {
       .done
     }
     switch outcome {
-    case .done:
+    case .done, .askAnew:
       generation.perform { $0.fetchEnded(id, error: nil) }
     case .onlyForPlayback where purpose != confirmationPurpose:
       // A player has come to wait for it.
@@ -140,6 +142,7 @@ struct Fetch: Sendable {
       if position > start { failures = 0 }
       switch outcome {
       case .done: break attempts
+      case .askAnew: continue attempts
       case .failed(let reason):
         error = reason
         break attempts
@@ -204,13 +207,29 @@ struct Fetch: Sendable {
     let purpose: OriginRequest.Purpose = isBackground ? .prefetch : .playback
     let attempt = Attempt(entry: entry, headers: headers, purpose: purpose) { connectivity in
       switch connectivity {
-      case .waiting: return generation.withState { $0.beginRest(id) }
+      case .waiting:
+        return generation.withState { state in
+          guard state.beginRest(id) else { return .ends }
+          // A player may have come to wait for it in the meantime.
+          return purpose == .prefetch && state.fetches[id]?.isBackground != true
+            ? .beginsAnew : .goesOn
+        }
       case .available:
         generation.withState { $0.endRest(id) }
-        return true
+        return .goesOn
       }
     }
-    defer { generation.withState { $0.endRest(id) } }
+    if purpose == .prefetch {
+      generation.withState {
+        $0.fetches[id]?.beginAnew = { [weak attempt] in attempt?.beginAnew() }
+      }
+    }
+    defer {
+      generation.withState { state in
+        state.endRest(id)
+        state.fetches[id]?.beginAnew = nil
+      }
+    }
     return await attempt.run { response in
       let verdict = await judge(response, asked: asking.range, sentIfRange: ifRange != nil)
       switch verdict {
@@ -237,7 +256,7 @@ struct Fetch: Sendable {
     } failure: { error, isLasting in
       failure(error, isLasting, purpose)
     } cancelled: {
-      .done
+      attempt.beginsAnew ? .askAnew : .done
     }
   }
 

@@ -31,20 +31,22 @@ final class Generation: Sendable {
       case .wake(let wakes, let error):
         for wake in wakes { wake.resume(error.map { .failure($0) } ?? .success(())) }
       case .resume(let continuation): continuation.resume()
-      case .promote(let id): entry.context.gate.letThrough(gateID(id))
+      case .promote(let id):
+        entry.context.gate.letThrough(gateID(id))
+        let beginAnew = state.withLock { state in
+          state.fetches[id]?.isResting == true ? state.fetches[id]?.beginAnew : nil
+        }
+        beginAnew?()
       case .watchAbandoned: Task { await watchAbandoned() }
       }
     }
   }
 
-  /// How long what nobody reads may be silent.
-  private static let abandonedSilence: Duration = .seconds(2)
-
   private func watchAbandoned() async {
     var positions = state.withLock { $0.fetches.mapValues(\.position) }
     while true {
       // Cancelled by nobody, so that it cannot throw.
-      try? await Task.sleep(for: Self.abandonedSilence)
+      try? await Task.sleep(for: entry.context.configuration.abandonedSilence)
       let (actions, next) = state.withLock { $0.releaseStalled(since: positions) }
       carryOut(actions)
       guard let next else { return }

@@ -50,6 +50,8 @@ struct GenerationState: Sendable {
     var isResting = false
     var task: Task<Void, Never>?
     var paused: CheckedContinuation<Void, Never>?
+    /// Where it waits for a network that a prefetch may use: has it asked for anew.
+    var beginAnew: (@Sendable () -> Void)?
   }
 
   struct Waiter: Sendable {

@@ -23,6 +23,7 @@ struct Removal: Sendable {
           remedy: "Mend its permissions.")
       }
       context.store.forget(name)
+      if let key { context.events.send(.evicted(key, bytes: size ?? 0)) }
       return size ?? 0
     }
     return try await work.value

@@ -6,8 +6,15 @@ import Foundation
 enum StoredMediaAttributes {
   /// Blocks.
   ///
-  /// - Throws: what Foundation throws, where the file system or the system refuses.
+  /// - Throws: what Foundation throws, where the file system or the system refuses; the one is set
+  ///   even where the other is refused.
   static func set(on path: String) throws {
+    let exclusion = Result { try excludeFromBackup(path) }
+    try protect(path)
+    try exclusion.get()
+  }
+
+  private static func excludeFromBackup(_ path: String) throws {
     #if canImport(Darwin)
       // What can be fetched again is no matter for a backup (URLResourceKey.isExcludedFromBackupKey),
       // wherever an app puts its cache. It holds for all that is in the directory.
@@ -16,6 +23,9 @@ enum StoredMediaAttributes {
       values.isExcludedFromBackup = true
       try directory.setResourceValues(values)
     #endif
+  }
+
+  private static func protect(_ path: String) throws {
     // Not on a Mac, where files are encrypted as a volume: the attribute says nothing there.
     #if canImport(Darwin) && !os(macOS) && !targetEnvironment(macCatalyst)
       // Files take it over from the directory that they are made in. Not `.complete`, which an app

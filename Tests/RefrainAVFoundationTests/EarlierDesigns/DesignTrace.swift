@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#if canImport(AVFoundationStandIn)
+#if !canImport(AVFoundation)
   import AVFoundationStandIn
   import TestSupport
 

@@ -49,6 +49,26 @@
       }
     }
 
+    @Test func `What was removed is not shown any more`() async throws {
+      try await withAssets { test in
+        test.serve(100_000)
+        try await test.cache.prefetch(test.resource())
+        let asset = try #require(test.player().asset)
+        var updates = asset.cacheProgress.makeAsyncIterator()
+        #expect(await updates.next()?.isComplete == true)
+        try await test.cache.remove(test.cache.key(for: test.resource()))
+        #expect(await updates.next()?.storedBytes == 0)
+      }
+    }
+
+    @Test func `Times of any length are told`() {
+      let progress = CacheProgress(length: 1000, spans: RangeSet(0..<1000))
+      let duration = CMTime(value: .max, timescale: 1)
+      #expect(progress.timeRanges(of: duration).first?.duration == duration)
+      let begin = CacheProgress(length: .max, spans: RangeSet(0..<(.max - 1)))
+      #expect(begin.timeRanges(of: duration).count == 1)
+    }
+
     @Test func `Following ends with the cache`() async throws {
       try await withAssets { test in
         test.serve(1000)
@@ -57,6 +77,9 @@
         let following = Task { for await _ in updates {} }
         await test.cache.close()
         await following.value
+        // And whoever comes too late has nothing to wait for.
+        for await _ in asset.cacheProgress {}
+        for await _ in test.cache.events() {}
       }
     }
   }

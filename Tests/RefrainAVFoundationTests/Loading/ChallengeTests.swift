@@ -12,11 +12,22 @@
 
   /// Authentication challenges of what AVFoundation loads by itself.
   @Suite(.timeLimit(.minutes(1))) struct ChallengeTests {
+    final class Told: Sendable {
+      let texts = Mutex<[String]>([])
+    }
+
+    struct Weak {
+      weak var value: Sender?
+      init(_ value: Sender) { self.value = value }
+    }
+
     /// Writes down what it is told.
     final class Sender: NSObject, URLAuthenticationChallengeSender, Sendable {
-      let told = Mutex<[String]>([])
+      private let told: Told
 
-      private func note(_ text: String) { told.withLock { $0.append(text) } }
+      init(_ told: Told) { self.told = told }
+
+      private func note(_ text: String) { told.texts.withLock { $0.append(text) } }
 
       func use(_ credential: URLCredential, for challenge: URLAuthenticationChallenge) {
         note("use \(credential.user ?? "nobody")")
@@ -55,11 +66,14 @@
           )
         }
         let delegate = try #require(asset.resourceLoader.delegate)
-        let sender = Sender()
-        #expect(
-          delegate.resourceLoader(asset.resourceLoader, shouldWaitForResponseTo: challenge(sender)))
-        try await eventually("nothing was told") { sender.told.withLock { !$0.isEmpty } }
-        #expect(sender.told.withLock { $0 } == [expected])
+        let told = Told()
+        try #require(asset.resourceLoader.delegateQueue).sync {
+          #expect(
+            delegate.resourceLoader(
+              asset.resourceLoader, shouldWaitForResponseTo: challenge(Sender(told))))
+        }
+        try await eventually("nothing was told") { told.texts.withLock { !$0.isEmpty } }
+        #expect(told.texts.withLock { $0 } == [expected])
       }
     }
 
@@ -69,7 +83,7 @@
         let delegate = try #require(asset.resourceLoader.delegate)
         #expect(
           !delegate.resourceLoader(
-            asset.resourceLoader, shouldWaitForResponseTo: challenge(Sender()))
+            asset.resourceLoader, shouldWaitForResponseTo: challenge(Sender(Told())))
         )
       }
     }
@@ -77,20 +91,52 @@
     @Test func `After a challenge was cancelled nothing is told any more`() async throws {
       try await withAssets { test in
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
-        let answered = Mutex(false)
         let asset = test.cache.asset(for: test.resource()) { _ in
           for await _ in gate {}
-          answered.withLock { $0 = true }
           return (.cancelAuthenticationChallenge, nil)
         }
         let delegate = try #require(asset.resourceLoader.delegate)
-        let sender = Sender()
-        let challenge = challenge(sender)
-        #expect(delegate.resourceLoader(asset.resourceLoader, shouldWaitForResponseTo: challenge))
-        delegate.resourceLoader(asset.resourceLoader, didCancel: challenge)
+        let queue = try #require(asset.resourceLoader.delegateQueue)
+        let told = Told()
+        /// Gone when nobody is left who could tell it anything.
+        func begin() -> Weak {
+          let sender = Sender(told)
+          let challenge = challenge(sender)
+          queue.sync {
+            #expect(
+              delegate.resourceLoader(asset.resourceLoader, shouldWaitForResponseTo: challenge))
+            delegate.resourceLoader(asset.resourceLoader, didCancel: challenge)
+          }
+          return Weak(sender)
+        }
+        let sender = begin()
         open.finish()
-        try await eventually("the handler never ended") { answered.withLock { $0 } }
-        #expect(sender.told.withLock { $0 } == [])
+        try await eventually("the challenge is held") { sender.value == nil }
+        #expect(told.texts.withLock { $0 } == [])
+      }
+    }
+
+    @Test func `When the asset goes, whoever waits for an answer is told that none comes`()
+      async throws
+    {
+      try await withAssets { test in
+        let told = Told()
+        func begin() throws {
+          let asset = test.cache.asset(for: test.resource()) { _ in
+            // Until it is cancelled.
+            for await _ in AsyncStream<Void>.makeStream().stream {}
+            return (.performDefaultHandling, nil)
+          }
+          let delegate = try #require(asset.resourceLoader.delegate)
+          try #require(asset.resourceLoader.delegateQueue).sync {
+            #expect(
+              delegate.resourceLoader(
+                asset.resourceLoader, shouldWaitForResponseTo: challenge(Sender(told))))
+          }
+        }
+        try begin()
+        try await eventually("nothing was told") { !told.texts.withLock { $0.isEmpty } }
+        #expect(told.texts.withLock { $0 } == ["cancel"])
       }
     }
   }

@@ -80,12 +80,8 @@
       let length: Int64 = 16_000_000
       try await withAssets(seed: seed) { test in
         test.serve(length)
-        let events = test.cache.events()
-        let counting = Task {
-          var received: Int64 = 0
-          for await case .received(_, let count) in events { received += Int64(count) }
-          return received
-        }
+        // Counts what comes for all of them.
+        let counter = try await test.cache.open(test.resource())
         // Two players of one URL.
         try await withThrowingTaskGroup(of: [CheckedPlayer].self) { group in
           for player in 0..<2 as Range<UInt64> {
@@ -105,8 +101,7 @@
           }
         }
         let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
-        await test.cache.close()
-        let bytes = await counting.value
+        let bytes = counter.statistics.bytesFromOrigin
         print(
           "received \(bytes) of \(length), sent \(log.bodyBytesSent), twice \(log.bytesSentTwice), \(log.requests.count) requests"
         )

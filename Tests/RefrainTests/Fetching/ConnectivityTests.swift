@@ -25,7 +25,7 @@ import Testing
     try await withTransport(
       transport,
       {
-        $0.responseTimeout = .seconds(1)
+        $0.responseTimeout = .seconds(4)
         $0.retry.attempts = 1
       }
     ) { cache in
@@ -101,7 +101,8 @@ import Testing
       try await Gate().wait()
       throw CancellationError()
     }
-    try await withTransport(transport) { cache in
+    // Not by what lets go of it after some time.
+    try await withTransport(transport, { $0.abandonedSilence = .seconds(100) }) { cache in
       let waiting = try await cache.open(Resource(url: url("/a")))
       let read = Task { try await waiting.bytes(in: 0..<9) }
       try await eventually("the request is there") { !transport.requests.isEmpty }

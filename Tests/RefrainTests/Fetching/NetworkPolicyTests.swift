@@ -120,6 +120,32 @@ import Testing
     }
   }
 
+  /// Playback may use what came, and a prefetch would wait on.
+  @Test func `A player that comes to wait for a prefetch does not wait for its network`()
+    async throws
+  {
+    let transport = ScriptedTransport { [memory] request in
+      if request.purpose == .prefetch {
+        request.onConnectivity?(.waiting)
+        try await Gate().wait()
+        throw CancellationError()
+      }
+      return try await memory.send(request)
+    }
+    try await withTransport(transport) { cache in
+      let prefetch = Task { try await cache.prefetch(resource("/a")) }
+      try await eventually("the prefetch waits") {
+        cache.context.table.openEntries.first?.current?
+          .withState { $0.fetches.values.contains(where: \.isResting) } == true
+      }
+      let reader = try await cache.open(resource("/a"))
+      defer { reader.cancel() }
+      try await #expect(Array(reader.bytes(in: 0..<1000)) == bytes.bytes(in: 0..<1000))
+      prefetch.cancel()
+      _ = await prefetch.result
+    }
+  }
+
   @Test func `A confirmation for a prefetch may be refused, and what is stored is good`()
     async throws
   {
