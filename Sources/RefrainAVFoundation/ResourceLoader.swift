@@ -42,6 +42,7 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
 
   // MARK: The asset
 
+  /// An address that nobody else has. Unsafe only by its type: nothing is read or written there.
   private nonisolated(unsafe) static let association = UnsafeRawPointer(
     UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1))
 
