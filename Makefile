@@ -41,7 +41,8 @@ test-tsan: deps ## All tests under the thread sanitizer.
 # Not for leaks: references that Swift keeps in tagged pointers, and the stacks of tasks that run when
 # a program exits, are leaks to the sanitizer. Tests count what readers leave behind instead.
 test-asan: deps ## All tests under the address sanitizer.
-	ASAN_OPTIONS=detect_leaks=0:suppressions=$(CURDIR)/Tests/address-sanitizer.supp \
+	REFRAIN_ADDRESS_SANITIZER=1 \
+	  ASAN_OPTIONS=detect_leaks=0:suppressions=$(CURDIR)/Tests/address-sanitizer.supp \
 	  $(SWIFT) test --scratch-path .build-asan --sanitize=address $(WIDTH)
 
 soak: deps ## The long tests: many seeds, many kills.

@@ -25,11 +25,7 @@ import Testing
         try await test.origin.wait(for: "/a") { $0.stalled > 0 }
         let stopping = Task { await test.proxy.stop() }
         try await eventually("it no longer listens") { test.proxy.listeningAddress == nil }
-        // The socket is closed a moment after that is said.
-        try await eventually("nobody comes in") {
-          do { _ = try PlainSocket(port: port) } catch is POSIXError { return true }
-          return false
-        }
+        try await PlainSocket.nobodyListens(port: port)
         test.origin.release("/a")
         let body = try await connection.readToEnd()
         #expect(body == SyntheticBytes(seed: 1).bytes(in: 0..<Self.length))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import TestSupport
 
 #if canImport(Glibc)
   import Glibc
@@ -53,6 +54,15 @@ final class PlainSocket {
   }
 
   deinit { close() }
+
+  /// Nobody takes connections there any more. Not at once, maybe: a program that another test is
+  /// starting has this process's sockets until it begins.
+  static func nobodyListens(port: Int) async throws {
+    try await eventually("nobody listens at \(port)") {
+      do { _ = try PlainSocket(port: port) } catch is POSIXError { return true }
+      return false
+    }
+  }
 
   /// - Returns: false where the other side is gone.
   @discardableResult
