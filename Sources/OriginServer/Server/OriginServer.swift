@@ -131,8 +131,26 @@ public final class OriginServer: Sendable {
     if let channel = listener.withLock({ $0.take() }) {
       channel.close(promise: nil)
       await channel.closed()
+      await refused()
     }
     await closeConnections()
+  }
+
+  /// Returns once connections are refused. A program that this process is starting has copies of its
+  /// sockets until it begins (fork(2)), so that a closed one may take connections for a moment.
+  private func refused() async {
+    let end = ContinuousClock.now + .seconds(5)
+    while ContinuousClock.now < end {
+      do {
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+          .connect(host: "127.0.0.1", port: port).get()
+        // Nobody was to take it, and nobody will miss it.
+        try? await channel.close()
+        try await Task.sleep(for: .milliseconds(1))
+      } catch {
+        return
+      }
+    }
   }
 
   /// Listens on the same port again after `stopListening`. Nobody can take it meanwhile on Linux;
