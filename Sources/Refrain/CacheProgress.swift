@@ -14,14 +14,11 @@ public struct CacheProgress: Sendable, Hashable {
   }
 
   /// Bytes that are stored.
-  public var storedBytes: Int64 {
-    spans.ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
-  }
+  public var storedBytes: Int64 { spans.byteCount }
 
   public var isComplete: Bool {
     guard let length else { return false }
-    return length == 0
-      || spans.ranges.first.map { $0.contains(0) && $0.upperBound >= length } ?? false
+    return length == 0 || spans.range(containing: 0)?.upperBound ?? 0 >= length
   }
 
   /// From 0, nothing, to 1, all; nil while the length is unknown.
