@@ -7,11 +7,11 @@ struct Fetch: Sendable {
   let id: FetchID
   let generation: Generation
 
-  private var entry: Entry { generation.entry }
-  private var context: CacheContext { generation.entry.context }
+  var entry: Entry { generation.entry }
+  var context: CacheContext { generation.entry.context }
 
   /// How one attempt ended.
-  private enum Outcome: Sendable {
+  enum Outcome: Sendable {
     /// The range is there, or nobody wants it any more.
     case done
     /// A player waits for it by now: it is asked for on its behalf.
@@ -124,7 +124,7 @@ struct Fetch: Sendable {
     }
   }
 
-  private func keeper(_ response: Attempt.Response) -> Freshness.Keeper {
+  func keeper(_ response: Attempt.Response) -> Freshness.Keeper {
     Freshness.Keeper(
       isShared: context.configuration.isShared,
       isAuthorized: response.asked["Authorization"] != nil)
@@ -272,7 +272,7 @@ struct Fetch: Sendable {
     return !Task.isCancelled
   }
 
-  private var isBackground: Bool {
+  var isBackground: Bool {
     generation.withState { $0.fetches[id]?.isBackground == true }
   }
 
@@ -291,163 +291,5 @@ struct Fetch: Sendable {
     // It said no length all along, and nothing comes after what is there.
     generation.perform { $0.end(at: asked) }
     return .done
-  }
-
-  // MARK: Judging
-
-  /// What a response is worth against what is known by now, which may be more than when it was asked
-  /// for. What it tells is noted in the same breath: of two first responses, which may be of two
-  /// versions, the second is judged by the first.
-  ///
-  /// - Returns: nil where another response brings what this one does.
-  private func judge(
-    _ response: Attempt.Response, asked: ByteRange, sentIfRange: Bool
-  ) async -> ResponseCheck.Verdict? {
-    let now = Date()
-    let (verdict, actions) = generation.withState {
-      state -> (ResponseCheck.Verdict?, [GenerationState.Action]) in
-      let known = state.info.map {
-        ResponseCheck.Known(length: $0.length, validator: state.validator)
-      }
-      let check = ResponseCheck(asked: asked, known: known, sentIfRange: sentIfRange)
-      let verdict = check.verdict(status: response.status, headers: response.headers, now: now)
-      switch verdict {
-      case .part(_, let facts):
-        return (verdict, note(facts, response, isWhole: false, in: &state))
-      case .whole(let facts):
-        guard state.beginWhole(id, at: asked.lowerBound) else { return (nil, []) }
-        return (verdict, note(facts, response, isWhole: true, in: &state))
-      case .beyondEnd(let length?) where known == nil:
-        let facts = ResponseCheck.Facts(
-          length: length, mimeType: nil, supportsRanges: true,
-          validator: Validator(headers: response.headers))
-        return (verdict, note(facts, response, isWhole: false, in: &state))
-      default:
-        return (verdict, [])
-      }
-    }
-    // The first byte makes the files; an empty resource has none, and is stored all the same.
-    if generation.withState({ $0.length == 0 }) { _ = await entry.storage.prepare(generation) }
-    generation.carryOut(actions)
-    return verdict
-  }
-
-  private func note(
-    _ facts: ResponseCheck.Facts, _ response: Attempt.Response, isWhole: Bool,
-    in state: inout GenerationState
-  ) -> [GenerationState.Action] {
-    let freshness = Freshness(
-      status: 200, headers: response.headers, requestTime: response.requestTime,
-      responseTime: response.responseTime, keeper: keeper(response))
-    // A refusal describes itself, and not the resource.
-    if (200..<300).contains(response.status) {
-      state.headers = StoredFields.merged(
-        state.headers, with: response.headers, isConfirmation: false)
-    }
-    // A part need not say again by what the whole varies.
-    state.variant = Variant.of(response.asked, names: Variant.names(in: state.headers))
-    state.vouchedAt = response.responseTime
-    // A range was answered: the origin has them after all.
-    if !isWhole { state.ignoresRanges = false }
-    var information =
-      state.info
-      ?? ContentInformation(
-        length: facts.length, mimeType: facts.mimeType, supportsRanges: facts.supportsRanges,
-        validator: facts.validator.display, finalURL: response.url)
-    if state.info == nil || (state.validator.isEmpty && state.stored.isEmpty) {
-      state.validator = facts.validator
-      information.validator = facts.validator.display
-      state.isRecordStale = true
-    }
-    information.mimeType = information.mimeType ?? facts.mimeType
-    information.length = information.length ?? facts.length
-    information.supportsRanges = information.supportsRanges || facts.supportsRanges
-    information.finalURL = response.url
-    state.freshness = state.outdatedIfAsked(at: response.requestTime, freshness)
-    if freshness.noStore {
-      state.storageBan = .forGood
-      state.isTransient = true
-    }
-    return state.establish(information, whole: isWhole ? id : nil)
-  }
-
-  // MARK: Receiving
-
-  private func receive(
-    _ response: Attempt.Response, range: ByteRange, attempt: Attempt
-  ) async -> Outcome {
-    var offset = range.lowerBound
-    var meter = RateMeter()
-    let bytes = FetchedBytes(id: id, generation: generation)
-    var isCounted = false
-    defer { if isCounted { context.gate.leaveForeground() } }
-    var iterator: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
-    while true {
-      switch offset < range.upperBound ? standing(offset) : .foreground {
-      case .over: return .done
-      case .unwanted:
-        if isCounted { context.gate.leaveForeground() }
-        isCounted = false
-        await generation.waitUntilWanted(id)
-        guard !Task.isCancelled, generation.withState(\.hasAudience) else { return .done }
-        continue
-      case .background:
-        if isCounted { context.gate.leaveForeground() }
-        isCounted = false
-        await context.gate.waitTurn(generation.gateID(id)) { !isBackground }
-      case .foreground:
-        if !isCounted { context.gate.enterForeground() }
-        isCounted = true
-      }
-      attempt.expect(within: context.configuration.silenceTimeout)
-      meter.begin()
-      let chunk: Data?
-      do {
-        chunk = try await iterator.next(isolation: nil)
-      } catch {
-        attempt.rest()
-        return attempt.outcome(of: error) {
-          .again($0, retryAfter: nil)
-        } cancelled: {
-          .done
-        }
-      }
-      meter.end(received: chunk?.count ?? 0)
-      attempt.rest()
-      // After the last byte the end of the message is awaited too: a connection that was read to
-      // its end can be used again.
-      guard let chunk, offset < range.upperBound else { break }
-      if chunk.isEmpty { continue }
-      entry.countReceived(chunk.count)
-      // What comes beyond the range that was announced belongs nowhere.
-      let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
-      switch await bytes.keep(part, at: offset) {
-      case .kept: offset += Int64(part.count)
-      case .changed: return .done
-      case .nowhere(let error): return .onlyForPlayback(error)
-      }
-    }
-    if let rate = meter.bytesPerSecond { generation.withState { $0.noteRate(rate) } }
-    if offset < range.upperBound, range.upperBound != .max {
-      return .again(
-        MediaCacheError(
-          .unreachable, "The origin ended its answer before all of it had come.",
-          remedy: "Try again."),
-        retryAfter: nil)
-    }
-    if range.upperBound == .max { generation.perform { $0.end(at: offset) } }
-    return .done
-  }
-
-  private enum Standing { case over, unwanted, background, foreground }
-
-  private func standing(_ offset: Int64) -> Standing {
-    generation.withState { state in
-      guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed,
-        offset < fetch.range.upperBound
-      else { return .over }
-      if fetch.isWhole, !state.isWanted(id) { return .unwanted }
-      return fetch.isBackground ? .background : .foreground
-    }
   }
 }

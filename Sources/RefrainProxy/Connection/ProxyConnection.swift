@@ -243,6 +243,7 @@ final class ProxyConnection: ChannelDuplexHandler {
 
   /// A request without a body is over with its head.
   func settleEnd() {
+    // What is wrong with bytes behind it is said when they are read.
     if case .end? = try? parser.next(&input) { isReceiving = false }
   }
 }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// What a response is worth, and what it tells.
+extension Fetch {
+  /// What a response is worth against what is known by now, which may be more than when it was asked
+  /// for. What it tells is noted in the same breath: of two first responses, which may be of two
+  /// versions, the second is judged by the first.
+  ///
+  /// - Returns: nil where another response brings what this one does.
+  func judge(
+    _ response: Attempt.Response, asked: ByteRange, sentIfRange: Bool
+  ) async -> ResponseCheck.Verdict? {
+    let now = Date()
+    let (verdict, actions) = generation.withState {
+      state -> (ResponseCheck.Verdict?, [GenerationState.Action]) in
+      let known = state.info.map {
+        ResponseCheck.Known(length: $0.length, validator: state.validator)
+      }
+      let check = ResponseCheck(asked: asked, known: known, sentIfRange: sentIfRange)
+      let verdict = check.verdict(status: response.status, headers: response.headers, now: now)
+      switch verdict {
+      case .part(_, let facts):
+        return (verdict, note(facts, response, isWhole: false, in: &state))
+      case .whole(let facts):
+        guard state.beginWhole(id, at: asked.lowerBound) else { return (nil, []) }
+        return (verdict, note(facts, response, isWhole: true, in: &state))
+      case .beyondEnd(let length?) where known == nil:
+        let facts = ResponseCheck.Facts(
+          length: length, mimeType: nil, supportsRanges: true,
+          validator: Validator(headers: response.headers))
+        return (verdict, note(facts, response, isWhole: false, in: &state))
+      default:
+        return (verdict, [])
+      }
+    }
+    // The first byte makes the files; an empty resource has none, and is stored all the same.
+    if generation.withState({ $0.length == 0 }) { _ = await entry.storage.prepare(generation) }
+    generation.carryOut(actions)
+    return verdict
+  }
+
+  private func note(
+    _ facts: ResponseCheck.Facts, _ response: Attempt.Response, isWhole: Bool,
+    in state: inout GenerationState
+  ) -> [GenerationState.Action] {
+    let freshness = Freshness(
+      status: 200, headers: response.headers, requestTime: response.requestTime,
+      responseTime: response.responseTime, keeper: keeper(response))
+    // A refusal describes itself, and not the resource.
+    if (200..<300).contains(response.status) {
+      state.headers = StoredFields.merged(
+        state.headers, with: response.headers, isConfirmation: false)
+    }
+    // A part need not say again by what the whole varies.
+    state.variant = Variant.of(response.asked, names: Variant.names(in: state.headers))
+    state.vouchedAt = response.responseTime
+    // A range was answered: the origin has them after all.
+    if !isWhole { state.ignoresRanges = false }
+    var information =
+      state.info
+      ?? ContentInformation(
+        length: facts.length, mimeType: facts.mimeType, supportsRanges: facts.supportsRanges,
+        validator: facts.validator.display, finalURL: response.url)
+    if state.info == nil || (state.validator.isEmpty && state.stored.isEmpty) {
+      state.validator = facts.validator
+      information.validator = facts.validator.display
+      state.isRecordStale = true
+    }
+    information.mimeType = information.mimeType ?? facts.mimeType
+    information.length = information.length ?? facts.length
+    information.supportsRanges = information.supportsRanges || facts.supportsRanges
+    information.finalURL = response.url
+    state.freshness = state.outdatedIfAsked(at: response.requestTime, freshness)
+    if freshness.noStore {
+      state.storageBan = .forGood
+      state.isTransient = true
+    }
+    return state.establish(information, whole: isWhole ? id : nil)
+  }
+}

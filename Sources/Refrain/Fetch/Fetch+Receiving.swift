@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// The bytes of a response, kept as they come.
+extension Fetch {
+  func receive(
+    _ response: Attempt.Response, range: ByteRange, attempt: Attempt
+  ) async -> Outcome {
+    var offset = range.lowerBound
+    var meter = RateMeter()
+    let bytes = FetchedBytes(id: id, generation: generation)
+    var isCounted = false
+    defer { if isCounted { context.gate.leaveForeground() } }
+    var iterator: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
+    while true {
+      switch offset < range.upperBound ? standing(offset) : .foreground {
+      case .over: return .done
+      case .unwanted:
+        if isCounted { context.gate.leaveForeground() }
+        isCounted = false
+        await generation.waitUntilWanted(id)
+        guard !Task.isCancelled, generation.withState(\.hasAudience) else { return .done }
+        continue
+      case .background:
+        if isCounted { context.gate.leaveForeground() }
+        isCounted = false
+        await context.gate.waitTurn(generation.gateID(id)) { !isBackground }
+      case .foreground:
+        if !isCounted { context.gate.enterForeground() }
+        isCounted = true
+      }
+      attempt.expect(within: context.configuration.silenceTimeout)
+      meter.begin()
+      let chunk: Data?
+      do {
+        chunk = try await iterator.next(isolation: nil)
+      } catch {
+        attempt.rest()
+        return attempt.outcome(of: error) {
+          .again($0, retryAfter: nil)
+        } cancelled: {
+          .done
+        }
+      }
+      meter.end(received: chunk?.count ?? 0)
+      attempt.rest()
+      // After the last byte the end of the message is awaited too: a connection that was read to
+      // its end can be used again.
+      guard let chunk, offset < range.upperBound else { break }
+      if chunk.isEmpty { continue }
+      entry.countReceived(chunk.count)
+      // What comes beyond the range that was announced belongs nowhere.
+      let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
+      switch await bytes.keep(part, at: offset) {
+      case .kept: offset += Int64(part.count)
+      case .changed: return .done
+      case .nowhere(let error): return .onlyForPlayback(error)
+      }
+    }
+    if let rate = meter.bytesPerSecond { generation.withState { $0.noteRate(rate) } }
+    if offset < range.upperBound, range.upperBound != .max {
+      return .again(
+        MediaCacheError(
+          .unreachable, "The origin ended its answer before all of it had come.",
+          remedy: "Try again."),
+        retryAfter: nil)
+    }
+    if range.upperBound == .max { generation.perform { $0.end(at: offset) } }
+    return .done
+  }
+
+  private enum Standing { case over, unwanted, background, foreground }
+
+  private func standing(_ offset: Int64) -> Standing {
+    generation.withState { state in
+      guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed,
+        offset < fetch.range.upperBound
+      else { return .over }
+      if fetch.isWhole, !state.isWanted(id) { return .unwanted }
+      return fetch.isBackground ? .background : .foreground
+    }
+  }
+}
