@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+public import Foundation
+public import Refrain
+
+/// Something to play, and what is known of it before it plays.
+public struct Media: Sendable, Hashable {
+  /// http and https play through the cache; a file plays as it is.
+  public var url: URL
+  /// Sent with every request to the URL's own origin (`Resource.headers`).
+  public var headers: HTTPFields
+  /// Under which identity the bytes are stored. Nil: `Configuration.cacheKey` says, from the URL.
+  public var key: CacheKey?
+  /// As a playlist or the app has them; what the media itself says is in `Player.metadata`.
+  public var title: String?
+  public var artist: String?
+  public var album: String?
+  public var artwork: URL?
+  /// As a playlist has it, until the media itself tells.
+  public var duration: Duration?
+
+  public init(
+    _ url: URL, headers: HTTPFields = [:], key: CacheKey? = nil, title: String? = nil,
+    artist: String? = nil, album: String? = nil, artwork: URL? = nil, duration: Duration? = nil
+  ) {
+    self.url = url
+    self.headers = headers
+    self.key = key
+    self.title = title
+    self.artist = artist
+    self.album = album
+    self.artwork = artwork
+    self.duration = duration
+  }
+
+  /// What the cache knows it as; nil for a file, which needs none.
+  public var resource: Resource? {
+    url.isFileURL ? nil : Resource(url: url, headers: headers, key: key)
+  }
+}
+
+/// With its headers, which may hold a token: what is written down wants a place for secrets.
+extension Media: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case url, headers, key, title, artist, album, artwork, duration
+  }
+
+  private struct Header: Codable {
+    var name: String
+    var value: String
+  }
+
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    let headers = try container.decodeIfPresent([Header].self, forKey: .headers) ?? []
+    let seconds = try container.decodeIfPresent(Double.self, forKey: .duration)
+    if let seconds, !(seconds >= 0 && seconds < 1e12) {
+      throw DecodingError.dataCorruptedError(
+        forKey: .duration, in: container, debugDescription: "\(seconds) is no number of seconds.")
+    }
+    self.init(
+      try container.decode(URL.self, forKey: .url),
+      headers: HTTPFields(headers.map { ($0.name, $0.value) }),
+      key: try container.decodeIfPresent(CacheKey.self, forKey: .key),
+      title: try container.decodeIfPresent(String.self, forKey: .title),
+      artist: try container.decodeIfPresent(String.self, forKey: .artist),
+      album: try container.decodeIfPresent(String.self, forKey: .album),
+      artwork: try container.decodeIfPresent(URL.self, forKey: .artwork),
+      duration: seconds.map { .seconds($0) })
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(url, forKey: .url)
+    if !headers.isEmpty {
+      try container.encode(
+        headers.fields.map { Header(name: $0.name, value: $0.value) }, forKey: .headers)
+    }
+    try container.encodeIfPresent(key, forKey: .key)
+    try container.encodeIfPresent(title, forKey: .title)
+    try container.encodeIfPresent(artist, forKey: .artist)
+    try container.encodeIfPresent(album, forKey: .album)
+    try container.encodeIfPresent(artwork, forKey: .artwork)
+    try container.encodeIfPresent(duration?.inSeconds, forKey: .duration)
+  }
+}
