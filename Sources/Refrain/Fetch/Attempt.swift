@@ -233,9 +233,14 @@ final class Attempt: Sendable {
     return request
   }
 
-  private static func live(_ response: Response, _ interval: Int64? = nil) -> Response {
-    guard response.status == 200 else { return response }
+  /// - Parameter plainly: nothing was interleaved though it was asked for. A 304 may say that it
+  ///   would have been: of what is stored that is not true.
+  private static func live(
+    _ response: Response, _ interval: Int64? = nil, plainly: Bool = false
+  ) -> Response {
     var response = response
+    if plainly { response.headers[ICYAnswer.interval] = nil }
+    guard response.status == 200 else { return response }
     response.isLive = ICYAnswer.isLive(response.headers)
     guard let interval else { return response }
     response.interval = interval
@@ -260,12 +265,12 @@ final class Attempt: Sendable {
       guard
         try redirects.follow(status: response.status, headers: response.headers) != nil
       else {
+        let sent = redirects.request.headers
         let received = Response(
           status: response.status, headers: response.headers, body: response.body, url: answered,
           asked: resource.headers, requestTime: requestTime, responseTime: Date())
-        let sent = redirects.request.headers
         switch ICYAnswer(request: sent, status: response.status, headers: response.headers) {
-        case .plain: return Self.live(received)
+        case .plain: return Self.live(received, plainly: ICYAnswer.isAsked(sent))
         case .interleaved(let interval): return Self.live(received, interval)
         case .askAgain(let field): redirects.drop(field)
         }

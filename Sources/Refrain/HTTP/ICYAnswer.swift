@@ -46,7 +46,7 @@ enum ICYAnswer: Sendable, Hashable {
   }
 
   /// Servers take other values than 1 for a yes, too.
-  private static func isAsked(_ request: HTTPFields) -> Bool {
+  static func isAsked(_ request: HTTPFields) -> Bool {
     guard let value = request[Self.request]?.trimmingOWS else { return false }
     return !value.isEmpty && value != "0"
   }

@@ -39,6 +39,21 @@ import Testing
     }
   }
 
+  /// What is stored has none between its bytes, whatever a confirmation says.
+  @Test func `A confirmation does not announce metadata`() async throws {
+    try await withProxy(proxy: { configuration, _ in configuration.headers["Icy-MetaData"] = "1" })
+    {
+      test in
+      test.origin.serve(recording(maxAge: 0), at: "/a")
+      test.origin.script("/a", .on(.from(2), .header("icy-metaint", "8000")))
+      for _ in 0..<3 {
+        let reply = try await test.get("/a")
+        #expect(reply.body == bytes && reply["icy-metaint"] == nil)
+      }
+      #expect(test.origin.log("/a").requests.compactMap(\.status).contains(304))
+    }
+  }
+
   @Test func `What goes past the cache has the metadata that its client asks for`() async throws {
     try await withProxy(proxy: { configuration, _ in configuration.headers["Icy-MetaData"] = "1" })
     {
