@@ -101,6 +101,33 @@ import Testing
     try FileManager.default.removeItem(at: directory)
   }
 
+  @Test func `What a process left behind that ended suddenly is not replayed either`()
+    async throws
+  {
+    let copy = TestCache.temporaryDirectory()
+    try await withCache { test in
+      test.origin.serve(anonymous(7), at: "/anonymous")
+      let reader = try await test.reader("/anonymous")
+      defer { reader.cancel() }
+      try await check(reader, 0..<300_000)
+      // As it is in the middle of things.
+      try FileManager.default.copyItem(at: test.directory, to: copy)
+      try await withCache(directory: copy, origin: test.origin, { $0.offline = true }) { later in
+        try await #expect(later.cache.entries().count == 1)
+        let error = await #expect(throws: MediaCacheError.self) {
+          try await later.read("/anonymous", 0..<10)
+        }
+        #expect(error?.code == .offline)
+      }
+      let next = SyntheticBytes(seed: 8)
+      test.origin.serve(anonymous(8), at: "/anonymous")
+      try await withCache(directory: copy, origin: test.origin, { $0.trustStored = true }) {
+        try await #expect($0.read("/anonymous", 0..<100_000) == next.bytes(in: 0..<100_000))
+      }
+    }
+    try FileManager.default.removeItem(at: copy)
+  }
+
   @Test func `What may have no end takes a quarter of the limit at most`() async throws {
     try await withCache({ $0.limit = 16 << 20 }) { test in
       test.origin.serve(.synthetic(seed: 1, length: 4 << 20), at: "/song")
@@ -159,9 +186,12 @@ import Testing
 
   /// It says nothing of itself: what comes again is compared with what is stored.
   @Test func `An anonymous stream that breaks off never goes on with other bytes`() async throws {
-    for limit: Int64? in [nil, 400_000] {
+    // All of what has come is stored by then, or some of it, or nothing.
+    for (limit, control) in [(nil, "no-cache"), (400_000, "no-cache"), (Int64?.none, "no-store")] {
       try await withCache({ $0.limit = limit }) { test in
-        test.origin.serve(anonymous(7), at: "/anonymous")
+        var stream = anonymous(7)
+        stream.headers = [Field("Cache-Control", control)]
+        test.origin.serve(stream, at: "/anonymous")
         test.origin.script(
           "/anonymous",
           .on(.number(1), .stall(at: .body(1_400_000)), .drop(at: .body(1_400_000)))
