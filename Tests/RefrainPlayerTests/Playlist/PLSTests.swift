@@ -41,7 +41,8 @@ import Testing
       [other]\r
       File1=http://a.example/no.mp3\r
       """, from: "/home/me/list.pls")
-    #expect(playlist.locations == ["http://a.example/a=b.mp3?c=d", "file:///home/me/music/seven.mp3"])
+    #expect(
+      playlist.locations == ["http://a.example/a=b.mp3?c=d", "file:///home/me/music/seven.mp3"])
     #expect(playlist.title == "Mine")
     #expect(playlist.entries.last?.duration == .seconds(61))
     #expect(playlist.artists == [nil, "Nina Simone"] && playlist.titles == [nil, "Sinnerman"])
@@ -60,10 +61,7 @@ import Testing
       Length0=1e400
       Length9223372036854775807=nan
       """, from: "/l.pls")
-    #expect(
-      playlist.locations == [
-        "http://a.example/0", "http://a.example/3", "http://a.example/2",
-      ] || playlist.locations == ["http://a.example/0", "http://a.example/2"])
+    #expect(playlist.locations == ["http://a.example/0", "http://a.example/2"])
     #expect(playlist.entries.allSatisfy { $0.duration == nil })
   }
 
