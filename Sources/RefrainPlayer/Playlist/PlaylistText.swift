@@ -65,11 +65,14 @@ enum PlaylistText {
     return Substring(bytes)
   }
 
+  /// How much of a title is kept, in Unicode scalars.
+  static let shownLimit = 1000
+
   /// A title as it can be shown: on one line, with nothing in it that steers a terminal. Nil where
   /// nothing is left.
   static func shown(_ text: some StringProtocol) -> String? {
     var scalars = String.UnicodeScalarView()
-    for scalar in text.unicodeScalars {
+    for scalar in text.unicodeScalars.prefix(shownLimit) {
       let isControl =
         scalar.properties.generalCategory == .control || scalar.value == 0x2028
         || scalar.value == 0x2029
