@@ -197,11 +197,11 @@ extension AVPlayerEngine {
     pending.append(.waiting(playing.item.id, reason))
   }
 
-  func timePassed() {
+  func timePassed(to time: CMTime) {
     guard let current, current.told.isReady, !current.seeks.isPending, !current.hasPlayedToEnd,
-      heldPlayer.currentItem === current.playerItem
+      heldPlayer.currentItem === current.playerItem, let position = Duration(time)
     else { return }
-    pending.append(.position(current.item.id, current.position))
+    pending.append(.position(current.item.id, max(position, .zero)))
     lookSoon()
   }
 }

@@ -20,10 +20,13 @@ extension AVPlayerEngine {
 
   /// The player's rate has changed, and it is known who did that.
   func stopped(by stopper: Stopper) {
-    guard isPlaying, isDriven, heldPlayer.rate == 0 else { return }
+    guard isPlaying, isDriven, heldPlayer.rate == 0, let current else { return }
     switch stopper {
     case .system: pauseBySystem(.system)
-    case .caller: pauseBySystem(.none)
+    case .caller:
+      // The engine itself perhaps, when it had it play, where no bytes were then.
+      guard !current.isStalled, !current.playerItem.isPlaybackBufferEmpty else { return }
+      pauseBySystem(.none)
     case .unknown: break
     }
   }

@@ -189,7 +189,7 @@ import RefrainAVFoundation
     heldPlayer.actionAtItemEnd = .advance
     observation = PlayerObservation(
       heldPlayer, onChange: changed, onStop: { [weak self] in self?.stopped(by: $0) },
-      onTime: { [weak self] in self?.timePassed() })
+      onTime: { [weak self] in self?.timePassed(to: $0) })
     setRate(rate)
     setVolume(volume, isMuted: isMuted)
   }

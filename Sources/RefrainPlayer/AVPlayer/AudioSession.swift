@@ -34,14 +34,18 @@ public enum AudioSessionControl: Sendable, Hashable {
   var onChange: (@MainActor @Sendable (Change) -> Void)?
 
   #if os(iOS) || os(tvOS) || os(visionOS) || !canImport(AVFoundation)
-    /// Unsafe only by its type, in some versions of the SDK: it may be used on any thread.
-    nonisolated(unsafe) private let session: AVAudioSession
+    /// Unchecked, for it is not declared Sendable in every SDK; it may be used on any thread.
+    private struct Session: @unchecked Sendable {
+      let shared: AVAudioSession
+    }
+
+    private let session: Session
     /// Activating takes its time, which the main thread has not.
     private let queue = DispatchQueue(label: "refrain.audio-session", qos: .userInitiated)
     private let notifications = NotificationObservers()
 
     init(_ session: AVAudioSession) {
-      self.session = session
+      self.session = Session(shared: session)
       notifications.add(AVAudioSession.interruptionNotification, of: session) {
         [weak self] notification in
         let change = Self.interruption(notification)
@@ -80,8 +84,8 @@ public enum AudioSessionControl: Sendable, Hashable {
     func activate() {
       queue.async { [session, weak self] in
         do {
-          try session.setCategory(.playback, mode: .default)
-          try session.setActive(true)
+          try session.shared.setCategory(.playback, mode: .default)
+          try session.shared.setActive(true)
         } catch {
           onMainThread { self?.onChange?(.refused) }
         }
@@ -92,7 +96,7 @@ public enum AudioSessionControl: Sendable, Hashable {
     func deactivate() {
       queue.async { [session] in
         // It fails where somebody else of this app still plays, and is right to.
-        try? session.setActive(false, options: .notifyOthersOnDeactivation)
+        try? session.shared.setActive(false, options: .notifyOthersOnDeactivation)
       }
     }
   #else

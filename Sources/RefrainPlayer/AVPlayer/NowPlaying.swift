@@ -62,9 +62,10 @@ import Foundation
     }
     shown = info
     anchor = (info.position, now())
+    let rateNow: Double = info.isPlaying ? info.rate : 0
     var entries: [String: Any] = [
       MPNowPlayingInfoPropertyElapsedPlaybackTime: info.position.inSeconds,
-      MPNowPlayingInfoPropertyPlaybackRate: info.isPlaying ? info.rate : 0,
+      MPNowPlayingInfoPropertyPlaybackRate: rateNow,
       MPNowPlayingInfoPropertyDefaultPlaybackRate: info.rate,
       MPNowPlayingInfoPropertyIsLiveStream: info.isLive,
     ]

@@ -24,7 +24,7 @@ enum Stopper: Sendable {
   private let notifications = NotificationObservers()
   private let observations: [NSKeyValueObservation]
   private var clock: TimeObserver?
-  private let onTime: @MainActor @Sendable () -> Void
+  private let onTime: @MainActor @Sendable (CMTime) -> Void
 
   /// - Parameters:
   ///   - onChange: called on any thread when something may be otherwise than it was.
@@ -33,7 +33,7 @@ enum Stopper: Sendable {
   init(
     _ player: AVQueuePlayer, onChange: @escaping @Sendable () -> Void,
     onStop: @escaping @MainActor @Sendable (Stopper) -> Void,
-    onTime: @escaping @MainActor @Sendable () -> Void
+    onTime: @escaping @MainActor @Sendable (CMTime) -> Void
   ) {
     self.player = player
     self.onTime = onTime
@@ -64,7 +64,7 @@ enum Stopper: Sendable {
     clock = nil
     let interval = CMTime(seconds: max(rate, 1) / 10, preferredTimescale: 600)
     let token = player.addPeriodicTimeObserver(forInterval: interval, queue: .main) {
-      @Sendable [onTime] _ in onMainThread(onTime)
+      @Sendable [onTime] time in onMainThread { onTime(time) }
     }
     clock = TimeObserver(player: player, token: token)
   }
