@@ -35,7 +35,10 @@ extension AVPlayerEngine {
     advance()
     if let current { look(at: current) }
     // Whoever is told may call: a load empties what is pending.
-    while !pending.isEmpty { report?(pending.removeFirst()) }
+    while !pending.isEmpty {
+      let event = pending.removeFirst()
+      report?(event)
+    }
   }
 
   // MARK: From item to item

@@ -58,7 +58,8 @@
 
     /// A file of that length at the origin, and an item of it.
     func item(
-      _ path: String = "/a.wav", seconds: Double = 10, _ change: (inout OriginResource) -> Void = { _ in }
+      _ path: String = "/a.wav", seconds: Double = 10,
+      _ change: (inout OriginResource) -> Void = { _ in }
     ) -> EngineItem {
       var resource = Wave(seconds: seconds).resource
       change(&resource)
@@ -90,7 +91,8 @@
     }
 
     /// Waits, in real time, for something to be told. Playing time stands still.
-    func wait(_ what: String, _ condition: @escaping @MainActor (EngineEvent) -> Bool) async throws {
+    func wait(_ what: String, _ condition: @escaping @MainActor (EngineEvent) -> Bool) async throws
+    {
       try await eventually("\(what) (told: \(events.suffix(20)))") {
         for event in events where condition(event) { return true }
         return false
@@ -110,7 +112,8 @@
     }
 
     /// Loads and waits until it plays, and all of its bytes are there.
-    func start(_ item: EngineItem, at start: Duration = .zero, isPaused: Bool = false) async throws {
+    func start(_ item: EngineItem, at start: Duration = .zero, isPaused: Bool = false) async throws
+    {
       engine.load(item, at: start, isPaused: isPaused)
       try await waitForReady(item)
       try await loaded()

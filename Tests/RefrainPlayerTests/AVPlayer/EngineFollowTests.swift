@@ -12,7 +12,9 @@
   @MainActor @Suite(.timeLimit(.minutes(2))) struct EngineFollowTests {
     @Test func theFollowingItemPlaysWithoutAGap() async throws {
       try await AppleListening.with { listening in
-        let (one, two) = (listening.item("/a.wav", seconds: 5), listening.item("/b.wav", seconds: 7))
+        let (one, two) = (
+          listening.item("/a.wav", seconds: 5), listening.item("/b.wav", seconds: 7)
+        )
         try await listening.start(one)
         listening.engine.follow(with: two)
         try await listening.loaded()

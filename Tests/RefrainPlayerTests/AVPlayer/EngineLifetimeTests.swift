@@ -38,7 +38,9 @@
           if number % 4 == 0 { listening.engine.follow(with: listening.item("/f.wav")) }
           for playing in listening.engine.player.items() {
             left.append(Left(playing))
-            if let asset = playing.asset as? AVURLAsset { logs.append(asset.resourceLoader.standInLog) }
+            if let asset = playing.asset as? AVURLAsset {
+              logs.append(asset.resourceLoader.standInLog)
+            }
           }
           if number % 5 == 0 { listening.engine.seek(to: .seconds(50), serial: number) }
           switch Int.random(in: 0..<10, using: &random) {

@@ -183,7 +183,8 @@
           seconds: 5, texts: [("INAM", "Refrain"), ("IART", "Somebody"), ("IPRD", "Songs")])
         var item = listening.item()
         listening.origin.serve(
-          OriginResource(.bytes(wave.data), contentType: "audio/wav", etag: "\"said\""), at: "/said.wav")
+          OriginResource(.bytes(wave.data), contentType: "audio/wav", etag: "\"said\""),
+          at: "/said.wav")
         item.media.url = listening.origin.url("/said.wav")
         try await listening.start(item)
         let head = MediaMetadata(title: "Refrain", artist: "Somebody", album: "Songs")
@@ -211,7 +212,8 @@
         try await listening.start(again)
         let warm = try #require(listening.engine.statistics(of: again.id))
         #expect(warm.bytesFromOrigin == 0 && warm.bytesFromDisk == warm.bytesRead)
-        #expect(listening.engine.statistics(of: item.id)?.bytesFromOrigin == 50_044, "over a while ago")
+        #expect(
+          listening.engine.statistics(of: item.id)?.bytesFromOrigin == 50_044, "over a while ago")
         #expect(listening.engine.statistics(of: EngineItem.ID(rawValue: 99)) == nil)
       }
     }

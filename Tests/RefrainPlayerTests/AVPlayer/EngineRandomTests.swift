@@ -37,7 +37,9 @@
         switch event {
         case .began(let id):
           if let current, stage != .over { complaints.append("\(id) began over \(current)") }
-          if let followedBy, followedBy != id { complaints.append("\(id) began, not \(followedBy)") }
+          if let followedBy, followedBy != id {
+            complaints.append("\(id) began, not \(followedBy)")
+          }
           (current, stage, followedBy, isWaiting) = (id, .begun, nil, false)
         case .ready:
           if stage != .begun { complain(event) }
@@ -73,6 +75,7 @@
         var random = SeededGenerator(seed: seed)
         let judge = Judge()
         listening.engine.report = { judge.take($0) }
+        listening.origin.script("/2.wav", .nothingBeyond(2000))
         listening.origin.script("/3.wav", .on(.all, .status(404)))
         let engine = listening.engine
         for _ in 0..<(TestSeed.isSoak ? 100_000 : 5_000) {
@@ -83,7 +86,8 @@
             judge.commandedToLoad()
             judge.isPaused = Bool.random(using: &random)
             engine.load(
-              listening.item("/\(number).wav", seconds: 5), at: max(time, .zero), isPaused: judge.isPaused)
+              listening.item("/\(number).wav", seconds: 5), at: max(time, .zero),
+              isPaused: judge.isPaused)
           case 10..<25: engine.follow(with: listening.item("/\(number).wav", seconds: 5))
           case 25..<28: engine.follow(with: nil)
           case 28..<45:
@@ -99,7 +103,8 @@
           case 61..<62:
             judge.commandedToLoad()
             engine.stop()
-          case 62..<64: listening.session.standInInterrupt()
+          case 62: listening.origin.release("/2.wav")
+          case 63: listening.session.standInInterrupt()
           case 64..<67: listening.session.standInEndInterruption(shouldResume: true)
           case 67..<68: listening.session.standInResetMediaServices()
           case 68..<80: try await Task.sleep(for: .microseconds(500))

@@ -87,7 +87,9 @@
 
     @Test(arguments: [false, true]) func seekingPastTheEndEndsTheItem(isPaused: Bool) async throws {
       try await AppleListening.with { listening in
-        let (one, two) = (listening.item("/a.wav", seconds: 10), listening.item("/b.wav", seconds: 20))
+        let (one, two) = (
+          listening.item("/a.wav", seconds: 10), listening.item("/b.wav", seconds: 20)
+        )
         try await listening.start(one, isPaused: isPaused)
         listening.engine.follow(with: two)
         try await listening.loaded()

@@ -15,7 +15,9 @@
   @MainActor @Suite(.timeLimit(.minutes(2))) struct EngineSystemTests {
     /// What was told of pauses.
     private func pauses(_ listening: AppleListening) -> [Bool] {
-      listening.events.compactMap { if case .pausedBySystem(let isPaused) = $0 { isPaused } else { nil } }
+      listening.events.compactMap {
+        if case .pausedBySystem(let isPaused) = $0 { isPaused } else { nil }
+      }
     }
 
     private func playing(_ listening: AppleListening, isPaused: Bool = false) async throws {

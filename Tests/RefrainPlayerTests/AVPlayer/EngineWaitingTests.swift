@@ -17,7 +17,8 @@
       listening.engine.load(item, at: .zero, isPaused: false)
       try await listening.waitForReady(item)
       try await eventually("what comes has come") {
-        listening.engine.player.currentItem?.loadedTimeRanges.last?.timeRangeValue.end.seconds == 100
+        listening.engine.player.currentItem?.loadedTimeRanges.last?.timeRangeValue.end.seconds
+          == 100
       }
       await listening.settle()
       listening.forget()

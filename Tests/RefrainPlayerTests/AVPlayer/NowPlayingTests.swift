@@ -102,7 +102,8 @@
       let first = try #require(shown(MPMediaItemPropertyArtwork, as: MPMediaItemArtwork.self))
       // The system asks on a thread of its own.
       nonisolated(unsafe) let artwork = first
-      #expect(await Task.detached { artwork.image(at: CGSize(width: 100, height: 100)) }.value != nil)
+      #expect(
+        await Task.detached { artwork.image(at: CGSize(width: 100, height: 100)) }.value != nil)
       song.isPlaying = false
       nowPlaying.update(song)
       #expect(shown(MPMediaItemPropertyArtwork, as: MPMediaItemArtwork.self) === first)

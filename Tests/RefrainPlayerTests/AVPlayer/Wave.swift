@@ -30,7 +30,9 @@
       number(UInt16(1))
       number(UInt16(8))
       if !texts.isEmpty {
-        let chunks = texts.map { ($0.name, Array($0.text.utf8) + ($0.text.utf8.count % 2 == 1 ? [0] : [])) }
+        let chunks = texts.map {
+          ($0.name, Array($0.text.utf8) + ($0.text.utf8.count % 2 == 1 ? [0] : []))
+        }
         text("LIST")
         number(UInt32(chunks.reduce(4) { $0 + 8 + $1.1.count }))
         text("INFO")
