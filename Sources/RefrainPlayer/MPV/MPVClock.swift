@@ -2,38 +2,81 @@
 #if os(Linux)
   /// Seeks and positions of the current item. A pure value.
   struct MPVClock {
-    /// A seek that waits for the media to be opened.
-    var pendingSeek: (position: Duration, serial: Int)?
-    private var isOpen = false
-    /// The last seek that is under way.
-    private var serial: Int?
+    struct Seek: Equatable {
+      var position: Duration
+      var serial: Int
+    }
+
+    /// The seek that libmpv is at. One at a time: of several, libmpv does not say which one is over.
+    private var seek: (seek: Seek, hasBegun: Bool)?
+    /// The last one that was asked for meanwhile, or before the item could be heard.
+    private var waiting: Seek?
+    private var isHeard = false
     /// When the position was last another one.
     private var lastAdvance = ContinuousClock.now
     private var lastPosition: ContinuousClock.Instant?
     private var lastBuffer: ContinuousClock.Instant?
 
-    /// Whether mpv would take a seek now; one that comes too early is kept, the last of them.
-    mutating func canSeek(to position: Duration, _ serial: Int) -> Bool {
-      guard isOpen else {
-        pendingSeek = (position, serial)
-        return false
+    // MARK: Seeks
+
+    enum Wish: Equatable {
+      case seek(Seek)
+      /// Let the item begin there.
+      case start(Duration)
+      case nothing
+    }
+
+    /// What to have libmpv do about a seek.
+    mutating func ask(_ seek: Seek) -> Wish {
+      guard isHeard else {
+        waiting = seek
+        return .start(seek.position)
       }
-      self.serial = serial
-      return true
+      guard self.seek == nil else {
+        waiting = seek
+        return .nothing
+      }
+      self.seek = (seek, false)
+      return .seek(seek)
     }
 
-    /// The media is open. Returns the seek that has waited for that.
-    mutating func open() -> (position: Duration, serial: Int)? {
-      isOpen = true
-      defer { pendingSeek = nil }
-      return pendingSeek
+    /// libmpv has begun to seek.
+    mutating func begin() { seek?.hasBegun = true }
+
+    enum Arrival: Equatable {
+      /// Sound comes, and nothing was sought.
+      case none
+      /// It came to the last place that was asked for.
+      case sought(serial: Int)
+      /// It has to go on to another place first.
+      case further(Seek)
     }
 
-    /// Nothing is sought any more. Returns the number of the last seek.
-    mutating func arrive() -> Int? {
-      defer { serial = nil }
-      return serial
+    /// Sound comes, at a position.
+    mutating func arrive(at position: Duration) -> Arrival {
+      isHeard = true
+      if let seek {
+        // Of what was before it.
+        guard seek.hasBegun else { return .none }
+        self.seek = nil
+        guard let waiting else { return .sought(serial: seek.seek.serial) }
+        self.waiting = nil
+        return go(to: waiting)
+      }
+      guard let waiting else { return .none }
+      self.waiting = nil
+      // It may have begun there.
+      let distance = (position - waiting.position).inSeconds
+      if abs(distance) < 0.02 { return .sought(serial: waiting.serial) }
+      return go(to: waiting)
     }
+
+    private mutating func go(to seek: Seek) -> Arrival {
+      self.seek = (seek, false)
+      return .further(seek)
+    }
+
+    // MARK: Positions
 
     /// The position is another one.
     mutating func advance(_ now: ContinuousClock.Instant) { lastAdvance = now }

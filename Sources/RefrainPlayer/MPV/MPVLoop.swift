@@ -97,7 +97,8 @@
       case .load(let playback, let start, let isPaused): load(playback, start, isPaused)
       case .follow(let playback): follow(with: playback)
       case .pause(let isPaused): pause(isPaused)
-      case .seek(let position, let serial): seek(to: position, serial)
+      case .seek(let position, let serial):
+        seek(MPVClock.Seek(position: max(.zero, position), serial: serial))
       case .rate(let rate): set("speed", "\(rate)")
       case .volume(let volume, let isMuted):
         set("volume", "\(volume * 100)")
@@ -111,9 +112,8 @@
       }
     }
 
-    private func load(_ playback: MPVPlayback, _ start: Duration, _ isPaused: Bool) {
-      // Holds for every entry: taken back when this one is heard.
-      set("start", start > .zero ? "\(start.inSeconds)" : "none")
+    private func load(_ playback: MPVPlayback, _ position: Duration, _ isPaused: Bool) {
+      start(at: position)
       pause(isPaused)
       clock = MPVClock()
       (waiting, interruption, isWaitingForCache) = (nil, nil, false)
@@ -165,10 +165,22 @@
       tell(.failed(id, MediaCacheError(mpv: MPV_ERROR_COMMAND.rawValue, doing: "load a stream")))
     }
 
-    private func seek(to position: Duration, _ serial: Int) {
+    private func seek(_ seek: MPVClock.Seek) {
       guard !playing.isEmpty else { return }
-      guard clock.canSeek(to: position, serial) else { return }
-      command("seek", "\(max(0, position.inSeconds))", "absolute+exact")
+      switch clock.ask(seek) {
+      case .seek(let seek): go(to: seek)
+      case .start(let position): start(at: position)
+      case .nothing: break
+      }
+    }
+
+    private func go(to seek: MPVClock.Seek) {
+      command("seek", "\(max(0, seek.position.inSeconds))", "absolute+exact")
+    }
+
+    /// Holds for every entry: taken back when one is heard.
+    private func start(at position: Duration) {
+      set("start", position > .zero ? "\(position.inSeconds)" : "none")
     }
 
     /// A failure leaves things as they are: seeking in nothing, say.
@@ -194,14 +206,11 @@
         guard let start = event.data?.assumingMemoryBound(to: mpv_event_start_file.self) else {
           return
         }
-        let pending = clock.pendingSeek
-        clock = MPVClock()
-        // One that came before the item had begun.
-        clock.pendingSeek = pending
+        // What follows by itself begins with nothing asked for.
+        if playing.ended != nil { clock = MPVClock() }
         for event in playing.begin(entry: start.pointee.playlist_entry_id) { tell(event) }
-      case MPV_EVENT_FILE_LOADED:
-        if let (position, serial) = clock.open() { seek(to: position, serial) }
       case MPV_EVENT_SEEK:
+        clock.begin()
         interruption = .now + .milliseconds(250)
       case MPV_EVENT_PLAYBACK_RESTART:
         restart()
@@ -236,17 +245,21 @@
       // Unknown where it is over already.
       guard let playback = playing.current, number("seeking") != 1 else { return }
       interruption = nil
+      let id = playback.item.id
       let position = Self.position(number("time-pos") ?? 0)
-      if !playback.isHeard {
-        playback.isHeard = true
-        set("start", "none")
-        tell(.ready(playback.item.id, at: position))
-        if output == .device, text("current-ao") ?? "null" == "null" { tell(.silent) }
+      let arrival = clock.arrive(at: position)
+      if playback.isHeard {
+        if case .none = arrival { tell(.position(id, position)) }
       } else {
-        tell(.position(playback.item.id, position))
+        playback.isHeard = true
+        start(at: .zero)
+        tell(.ready(id, at: position))
+        if output == .device, text("current-ao") ?? "null" == "null" { tell(.silent) }
       }
-      if let serial = clock.arrive() {
-        tell(.sought(playback.item.id, serial: serial, at: position))
+      switch arrival {
+      case .none: break
+      case .sought(let serial): tell(.sought(id, serial: serial, at: position))
+      case .further(let seek): go(to: seek)
       }
     }
 

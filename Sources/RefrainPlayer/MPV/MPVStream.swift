@@ -118,9 +118,23 @@
   }
 
   extension MPVStream {
-    /// Fills mpv's table for this stream. The table holds a reference, which `close_fn` gives back.
+    /// The streams that are open, by number. libmpv is given the number, not a pointer: it may cancel
+    /// a stream on one thread after it has closed it on another.
+    private struct Open {
+      var streams: [UInt: MPVStream] = [:]
+      var lastNumber: UInt = 0
+    }
+
+    private static let open = Mutex(Open())
+
+    /// Fills mpv's table for this stream, which stays until `close_fn`.
     func install(in info: UnsafeMutablePointer<mpv_stream_cb_info>) {
-      info.pointee.cookie = Unmanaged.passRetained(self).toOpaque()
+      let number = Self.open.withLock { open in
+        open.lastNumber += 1
+        open.streams[open.lastNumber] = self
+        return open.lastNumber
+      }
+      info.pointee.cookie = UnsafeMutableRawPointer(bitPattern: number)
       info.pointee.read_fn = { cookie, bytes, count in
         guard let stream = MPVStream.from(cookie), let bytes else { return -1 }
         let buffer = UnsafeMutableRawBufferPointer(
@@ -135,14 +149,14 @@
       }
       info.pointee.cancel_fn = { cookie in MPVStream.from(cookie)?.cancel() }
       info.pointee.close_fn = { cookie in
-        guard let cookie else { return }
-        let stream = Unmanaged<MPVStream>.fromOpaque(cookie).takeRetainedValue()
-        stream.cancel()
+        let number = UInt(bitPattern: cookie)
+        let stream = MPVStream.open.withLock { $0.streams.removeValue(forKey: number) }
+        stream?.cancel()
       }
     }
 
     private static func from(_ cookie: UnsafeMutableRawPointer?) -> MPVStream? {
-      cookie.map { Unmanaged<MPVStream>.fromOpaque($0).takeUnretainedValue() }
+      open.withLock { $0.streams[UInt(bitPattern: cookie)] }
     }
   }
 #endif
