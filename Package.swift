@@ -164,7 +164,7 @@ let package = Package(
         "RefrainCLI", "Refrain", "RefrainProxy", "OriginServer", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: settings),
+      exclude: ["Screens"], swiftSettings: settings),
   ]
 )
 
