@@ -141,7 +141,7 @@ let package = Package(
     .testTarget(
       name: "RefrainPlayerTests",
       dependencies: [
-        "RefrainPlayer", "Refrain", "OriginServer",
+        "RefrainPlayer", "Refrain", "OriginServer", "TestSupport",
         .target(name: "CMPV", condition: .when(platforms: [.linux])),
       ],
       swiftSettings: settings),

@@ -61,12 +61,12 @@ public final class MediaReader: Sendable {
 
   /// A further reader of the same generation, whatever the origin has by now: for consumers that read
   /// in several places at once and must not be given two versions. This one must have settled.
-  package func another() throws -> MediaReader {
+  package func another(fill: FillPolicy = .onDemand) throws -> MediaReader {
     let (generation, _) = try current()
     guard entry.tryHold() else { throw GenerationState.closed }
     do {
       return try MediaReader(
-        entry: entry, generation: generation, configuration: configuration, fill: .onDemand)
+        entry: entry, generation: generation, configuration: configuration, fill: fill)
     } catch {
       entry.release()
       throw error

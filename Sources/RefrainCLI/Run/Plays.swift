@@ -27,48 +27,52 @@
         return state.count
       }
       let engine = try await MPVEngine(
-        output: output.map { .wavFile(numberedFile($0, number)) } ?? .device)
-      let playback = engine.load(resource, from: cache, start: start)
-      let result: Result<Duration?, any Error>
-      do {
-        result = .success(try await follow(playback, engine))
-      } catch {
-        result = .failure(error)
+        cache: cache, output: output.map { .wavFile(numberedFile($0, number)) } ?? .device)
+      let player = await Player(cache: cache, engine: engine)
+      let events = await player.events()
+      await player.play(Media(resource.url, headers: resource.headers, key: resource.key))
+      if start > .zero { await player.seek(to: start) }
+      let result = await withTaskCancellationHandler {
+        await follow(events, of: resource.url, player)
+      } onCancel: {
+        Task { await player.stop() }
       }
       // Only now is an output file whole; and the terminal is free again.
-      await engine.close()
+      await player.close()
       Console.shared.clear()
-      let timeToSound = try result.get()
+      let played = try result.get()
+      try Task.checkCancellation()
       let report = PlayReport(
-        url: resource.url.withoutUserInfo.absoluteString, timeToFirstSound: timeToSound,
-        playback.statistics)
+        url: resource.url.withoutUserInfo.absoluteString,
+        timeToFirstSound: played?.timeToFirstSound,
+        played?.statistics ?? MediaReader.Statistics())
       if isJSON { try tell(PlayEvent(resource.url, "report", report: report)) }
       return report
     }
 
-    /// Returns the time to the first sound.
-    private func follow(_ playback: MPVPlayback, _ engine: MPVEngine) async throws -> Duration? {
-      let url = playback.resource.url
-      var timeToSound: Duration?
+    private func follow(
+      _ events: AsyncStream<PlayerEvent>, of url: URL, _ player: Player
+    ) async -> Result<PlaybackReport?, any Error> {
       var status = PlayStatus(name: URLArgument.name(of: url))
-      for await event in playback.events {
-        if isJSON { try tell(PlayEvent(url, event)) }
-        switch event {
-        case .started(let time):
-          timeToSound = time
-          if let seek { engine.seek(to: seek) }
-        case .duration(let duration): status.duration = duration
-        case .position(let position): status.position = position
-        case .silent: tellSilence()
-        case .failed(let error): throw error
-        case .ended, .stopped: break
+      var error: MediaCacheError?
+      do {
+        for await event in events {
+          if isJSON, let line = PlayEvent(url, event) { try tell(line) }
+          switch event {
+          case .started: if let seek { await player.seek(to: seek) }
+          case .duration(let duration): status.duration = duration
+          case .position(let position): status.position = position
+          case .silent: tellSilence()
+          case .failed(_, let failure): error = failure
+          case .left(_, let report): return error.map { .failure($0) } ?? .success(report)
+          default: break
+          }
+          if !isJSON { Console.shared.show(status.line(width: Console.shared.width - 1)) }
         }
-        if !isJSON, !event.isLast {
-          Console.shared.show(status.line(width: Console.shared.width - 1))
-        }
+        return .success(nil)
+      } catch {
+        return .failure(error)
       }
-      try Task.checkCancellation()
-      return timeToSound
     }
 
     /// Once is enough for a command.
@@ -111,15 +115,15 @@
       self.report = report
     }
 
-    init(_ url: URL, _ event: PlaybackEvent) {
+    init?(_ url: URL, _ event: PlayerEvent) {
       switch event {
-      case .started(let time): (self.event, seconds) = ("started", time / .seconds(1))
-      case .duration(let time): (self.event, seconds) = ("duration", time / .seconds(1))
+      case .started(_, let time): (self.event, seconds) = ("started", time / .seconds(1))
+      case .duration(let time?): (self.event, seconds) = ("duration", time / .seconds(1))
       case .position(let time): (self.event, seconds) = ("position", time / .seconds(1))
       case .silent: self.event = "silent"
-      case .ended: self.event = "ended"
-      case .stopped: self.event = "stopped"
-      case .failed(let error): (self.event, self.error) = ("failed", ErrorReport(error))
+      case .finished: self.event = "ended"
+      case .failed(_, let error): (self.event, self.error) = ("failed", ErrorReport(error))
+      default: return nil
       }
       self.url = url.withoutUserInfo.absoluteString
     }

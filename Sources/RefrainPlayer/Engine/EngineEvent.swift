@@ -32,6 +32,17 @@ public enum EngineEvent: Sendable, Hashable {
   case silent
   /// The system, not the listener, paused or resumed: a call came in, headphones were pulled out.
   case pausedBySystem(Bool)
+
+  /// The item that it is about; nil where it is about the engine.
+  public var item: EngineItem.ID? {
+    switch self {
+    case .began(let id), .ready(let id, _), .duration(let id, _), .position(let id, _),
+      .buffered(let id, _), .waiting(let id, _), .sought(let id, _, _), .metadata(let id, _),
+      .ended(let id, _), .failed(let id, _):
+      id
+    case .silent, .pausedBySystem: nil
+    }
+  }
 }
 
 /// What playback waits for.

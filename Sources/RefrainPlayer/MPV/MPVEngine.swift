@@ -2,54 +2,115 @@
 #if os(Linux)
   public import Refrain
 
-  /// Plays resources through a cache with the system's libmpv. Sound only.
+  /// Plays with the system's libmpv, which reads through a cache. Sound only.
   ///
-  /// One resource plays at a time; loading another replaces it. Every call returns at once, from any
-  /// thread: libmpv is spoken to on a thread of its own, in the order of the calls. The process's
-  /// numeric locale has to be "C", as it is unless a program changes it.
-  ///
-  /// Hold on to the engine while it plays: letting go of it ends what plays.
-  public final class MPVEngine: Sendable {
+  /// libmpv is spoken to on a thread of its own. The process's numeric locale has to be "C", as it is
+  /// unless a program changes it. Letting go of the engine ends what plays.
+  @MainActor
+  public final class MPVEngine: PlayerEngine {
+    public var report: (@MainActor (EngineEvent) -> Void)?
+
+    private let cache: MediaCache
     private let mailbox: MPVMailbox
+    /// The item that plays and the one that follows: of others nothing is told.
+    private var live: Set<EngineItem.ID> = []
+    /// The last few, for their statistics.
+    private var playbacks: [MPVPlayback] = []
 
     /// Starts libmpv.
     ///
     /// - Throws: `MediaCacheError` where libmpv cannot be set up.
-    public init(output: AudioOutput = .device) async throws {
-      mailbox = try await MPVLoop.start(output: output)
+    public init(cache: MediaCache, output: AudioOutput = .device) async throws {
+      self.cache = cache
+      let (events, continuation) = AsyncStream.makeStream(of: MPVNews.self)
+      mailbox = try await MPVLoop.start(output: output, events: continuation)
+      Task { [weak self] in
+        for await news in events { self?.take(news) }
+      }
     }
 
     deinit { mailbox.post(.quit) }
 
-    /// Plays a resource in place of the one that plays.
-    ///
-    /// - Parameters:
-    ///   - fill: what is fetched while it plays. By default the whole resource.
-    ///   - start: where to begin.
-    ///   - paused: whether to wait at the start for `play()`.
-    public func load(
-      _ resource: Resource, from cache: MediaCache, fill: FillPolicy = .wholeResource,
-      start: Duration = .zero, paused: Bool = false
-    ) -> MPVPlayback {
-      let playback = MPVPlayback(resource: resource, cache: cache, fill: fill)
-      mailbox.post(.load(playback, start: start, paused: paused))
-      return playback
+    // MARK: PlayerEngine
+
+    public func load(_ item: EngineItem, at start: Duration, isPaused: Bool) {
+      live = [item.id]
+      current = item.id
+      mailbox.post(.load(playback(of: item), start: start, isPaused: isPaused))
+    }
+
+    public func follow(with item: EngineItem?) {
+      // The current one is the older.
+      live = live.filter { $0 == current }
+      if let item { live.insert(item.id) }
+      mailbox.post(.follow(item.map(playback)))
     }
 
     public func play() { mailbox.post(.pause(false)) }
 
     public func pause() { mailbox.post(.pause(true)) }
 
-    /// Goes to a position, exactly. Before the start is the start; past the end, playback ends.
-    public func seek(to position: Duration) { mailbox.post(.seek(position)) }
+    public func seek(to position: Duration, serial: Int) {
+      mailbox.post(.seek(position, serial: serial))
+    }
 
-    /// 0 for silence, 1 for the loudness of the media; up to 1.3.
-    public func setVolume(_ volume: Double) { mailbox.post(.volume(volume)) }
+    public func setRate(_ rate: Double) { mailbox.post(.rate(min(max(rate, 0.5), 3))) }
 
-    /// Ends what plays. The engine stays ready for another resource.
-    public func stop() { mailbox.post(.stop) }
+    public func setVolume(_ volume: Double, isMuted: Bool) {
+      mailbox.post(.volume(min(max(volume, 0), 1), isMuted: isMuted))
+    }
+
+    public func stop() {
+      live = []
+      current = nil
+      mailbox.post(.stop)
+    }
+
+    public func statistics(of item: EngineItem.ID) -> MediaReader.Statistics? {
+      playbacks.last { $0.item.id == item }?.statistics
+    }
 
     /// Ends what plays, and libmpv. Returns when every stream is closed and an output file is whole.
-    public func close() async { await mailbox.close() }
+    public func close() async {
+      live = []
+      current = nil
+      await mailbox.close()
+    }
+
+    // MARK: Events
+
+    /// The item that was loaded last, or that has followed since.
+    private var current: EngineItem.ID?
+
+    private func playback(of item: EngineItem) -> MPVPlayback {
+      let playback = MPVPlayback(item: item, cache: cache)
+      // The current one, the one that follows, and the one before.
+      playbacks = playbacks.suffix(3) + [playback]
+      return playback
+    }
+
+    private func take(_ news: MPVNews) {
+      switch news {
+      case .event(let event): take(event)
+      // All that came before is known by now, and answered.
+      case .held(let hook): mailbox.post(.goOn(hook))
+      }
+    }
+
+    /// Passes on what is about an item that is still wanted.
+    private func take(_ event: EngineEvent) {
+      switch event {
+      case .ended(let id, let next):
+        guard live.remove(id) != nil else { return }
+        report?(.ended(id, followedBy: next.flatMap { live.contains($0) ? $0 : nil }))
+      case .failed(let id, _):
+        guard live.remove(id) != nil else { return }
+        report?(event)
+      default:
+        guard event.item.map(live.contains) ?? true else { return }
+        if case .began(let id) = event { current = id }
+        report?(event)
+      }
+    }
   }
 #endif

@@ -8,19 +8,26 @@
   ///
   /// Not Sendable: an instance never leaves its thread.
   final class MPVLoop {
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
     private let output: AudioOutput
     private let mailbox: MPVMailbox
+    private let events: AsyncStream<MPVNews>.Continuation
     private let registry = MPVStreamRegistry()
     private let registration: Unmanaged<MPVStreamRegistry>
     private var playing = MPVPlaying()
+    private var clock = MPVClock()
+    private var waiting: WaitingReason?
+    /// When reads that still wait for bytes are given up, after a seek.
+    private var interruption: ContinuousClock.Instant?
 
     /// Starts the thread, and returns when libmpv is ready.
-    static func start(output: AudioOutput) async throws -> MPVMailbox {
+    static func start(
+      output: AudioOutput, events: AsyncStream<MPVNews>.Continuation
+    ) async throws -> MPVMailbox {
       try await withCheckedThrowingContinuation { continuation in
         let thread = Thread {
           do {
-            let loop = try MPVLoop(output: output)
+            let loop = try MPVLoop(output: output, events: events)
             continuation.resume(returning: loop.mailbox)
             loop.run()
           } catch {
@@ -32,7 +39,7 @@
       }
     }
 
-    private init(output: AudioOutput) throws {
+    private init(output: AudioOutput, events: AsyncStream<MPVNews>.Continuation) throws {
       guard let handle = mpv_create() else {
         throw MediaCacheError(
           .usage, "libmpv could not be started.",
@@ -44,15 +51,20 @@
         }
         try Self.check(mpv_initialize(handle), "start")
         registration = try registry.install(in: handle)
+        if case .wavFile = output {
+          try Self.check(mpv_hook_add(handle, 0, "on_after_end_file", 0), "wait between items")
+        }
       } catch {
         mpv_terminate_destroy(handle)
         throw error
       }
       self.handle = handle
       self.output = output
+      self.events = events
       mailbox = MPVMailbox(waking: handle)
-      mpv_observe_property(handle, 0, "time-pos", MPV_FORMAT_DOUBLE)
-      mpv_observe_property(handle, 0, "duration", MPV_FORMAT_DOUBLE)
+      for property in MPVProperty.allCases {
+        mpv_observe_property(handle, 0, property.rawValue, property.format)
+      }
     }
 
     private static func check(_ status: CInt, _ doing: String) throws {
@@ -63,16 +75,15 @@
       var isRunning = true
       while isRunning {
         for request in mailbox.take() { perform(request) }
-        guard let event = mpv_wait_event(handle, -1) else { continue }
+        guard let event = mpv_wait_event(handle, untilInterruption()) else { continue }
         isRunning = event.pointee.event_id != MPV_EVENT_SHUTDOWN
         take(event.pointee)
       }
-      let left = mailbox.shut()
+      mailbox.shut()
       // Closes every stream, and the audio output.
       mpv_terminate_destroy(handle)
       registration.release()
-      for case .load(let playback, _, _) in left { playback.report(.stopped) }
-      for playback in playing.all { playback.report(.stopped) }
+      events.finish()
       mailbox.closed()
     }
 
@@ -80,33 +91,77 @@
 
     private func perform(_ request: MPVRequest) {
       switch request {
-      case .load(let playback, let start, let paused): load(playback, start, paused)
-      case .pause(let isPaused): set("pause", isPaused ? "yes" : "no")
-      case .seek(let position):
-        command("seek", "\(max(0, position.inSeconds))", "absolute+exact")
-      case .volume(let volume): set("volume", "\(min(max(volume, 0), 1.3) * 100)")
-      case .stop: command("stop")
+      case .load(let playback, let start, let isPaused): load(playback, start, isPaused)
+      case .follow(let playback): follow(with: playback)
+      case .pause(let isPaused):
+        set("pause", isPaused ? "yes" : "no")
+        lookAtWaiting()
+      case .seek(let position, let serial): seek(to: position, serial)
+      case .rate(let rate): set("speed", "\(rate)")
+      case .volume(let volume, let isMuted):
+        set("volume", "\(volume * 100)")
+        set("mute", isMuted ? "yes" : "no")
+      case .stop:
+        forget(playing.replaceAll(with: nil, entry: 0))
+        command("stop")
+      case .look: lookAtWaiting()
+      case .goOn(let hook): mpv_hook_continue(handle, hook)
       case .quit: command("quit")
       }
     }
 
-    private func load(_ playback: MPVPlayback, _ start: Duration, _ paused: Bool) {
+    private func load(_ playback: MPVPlayback, _ start: Duration, _ isPaused: Bool) {
+      // Holds for every entry: taken back when this one is heard.
       set("start", start > .zero ? "\(start.inSeconds)" : "none")
-      set("pause", paused ? "yes" : "no")
-      let (number, address) = registry.add(playback)
+      set("pause", isPaused ? "yes" : "no")
+      clock = MPVClock()
+      (waiting, interruption) = (nil, nil)
+      let (item, entry) = enter(playback, "replace")
+      forget(playing.replaceAll(with: entry == nil ? nil : item, entry: entry ?? 0))
+      if entry == nil { refuse(playback) }
+    }
+
+    private func follow(with playback: MPVPlayback?) {
+      // All but the one that plays.
+      command("playlist-clear")
+      forget(playing.removeFollowing())
+      guard let playback else { return }
+      let (item, entry) = enter(playback, "append")
+      // The player is told nothing: at the end of the current one, nothing follows on it.
+      guard let entry else { return forget([item]) }
+      playing.add(item, entry: entry)
+    }
+
+    /// Gives mpv an item, and returns mpv's id of it.
+    private func enter(_ playback: MPVPlayback, _ how: String) -> (MPVPlaying.Item, Int64?) {
+      var number: UInt64?
+      let address: String
+      if playback.item.media.url.isFileURL {
+        address = playback.item.media.url.path(percentEncoded: false)
+      } else {
+        let added = registry.add(playback)
+        (number, address) = (added.number, added.address)
+      }
+      playback.onAbsence { [weak mailbox] in mailbox?.post(.look) }
       var result = mpv_node()
-      let status = withArguments(["loadfile", address, "replace"]) {
+      let status = withArguments(["loadfile", address, how]) {
         mpv_command_ret(handle, $0, &result)
       }
       defer { mpv_free_node_contents(&result) }
-      guard status >= 0, let entry = result.integer(named: "playlist_entry_id") else {
-        registry.remove(number)
-        playback.report(.failed(MediaCacheError(mpv: status, doing: "load a stream")))
-        return
-      }
-      for replaced in playing.add(playback, number: number, entry: entry) {
-        finish(replaced, .stopped)
-      }
+      let item = MPVPlaying.Item(playback: playback, number: number)
+      return (item, status >= 0 ? result.integer(named: "playlist_entry_id") : nil)
+    }
+
+    private func refuse(_ playback: MPVPlayback) {
+      let id = playback.item.id
+      tell(.began(id))
+      tell(.failed(id, MediaCacheError(mpv: MPV_ERROR_COMMAND.rawValue, doing: "load a stream")))
+    }
+
+    private func seek(to position: Duration, _ serial: Int) {
+      guard !playing.isEmpty else { return }
+      guard clock.canSeek(to: position, serial) else { return }
+      command("seek", "\(max(0, position.inSeconds))", "absolute+exact")
     }
 
     /// A failure leaves things as they are: seeking in nothing, say.
@@ -118,6 +173,12 @@
       mpv_set_property_string(handle, property, value)
     }
 
+    private func forget(_ items: [MPVPlaying.Item]) {
+      for item in items { item.number.map(registry.remove) }
+    }
+
+    private func tell(_ event: EngineEvent) { events.yield(.event(event)) }
+
     // MARK: Events
 
     private func take(_ event: mpv_event) {
@@ -126,11 +187,17 @@
         guard let start = event.data?.assumingMemoryBound(to: mpv_event_start_file.self) else {
           return
         }
-        playing.start(entry: start.pointee.playlist_entry_id)
+        let pending = clock.pendingSeek
+        clock = MPVClock()
+        // One that came before the item had begun.
+        clock.pendingSeek = pending
+        for event in playing.begin(entry: start.pointee.playlist_entry_id) { tell(event) }
+      case MPV_EVENT_FILE_LOADED:
+        if let (position, serial) = clock.open() { seek(to: position, serial) }
+      case MPV_EVENT_SEEK:
+        interruption = .now + .milliseconds(250)
       case MPV_EVENT_PLAYBACK_RESTART:
-        guard let playback = playing.hear() else { return }
-        playback.report(.started(after: .now - playback.loaded))
-        if output == .device, hasNoDevice { playback.report(.silent) }
+        restart()
       case MPV_EVENT_PROPERTY_CHANGE:
         guard let change = event.data?.assumingMemoryBound(to: mpv_event_property.self) else {
           return
@@ -140,47 +207,136 @@
         guard let end = event.data?.assumingMemoryBound(to: mpv_event_end_file.self),
           let ended = playing.end(entry: end.pointee.playlist_entry_id)
         else { return }
-        finish(ended, last(of: ended.playback, end.pointee))
+        finish(ended, end.pointee)
+      case MPV_EVENT_HOOK:
+        guard let hook = event.data?.assumingMemoryBound(to: mpv_event_hook.self) else { return }
+        events.yield(.held(hook.pointee.id))
       default:
         break
       }
     }
 
+    /// Playing began, at the start or after a seek.
+    private func restart() {
+      guard let playback = playing.current, number("seeking") == 0 else { return }
+      interruption = nil
+      let position = Duration.seconds(number("time-pos") ?? 0)
+      if !playback.isHeard {
+        playback.isHeard = true
+        set("start", "none")
+        tell(.ready(playback.item.id, at: position))
+        if output == .device, text("current-ao") ?? "null" == "null" { tell(.silent) }
+      } else {
+        tell(.position(playback.item.id, position))
+      }
+      if let serial = clock.arrive() {
+        tell(.sought(playback.item.id, serial: serial, at: position))
+      }
+    }
+
     private func take(_ change: mpv_event_property) {
-      guard change.format == MPV_FORMAT_DOUBLE, let playback = playing.current,
-        let value = change.data?.assumingMemoryBound(to: Double.self).pointee, value.isFinite
-      else { return }
-      let time = Duration.seconds(value)
-      switch String(cString: change.name) {
-      case "time-pos": if playing.isDue(time) { playback.report(.position(time)) }
-      case "duration": playback.report(.duration(time))
-      default: break
+      guard let property = MPVProperty(rawValue: String(cString: change.name)) else { return }
+      let number = change.format == MPV_FORMAT_DOUBLE ? change.value(as: Double.self) : nil
+      if property == .isIdle { lookAtRest() }
+      guard let playback = playing.current else { return }
+      let id = playback.item.id
+      switch property {
+      case .position:
+        guard let number, number.isFinite, playback.isHeard else { return }
+        if clock.isDue(.now) { tell(.position(id, .seconds(number))) }
+      case .duration:
+        guard change.format == MPV_FORMAT_NONE || number?.isFinite == true else { return }
+        tell(.duration(id, number.map { .seconds($0) }))
+      case .buffered:
+        guard let number, number.isFinite, playback.isHeard, clock.isBufferDue(.now) else { return }
+        tell(.buffered(id, ranges(upTo: number)))
+      case .metadata:
+        guard change.format == MPV_FORMAT_NODE, let node = change.value(as: mpv_node.self) else {
+          return
+        }
+        tell(.metadata(id, MediaMetadata(tags: node.texts)))
+      case .isWaiting: lookAtWaiting()
+      case .isIdle: break
       }
     }
 
-    private func finish(_ ended: MPVPlaying.Item, _ event: PlaybackEvent) {
-      registry.remove(ended.number)
-      ended.playback.report(event)
+    /// Whether mpv rests behind the end of an item, rather than before the start of another.
+    private func lookAtRest() {
+      guard playing.ended != nil, number(MPVProperty.isIdle.rawValue) == 1 else { return }
+      // What was appended too late to be gone on with.
+      command("playlist-clear")
+      forget(playing.removeFollowing())
+      for event in playing.rest() { tell(event) }
     }
 
-    /// What the end of a file means. mpv takes failed reads for the end where it can, so that what
-    /// the reads came to has the last word.
-    private func last(of playback: MPVPlayback, _ end: mpv_event_end_file) -> PlaybackEvent {
+    private func ranges(upTo end: Double) -> [Range<Duration>] {
+      let position = number("time-pos") ?? 0
+      return end > position ? [.seconds(position)..<(.seconds(end))] : []
+    }
+
+    /// Tells where it waits, or waits no longer.
+    private func lookAtWaiting() {
+      guard let playback = playing.current, playback.isHeard else { return }
+      let isWaiting = number(MPVProperty.isWaiting.rawValue) == 1 && number("pause") == 0
+      let now = isWaiting ? playback.absence.map(WaitingReason.network) ?? .bytes : nil
+      guard now != waiting else { return }
+      waiting = now
+      tell(.waiting(playback.item.id, now))
+    }
+
+    private func finish(_ ended: MPVPlaying.Item, _ end: mpv_event_end_file) {
+      forget([ended])
+      (waiting, interruption) = (nil, nil)
+      let playback = ended.playback
       switch end.reason {
-      case MPV_END_FILE_REASON_STOP, MPV_END_FILE_REASON_QUIT:
-        return .stopped
-      case MPV_END_FILE_REASON_EOF:
-        return playback.error.map { .failed($0) } ?? .ended
+      case MPV_END_FILE_REASON_STOP, MPV_END_FILE_REASON_QUIT, MPV_END_FILE_REASON_REDIRECT:
+        break
+      // mpv takes failed reads for the end where it can: what the reads came to has the last word.
+      case MPV_END_FILE_REASON_EOF where playback.error == nil:
+        playing.noteEnd(of: playback.item.id)
       default:
-        return .failed(
-          playback.error ?? MediaCacheError(mpv: end.error, playing: playback.resource.url))
+        // mpv would go on with what follows by itself.
+        forget(playing.replaceAll(with: nil, entry: 0))
+        command("stop")
+        tell(
+          .failed(
+            playback.item.id,
+            playback.error ?? MediaCacheError(mpv: end.error, playing: playback.item.media.url)))
       }
     }
 
-    private var hasNoDevice: Bool {
-      guard let name = mpv_get_property_string(handle, "current-ao") else { return true }
-      defer { mpv_free(name) }
-      return String(cString: name) == "null"
+    // MARK: Seeks while bytes do not come
+
+    /// Seconds to wait for an event; negative: for as long as it takes.
+    private func untilInterruption() -> Double {
+      guard let interruption else { return -1 }
+      let left = interruption - .now
+      if left > .zero { return left.inSeconds }
+      self.interruption = nil
+      playing.current?.interruptReads()
+      return -1
+    }
+
+    // MARK: Properties
+
+    /// Flags are 0 and 1.
+    private func number(_ property: String) -> Double? {
+      var value = 0.0
+      if mpv_get_property(handle, property, MPV_FORMAT_DOUBLE, &value) >= 0 { return value }
+      var flag: CInt = 0
+      return mpv_get_property(handle, property, MPV_FORMAT_FLAG, &flag) >= 0 ? Double(flag) : nil
+    }
+
+    private func text(_ property: String) -> String? {
+      guard let value = mpv_get_property_string(handle, property) else { return nil }
+      defer { mpv_free(value) }
+      return String(cString: value)
+    }
+  }
+
+  extension mpv_event_property {
+    fileprivate func value<Value>(as type: Value.Type) -> Value? {
+      data?.assumingMemoryBound(to: type).pointee
     }
   }
 #endif

@@ -5,12 +5,26 @@
 
   /// What the engine asks of libmpv's thread.
   enum MPVRequest: Sendable {
-    case load(MPVPlayback, start: Duration, paused: Bool)
+    case load(MPVPlayback, start: Duration, isPaused: Bool)
+    case follow(MPVPlayback?)
     case pause(Bool)
-    case seek(Duration)
-    case volume(Double)
+    case seek(Duration, serial: Int)
+    case rate(Double)
+    case volume(Double, isMuted: Bool)
     case stop
+    /// What is waited for may have changed.
+    case look
+    /// mpv may go on from where it is held.
+    case goOn(UInt64)
     case quit
+  }
+
+  /// What libmpv's thread tells the engine.
+  enum MPVNews: Sendable {
+    case event(EngineEvent)
+    /// mpv waits behind the end of an item until it is told to go on: what is written to a file, as
+    /// fast as it can be decoded, may have come there before anybody could say what follows.
+    case held(UInt64)
   }
 
   /// Carries requests to libmpv's thread, and wakes it.
@@ -34,15 +48,13 @@
       state = Mutex(State(handle: Handle(pointer: pointer)))
     }
 
-    /// Hands a request over. On a closed engine a resource stops right away, and the rest is moot.
+    /// Hands a request over. On a closed engine it is moot.
     func post(_ request: MPVRequest) {
-      let isTaken = state.withLock { state in
-        guard let handle = state.handle else { return false }
+      state.withLock { state in
+        guard let handle = state.handle else { return }
         state.requests.append(request)
         mpv_wakeup(handle.pointer)
-        return true
       }
-      if !isTaken, case .load(let playback, _, _) = request { playback.report(.stopped) }
     }
 
     /// The requests that have come, oldest first.
@@ -65,20 +77,14 @@
       }
     }
 
-    /// libmpv is about to go: nobody may wake it any more. Returns what nobody will do now.
-    func shut() -> [MPVRequest] {
-      state.withLock { state in
-        defer { state.requests = [] }
-        state.handle = nil
-        return state.requests
-      }
-    }
+    /// Nothing is taken any more.
+    func shut() { state.withLock { $0.handle = nil } }
 
     /// libmpv is gone.
     func closed() {
       let waiting = state.withLock { state in
-        defer { state.waiting = [] }
         state.isClosed = true
+        defer { state.waiting = [] }
         return state.waiting
       }
       for continuation in waiting { continuation.resume() }

@@ -5,13 +5,14 @@
   /// How libmpv is set up: as a decoder with a sound device, and nothing else.
   enum MPVOptions {
     static func all(output: AudioOutput) -> [(name: String, value: String)] {
-      alone + soundOnly + bytes + audio(output)
+      alone + soundOnly + bytes + following + audio(output)
     }
 
     /// No file of the user's, no terminal, no script, and idle while nothing is loaded.
     private static let alone = [
       ("config", "no"), ("terminal", "no"), ("input-terminal", "no"),
       ("input-default-bindings", "no"), ("input-vo-keyboard", "no"), ("load-scripts", "no"),
+      ("load-auto-profiles", "no"), ("load-osd-console", "no"), ("load-stats-overlay", "no"),
       ("osc", "no"), ("ytdl", "no"), ("resume-playback", "no"), ("idle", "yes"),
     ]
 
@@ -21,12 +22,17 @@
 
     /// Bytes come through Refrain alone: a file that refers to others (a playlist, a chapter
     /// elsewhere) would make mpv fetch those by itself. And caching is done in one place: mpv holds
-    /// only the seconds it decodes from, and keeps nothing of what was played.
+    /// only the seconds it decodes from, keeps nothing of what was played, and pauses where it has
+    /// run out of them.
     private static let bytes = [
       ("access-references", "no"), ("autoload-files", "no"),
-      ("cache", "no"), ("demuxer-seekable-cache", "no"), ("demuxer-readahead-secs", "2"),
+      ("cache", "yes"), ("cache-secs", "10"), ("cache-pause", "yes"), ("cache-pause-wait", "0.5"),
+      ("demuxer-seekable-cache", "no"), ("demuxer-readahead-secs", "2"),
       ("demuxer-max-bytes", "4MiB"), ("demuxer-max-back-bytes", "0"),
     ]
+
+    /// One item after the other without a gap, where they have one format.
+    private static let following = [("gapless-audio", "weak"), ("prefetch-playlist", "yes")]
 
     private static func audio(_ output: AudioOutput) -> [(name: String, value: String)] {
       switch output {

@@ -1,21 +1,46 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Dispatch
-  public import Refrain
+  import Foundation
+  import Refrain
   import Synchronization
 
-  /// One resource being played by an `MPVEngine`, from its loading to its last event.
-  public final class MPVPlayback: Sendable {
-    public let resource: Resource
+  /// One item as libmpv plays it: the readers that it was given, and what became of them.
+  final class MPVPlayback: Sendable {
+    let item: EngineItem
+    private let cache: MediaCache
+    private let state = Mutex(State())
 
-    /// What happens, to one consumer. The stream ends after the event that `isLast`.
-    public let events: AsyncStream<PlaybackEvent>
+    private struct State {
+      /// One for each time that a stream was opened, or opened anew.
+      var readers: [MediaReader] = []
+      var streams: [Weak<MPVStream>] = []
+      /// What became of the last read. mpv takes an error for the end of the file now and then.
+      var error: MediaCacheError?
+      /// Why the origin cannot be reached just now.
+      var absence: MediaCacheError?
+      var isHeard = false
+      /// Told when `absence` has changed.
+      var changed: (@Sendable () -> Void)?
+    }
 
-    /// What the player was given so far. Stays readable after the playback is over.
-    public var statistics: MediaReader.Statistics {
+    init(item: EngineItem, cache: MediaCache) {
+      self.item = item
+      self.cache = cache
+    }
+
+    // MARK: What the listener knows
+
+    /// Sound has come: from here on a network that goes is waited for.
+    var isHeard: Bool {
+      get { state.withLock { $0.isHeard } }
+      set { state.withLock { $0.isHeard = newValue } }
+    }
+
+    var statistics: MediaReader.Statistics? {
       let readers = state.withLock { $0.readers }
       // Readers of one resource see the same origin: the first has counted what all of them caused.
-      var sum = readers.first?.statistics ?? MediaReader.Statistics()
+      guard var sum = readers.first?.statistics else { return nil }
       for reader in readers.dropFirst() {
         let one = reader.statistics
         sum.bytesRead += one.bytesRead
@@ -24,37 +49,7 @@
       return sum
     }
 
-    let loaded = ContinuousClock.now
-    private let cache: MediaCache
-    private let fill: FillPolicy
-    private let continuation: AsyncStream<PlaybackEvent>.Continuation
-    private let state = Mutex(State())
-
-    private struct State {
-      /// One for each time that mpv opened the stream: once, but for files that it opens anew.
-      var readers: [MediaReader] = []
-      var isOver = false
-      /// What became of the last read. mpv takes an error for the end of the file now and then.
-      var error: MediaCacheError?
-    }
-
-    init(resource: Resource, cache: MediaCache, fill: FillPolicy) {
-      self.resource = resource
-      self.cache = cache
-      self.fill = fill
-      (events, continuation) = AsyncStream.makeStream()
-    }
-
-    /// Says what happened; nothing more after the last event.
-    func report(_ event: PlaybackEvent) {
-      let wasOver = state.withLock { state in
-        defer { state.isOver = state.isOver || event.isLast }
-        return state.isOver
-      }
-      guard !wasOver else { return }
-      continuation.yield(event)
-      if event.isLast { continuation.finish() }
-    }
+    // MARK: What reading came to
 
     /// Why the last read failed; nil where it did not.
     var error: MediaCacheError? { state.withLock { $0.error } }
@@ -65,10 +60,45 @@
       state.withLock { $0.error = error.map(MediaCacheError.init(carrying:)) }
     }
 
+    /// Why the origin cannot be reached, while a read waits for that to pass.
+    var absence: MediaCacheError? {
+      get { state.withLock { $0.absence } }
+      set {
+        let changed = state.withLock { state -> (@Sendable () -> Void)? in
+          guard state.absence != newValue else { return nil }
+          state.absence = newValue
+          return state.changed
+        }
+        changed?()
+      }
+    }
+
+    func onAbsence(_ changed: @escaping @Sendable () -> Void) {
+      state.withLock { $0.changed = changed }
+    }
+
+    // MARK: Streams
+
+    func opened(_ stream: MPVStream) {
+      state.withLock { state in
+        state.streams.removeAll { $0.value == nil }
+        state.streams.append(Weak(value: stream))
+      }
+    }
+
+    /// Has reads that wait give up, for they are not wanted where they are any more.
+    func interruptReads() {
+      for stream in state.withLock({ $0.streams }) { stream.value?.interrupt() }
+    }
+
     /// Opens a reader on a thread of mpv's, which waits for it. No request is made by that.
     func openReader() throws -> MediaReader {
+      guard let resource = item.media.resource else {
+        throw MediaCacheError(.badURL, "A file is not read through the cache.")
+      }
       let opened = Handover<MediaReader>()
-      Task { [cache, resource, fill] in
+      let (cache, fill) = (cache, item.fill)
+      Task {
         do {
           opened.give(.success(try await cache.open(resource, fill: fill)))
         } catch {
@@ -76,9 +106,15 @@
         }
       }
       let reader = try opened.wait().get()
-      state.withLock { $0.readers.append(reader) }
+      add(reader)
       return reader
     }
+
+    func add(_ reader: MediaReader) { state.withLock { $0.readers.append(reader) } }
+  }
+
+  private struct Weak<Value: AnyObject & Sendable>: Sendable {
+    weak var value: Value?
   }
 
   /// Hands one result from a task to a thread that waits for it.

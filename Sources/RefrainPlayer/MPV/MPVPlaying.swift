@@ -1,57 +1,63 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
-  /// Which playback mpv's events are about. A pure value.
+  /// Which item libmpv's events are about. A pure value.
   struct MPVPlaying {
     struct Item {
       var playback: MPVPlayback
-      /// Its number in the registry.
-      var number: UInt64
-      var isStarted = false
-      var isHeard = false
+      /// Its number in the registry; nil for a file.
+      var number: UInt64?
+      var hasBegun = false
     }
 
     /// By mpv's id of the playlist entry.
     private var items: [Int64: Item] = [:]
     private var currentEntry: Int64?
-    private var lastPosition: Duration?
+    /// Played to its end, while it is not known yet what follows.
+    private(set) var ended: EngineItem.ID?
 
-    var all: [MPVPlayback] { items.values.map(\.playback) }
+    var isEmpty: Bool { items.isEmpty }
 
     var current: MPVPlayback? { currentEntry.flatMap { items[$0]?.playback } }
 
-    /// Returns those that were loaded before and never began: mpv forgets them without a word.
-    mutating func add(_ playback: MPVPlayback, number: UInt64, entry: Int64) -> [Item] {
-      let forgotten = items.filter { !$0.value.isStarted }
-      for entry in forgotten.keys { items[entry] = nil }
-      items[entry] = Item(playback: playback, number: number)
-      return Array(forgotten.values)
+    /// Everything that was there goes, for an item that is loaded, or for nothing. Returns it.
+    mutating func replaceAll(with item: Item?, entry: Int64) -> [Item] {
+      let replaced = Array(items.values)
+      items = [:]
+      (currentEntry, ended) = (nil, nil)
+      if let item { items[entry] = item }
+      return replaced
     }
 
-    mutating func start(entry: Int64) {
-      items[entry]?.isStarted = true
+    /// What was to follow goes, unless it is playing already. Returns it.
+    mutating func removeFollowing() -> [Item] {
+      let removed = items.filter { !$0.value.hasBegun }
+      for entry in removed.keys { items[entry] = nil }
+      return Array(removed.values)
+    }
+
+    mutating func add(_ item: Item, entry: Int64) { items[entry] = item }
+
+    /// mpv has come to an entry. Returns what that means; nothing for an entry that was replaced.
+    mutating func begin(entry: Int64) -> [EngineEvent] {
       currentEntry = entry
-      lastPosition = nil
+      guard let id = items[entry]?.playback.item.id else { return [] }
+      items[entry]?.hasBegun = true
+      defer { ended = nil }
+      return (ended.map { [.ended($0, followedBy: id)] } ?? []) + [.began(id)]
     }
 
-    /// Playing began, at the start or after a seek. Returns the playback the first time only.
-    mutating func hear() -> MPVPlayback? {
-      guard let entry = currentEntry, items[entry]?.isHeard == false else { return nil }
-      items[entry]?.isHeard = true
-      return items[entry]?.playback
-    }
-
-    /// Whether a position is worth telling: sound has come, and it is a tenth of a second away from
-    /// the last one told.
-    mutating func isDue(_ position: Duration) -> Bool {
-      guard let currentEntry, items[currentEntry]?.isHeard == true else { return false }
-      if let lastPosition, abs((position - lastPosition).inSeconds) < 0.1 { return false }
-      lastPosition = position
-      return true
-    }
-
+    /// mpv is over with an entry. Nil for one that was replaced.
     mutating func end(entry: Int64) -> Item? {
       if currentEntry == entry { currentEntry = nil }
       return items.removeValue(forKey: entry)
+    }
+
+    mutating func noteEnd(of id: EngineItem.ID) { ended = id }
+
+    /// mpv has nothing to play.
+    mutating func rest() -> [EngineEvent] {
+      defer { ended = nil }
+      return ended.map { [.ended($0, followedBy: nil)] } ?? []
     }
   }
 #endif

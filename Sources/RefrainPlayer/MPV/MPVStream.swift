@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
+  import Dispatch
   import CMPV
   import Refrain
   import Synchronization
@@ -12,27 +13,59 @@
     static let scheme = "refrain"
 
     private let playback: MPVPlayback
-    private let reader: MediaReader
     private let position = Atomic<Int64>(0)
+    private let state: Mutex<State>
+    /// Ends the wait for a network.
+    private let wake = DispatchSemaphore(value: 0)
+
+    private struct State {
+      var reader: MediaReader
+      var isReading = false
+      var isCancelled = false
+    }
 
     init(of playback: MPVPlayback) throws {
       self.playback = playback
-      reader = try playback.openReader()
+      state = Mutex(State(reader: try playback.openReader()))
+      playback.opened(self)
     }
 
     /// As read(2): the number of bytes, 0 at the end, -1 on error.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int64 {
       guard !buffer.isEmpty else { return 0 }
-      do {
+      var patience = NetworkPatience()
+      while true {
         let offset = position.load(ordering: .relaxed)
-        let count = try reader.readBlocking(into: buffer, at: offset)
-        position.store(offset + Int64(count), ordering: .relaxed)
-        playback.note(nil)
-        return Int64(count)
-      } catch {
-        playback.note(error)
-        return -1
+        let reader = state.withLock { state in
+          state.isReading = true
+          return state.reader
+        }
+        defer { state.withLock { $0.isReading = false } }
+        do {
+          let count = try reader.readBlocking(into: buffer, at: offset)
+          position.store(offset + Int64(count), ordering: .relaxed)
+          succeed()
+          return Int64(count)
+        } catch let error as MediaCacheError where playback.isHeard && patience.bears(error) {
+          playback.absence = error
+          guard waitForNetwork(patience.nextDelay(), reader) else { return -1 }
+        } catch {
+          playback.absence = nil
+          playback.note(error)
+          return -1
+        }
       }
+    }
+
+    private func succeed() {
+      playback.absence = nil
+      playback.note(nil)
+    }
+
+    /// Returns whether the read is still wanted.
+    private func waitForNetwork(_ delay: Duration, _ reader: MediaReader) -> Bool {
+      _ = wake.wait(timeout: .now() + delay.inSeconds)
+      return state.withLock { !$0.isCancelled && $0.reader === reader }
     }
 
     /// The new position. Seeking is only reading elsewhere: no byte is asked for yet.
@@ -44,6 +77,7 @@
 
     /// The length in bytes, which waits for the origin's first answer.
     func size() -> Int64 {
+      let reader = state.withLock { $0.reader }
       do {
         if let length = try reader.contentInformationBlocking().length { return length }
         return Int64(MPV_ERROR_UNSUPPORTED.rawValue)
@@ -53,7 +87,31 @@
       }
     }
 
-    func cancel() { reader.cancel() }
+    func cancel() {
+      let reader = state.withLock { state in
+        state.isCancelled = true
+        return state.reader
+      }
+      reader.cancel()
+      wake.signal()
+    }
+
+    /// Ends a read that waits with an error; later ones go on as if nothing had been. For a seek that
+    /// leads elsewhere while bytes do not come: mpv's thread that reads is the one that seeks.
+    func interrupt() {
+      let (reader, isReading) = state.withLock { ($0.reader, $0.isReading && !$0.isCancelled) }
+      // Not settled on a version yet: then nothing was played that one could seek in.
+      guard isReading, let fresh = try? reader.another(fill: playback.item.fill) else { return }
+      let isReplaced = state.withLock { state in
+        guard state.reader === reader, !state.isCancelled else { return false }
+        state.reader = fresh
+        return true
+      }
+      guard isReplaced else { return fresh.cancel() }
+      playback.add(fresh)
+      reader.cancel()
+      wake.signal()
+    }
   }
 
   extension MPVStream {

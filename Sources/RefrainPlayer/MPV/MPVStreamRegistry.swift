@@ -26,7 +26,7 @@
         state.playbacks[state.next] = playback
         return state.next
       }
-      let ending = playback.resource.url.pathExtension.lowercased()
+      let ending = playback.item.media.url.pathExtension.lowercased()
       let isPlain =
         !ending.isEmpty
         && ending.utf8.allSatisfy { byte in

@@ -53,7 +53,8 @@ extension Media: Codable {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     let headers = try container.decodeIfPresent([Header].self, forKey: .headers) ?? []
     let seconds = try container.decodeIfPresent(Double.self, forKey: .duration)
-    if let seconds, !(seconds >= 0 && seconds < 1e12) {
+    let duration = seconds.flatMap { Duration(ofMedia: $0) }
+    if let seconds, duration == nil {
       throw DecodingError.dataCorruptedError(
         forKey: .duration, in: container, debugDescription: "\(seconds) is no number of seconds.")
     }
@@ -65,7 +66,7 @@ extension Media: Codable {
       artist: try container.decodeIfPresent(String.self, forKey: .artist),
       album: try container.decodeIfPresent(String.self, forKey: .album),
       artwork: try container.decodeIfPresent(URL.self, forKey: .artwork),
-      duration: seconds.map { .seconds($0) })
+      duration: duration)
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -80,6 +81,8 @@ extension Media: Codable {
     try container.encodeIfPresent(artist, forKey: .artist)
     try container.encodeIfPresent(album, forKey: .album)
     try container.encodeIfPresent(artwork, forKey: .artwork)
-    try container.encodeIfPresent(duration?.inSeconds, forKey: .duration)
+    if let seconds = duration?.inSeconds, Duration(ofMedia: seconds) != nil {
+      try container.encode(seconds, forKey: .duration)
+    }
   }
 }

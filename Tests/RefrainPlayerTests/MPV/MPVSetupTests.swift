@@ -7,21 +7,25 @@
 
   @testable import RefrainPlayer
 
+  @MainActor
+  @Suite(.timeLimit(.minutes(2)))
   struct MPVSetupTests {
     @Test func everyOptionIsOneThatThisLibmpvKnows() async throws {
-      for output in [AudioOutput.device, .silent, .wavFile(URL(filePath: "/tmp/x.wav"))] {
-        let engine = try await MPVEngine(output: output)
-        await engine.close()
+      try await Listening.with { listening in
+        for output in [AudioOutput.device, .silent, .wavFile(URL(filePath: "/tmp/x.wav"))] {
+          let engine = try await MPVEngine(cache: listening.cache, output: output)
+          await engine.close()
+        }
       }
     }
 
     @Test func closingTwiceAndManyEnginesAtOnceIsFine() async throws {
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for _ in 0..<8 {
-          group.addTask {
-            let engine = try await MPVEngine(output: .silent)
+      try await Listening.with { listening in
+        let running = (0..<8).map { _ in
+          Task {
+            let engine = try await MPVEngine(cache: listening.cache, output: .silent)
             engine.play()
-            engine.seek(to: .seconds(3))
+            engine.seek(to: .seconds(3), serial: 1)
             engine.stop()
             async let first: Void = engine.close()
             await engine.close()
@@ -29,7 +33,7 @@
             engine.pause()
           }
         }
-        try await group.waitForAll()
+        for one in running { try await one.value }
       }
     }
 
@@ -42,15 +46,6 @@
       let told = MediaCacheError(mpv: error.rawValue, playing: url)
       #expect(!told.description.contains("\(error.rawValue)"))
       #expect(!told.remedy.isEmpty)
-    }
-
-    @Test func onlyTheEndOfAPlaybackIsLast() {
-      let last: [PlaybackEvent] = [.ended, .stopped, .failed(MediaCacheError(.offline, "x"))]
-      #expect(last.allSatisfy { $0.isLast })
-      let others: [PlaybackEvent] = [
-        .started(after: .zero), .duration(.zero), .position(.zero), .silent,
-      ]
-      #expect(!others.contains { $0.isLast })
     }
   }
 #endif

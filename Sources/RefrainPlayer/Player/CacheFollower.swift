@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+import Synchronization
+
+/// Tells how much of a resource is stored and what is being fetched of it: now and where it has
+/// changed, at most ten times a second, until it is let go.
+final class CacheFollower: Sendable {
+  struct Activity: Sendable {
+    var progress: CacheProgress?
+    var fetching = RangeSet<Int64>()
+  }
+
+  let id: EngineItem.ID
+  private let tasks: [Task<Void, Never>]
+
+  init(
+    of resource: Resource, in cache: MediaCache, as id: EngineItem.ID,
+    tell: @escaping @MainActor (Activity) -> Void
+  ) {
+    self.id = id
+    let (news, post) = AsyncStream.makeStream(
+      of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let shared = Shared()
+    let key = cache.key(for: resource)
+    let progress = cache.progressUpdates(of: resource)
+    let events = cache.events(includingTraffic: false)
+    tasks = [
+      Task {
+        for await now in progress {
+          shared.note(now)
+          post.yield()
+        }
+      },
+      Task {
+        for await event in events where shared.note(event, of: key) { post.yield() }
+        post.finish()
+      },
+      Task {
+        for await _ in news {
+          if Task.isCancelled { return }
+          await tell(shared.now)
+          // Cancelled, the stream ends.
+          try? await Task.sleep(for: .milliseconds(100))
+        }
+      },
+    ]
+  }
+
+  deinit {
+    for task in tasks { task.cancel() }
+  }
+
+  private final class Shared: Sendable {
+    private let activity = Mutex(Activity())
+
+    var now: Activity { activity.withLock { $0 } }
+
+    func note(_ progress: CacheProgress) { activity.withLock { $0.progress = progress } }
+
+    /// Returns whether it changes anything.
+    func note(_ event: CacheEvent, of key: CacheKey) -> Bool {
+      switch event {
+      case .fetchStarted(key, let range):
+        activity.withLock { $0.fetching.insert(contentsOf: range) }
+      case .fetchFinished(key, let range, _):
+        activity.withLock { $0.fetching.remove(contentsOf: range) }
+      default: return false
+      }
+      return true
+    }
+  }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+
+/// Who follows a player's events.
+@MainActor
+struct PlayerListeners {
+  private var continuations: [AsyncStream<PlayerEvent>.Continuation] = []
+  private var isFinished = false
+
+  mutating func add() -> AsyncStream<PlayerEvent> {
+    let (stream, continuation) = AsyncStream.makeStream(of: PlayerEvent.self)
+    if isFinished { continuation.finish() } else { continuations.append(continuation) }
+    return stream
+  }
+
+  mutating func send(_ event: PlayerEvent) {
+    guard !continuations.isEmpty else { return }
+    continuations.removeAll { continuation in
+      if case .terminated = continuation.yield(event) { true } else { false }
+    }
+  }
+
+  mutating func finish() {
+    isFinished = true
+    for continuation in continuations { continuation.finish() }
+    continuations = []
+  }
+}

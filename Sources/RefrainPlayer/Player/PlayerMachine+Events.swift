@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+
+extension PlayerMachine {
+  mutating func handle(_ event: EngineEvent) -> [PlayerAction] {
+    var actions: [PlayerAction] = []
+    if let id = event.item, id != engineItem { return [] }
+    switch event {
+    case .began: break
+    case .ready(let id, let position):
+      stage = .ready(id)
+      absence = nil
+      isHeard = true
+      lastFailure = nil
+      readyPosition = position
+      if seeking == nil { state.position = position }
+      if state.wantsToPlay { isInterrupted = false }
+    case .duration(_, let duration): state.duration = duration
+    case .position(_, let position):
+      guard seeking == nil else { break }
+      state.position = position
+      if position - readyPosition > .seconds(1) { patience = NetworkPatience() }
+    case .buffered(_, let ranges): state.bufferedRanges = ranges
+    case .waiting(_, let reason): waiting = state.wantsToPlay ? reason : nil
+    case .sought(_, let serial, let position):
+      guard let seeking, serial >= seeking.serial else { break }
+      self.seeking = nil
+      state.position = position
+      readyPosition = position
+      actions.append(.tell(.sought(position)))
+    case .metadata(_, let metadata): state.metadata = metadata
+    case .ended(_, let next): end(followedBy: next, &actions)
+    case .failed(_, let error): fail(error, &actions)
+    case .silent: state.isSilent = true
+    case .pausedBySystem(true):
+      guard state.wantsToPlay else { break }
+      pause(&actions)
+      isInterrupted = true
+    case .pausedBySystem(false):
+      if isInterrupted { resume(&actions) }
+    }
+    settle(&actions)
+    return actions
+  }
+
+  private mutating func end(followedBy next: EngineItem.ID?, _ actions: inout [PlayerAction]) {
+    if let item = state.item { actions.append(.tell(.finished(item))) }
+    leave(&actions)
+    let follower = following
+    let sleeps = state.sleepTimer == .endOfItem
+    if sleeps {
+      state.sleepTimer = nil
+      state.wantsToPlay = false
+    }
+    guard let item = state.queue.advance(.ended) else { return rest(.ended, &actions) }
+    if let next, !sleeps, next == follower?.engine, item.id == follower?.item.id {
+      reset()
+      stage = .loading(next)
+      loaded = next
+    } else {
+      loadCurrent(&actions)
+    }
+  }
+
+  private mutating func fail(_ error: MediaCacheError, _ actions: inout [PlayerAction]) {
+    // What came to an end in the middle goes on: another version from where it was, a live stream
+    // from now.
+    if isHeard, patience.bears(error) || error.code == .resourceChanged {
+      stage = .absent(error)
+      absence = error
+      (seeking, waiting, following) = (nil, nil, nil)
+      actions.append(.retry(after: patience.nextDelay()))
+      return
+    }
+    if let item = state.item { actions.append(.tell(.failed(item, error))) }
+    leave(&actions)
+    let isRepeated = lastFailure.map { $0.isSame(as: error) } ?? false
+    lastFailure = error
+    guard !isRepeated, state.queue.next(.ended) != nil else {
+      return rest(.failed(error), &actions)
+    }
+    state.queue.advance(.ended)
+    loadCurrent(&actions)
+  }
+}
+
+extension MediaCacheError {
+  /// Whether it is the same trouble, whichever resource it is about.
+  fileprivate func isSame(as other: MediaCacheError) -> Bool {
+    code == other.code && status == other.status
+  }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+
+extension PlayerState {
+  /// What is different from an earlier state, as events.
+  func changes(since before: PlayerState) -> [PlayerEvent] {
+    var events: [PlayerEvent] = []
+    func compare<Value: Equatable>(
+      _ property: KeyPath<PlayerState, Value>, _ event: (Value) -> PlayerEvent
+    ) {
+      let value = self[keyPath: property]
+      if value != before[keyPath: property] { events.append(event(value)) }
+    }
+    compare(\.queue, PlayerEvent.queue)
+    compare(\.item, PlayerEvent.item)
+    compare(\.duration, PlayerEvent.duration)
+    compare(\.position, PlayerEvent.position)
+    compare(\.wantsToPlay, PlayerEvent.wantsToPlay)
+    compare(\.status, PlayerEvent.status)
+    compare(\.bufferedRanges, PlayerEvent.buffered)
+    compare(\.cacheProgress, PlayerEvent.cached)
+    compare(\.fetching, PlayerEvent.fetching)
+    compare(\.metadata, PlayerEvent.metadata)
+    compare(\.rate, PlayerEvent.rate)
+    if volume != before.volume || isMuted != before.isMuted {
+      events.append(.volume(volume, isMuted: isMuted))
+    }
+    compare(\.sleepTimer, PlayerEvent.sleepTimer)
+    if isSilent, !before.isSilent { events.append(.silent) }
+    return events
+  }
+}

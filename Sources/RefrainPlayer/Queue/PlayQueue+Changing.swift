@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+
+extension PlayQueue {
+  /// Another list. Shuffled stays shuffled, and the repeat mode stays.
+  ///
+  /// - Parameter index: of the one that becomes current, the nearest one where it is out of range.
+  ///   Shuffled, it comes first, and the others in a new order.
+  @discardableResult public mutating func replace(
+    with media: [Media], startingAt index: Int = 0
+  ) -> [Item.ID] {
+    items = makeItems(media)
+    let chosen = items.isEmpty ? nil : min(max(index, 0), items.count - 1)
+    position = isShuffled ? 0 : chosen ?? 0
+    if isShuffled {
+      shuffled = ShuffledOrder(count: items.count, first: chosen, using: &generator)
+    }
+    return items.map(\.id)
+  }
+
+  /// At the end of the list. Shuffled, among what was not played yet.
+  @discardableResult public mutating func append(_ media: [Media]) -> [Item.ID] {
+    insert(media, at: items.count)
+  }
+
+  /// Right after the current one, both in the list and in play order, in the order given; at the end
+  /// where nothing is current.
+  @discardableResult public mutating func insertNext(_ media: [Media]) -> [Item.ID] {
+    let isCurrent = current != nil
+    let index = currentIndex.map { $0 + 1 } ?? items.count
+    let added = makeItems(media)
+    items.insert(contentsOf: added, at: index)
+    shuffled?.insert(added.count, at: index, playingAt: isCurrent ? position + 1 : position)
+    return added.map(\.id)
+  }
+
+  /// At a place of the list, the nearest one where `index` is out of range. Shuffled, they play among
+  /// what was not played yet.
+  @discardableResult public mutating func insert(
+    _ media: [Media], at index: Int
+  ) -> [Item.ID] {
+    let index = min(max(index, 0), items.count)
+    let isCurrent = current != nil
+    let added = makeItems(media)
+    items.insert(contentsOf: added, at: index)
+    if isShuffled {
+      shuffled?.shuffleIn(added.count, at: index, using: &generator)
+      shuffled?.reach(position)
+    } else if index < position || (index == position && isCurrent) {
+      position += added.count
+    }
+    return added.map(\.id)
+  }
+
+  /// Where the current one is removed, the one becomes current that would have been next had it been
+  /// asked for. Nothing is current where there is none: the last in play order was removed, and the
+  /// queue does not repeat all.
+  ///
+  /// - Returns: false where it is not in the queue.
+  @discardableResult public mutating func remove(_ id: Item.ID) -> Bool {
+    guard let removed = index(of: id) else { return false }
+    if removed == currentIndex {
+      let following = advance(.asked)
+      if following == nil || following?.id == id { position = items.count }
+    }
+    let place = shuffled == nil ? removed : shuffled?.remove(removed)
+    items.remove(at: removed)
+    if let place, place < position { position -= 1 }
+    return true
+  }
+
+  /// To another place of the list: `index` is the item's own afterwards, the nearest one where it is
+  /// out of range. The current one stays current. Not shuffled, the play order follows; a shuffled
+  /// order stays as it is.
+  ///
+  /// - Returns: false where it is not in the queue.
+  @discardableResult public mutating func move(_ id: Item.ID, to index: Int) -> Bool {
+    guard let source = self.index(of: id) else { return false }
+    let target = min(max(index, 0), items.count - 1)
+    items.insert(items.remove(at: source), at: target)
+    if isShuffled {
+      shuffled?.renumber(movedFrom: source, to: target)
+    } else if position == source {
+      position = target
+    } else if source < position, position <= target {
+      position -= 1
+    } else if target <= position, position < source {
+      position += 1
+    }
+    return true
+  }
+
+  /// Shuffled stays shuffled, and the repeat mode stays.
+  public mutating func removeAll() {
+    replace(with: [])
+  }
+
+  private mutating func makeItems(_ media: [Media]) -> [Item] {
+    media.map { media in
+      defer { nextID += 1 }
+      return Item(id: Item.ID(rawValue: nextID), media: media)
+    }
+  }
+}

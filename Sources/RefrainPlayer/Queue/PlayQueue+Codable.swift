@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+/// With the headers of its media, which may hold a token (see `Media`).
+extension PlayQueue: Codable {
+  private enum CodingKeys: String, CodingKey {
+    case items, position, repeatMode, shuffled, generator, nextID
+  }
+
+  /// Numbers beyond are damage: nobody adds so many items.
+  private static let idLimit: UInt64 = 1 << 62
+
+  /// - Throws: `DecodingError`, also where what is stored contradicts itself.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    func check(_ isRight: Bool, _ key: CodingKeys, _ wrong: String) throws {
+      guard !isRight else { return }
+      throw DecodingError.dataCorruptedError(forKey: key, in: container, debugDescription: wrong)
+    }
+
+    items = try container.decode([Item].self, forKey: .items)
+    position = try container.decode(Int.self, forKey: .position)
+    repeatMode = try container.decode(RepeatMode.self, forKey: .repeatMode)
+    generator = try container.decode(ShuffleGenerator.self, forKey: .generator)
+    nextID = try container.decode(UInt64.self, forKey: .nextID)
+
+    try check(Set(items.map(\.id)).count == items.count, .items, "Two items have one id.")
+    try check(nextID < Self.idLimit, .nextID, "\(nextID) items cannot have been added.")
+    try check(
+      items.allSatisfy { $0.id.rawValue < nextID }, .nextID, "An id would be given once more.")
+    try check(
+      (0...items.count).contains(position), .position,
+      "There is no place \(position) among \(items.count) items.")
+    if let stored = try container.decodeIfPresent(ShuffledOrder.self, forKey: .shuffled) {
+      shuffled = ShuffledOrder(checking: stored, count: items.count, position: position)
+      try check(shuffled != nil, .shuffled, "It is not an order of \(items.count) items.")
+    }
+  }
+
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(items, forKey: .items)
+    try container.encode(position, forKey: .position)
+    try container.encode(repeatMode, forKey: .repeatMode)
+    try container.encodeIfPresent(shuffled, forKey: .shuffled)
+    try container.encode(generator, forKey: .generator)
+    try container.encode(nextID, forKey: .nextID)
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import Refrain
+  import RefrainPlayer
+  import Testing
+
+  @MainActor
+  @Suite(.timeLimit(.minutes(2)))
+  struct MPVPlaybackTests {
+    @Test func tuneIsHeardColdAndThenWarmWithoutTheOrigin() async throws {
+      try await Listening.with { listening in
+        let cold = try await listening.play()
+        #expect(cold.hasEnded && cold.isTheTune)
+        #expect(cold.bytesFromOrigin == Listening.length)
+        #expect(listening.log.bodyBytesSent == Listening.length)
+
+        let warm = try await listening.play()
+        #expect(warm.hasEnded && warm.isTheTune)
+        #expect(warm.bytesFromOrigin == 0)
+        let statistics = try #require(warm.reports.last?.statistics)
+        #expect(statistics.bytesFromDisk == statistics.bytesRead)
+        #expect(listening.log.bodyBytesSent == Listening.length)
+      }
+    }
+
+    @Test func tuneIsHeardWholeWhereTheConnectionDropsThreeTimes() async throws {
+      try await Listening.with { listening in
+        listening.origin.script(Listening.path, .on(.first(3), .drop(at: .body(20_000))))
+        let heard = try await listening.play()
+        #expect(heard.hasEnded && heard.isTheTune)
+        #expect(listening.log.requests.count > 3)
+      }
+    }
+
+    @Test func beginningLaterHearsTheRest() async throws {
+      try await Listening.with { listening in
+        let heard = try await listening.play(start: .seconds(9))
+        #expect(heard.hasEnded)
+        let expected = Tune.samples.count / Tune.channels - 9 * Tune.sampleRate
+        #expect(abs(heard.framesOfTheEnd - expected) <= Tune.sampleRate / 20)
+      }
+    }
+
+    @Test(arguments: [0.0, 0.5, 3.217, 7, 12, 13.9])
+    func seekLandsWithinFiftyMilliseconds(of target: Double) async throws {
+      try await Listening.with { listening in
+        var hasSought = false
+        let heard = try await listening.play(isPaused: true) { event, player in
+          switch event {
+          case .started where !hasSought:
+            hasSought = true
+            player.seek(to: .seconds(target))
+          case .sought: player.resume()
+          default: break
+          }
+        }
+        #expect(heard.hasEnded)
+        let rest = Tune.samples.count / Tune.channels - Int(target * Double(Tune.sampleRate))
+        #expect(abs(heard.framesOfTheEnd - rest) <= Tune.sampleRate / 20)
+        let places = heard.events.compactMap { event in
+          if case .sought(let place) = event { place / .seconds(1) } else { nil as Double? }
+        }
+        #expect(places.count == 1 && abs((places.first ?? -1) - target) <= 0.05)
+      }
+    }
+
+    @Test func eventsComeInOrder() async throws {
+      try await Listening.with { listening in
+        let heard = try await listening.play()
+        let started = heard.events.firstIndex { if case .started = $0 { true } else { false } }
+        let finished = heard.events.firstIndex { if case .finished = $0 { true } else { false } }
+        let playing = heard.events.firstIndex(of: .status(.playing))
+        let loading = heard.events.firstIndex(of: .status(.loading))
+        #expect(try #require(loading) < (try #require(started)))
+        #expect((try #require(started)) < (try #require(finished)))
+        #expect(try #require(playing) < (try #require(finished)))
+        let seconds = Double(Tune.samples.count) / Double(Tune.sampleRate * Tune.channels)
+        let durations = heard.events.compactMap { event in
+          if case .duration(let time?) = event { time / .seconds(1) } else { nil as Double? }
+        }
+        #expect(abs((durations.last ?? 0) - seconds) < 0.01)
+      }
+    }
+
+    @Test func missingResourceFailsWithWhatTheOriginSaid() async throws {
+      try await Listening.with { listening in
+        listening.origin.script(Listening.path, .on(.all, .status(404)))
+        let error = try #require(try await listening.play().failure)
+        #expect(error.code == .status)
+        #expect(error.status == 404)
+      }
+    }
+
+    @Test func whatIsNoMediaFailsInWords() async throws {
+      try await Listening.with { listening in
+        listening.origin.serve(.synthetic(seed: 1, length: 100_000), at: Listening.path)
+        let error = try #require(try await listening.play().failure)
+        #expect(error.reason.contains("tune.wav"))
+        #expect(!error.remedy.isEmpty)
+      }
+    }
+
+    @Test func playlistIsNotFollowedAroundTheCache() async throws {
+      try await Listening.with { listening in
+        let other = listening.origin.url("/other.wav")
+        listening.origin.serve(Tune.resource, at: "/other.wav")
+        listening.origin.serve(
+          OriginResource(.bytes("#EXTM3U\n\(other.absoluteString)\n".utf8)), at: "/list.m3u8")
+        let heard = try await listening.play([Media(listening.origin.url("/list.m3u8"))])
+        #expect(heard.failure != nil)
+        #expect(listening.origin.log("/other.wav").requests.isEmpty)
+      }
+    }
+
+    @Test func fileOfThisComputerPlaysAsItIs() async throws {
+      try await Listening.with { listening in
+        let file = listening.directory.appending(path: "a tune, 100 % – ü.wav")
+        try Tune.wav.write(to: file)
+        let heard = try await listening.play([Media(file)])
+        #expect(heard.hasEnded && heard.isTheTune)
+        #expect(heard.reports.map(\.statistics) == [nil])
+      }
+    }
+
+    @Test func stoppingEndsAReadThatWaits() async throws {
+      try await Listening.with { listening in
+        listening.origin.script(
+          Listening.path, .on(.all, .stall(at: .resource(Listening.length / 2), for: nil)))
+        let player = try await listening.player()
+        let events = player.events()
+        player.play(listening.media)
+        for await event in events {
+          if case .started = event { player.stop() }
+          if event == .status(.idle) { break }
+        }
+        await player.close()
+      }
+    }
+  }
+#endif

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import Refrain
+  import RefrainPlayer
+  import Testing
+
+  /// An origin with the tune, whole and in three tracks, an empty cache, and a file for what is heard.
+  @MainActor
+  struct Listening {
+    let origin: OriginServer
+    let cache: MediaCache
+    let directory: URL
+
+    static let path = "/tune.wav"
+    static let length = Int64(Tune.wav.count)
+
+    var media: Media { Media(origin.url(Self.path)) }
+    var log: OriginLog { origin.log(Self.path) }
+
+    /// The tune in three parts, as tracks of their own.
+    var tracks: [Media] {
+      (1...3).map { Media(origin.url("/track-\($0).wav"), title: "Part \($0)") }
+    }
+
+    /// Runs `body` and leaves nothing behind.
+    static func with(
+      _ configuration: Configuration = Configuration(),
+      _ body: (Listening) async throws -> Void
+    ) async throws {
+      let directory = FileManager.default.temporaryDirectory
+        .appending(path: "refrain-player-\(UUID().uuidString)", directoryHint: .isDirectory)
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: directory) }
+      let origin = try await OriginServer.start()
+      origin.serve(Tune.resource, at: path)
+      for (index, track) in Tracks.all.enumerated() {
+        origin.serve(
+          OriginResource(.bytes(track), contentType: "audio/wav", etag: "\"track-\(index)\""),
+          at: "/track-\(index + 1).wav")
+      }
+      let cache = try MediaCache(
+        directory: directory.appending(path: "cache"), configuration: configuration)
+      do {
+        try await body(Listening(origin: origin, cache: cache, directory: directory))
+      } catch {
+        await cache.close()
+        await origin.stop()
+        throw error
+      }
+      await cache.close()
+      await origin.stop()
+    }
+
+    /// A player whose sound goes nowhere, in real time.
+    func player(_ configuration: PlayerConfiguration = PlayerConfiguration()) async throws -> Player
+    {
+      Player(
+        cache: cache, engine: try await MPVEngine(cache: cache, output: .silent),
+        configuration: configuration)
+    }
+
+    /// Plays until the queue is over, or has failed; `act` is told of each event.
+    func play(
+      _ media: [Media]? = nil, from cache: MediaCache? = nil, start: Duration = .zero,
+      isPaused: Bool = false,
+      act: (PlayerEvent, Player) -> Void = { _, _ in }
+    ) async throws -> Heard {
+      let file = directory.appending(path: "\(UUID().uuidString).wav")
+      let cache = cache ?? self.cache
+      let player = Player(
+        cache: cache, engine: try await MPVEngine(cache: cache, output: .wavFile(file)))
+      let events = player.events()
+      player.play(media ?? [self.media])
+      if isPaused { player.pause() }
+      if start > .zero { player.seek(to: start) }
+      var heard = Heard()
+      for await event in events {
+        heard.events.append(event)
+        act(event, player)
+        if case .left(_, let report) = event { heard.reports.append(report) }
+        if heard.isOver { break }
+      }
+      await player.close()
+      if FileManager.default.fileExists(atPath: file.path(percentEncoded: false)) {
+        heard.samples = try WAVFile(file).samples
+      }
+      return heard
+    }
+  }
+
+  /// What came of a play.
+  struct Heard {
+    var events: [PlayerEvent] = []
+    var samples: [Int16] = []
+    var reports: [PlaybackReport] = []
+
+    var isOver: Bool {
+      switch events.last {
+      case .status(.ended), .status(.failed), .status(.idle): true
+      default: false
+      }
+    }
+
+    /// Whether playing reached the end.
+    var hasEnded: Bool { events.last == .status(.ended) }
+
+    /// Whether all of the tune was heard, sample for sample.
+    var isTheTune: Bool { samples == Tune.samples }
+
+    var failure: MediaCacheError? {
+      if case .status(.failed(let error)) = events.last { error } else { nil }
+    }
+
+    var bytesFromOrigin: Int64 { reports.reduce(0) { $0 + ($1.statistics?.bytesFromOrigin ?? 0) } }
+
+    /// How many frames of the tune's end these samples end with.
+    var framesOfTheEnd: Int {
+      zip(samples.reversed(), Tune.samples.reversed()).prefix { $0 == $1 }.count / Tune.channels
+    }
+  }
+
+  /// The tune in three parts.
+  enum Tracks {
+    static let samples: [ArraySlice<Int16>] = {
+      let frames = Tune.samples.count / Tune.channels
+      let (first, second) = (frames / 3 * Tune.channels, frames * 3 / 4 * Tune.channels)
+      return [
+        Tune.samples[..<first], Tune.samples[first..<second], Tune.samples[second...],
+      ]
+    }()
+
+    static let all: [Data] = samples.map { wav($0) }
+
+    /// A RIFF/WAVE file with the tune's header, for fewer samples.
+    static func wav(_ samples: ArraySlice<Int16>) -> Data {
+      var file = Data(Tune.wav.prefix(44))
+      func put(_ number: Int, at offset: Int) {
+        withUnsafeBytes(of: UInt32(number).littleEndian) {
+          file.replaceSubrange(offset..<offset + 4, with: $0)
+        }
+      }
+      put(36 + samples.count * 2, at: 4)
+      put(samples.count * 2, at: 40)
+      samples.map(\.littleEndian).withUnsafeBytes { file.append(contentsOf: $0) }
+      return file
+    }
+  }
+#endif
