@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// There is no standard: a location per line, and since Winamp, lines with `#EXT` before it that tell
+/// of it. Such a line between `#EXTINF` and the location tells of that entry alone, elsewhere of all
+/// that follow.
+extension PlaylistReading {
+  /// What lines before a location say of it.
+  private struct Known {
+    var artist: String?
+    var album: String?
+    var artwork: URL?
+  }
+
+  /// What `#EXTINF` says.
+  private struct Announced {
+    var display: String?
+    var duration: Duration?
+    var isChannel = false
+    var own: Known
+  }
+
+  mutating func readM3U(_ text: String) throws(MediaCacheError) {
+    var known = Known()
+    var announced: Announced?
+    var isImageNext = false
+    for (number, line) in PlaylistText.lines(of: text) {
+      if line.utf8.first == UInt8(ascii: "#") {
+        let (name, value) = directive(line)
+        switch name {
+        case "#PLAYLIST": title = title ?? PlaylistText.shown(value)
+        case "#EXTINF": announced = announcement(value, known)
+        case "#EXTART", "#EXTALB", "#EXTIMG":
+          var told = announced?.own ?? known
+          isImageNext = tell(name, value, &told)
+          if announced == nil { known = told } else { announced?.own = told }
+        default: try refuseLiveStream(name)
+        }
+        continue
+      }
+      if isImageNext, hasImageExtension(line) {
+        let picture = artwork(line, is: .pathOrURI)
+        if announced == nil { known.artwork = picture } else { announced?.own.artwork = picture }
+        isImageNext = false
+        continue
+      }
+      isImageNext = false
+      defer { announced = nil }
+      let location: URL
+      do {
+        location = try PlaylistLocation(of: url).resolve(line, as: .pathOrURI)
+      } catch {
+        try skip("Line \(number)", error)
+        continue
+      }
+      try add(media(at: location, announced ?? Announced(own: known)))
+    }
+  }
+
+  /// `#NAME:value`, the name in upper case.
+  private func directive(_ line: Substring) -> (name: String, value: Substring) {
+    guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+      return (line.prefix(64).uppercased(), "")
+    }
+    return (line[..<colon].uppercased(), PlaylistText.trimmed(line[colon...].dropFirst()))
+  }
+
+  private func media(at location: URL, _ announced: Announced) -> Media {
+    var media = Media(
+      location, artist: announced.own.artist, album: announced.own.album,
+      artwork: announced.own.artwork, duration: announced.duration)
+    guard let display = announced.display else { return media }
+    if let artist = announced.own.artist, display.hasPrefix(artist + " - ") {
+      media.title = PlaylistText.shown(display.dropFirst(artist.count + 3))
+    } else if announced.isChannel || display == announced.own.artist {
+      media.title = announced.isChannel ? display : nil
+    } else {
+      let (artist, title) = PlaylistText.artistAndTitle(display)
+      media.title = title
+      media.artist = artist ?? media.artist
+    }
+    return media
+  }
+
+  /// - Returns: whether the next line is the image's.
+  private func tell(_ name: String, _ value: Substring, _ told: inout Known) -> Bool {
+    switch name {
+    case "#EXTART": told.artist = PlaylistText.shown(value)
+    case "#EXTALB": told.album = PlaylistText.shown(value)
+    default:
+      // Either where it lies, or what it shows ("front cover"), and where it lies after that.
+      guard value.contains("/") || hasImageExtension(value) else { return true }
+      told.artwork = artwork(value, is: .pathOrURI)
+    }
+    return false
+  }
+
+  private func hasImageExtension(_ text: Substring) -> Bool {
+    let path = text.prefix { $0 != "?" }.lowercased()
+    return [".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp"].contains { path.hasSuffix($0) }
+  }
+
+  /// `seconds key="value" key="value",display`: the keys are those of lists of channels.
+  private func announcement(_ value: Substring, _ known: Known) -> Announced {
+    let number = value.prefix { $0 != "," && $0 != " " && $0 != "\t" }
+    var announced = Announced(own: known)
+    announced.duration = Double(number).flatMap { $0 > 0 ? Duration(ofMedia: $0) : nil }
+    let (attributes, display) = attributes(value.dropFirst(number.count))
+    announced.display = PlaylistText.shown(display)
+    announced.isChannel = attributes.keys.contains { $0.hasPrefix("tvg-") }
+    if let logo = attributes["tvg-logo"] ?? attributes["logo"], !logo.isEmpty {
+      announced.own.artwork = artwork(logo, is: .pathOrURI)
+    }
+    return announced
+  }
+
+  /// A comma within quotes does not begin the display.
+  private func attributes(_ text: Substring) -> (values: [String: Substring], display: Substring) {
+    var values: [String: Substring] = [:]
+    var rest = PlaylistText.trimmed(text)
+    while let first = rest.first, first != "," {
+      let key = rest.prefix { $0 != "=" && $0 != "," }
+      rest = rest[key.endIndex...]
+      guard rest.first == "=" else { break }
+      rest = rest.dropFirst()
+      let value: Substring
+      if rest.first == "\"", let close = rest.dropFirst().firstIndex(of: "\"") {
+        value = rest[rest.startIndex..<close].dropFirst()
+        rest = rest[close...].dropFirst()
+      } else {
+        value = rest.prefix { $0 != " " && $0 != "," }
+        rest = rest[value.endIndex...]
+      }
+      values[key.trimmingCharacters(in: .whitespaces).lowercased()] = value
+      rest = PlaylistText.trimmed(rest)
+    }
+    return (values, rest.drop { $0 == "," })
+  }
+
+  /// RFC 8216 §4.3: what is in every HTTP Live Stream, or only there.
+  private func refuseLiveStream(_ name: String) throws(MediaCacheError) {
+    switch name {
+    case "#EXT-X-TARGETDURATION", "#EXT-X-STREAM-INF", "#EXT-X-I-FRAME-STREAM-INF",
+      "#EXT-X-MEDIA-SEQUENCE", "#EXT-X-MEDIA", "#EXT-X-PLAYLIST-TYPE", "#EXT-X-ENDLIST",
+      "#EXT-X-KEY", "#EXT-X-MAP", "#EXT-X-BYTERANGE", "#EXT-X-DISCONTINUITY",
+      "#EXT-X-PROGRAM-DATE-TIME", "#EXT-X-PART", "#EXT-X-PART-INF", "#EXT-X-SERVER-CONTROL",
+      "#EXT-X-INDEPENDENT-SEGMENTS":
+      throw MediaCacheError(
+        .invalidResponse,
+        "This is an HTTP Live Stream, one media in many pieces, which is not played from a queue.",
+        remedy: "Give the address of the whole media, an MP4 or MP3, where the site has one.")
+    default: return
+    }
+  }
+}
+
+extension Playlist {
+  /// In UTF-8, so that the file may be called `.m3u8`. A title without an artist that has " - " in it
+  /// is read as both: the format has one line for them.
+  var m3u: String {
+    var lines = ["#EXTM3U"]
+    if let title = title.flatMap(PlaylistText.shown) { lines.append("#PLAYLIST:\(title)") }
+    for media in entries {
+      let artist = media.artist.flatMap(PlaylistText.shown)
+      let album = media.album.flatMap(PlaylistText.shown)
+      let display = PlaylistText.line(for: media)
+      if display != nil || album != nil || media.artwork != nil || media.duration != nil {
+        let seconds = media.duration.flatMap(Self.seconds) ?? "-1"
+        lines.append("#EXTINF:\(seconds),\(display ?? "")")
+        if let artist { lines.append("#EXTART:\(artist)") }
+        if let album { lines.append("#EXTALB:\(album)") }
+        if let artwork = media.artwork { lines.append("#EXTIMG:\(artwork.absoluteString)") }
+      }
+      lines.append(media.url.absoluteString)
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// To the millisecond, and as a whole number where it is one.
+  private static func seconds(_ duration: Duration) -> String? {
+    guard let milliseconds = milliseconds(duration) else { return nil }
+    let (whole, part) = milliseconds.quotientAndRemainder(dividingBy: 1000)
+    return part == 0 ? "\(whole)" : "\(whole).\(String(1000 + part).dropFirst())"
+  }
+
+  /// Nil where it is none that a media can have.
+  static func milliseconds(_ duration: Duration) -> Int64? {
+    let seconds = duration.inSeconds
+    guard seconds > 0, seconds < 1e12 else { return nil }
+    return Int64((seconds * 1000).rounded())
+  }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+public import Foundation
+public import Refrain
+
+/// A list of media as other programs write and read it: M3U, PLS and XSPF.
+///
+/// Headers and cache keys are not written: no format has a place for them.
+public struct Playlist: Sendable, Hashable {
+  public var title: String?
+  /// May be empty: so may a playlist.
+  public var entries: [Media]
+  /// What the text names and cannot be played, each with the reason: one sentence.
+  public private(set) var skipped: [String] = []
+
+  public enum Format: String, Sendable, Hashable, CaseIterable {
+    /// Also M3U8, which is the same in UTF-8.
+    case m3u
+    case pls
+    /// https://www.xspf.org/spec
+    case xspf
+  }
+
+  /// 8 MiB.
+  static let byteLimit = 8 << 20
+  /// What is skipped counts too.
+  static let entryLimit = 100_000
+
+  public init(title: String? = nil, entries: [Media] = []) {
+    self.title = title
+    self.entries = entries
+  }
+
+  /// Reads a playlist. What the bytes are shows in how they begin; the name decides where that does
+  /// not.
+  ///
+  /// - Parameters:
+  ///   - bytes: 8 MiB at most, and 100,000 entries.
+  ///   - url: where it lies, after redirects. Relative entries are seen from there. Only a playlist
+  ///     that is a file itself can name files; what lies on the network cannot make files open.
+  ///   - mimeType: as the origin said.
+  /// - Throws: `.invalidResponse` where it is no playlist, or an HTTP Live Stream.
+  public init(_ bytes: Data, from url: URL, mimeType: String? = nil) throws(MediaCacheError) {
+    guard bytes.count <= Self.byteLimit else {
+      throw MediaCacheError(
+        .invalidResponse,
+        "The playlist has \(bytes.count) bytes, and \(Self.byteLimit) are the most.",
+        remedy: "Split it into several.")
+    }
+    let name = Self.format(of: url, mimeType: mimeType)
+    let text = try PlaylistText.decoded(
+      bytes, isUTF8: url.pathExtension.lowercased() == "m3u8" && name == .m3u)
+    var reading = PlaylistReading(from: url)
+    switch Self.format(beginning: text) ?? name {
+    case .m3u: try reading.readM3U(text)
+    case .pls: try reading.readPLS(text)
+    case .xspf: try reading.readXSPF(text)
+    case nil:
+      throw MediaCacheError(
+        .invalidResponse, "Neither its name nor its beginning says that this is a playlist.",
+        remedy: "M3U, PLS and XSPF can be read.")
+    }
+    title = reading.title
+    entries = reading.entries
+    skipped = reading.skipped
+  }
+
+  /// The playlist, to be written to a file in UTF-8.
+  public func text(as format: Format) -> String {
+    switch format {
+    case .m3u: m3u
+    case .pls: pls
+    case .xspf: xspf
+    }
+  }
+
+  /// By the media type, where it is a playlist's, else by the extension. Nil: not a playlist by its
+  /// name. An HTTP Live Stream is `.m3u` by its name too.
+  public static func format(of url: URL, mimeType: String? = nil) -> Format? {
+    let type = mimeType?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+    switch type {
+    case "audio/x-mpegurl", "audio/mpegurl", "application/x-mpegurl", "application/mpegurl",
+      "application/vnd.apple.mpegurl", "application/vnd.apple.mpegurl.audio":
+      return .m3u
+    case "audio/x-scpls", "audio/scpls", "application/pls+xml", "application/pls": return .pls
+    case "application/xspf+xml": return .xspf
+    default: break
+    }
+    switch url.pathExtension.lowercased() {
+    case "m3u", "m3u8": return .m3u
+    case "pls": return .pls
+    case "xspf": return .xspf
+    default: return nil
+    }
+  }
+
+  /// Nil: it could be anything. Plain M3U has no mark.
+  private static func format(beginning text: String) -> Format? {
+    let start = text.drop(while: \.isWhitespace).prefix(16).lowercased()
+    if start.hasPrefix("#extm3u") { return .m3u }
+    if start.hasPrefix("[playlist]") { return .pls }
+    if start.hasPrefix("<") { return .xspf }
+    return nil
+  }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// Bytes as text, and text as what a person may be shown.
+enum PlaylistText {
+  /// UTF-8, or UTF-16 where it begins with a mark that says so; what is neither is of the time before
+  /// UTF-8: Windows-1252, of which Latin-1 is a part.
+  ///
+  /// - Parameter isUTF8: it can be nothing else: what is damaged is replaced by U+FFFD.
+  static func decoded(_ bytes: Data, isUTF8: Bool) throws(MediaCacheError) -> String {
+    var text: String?
+    if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
+      text = String(data: bytes, encoding: .utf16)
+    } else {
+      let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+      let rest = bytes.dropFirst(start)
+      text = String(validating: rest, as: UTF8.self)
+      if text == nil, isUTF8 { text = String(decoding: rest, as: UTF8.self) }
+      if text == nil {
+        text =
+          String(data: rest, encoding: .windowsCP1252) ?? String(data: rest, encoding: .isoLatin1)
+      }
+    }
+    guard let text, !text.utf8.contains(0) else {
+      throw MediaCacheError(
+        .invalidResponse, "This is no playlist: it is no text.",
+        remedy: "If it is media, play it as such.")
+    }
+    return text
+  }
+
+  /// The lines with their numbers from 1 on, trimmed, without the empty ones. A line ends as on Unix,
+  /// on Windows, or as on the Mac of old.
+  static func lines(of text: String) -> [(number: Int, text: Substring)] {
+    var lines: [(number: Int, text: Substring)] = []
+    let bytes = text.utf8
+    var number = 1
+    var start = bytes.startIndex
+    func end(_ end: String.Index) {
+      let line = trimmed(text[start..<end])
+      if !line.isEmpty { lines.append((number, line)) }
+    }
+    var last: UInt8 = 0
+    for index in bytes.indices {
+      let byte = bytes[index]
+      defer { last = byte }
+      guard byte == 0x0A || byte == 0x0D else { continue }
+      if byte == 0x0A, last == 0x0D {
+        start = bytes.index(after: index)
+        continue
+      }
+      end(index)
+      number += 1
+      start = bytes.index(after: index)
+    }
+    end(bytes.endIndex)
+    return lines
+  }
+
+  static func trimmed(_ text: Substring) -> Substring {
+    var bytes = text.utf8
+    while let first = bytes.first, first == 0x20 || first == 0x09 { bytes = bytes.dropFirst() }
+    while let last = bytes.last, last == 0x20 || last == 0x09 { bytes = bytes.dropLast() }
+    return Substring(bytes)
+  }
+
+  /// A title as it can be shown: on one line, with nothing in it that steers a terminal. Nil where
+  /// nothing is left.
+  static func shown(_ text: some StringProtocol) -> String? {
+    var scalars = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      let isControl = scalar.properties.generalCategory == .control || scalar.value == 0x2028
+        || scalar.value == 0x2029
+      scalars.append(isControl ? " " : scalar)
+    }
+    let shown = String(scalars).trimmingCharacters(in: .whitespaces)
+    return shown.isEmpty ? nil : shown
+  }
+
+  /// "Artist - Title", with any dash that has spaces around it. A track's number is no artist.
+  static func artistAndTitle(_ shown: String) -> (artist: String?, title: String?) {
+    for dash in [" - ", " – ", " — "] {
+      guard let range = shown.range(of: dash) else { continue }
+      let artist = Self.shown(shown[..<range.lowerBound])
+      let title = Self.shown(shown[range.upperBound...])
+      guard let artist, let title else { return (nil, artist ?? title) }
+      let isNumber = artist.utf8.count <= 2 && artist.utf8.allSatisfy { (0x30...0x39).contains($0) }
+      return isNumber ? (nil, shown) : (artist, title)
+    }
+    return (nil, shown)
+  }
+
+  /// What M3U and PLS say of a media in one line.
+  static func line(for media: Media) -> String? {
+    let (artist, title) = (media.artist.flatMap(shown), media.title.flatMap(shown))
+    return artist.map { artist in title.map { "\(artist) - \($0)" } ?? artist } ?? title
+  }
+}

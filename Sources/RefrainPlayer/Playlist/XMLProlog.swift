@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+
+/// What comes before a document's first element (XML 1.0 §2.8), looked at before a parser sees it.
+enum XMLProlog {
+  /// The document without the declaration that names its encoding: it is text already.
+  ///
+  /// - Throws: where it has a document type. No playlist needs one, and entities that grow without
+  ///   bounds, or that open files, are declared there alone.
+  static func withoutDeclaration(_ source: String) throws(MediaCacheError) -> String {
+    var rest = source.utf8[...]
+    rest = rest.drop(while: isSpace)
+    if rest.starts(with: "<?xml".utf8), let end = after("?>", in: rest) { rest = rest[end...] }
+    let document = rest
+    while true {
+      rest = rest.drop(while: isSpace)
+      if rest.starts(with: "<!--".utf8), let end = after("-->", in: rest) {
+        rest = rest[end...]
+      } else if rest.starts(with: "<?".utf8), let end = after("?>", in: rest) {
+        rest = rest[end...]
+      } else {
+        break
+      }
+    }
+    guard !rest.starts(with: "<!".utf8) else {
+      throw MediaCacheError(
+        .invalidResponse, "This begins as a web page or with a document type, and no playlist does.",
+        remedy: "Check that the address is the playlist's, and not that of a page that shows it.")
+    }
+    // The lines of the declaration stay, for errors to tell the right ones.
+    let lines = source.utf8[..<document.startIndex].count { $0 == 0x0A }
+    return String(repeating: "\n", count: lines) + String(Substring(document))
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
+  }
+
+  private static func after(
+    _ mark: String, in text: Substring.UTF8View
+  ) -> String.Index? {
+    let mark = Array(mark.utf8)
+    var index = text.startIndex
+    while index < text.endIndex {
+      if text[index...].starts(with: mark) { return text.index(index, offsetBy: mark.count) }
+      text.formIndex(after: &index)
+    }
+    return nil
+  }
+
+  /// Text as it stands in an element, without what XML cannot have (§2.2).
+  static func escaped(_ text: String) -> String {
+    var escaped = String.UnicodeScalarView()
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": escaped.append(contentsOf: "&amp;".unicodeScalars)
+      case "<": escaped.append(contentsOf: "&lt;".unicodeScalars)
+      case ">": escaped.append(contentsOf: "&gt;".unicodeScalars)
+      case "\u{FFFE}", "\u{FFFF}": continue
+      default: escaped.append(scalar)
+      }
+    }
+    return String(escaped)
+  }
+}

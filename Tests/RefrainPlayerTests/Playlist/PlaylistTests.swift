@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import TestSupport
+import Testing
+
+@testable import RefrainPlayer
+
+@Suite(.timeLimit(.minutes(3))) struct PlaylistTests {
+  @Test func aNameOrATypeSaysTheFormat() {
+    let named: [(String, String?, Playlist.Format?)] = [
+      ("a.m3u", nil, .m3u), ("a.M3U8", nil, .m3u), ("a.pls", nil, .pls), ("a.xspf", nil, .xspf),
+      ("a.mp3", nil, nil), ("a", nil, nil), ("a.mp3?x=.m3u", nil, nil),
+      ("a.php?x=1", "audio/x-mpegurl; charset=utf-8", .m3u), ("a", "Audio/X-SCPLS", .pls),
+      ("a", "application/vnd.apple.mpegurl", .m3u), ("a", " application/xspf+xml ;q=1", .xspf),
+      ("a.pls", "application/octet-stream", .pls), ("a.m3u", "audio/x-scpls", .pls),
+      ("a", "audio/mpeg", nil), ("a", ";;", nil),
+    ]
+    for (name, type, format) in named {
+      let url = URL.of("https://a.example/\(name)")
+      #expect(Playlist.format(of: url, mimeType: type) == format, "\(name), \(type ?? "-")")
+    }
+  }
+
+  @Test func theBeginningIsTrustedMoreThanTheName() throws {
+    let pls = "\n[Playlist]\nFile1=http://a.example/1"
+    #expect(
+      try Playlist.reading(pls, from: "/list.m3u", mimeType: "audio/x-mpegurl").entries.count == 1)
+    #expect(try Playlist.reading("#EXTM3U\na.mp3", from: "/l.php").entries.count == 1)
+    #expect(
+      try Playlist.reading("<playlist><trackList/></playlist>", from: "/l.pls").entries.isEmpty)
+  }
+
+  @Test func anEmptyPlaylistIsOne() throws {
+    for text in ["", "\n\n", "#EXTM3U", "# nothing", "[playlist]"] {
+      #expect(try Playlist.reading(text).entries.isEmpty)
+    }
+  }
+
+  @Test func whatIsNoPlaylistIsSaidToBeNone() throws {
+    let bad: [(Data, String)] = [
+      (Data("hello".utf8), "/a.txt"), (Data([0x49, 0x44, 0x33, 0, 0, 0, 1]), "/a.m3u"),
+      (Data("<html></html>".utf8), "https://a.example/list.m3u"),
+      (Data(repeating: 0x0A, count: Playlist.byteLimit + 1), "/a.m3u"),
+    ]
+    for (bytes, name) in bad {
+      let error = try #require(throws: MediaCacheError.self) {
+        try Playlist(bytes, from: .of(name))
+      }
+      #expect(error.code == .invalidResponse && !error.remedy.isEmpty)
+    }
+  }
+
+  @Test func entriesHaveALimitInEveryFormat() throws {
+    let (line, count) = ("a", Playlist.entryLimit)
+    let lists = [
+      (String(repeating: "\(line)\n", count: count), "\(line)\n"),
+      ("[playlist]\n" + (1...count).map { "File\($0)=a\n" }.joined(), "File\(count + 1)=mms:x\n"),
+    ]
+    for (text, more) in lists {
+      #expect(try Playlist.reading(text).entries.count == count)
+      #expect(throws: MediaCacheError.self) { try Playlist.reading(text + more) }
+    }
+    let track = "<track><location>a</location></track>"
+    let full = String(repeating: track, count: count)
+    func xspf(_ tracks: String) -> String { "<playlist><trackList>\(tracks)</trackList></playlist>" }
+    #expect(try Playlist.reading(xspf(full)).entries.count == count)
+    let error = try #require(throws: MediaCacheError.self) {
+      try Playlist.reading(xspf(full + "<track/>"))
+    }
+    #expect(error.reason.contains("\(count)"))
+  }
+
+  @Test(arguments: Playlist.Format.allCases) func whatIsWrittenIsReadAgain(
+    _ format: Playlist.Format
+  ) throws {
+    let seed = TestSeed.next()
+    print("PlaylistTests: REFRAIN_SEED=\(seed)")
+    var generator = SeededGenerator(seed: seed)
+    for _ in 0..<300 {
+      let playlist = Playlist.random(for: format, &generator)
+      let text = playlist.text(as: format)
+      let read = try Playlist(Data(text.utf8), from: .of("/music/list.\(format.rawValue)"))
+      #expect(read == playlist, "REFRAIN_SEED=\(seed)\n\(text)")
+      if read != playlist { return }
+    }
+  }
+
+  /// A title of several lines would be entries of its own.
+  @Test(arguments: Playlist.Format.allCases) func aTitleCannotWriteEntries(
+    _ format: Playlist.Format
+  ) throws {
+    let evil = "x\nfile:///etc/passwd\r\nFile9=file:///etc/passwd\u{85}</title></track><track>\u{0}"
+    let media = Media(.of("https://a.example/1"), title: evil, artist: evil, album: evil)
+    let text = Playlist(title: evil, entries: [media]).text(as: format)
+    let read = try Playlist(Data(text.utf8), from: .of("/list"))
+    #expect(read.locations == ["https://a.example/1"] && read.skipped.isEmpty)
+  }
+
+  @Test func damagedAndRandomPlaylistsMakeNothingTrap() async throws {
+    let seed = TestSeed.next()
+    print("PlaylistTests: REFRAIN_SEED=\(seed)")
+    var generator = SeededGenerator(seed: seed)
+    let names = ["/l.m3u", "/l.m3u8", "/l.pls", "/l.xspf", "https://a.example/x"].map(URL.of)
+    let known = Playlist.Format.allCases.flatMap { format in
+      (0..<3).map { _ in Array(Playlist.random(for: format, &generator).text(as: format).utf8) }
+    }
+    let grains = [
+      "#EXTINF:", "#EXTIMG:", "\"", "=", ",", " - ", "\r", "\n", "&", "<", ">", "<![CDATA[", "]]>",
+      "%", "\\", "://", ":", "file:", "\u{FEFF}", "ü", "[playlist]", "File1=", "xml:base=\"", "]",
+      "<!DOCTYPE x [", "&#0;", "&#xD800;", "..", "1e999", "-", "\u{1F3B5}", "?", "#", "http://[",
+    ].map { Array($0.utf8) }
+    for round in 0..<4_000 {
+      var bytes = known[round % known.count]
+      for _ in 0..<Int.random(in: 1...8, using: &generator) {
+        let place = Int.random(in: 0...bytes.count, using: &generator)
+        switch Int.random(in: 0..<4, using: &generator) {
+        case 0: bytes.insert(contentsOf: grains.randomElement(using: &generator) ?? [], at: place)
+        case 1: bytes.removeSubrange(place..<min(bytes.count, place + 9))
+        case 2 where place < bytes.count: bytes[place] = UInt8(truncatingIfNeeded: generator.next())
+        default: bytes.insert(UInt8(truncatingIfNeeded: generator.next()), at: place)
+        }
+      }
+      if round % 50 == 0 { bytes = (0..<200).map { _ in UInt8(truncatingIfNeeded: generator.next()) } }
+      for name in names {
+        guard let playlist = try? Playlist(Data(bytes), from: name) else { continue }
+        for media in playlist.entries {
+          let scheme = media.url.scheme?.lowercased()
+          #expect(
+            ["http", "https"].contains(scheme) || (scheme == "file" && name.isFileURL),
+            "REFRAIN_SEED=\(seed)")
+        }
+      }
+      if round % 50 == 0 { await Task.yield() }
+    }
+  }
+}
+
+extension Playlist {
+  /// What the format can say: PLS has neither albums, pictures nor parts of a second.
+  fileprivate static func random(
+    for format: Format, _ generator: inout SeededGenerator
+  ) -> Playlist {
+    func text(_ generator: inout SeededGenerator) -> String? {
+      guard Int.random(in: 0..<4, using: &generator) > 0 else { return nil }
+      let grains = [
+        "Song", "a", "ü", "日本", "🎵", " ", "'", "\"", "&", "<", ">", "]]>", "#", "=", ";", ",", "%20",
+        ":", "/", "?", "\\", "-", "–", "[x]",
+      ]
+      let made = (0..<Int.random(in: 1...6, using: &generator)).map { _ in
+        grains.randomElement(using: &generator) ?? ""
+      }.joined().trimmingCharacters(in: .whitespaces)
+      // A dash between spaces parts artist from title.
+      return made.isEmpty || made.contains(" - ") || made.contains(" – ") || made.hasPrefix("- ")
+        || made.hasSuffix(" -") || made.hasPrefix("– ") || made.hasSuffix(" –") ? "x" : made
+    }
+    func url(_ generator: inout SeededGenerator) -> URL {
+      let urls = [
+        "https://a.example/x%20y.mp3?a=b&c=%2F", "http://[::1]:8080/", "https://u:p@a.example/%C3%BC",
+        "/music/a b?#%.mp3", "/ü/日本.flac", "https://a.example/a,b;c='d'",
+      ]
+      return URL.of(urls.randomElement(using: &generator) ?? "")
+    }
+    var playlist = Playlist(title: text(&generator))
+    for _ in 0..<Int.random(in: 0..<6, using: &generator) {
+      var media = Media(url(&generator), title: text(&generator))
+      if Bool.random(using: &generator) {
+        let seconds = Int.random(in: 1..<100_000, using: &generator)
+        media.duration = format == .pls ? .seconds(seconds) : .milliseconds(seconds)
+      }
+      // Alone in its line, an artist is a title.
+      if format != .pls || media.title != nil { media.artist = text(&generator) }
+      if format != .pls {
+        media.album = text(&generator)
+        if Bool.random(using: &generator) { media.artwork = url(&generator) }
+      }
+      playlist.entries.append(media)
+    }
+    return playlist
+  }
+}
