@@ -21,6 +21,10 @@ final class Console: Sendable {
   let isInteractive =
     isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
 
+  /// Whether a screen can be shown: standard output is a terminal that moves its cursor.
+  let hasScreen =
+    isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+
   /// Blocks where the locale says UTF-8.
   let barStyle: BarStyle = {
     let environment = ProcessInfo.processInfo.environment

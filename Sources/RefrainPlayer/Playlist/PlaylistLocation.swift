@@ -56,9 +56,11 @@ struct PlaylistLocation {
       guard url.host?.isEmpty == false else { throw Refusal(text, "names no host.") }
     case "file":
       guard isLocal else {
-        throw Refusal(text, "is a file of this machine, which a playlist of the network cannot name.")
+        throw Refusal(
+          text, "is a file of this machine, which a playlist of the network cannot name.")
       }
-      guard url.host.map({ $0.isEmpty || $0 == "localhost" }) ?? true, url.path.hasPrefix("/") else {
+      guard url.host.map({ $0.isEmpty || $0 == "localhost" }) ?? true, url.path.hasPrefix("/")
+      else {
         throw Refusal(text, "is a file of another machine.")
       }
       guard !url.path.utf8.contains(0) else { throw Refusal(text, "is no path.") }

@@ -32,7 +32,9 @@ struct PlaylistReading {
   }
 
   /// A picture, where it can be had; a playlist is not worse without.
-  func artwork(_ text: some StringProtocol, base: URL? = nil, is spelling: PlaylistLocation.Spelling)
+  func artwork(
+    _ text: some StringProtocol, base: URL? = nil, is spelling: PlaylistLocation.Spelling
+  )
     -> URL?
   {
     try? PlaylistLocation(of: url).resolve(text, base: base, as: spelling)

@@ -70,7 +70,8 @@ enum PlaylistText {
   static func shown(_ text: some StringProtocol) -> String? {
     var scalars = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {
-      let isControl = scalar.properties.generalCategory == .control || scalar.value == 0x2028
+      let isControl =
+        scalar.properties.generalCategory == .control || scalar.value == 0x2028
         || scalar.value == 0x2029
       scalars.append(isControl ? " " : scalar)
     }

@@ -24,7 +24,8 @@ enum XMLProlog {
     }
     guard !rest.starts(with: "<!".utf8) else {
       throw MediaCacheError(
-        .invalidResponse, "This begins as a web page or with a document type, and no playlist does.",
+        .invalidResponse,
+        "This begins as a web page or with a document type, and no playlist does.",
         remedy: "Check that the address is the playlist's, and not that of a page that shows it.")
     }
     // The lines of the declaration stay, for errors to tell the right ones.

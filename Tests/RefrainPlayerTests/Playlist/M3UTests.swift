@@ -14,7 +14,8 @@ import Testing
         "http://a.example/1.mp3", "https://a.example/2.mp3?x=1&y=%2F",
         "https://music.example/lists/3.mp3",
       ])
-    #expect(playlist.titles == [nil, nil, nil] && playlist.title == nil && playlist.skipped.isEmpty)
+    #expect(
+      playlist.titles == [nil, nil, nil] && playlist.title == nil && playlist.skipped.isEmpty)
   }
 
   @Test func anExtendedListTellsTitleArtistAndDuration() throws {
@@ -54,13 +55,15 @@ import Testing
 
   @Test func aByteOrderMarkIsNoPartOfTheFirstLine() throws {
     #expect(try Playlist.reading("\u{FEFF}http://a.example/1").locations == ["http://a.example/1"])
-    let utf16 = try #require("\u{FEFF}#EXTM3U\r\nhttp://a.example/ü".data(using: .utf16LittleEndian))
+    let utf16 = try #require(
+      "\u{FEFF}#EXTM3U\r\nhttp://a.example/ü".data(using: .utf16LittleEndian))
     #expect(
       try Playlist(utf16, from: .of("/l.m3u")).locations == ["http://a.example/%C3%BC"])
   }
 
   @Test func whatIsNotUTF8IsOfWindows() throws {
-    let bytes = Data("#EXTM3U\n#EXTINF:1,Bj".utf8) + [0xF6] + Data("rk - It".utf8) + [0x92]
+    let bytes =
+      Data("#EXTM3U\n#EXTINF:1,Bj".utf8) + [0xF6] + Data("rk - It".utf8) + [0x92]
       + Data("s\nx.mp3".utf8)
     let playlist = try Playlist(bytes, from: .of("/music/list.m3u"))
     #expect(playlist.artists == ["Björk"] && playlist.titles == ["It’s"])
@@ -75,7 +78,8 @@ import Testing
     #expect(
       playlist.locations == [
         "https://music.example/lists/Ein%20Lied.mp3", "https://music.example/lists/Ein%20Lied.mp3",
-        "https://music.example/lists/100%25%20Soul.mp3", "https://a.example/%C3%84%20b?q=%C3%B6%20c",
+        "https://music.example/lists/100%25%20Soul.mp3",
+        "https://a.example/%C3%84%20b?q=%C3%B6%20c",
         "https://music.example/lists/%5Blive%5D.mp3",
       ])
   }
@@ -95,7 +99,8 @@ import Testing
   @Test func pathsOfWindowsAreNoSchemes() throws {
     for origin in ["/music/list.m3u", "https://music.example/lists/list.m3u"] {
       let playlist = try Playlist.reading(
-        "Album\\01 Song.mp3\nC:\\Music\\a.mp3\nd:/Music/b.mp3\n\\\\server\\share\\c.mp3", from: origin)
+        "Album\\01 Song.mp3\nC:\\Music\\a.mp3\nd:/Music/b.mp3\n\\\\server\\share\\c.mp3",
+        from: origin)
       #expect(playlist.entries.count == 1 && playlist.skipped.count == 3)
       #expect(playlist.locations.first?.hasSuffix("/Album/01%20Song.mp3") == true)
       #expect(playlist.skipped.allSatisfy { $0.hasSuffix("is a path of Windows.") })
@@ -187,7 +192,9 @@ import Testing
       "#EXTM3U\n#EXTINF:1,\u{1B}]0;x\u{7}A\u{9B}31m - B\u{2028}\nx\u{1B}[2J.mp3\nmms://\u{1B}[2J")
     let shown = [playlist.titles[0], playlist.artists[0], playlist.skipped[0]].compactMap(\.self)
     #expect(shown.count == 3)
-    for text in shown { #expect(!text.unicodeScalars.contains { $0.properties.generalCategory == .control }) }
+    for text in shown {
+      #expect(!text.unicodeScalars.contains { $0.properties.generalCategory == .control })
+    }
     #expect(playlist.locations == ["https://music.example/lists/x%1B%5B2J.mp3"])
   }
 }

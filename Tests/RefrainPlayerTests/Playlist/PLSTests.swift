@@ -41,7 +41,8 @@ import Testing
       [other]\r
       File1=http://a.example/no.mp3\r
       """, from: "/home/me/list.pls")
-    #expect(playlist.locations == ["http://a.example/a=b.mp3?c=d", "file:///home/me/music/seven.mp3"])
+    #expect(
+      playlist.locations == ["http://a.example/a=b.mp3?c=d", "file:///home/me/music/seven.mp3"])
     #expect(playlist.title == "Mine")
     #expect(playlist.entries.last?.duration == .seconds(61))
     #expect(playlist.artists == [nil, "Nina Simone"] && playlist.titles == [nil, "Sinnerman"])

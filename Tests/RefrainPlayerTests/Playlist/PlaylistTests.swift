@@ -63,7 +63,9 @@ import Testing
     }
     let track = "<track><location>a</location></track>"
     let full = String(repeating: track, count: count)
-    func xspf(_ tracks: String) -> String { "<playlist><trackList>\(tracks)</trackList></playlist>" }
+    func xspf(_ tracks: String) -> String {
+      "<playlist><trackList>\(tracks)</trackList></playlist>"
+    }
     #expect(try Playlist.reading(xspf(full)).entries.count == count)
     let error = try #require(throws: MediaCacheError.self) {
       try Playlist.reading(xspf(full + "<track/>"))
@@ -121,7 +123,9 @@ import Testing
         default: bytes.insert(UInt8(truncatingIfNeeded: generator.next()), at: place)
         }
       }
-      if round % 50 == 0 { bytes = (0..<200).map { _ in UInt8(truncatingIfNeeded: generator.next()) } }
+      if round % 50 == 0 {
+        bytes = (0..<200).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+      }
       for name in names {
         guard let playlist = try? Playlist(Data(bytes), from: name) else { continue }
         for media in playlist.entries {
@@ -144,7 +148,8 @@ extension Playlist {
     func text(_ generator: inout SeededGenerator) -> String? {
       guard Int.random(in: 0..<4, using: &generator) > 0 else { return nil }
       let grains = [
-        "Song", "a", "ü", "日本", "🎵", " ", "'", "\"", "&", "<", ">", "]]>", "#", "=", ";", ",", "%20",
+        "Song", "a", "ü", "日本", "🎵", " ", "'", "\"", "&", "<", ">", "]]>", "#", "=", ";", ",",
+        "%20",
         ":", "/", "?", "\\", "-", "–", "[x]",
       ]
       let made = (0..<Int.random(in: 1...6, using: &generator)).map { _ in
@@ -156,7 +161,8 @@ extension Playlist {
     }
     func url(_ generator: inout SeededGenerator) -> URL {
       let urls = [
-        "https://a.example/x%20y.mp3?a=b&c=%2F", "http://[::1]:8080/", "https://u:p@a.example/%C3%BC",
+        "https://a.example/x%20y.mp3?a=b&c=%2F", "http://[::1]:8080/",
+        "https://u:p@a.example/%C3%BC",
         "/music/a b?#%.mp3", "/ü/日本.flac", "https://a.example/a,b;c='d'",
       ]
       return URL.of(urls.randomElement(using: &generator) ?? "")

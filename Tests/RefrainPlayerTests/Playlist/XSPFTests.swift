@@ -97,11 +97,12 @@ import Testing
   }
 
   @Test func whatIsDeclaredAsLatin1IsReadAsSuch() throws {
-    let bytes = Data(
-      """
-      <?xml version="1.0" encoding="ISO-8859-1"?>
-      <playlist><trackList><track><location>1</location><title>Bj
-      """.utf8.dropLast(0)) + [0xF6] + Data("rk</title></track></trackList></playlist>".utf8)
+    let bytes =
+      Data(
+        """
+        <?xml version="1.0" encoding="ISO-8859-1"?>
+        <playlist><trackList><track><location>1</location><title>Bj
+        """.utf8.dropLast(0)) + [0xF6] + Data("rk</title></track></trackList></playlist>".utf8)
     let playlist = try Playlist(bytes, from: .of("/l.xspf"))
     #expect(playlist.titles == ["Björk"])
   }
@@ -126,7 +127,9 @@ import Testing
     #expect(error.reason.contains("line \(line) "), "\(error.reason)")
   }
 
-  @Test(arguments: ["<!DOCTYPE html><html></html>", "<html><body/></html>", "<rss/>", "plain text", ""])
+  @Test(arguments: [
+    "<!DOCTYPE html><html></html>", "<html><body/></html>", "<rss/>", "plain text", "",
+  ])
   func anotherDocumentIsNoPlaylist(_ text: String) throws {
     let error = try #require(throws: MediaCacheError.self) {
       try Playlist.reading(text, from: "/list.xspf")

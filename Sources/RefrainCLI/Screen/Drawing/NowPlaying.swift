@@ -129,6 +129,7 @@ extension ScreenRenderer {
   }
 
   private func figuresLine(_ model: ScreenModel, _ width: Int) -> StyledLine {
+    guard !model.isLocal else { return StyledLine(fit.shortened("a file", to: width), .dim) }
     var facts: [[(String, Style)]] = []
     if let stored = model.storedBytes {
       if let total = model.totalBytes, total > 0 {

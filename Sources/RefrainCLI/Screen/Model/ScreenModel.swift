@@ -63,6 +63,8 @@ struct ScreenModel: Sendable, Hashable {
   var hitRatio: Double?
   var requests = 0
   var isOffline = false
+  /// A file, which no cache has to do with.
+  var isLocal = false
 
   /// 0…1.
   var volume = 1.0
