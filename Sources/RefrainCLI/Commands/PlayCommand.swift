@@ -109,7 +109,9 @@
       let makePlays: @MainActor @Sendable () -> Plays = {
         Plays(settings, screen: isScreenWanted ? PlayScreen(options: options) : nil)
       }
-      if sample { return try await SamplePlay(options: options).run(makePlays) }
+      if sample {
+        return try await SamplePlay(options: options, isWatched: isScreenWanted).run(makePlays)
+      }
       let urls = urls
       try await withCache(options) { cache in
         try await Self.play(

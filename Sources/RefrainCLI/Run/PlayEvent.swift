@@ -63,18 +63,18 @@ struct PlayEvent: Encodable {
         streamTitle: metadata.streamTitle, station: metadata.station)
     case .status(let status):
       self.init("status", current)
-      tell(status)
+      guard tell(status) else { return nil }
     default: return nil
     }
   }
 
-  private mutating func tell(_ now: PlaybackStatus) {
+  /// False: other events have said so.
+  private mutating func tell(_ now: PlaybackStatus) -> Bool {
     switch now {
-    case .idle: status = "idle"
+    case .idle, .ended: return false
     case .loading: status = "loading"
     case .playing: status = "playing"
     case .paused: status = "paused"
-    case .ended: status = "ended"
     case .buffering(let reason):
       status = "buffering"
       switch reason {
@@ -84,5 +84,6 @@ struct PlayEvent: Encodable {
       }
     case .failed(let error): (status, self.error) = ("failed", ErrorReport(error))
     }
+    return true
   }
 }

@@ -105,9 +105,17 @@
       var hasSought = false
       var current: Media?
       var failed: Set<PlayQueue.Item.ID> = []
+      // Behind an item the position is set back, which is nothing that was played.
+      var isBetween = false
       for await event in events {
         if case .item(let item) = event { current = item?.media }
-        if settings.isJSON, let line = PlayEvent(event, about: current) { try tell(line) }
+        if settings.isJSON, !(isBetween && event.isPosition),
+          let line = PlayEvent(event, about: current)
+        {
+          try tell(line)
+        }
+        if case .left = event { isBetween = true }
+        if case .started = event { isBetween = false }
         switch event {
         case .item(let item?):
           status = PlayStatus(name: name(of: item.media))
@@ -183,6 +191,12 @@
 
     private func tell(_ event: PlayEvent) throws {
       try Console.shared.print(JSONText.line(event))
+    }
+  }
+
+  extension PlayerEvent {
+    fileprivate var isPosition: Bool {
+      if case .position = self { true } else { false }
     }
   }
 

@@ -8,6 +8,8 @@
   /// `play --sample`: the tune from an origin on this computer, cold and then warm.
   struct SamplePlay: Sendable {
     var options: GlobalOptions
+    /// Whether it is watched on a screen, where how it comes is to be seen.
+    var isWatched: Bool
 
     /// The origin's port differs each time; the key does not, so that one tune is kept, not many.
     private static let key = CacheKey(rawValue: "refrain:sample")
@@ -24,8 +26,9 @@
     private func run(
       in directory: URL, _ makePlays: @escaping @MainActor @Sendable () -> Plays
     ) async throws {
+      let bytesPerSecond = isWatched ? 500_000 : nil
       try await withCache(options, at: directory) { cache in
-        let origin = try await SampleOrigin.start()
+        let origin = try await SampleOrigin.start(bytesPerSecond: bytesPerSecond)
         do {
           try await Self.playTwice(origin, cache, makePlays)
         } catch {

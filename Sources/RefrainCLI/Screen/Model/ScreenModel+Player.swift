@@ -31,7 +31,8 @@ extension ScreenModel {
     address = media.map { media in
       isLocal ? media.url.path(percentEncoded: false) : media.url.withoutUserInfo.absoluteString
     }
-    position = state.position
+    // Seeks land within a hair of where they are to lead: 0:05 is not to be shown as 0:04.
+    position = state.position + .milliseconds(50)
     length = Length(state)
     details = [
       length == .live ? state.metadata.station : nil, state.metadata.artist ?? media?.artist,
