@@ -17,6 +17,9 @@ public enum CacheEvent: Sendable {
   case generationChanged(CacheKey)
   /// Removed, as a whole or in part, to make room or because somebody asked for it.
   case evicted(CacheKey, bytes: Int64)
+  /// A live stream plays something else from a byte on, or has said which station it is. Where
+  /// several listen to it apart, `MediaReader.streamTitle(at:)` has what holds for each.
+  case streamTitle(CacheKey, StreamTitle)
   case failed(CacheKey, MediaCacheError)
   /// Something odd that was worked around: a foreign file, a broken record, a full disk.
   case warning(String)

@@ -22,7 +22,7 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
     /// More redirects than allowed, a loop of them, or one that leads from https to http.
     case redirect
     /// The resource changed at the origin after this reader had begun: its further bytes would
-    /// belong to another version.
+    /// belong to another version. Or a live stream broke off. Opening it again begins anew.
     case resourceChanged
     /// The cache directory, or a file in it, could not be used.
     case storage

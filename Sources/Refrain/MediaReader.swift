@@ -38,7 +38,9 @@ public final class MediaReader: Sendable {
     entry: Entry, generation settled: Generation? = nil, configuration: Configuration,
     fill: FillPolicy, isBackground: Bool = false, terms: ReadingTerms = ReadingTerms()
   ) throws(MediaCacheError) {
-    guard let generation = settled ?? entry.current else { throw GenerationState.closed }
+    guard let generation = settled ?? entry.generationForReader() else {
+      throw GenerationState.closed
+    }
     self.entry = entry
     self.configuration = configuration
     fillsWhole = fill == .wholeResource
@@ -90,7 +92,8 @@ public final class MediaReader: Sendable {
       reader.end = end
       reader.terms = terms
       reader.awaitsConfirmation =
-        state.info != nil && !state.joinsOthers(terms, at: now) && !configuration.trustStored
+        state.info != nil && !state.isLive && !state.joinsOthers(terms, at: now)
+        && !configuration.trustStored
         && !configuration.offline && state.freshness.map { terms.accept($0, at: now) } != true
       state.readers[id] = reader
       return (id, state.stored)
@@ -266,7 +269,7 @@ public final class MediaReader: Sendable {
   /// Nothing was read of the old generation: the new one serves as well.
   func move(from old: Generation) throws {
     _ = try current()
-    guard let next = entry.current else { throw GenerationState.closed }
+    guard let next = entry.generationForReader() else { throw GenerationState.closed }
     guard next !== old else { return }
     let detached = state.withLock { state -> ReaderID? in
       guard state.generation === old, !state.isCancelled else { return nil }

@@ -16,11 +16,14 @@ struct Answer {
     case bytes([UInt8])
     /// A range of the resource's content; `counted`: its offsets go to the log.
     case content(OpenContent, Range<Int64>, counted: Bool)
+    /// All of the content with metadata in it, up to that length.
+    case interleaved(OpenContent, Interleaving, length: Int64)
 
     var length: Int64 {
       switch self {
       case .bytes(let bytes): Int64(bytes.count)
       case .content(_, let range, _): range.upperBound - range.lowerBound
+      case .interleaved(_, _, let length): length
       }
     }
 
@@ -29,7 +32,25 @@ struct Answer {
       switch self {
       case .bytes(let bytes): bytes
       case .content(let content, let range, _): try content.array(range)
+      case .interleaved(let content, let interleaving, let length):
+        try Self.bytes(content, interleaving, length)
       }
+    }
+
+    private static func bytes(
+      _ content: OpenContent, _ interleaving: Interleaving, _ length: Int64
+    ) throws -> [UInt8] {
+      var all: [UInt8] = []
+      while Int64(all.count) < length {
+        let left = length - Int64(all.count)
+        switch interleaving.piece(at: Int64(all.count)) {
+        case .block(let block): all += block.prefix(Int(min(left, Int64(block.count))))
+        case .audio(let range):
+          let end = min(range.upperBound, range.lowerBound + left)
+          all += try content.array(range.lowerBound..<end)
+        }
+      }
+      return all
     }
   }
 

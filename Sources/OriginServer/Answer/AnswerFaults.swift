@@ -89,6 +89,8 @@ extension AnswerPlan {
       case .content(let content, let range, let counted):
         return .content(
           content, range.lowerBound..<range.lowerBound + length, counted: counted)
+      case .interleaved(let content, let interleaving, _):
+        return .interleaved(content, interleaving, length: length)
       }
     }
   }

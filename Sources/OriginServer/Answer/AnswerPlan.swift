@@ -113,8 +113,14 @@ struct AnswerPlan {
     }
     answer.headers.append(Field("Content-Type", resource.contentType))
     answer.body = [.content(content, range, counted: true)]
-    answer.framing =
-      resource.declaresLength ? .contentLength(range.upperBound - range.lowerBound) : .chunked
+    if answer.status == 200, let interleaving = resource.interleaving,
+      request.headers.first("Icy-MetaData") == "1"
+    {
+      answer.headers.append(Field("icy-metaint", "\(interleaving.interval)"))
+      let length = interleaving.length(of: content.length)
+      answer.body = [.interleaved(content, interleaving, length: length)]
+    }
+    answer.framing = resource.declaresLength ? .contentLength(answer.bodyLength) : .chunked
   }
 
   // MARK: Conditions (RFC 9110 §13)

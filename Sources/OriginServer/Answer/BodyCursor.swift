@@ -57,7 +57,7 @@ struct BodyCursor {
     }
     guard segment < body.count else { return .end }
     let room = event < events.count ? events[event].position - position : .max
-    let length = min(body[segment].length - offset, largestChunk, max(1, limit), room)
+    var length = min(body[segment].length - offset, largestChunk, max(1, limit), room)
     defer {
       offset += length
       position += length
@@ -73,6 +73,20 @@ struct BodyCursor {
         Chunk(
           data: content.read(part, allocator), length: length, range: counted ? part : nil,
           file: content.file))
+    case .interleaved(let content, let interleaving, _):
+      switch interleaving.piece(at: offset) {
+      case .audio(let range):
+        let part = range.clamped(to: range.lowerBound..<range.lowerBound + length)
+        length = part.upperBound - part.lowerBound
+        return .send(
+          Chunk(
+            data: content.read(part, allocator), length: length, range: part, file: content.file))
+      case .block(let bytes):
+        let part = bytes.prefix(Int(min(length, Int64(bytes.count))))
+        length = Int64(part.count)
+        return .send(
+          Chunk(data: .byteBuffer(ByteBuffer(bytes: part)), length: length, range: nil, file: nil))
+      }
     }
   }
 }

@@ -23,12 +23,14 @@ public struct OriginResource: Sendable {
   public var requiredHeader: Field?
   /// The rate at which a body is sent; `nil`: as fast as it goes.
   public var bytesPerSecond: Int?
+  /// Metadata in the whole bodies of requests with `Icy-MetaData: 1`.
+  public var interleaving: Interleaving?
 
   public init(
     _ content: OriginContent, contentType: String = "application/octet-stream",
     etag: String? = nil, lastModified: Date? = nil, supportsRanges: Bool = true,
     declaresLength: Bool = true, headers: [Field] = [], requiredHeader: Field? = nil,
-    bytesPerSecond: Int? = nil
+    bytesPerSecond: Int? = nil, interleaving: Interleaving? = nil
   ) {
     self.content = content
     self.contentType = contentType
@@ -39,6 +41,21 @@ public struct OriginResource: Sendable {
     self.headers = headers
     self.requiredHeader = requiredHeader
     self.bytesPerSecond = bytesPerSecond
+    self.interleaving = interleaving
+  }
+
+  /// A station: synthetic bytes without end or length, of which every answer begins with the first;
+  /// `Fault.answerFrom` has a later one begin elsewhere.
+  public static func station(
+    seed: UInt64, name: String = "Radio", interleaving: Interleaving? = nil
+  ) -> OriginResource {
+    OriginResource(
+      .synthetic(seed: seed, length: .max), contentType: "audio/mpeg", supportsRanges: false,
+      declaresLength: false,
+      headers: [
+        Field("icy-name", name), Field("icy-genre", "Test"), Field("icy-br", "128"),
+        Field("icy-url", "http://radio.example"), Field("Cache-Control", "no-cache, no-store"),
+      ], interleaving: interleaving)
   }
 
   /// `length` synthetic bytes, with a strong ETag that is the seed's.

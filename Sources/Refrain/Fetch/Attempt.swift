@@ -14,6 +14,12 @@ final class Attempt: Sendable {
     var asked: HTTPFields
     var requestTime: Date
     var responseTime: Date
+    /// It is a live stream's.
+    var isLive = false
+    /// After so many bytes of audio the body has metadata (`ICYDemultiplexer`).
+    var interval: Int64?
+    /// Its length was given, of audio and metadata together.
+    var hasInterleavedLength = false
   }
 
   private let entry: Entry
@@ -227,6 +233,23 @@ final class Attempt: Sendable {
     return request
   }
 
+  /// - Parameter plainly: nothing was interleaved though it was asked for. A 304 may say that it
+  ///   would have been: of what is stored that is not true.
+  private static func live(
+    _ response: Response, _ interval: Int64? = nil, plainly: Bool = false
+  ) -> Response {
+    var response = response
+    if plainly { response.headers[ICYAnswer.interval] = nil }
+    guard response.status == 200 else { return response }
+    response.isLive = ICYAnswer.isLive(response.headers)
+    guard let interval else { return response }
+    response.interval = interval
+    // It counts the metadata too, so that nobody knows how long the audio is.
+    response.hasInterleavedLength = ResponseCheck.contentLength(response.headers) != nil
+    response.headers = ICYAnswer.plainHeaders(response.headers)
+    return response
+  }
+
   private func follow(
     _ request: OriginRequest, for resource: Resource
   ) async throws -> Response {
@@ -242,9 +265,16 @@ final class Attempt: Sendable {
       guard
         try redirects.follow(status: response.status, headers: response.headers) != nil
       else {
-        return Response(
+        let sent = redirects.request.headers
+        let received = Response(
           status: response.status, headers: response.headers, body: response.body, url: answered,
           asked: resource.headers, requestTime: requestTime, responseTime: Date())
+        switch ICYAnswer(request: sent, status: response.status, headers: response.headers) {
+        case .plain: return Self.live(received, plainly: ICYAnswer.isAsked(sent))
+        case .interleaved(let interval): return Self.live(received, interval)
+        case .askAgain(let field): redirects.drop(field)
+        }
+        continue
       }
       if let length = ResponseCheck.contentLength(response.headers), length <= 16 << 10 {
         // A connection that was read to its end can be used again; a failure shows on the next.

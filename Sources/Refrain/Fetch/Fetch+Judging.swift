@@ -23,6 +23,13 @@ extension Fetch {
       case .part(_, let facts):
         return (verdict, note(facts, response, isWhole: false, in: &state))
       case .whole(let facts):
+        if response.isLive || state.isLive {
+          switch state.liveAnswer(to: id) {
+          case .first: state.beginLive()
+          case .needless: return (nil, [])
+          case .other: return (.changed, [])
+          }
+        }
         guard state.beginWhole(id, at: asked.lowerBound) else { return (nil, []) }
         return (verdict, note(facts, response, isWhole: true, in: &state))
       case .beyondEnd(let length?) where known == nil:
@@ -37,7 +44,14 @@ extension Fetch {
     // The first byte makes the files; an empty resource has none, and is stored all the same.
     if generation.withState({ $0.length == 0 }) { _ = await entry.storage.prepare(generation) }
     generation.carryOut(actions)
+    if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }
     return verdict
+  }
+
+  /// Notes a title, and tells of it where it is new.
+  func tell(_ note: @Sendable (inout StreamTitles) -> StreamTitle?) {
+    guard let title = generation.withState({ note(&$0.titles) }) else { return }
+    context.events.send(.streamTitle(entry.key, title))
   }
 
   private func note(
@@ -57,10 +71,12 @@ extension Fetch {
     state.vouchedAt = response.responseTime
     // A range was answered: the origin has them after all.
     if !isWhole { state.ignoresRanges = false }
+    // What a station says of ranges is of no use: a part of its next answer belongs elsewhere.
+    let supportsRanges = facts.supportsRanges && !state.isLive
     var information =
       state.info
       ?? ContentInformation(
-        length: facts.length, mimeType: facts.mimeType, supportsRanges: facts.supportsRanges,
+        length: facts.length, mimeType: facts.mimeType, supportsRanges: supportsRanges,
         validator: facts.validator.display, finalURL: response.url)
     if state.info == nil || (state.validator.isEmpty && state.stored.isEmpty) {
       state.validator = facts.validator
@@ -69,7 +85,7 @@ extension Fetch {
     }
     information.mimeType = information.mimeType ?? facts.mimeType
     information.length = information.length ?? facts.length
-    information.supportsRanges = information.supportsRanges || facts.supportsRanges
+    information.supportsRanges = information.supportsRanges || supportsRanges
     information.finalURL = response.url
     state.freshness = state.outdatedIfAsked(at: response.requestTime, freshness)
     if freshness.noStore {

@@ -9,6 +9,7 @@ extension Fetch {
     var offset = range.lowerBound
     var meter = RateMeter()
     let bytes = FetchedBytes(id: id, generation: generation)
+    var demultiplexer = response.interval.map { ICYDemultiplexer(interval: $0) }
     var isCounted = false
     defer { if isCounted { context.gate.leaveForeground() } }
     var iterator: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
@@ -31,16 +32,21 @@ extension Fetch {
       }
       attempt.expect(within: context.configuration.silenceTimeout)
       meter.begin()
-      let chunk: Data?
+      var chunk: Data?
       do {
         chunk = try await iterator.next(isolation: nil)
       } catch {
         attempt.rest()
         return attempt.outcome(of: error) {
-          .again($0, retryAfter: nil)
+          brokenOff($0)
         } cancelled: {
           .done
         }
+      }
+      // Before anything is counted: offsets are those of the audio.
+      if let body = chunk, let output = demultiplexer?.take(body) {
+        for note in output.notes { tell { $0.note(note) } }
+        chunk = output.audio
       }
       meter.end(received: chunk?.count ?? 0)
       attempt.rest()
@@ -58,14 +64,23 @@ extension Fetch {
       }
     }
     if let rate = meter.bytesPerSecond { generation.withState { $0.noteRate(rate) } }
-    if offset < range.upperBound, range.upperBound != .max {
-      return .again(
+    let isShort = offset < range.upperBound && range.upperBound != .max
+    // A station has no end of its own; only one that gave a length comes to it.
+    let isOver = !response.isLive || range.upperBound != .max || response.hasInterleavedLength
+    if isShort || !isOver || demultiplexer?.isBetweenBlocks == false {
+      return brokenOff(
         MediaCacheError(
           .unreachable, "The origin ended its answer before all of it had come.",
-          remedy: "Try again."),
-        retryAfter: nil)
+          remedy: "Try again."))
     }
     if range.upperBound == .max { generation.perform { $0.end(at: offset) } }
+    return .done
+  }
+
+  /// The body has ended before its end.
+  private func brokenOff(_ error: MediaCacheError) -> Outcome {
+    if generation.withState({ $0.canGoOn(id) }) { return .again(error, retryAfter: nil) }
+    entry.supersede(generation)
     return .done
   }
 

@@ -46,7 +46,7 @@ struct FetchedBytes: Sendable {
   // MARK: Storing
 
   private func store(_ bytes: Data, at range: ByteRange) async -> Bool {
-    guard let file = await file() else { return false }
+    guard mayGrow(to: range.upperBound), let file = await file() else { return false }
     let name = entry.name
     // Blocks at either end may be new.
     let granted = Int64(bytes.count) + 8192
@@ -65,6 +65,20 @@ struct FetchedBytes: Sendable {
     commit(range, to: file)
     return true
   }
+
+  /// What has no length, and could not be told from another stream, may be one without end: it is
+  /// not to drive out all that is worth keeping.
+  private func mayGrow(to end: Int64) -> Bool {
+    let most = min(context.store.limit.map { $0 / 4 } ?? .max, Self.mostOfUnrepeatable)
+    return generation.withState { state in
+      guard state.isUnrepeatable, end > most else { return true }
+      state.storageBan = .forGood
+      state.isTransient = true
+      return false
+    }
+  }
+
+  private static let mostOfUnrepeatable: Int64 = 1 << 30
 
   /// After room was made on a full disk.
   private func storeAgain(_ bytes: Data, at range: ByteRange, _ file: EntryFile) async -> Bool {

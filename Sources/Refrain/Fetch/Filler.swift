@@ -30,7 +30,8 @@ struct Filler: Sendable {
       try Task.checkCancellation()
       let step = generation.withState { state -> Step in
         if state.isSuperseded || state.isClosed { return .moved }
-        if state.isComplete { return .done }
+        // What a live stream plays is not stored.
+        if state.isComplete || state.isLive { return .done }
         if state.isTransient, state.storageBan.holds(at: .now) { return .rest }
         guard let hole = state.holeToFill() else { return .done }
         state.moveBackground(reader, to: hole)

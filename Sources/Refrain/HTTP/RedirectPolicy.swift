@@ -14,6 +14,9 @@ struct RedirectPolicy: Sendable, Hashable {
   private(set) var hops = 0
   private var visited: Set<String>
 
+  /// The same is to be asked for once more, without a field.
+  mutating func drop(_ field: String) { request.headers[field] = nil }
+
   /// - Parameter request: the first of the chain, with the user's headers and our own.
   init(request: OriginRequest) {
     self.request = request
@@ -72,7 +75,7 @@ struct RedirectPolicy: Sendable, Hashable {
   /// under whatever name.
   static let carried: Set<String> = [
     "range", "if-range", "if-none-match", "if-modified-since", "accept-encoding",
-    "user-agent", "accept", "accept-language", "referer",
+    "user-agent", "accept", "accept-language", "referer", "icy-metadata",
   ]
 
   private static func carriable(_ headers: HTTPFields) -> HTTPFields {

@@ -14,6 +14,8 @@ final class Entry: Sendable {
     /// As it was given by whoever opened the entry last.
     var given: Resource
     var current: Generation?
+    /// Live streams that readers who came earlier still listen to.
+    var earlier: [Generation] = []
     /// It comes held once.
     var readers = 1
     var tasks = 0
@@ -97,8 +99,9 @@ final class Entry: Sendable {
 
   /// Ends every reader and fetch; readers need not have let go.
   func shutDown() {
-    let (generation, filler) = state.withLock { ($0.current, $0.filler) }
+    let (generation, earlier, filler) = state.withLock { ($0.current, $0.earlier, $0.filler) }
     filler?.cancel()
+    for generation in earlier { generation.perform { $0.close() } }
     generation?.perform { $0.close() }
     closeIfUnused { $0.isShutDown = true }
   }
@@ -156,6 +159,22 @@ final class Entry: Sendable {
 
   var current: Generation? { state.withLock { $0.current } }
 
+  /// For a further reader: the current one, or one of its own where that is a live stream that has
+  /// left its start behind. The readers of that one read on.
+  func generationForReader() -> Generation? {
+    state.withLock { state in
+      guard let current = state.current, current.withState(\.hasPassedStart), !state.isClosed,
+        !state.isShutDown
+      else { return state.current }
+      state.earlier.removeAll { $0.withState { $0.readers.isEmpty && $0.fetches.isEmpty } }
+      state.earlier.append(current)
+      let next = Generation(entry: self, state: context.emptyState())
+      state.current = next
+      startFilling(&state)
+      return next
+    }
+  }
+
   var resource: Resource { state.withLock { $0.resource } }
 
   /// Requests are made with the newest URL and headers given for the key.
@@ -183,8 +202,8 @@ final class Entry: Sendable {
       startFilling(&state)
       return true
     }
-    guard isCurrent else { return }
     generation.perform { $0.supersede() }
+    guard isCurrent else { return }
     context.events.send(.generationChanged(key))
     // What was found out outweighs what the old version said of its freshness.
     beginTask()

@@ -54,6 +54,8 @@ actor EntryStorage {
       // Kept for one person: what was sent to her may be for nobody else.
       if context.configuration.isShared, contents.record.isSharable != true { return state }
       state.adopt(contents)
+      // Left behind by a process that ended suddenly; what is begun now takes its place.
+      if state.isUnrepeatable { return empty }
       for warning in contents.warnings { context.events.send(.warning(warning)) }
       context.store.touch(name)
     } catch {
@@ -382,14 +384,14 @@ actor EntryStorage {
   /// Writes down what is known, lets go of the lock, and tidies up.
   func finish(_ generation: Generation) {
     if let open, open.generation === generation {
-      let (isStale, journal, noStore) = generation.withState { state in
+      let (isStale, journal, leavesNothing) = generation.withState { state in
         (
           state.isRecordStale || state.stored != state.synced, state.journal,
-          state.freshness?.noStore == true
+          state.freshness?.noStore == true || state.isUnrepeatable
         )
       }
       do {
-        if noStore {
+        if leavesNothing {
           try directory.removeFiles()
         } else {
           if isStale { try writeDown(generation) }
@@ -422,12 +424,12 @@ actor EntryStorage {
   /// The origin has another generation by now: whoever opens this one again asks first. One that
   /// was contradicted is not opened again.
   func outdate(_ generation: Generation, isContradicted: Bool) {
-    let isStored = generation.withState { state in
+    let (isStored, isUnrepeatable) = generation.withState { state in
       state.freshness = state.freshness?.outdated
       state.isRecordStale = true
-      return state.generationID != nil
+      return (state.generationID != nil, state.isUnrepeatable)
     }
-    if isStored { refreshRecord(generation, removes: isContradicted) }
+    if isStored { refreshRecord(generation, removes: isContradicted || isUnrepeatable) }
   }
 
   private func refreshRecord(_ generation: Generation, removes: Bool = false) {

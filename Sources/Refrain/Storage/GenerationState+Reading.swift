@@ -72,7 +72,12 @@ extension GenerationState {
       readers[id] = reader
       return (.transient(bytes), readAhead(for: id))
     }
-    if isSuperseded { return (.failed(Self.changed), []) }
+    if isSuperseded { return (.failed(isLive ? Self.brokeOff : Self.changed), []) }
+    if reader.isBackground, isLive { return (.failed(Self.noRoom), []) }
+    if isOutOfReach(offset) {
+      // Who has read nothing may have what is played now.
+      return (hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach), [])
+    }
     return (.wait, [])
   }
 
@@ -116,6 +121,8 @@ extension GenerationState {
     guard let offset = waiter.offset else { return info != nil }
     if let length, offset >= length { return true }
     if stored.contains(offset) { return true }
+    // It looks again, and is told.
+    if isOutOfReach(offset) { return true }
     // In the background, bytes are brought to be stored.
     return readers[waiter.reader]?.isBackground != true && transient.spans.contains(offset)
   }

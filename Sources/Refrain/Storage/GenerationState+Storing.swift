@@ -76,6 +76,7 @@ extension GenerationState {
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
     moveFetch(id, to: range.upperBound)
+    if isLive { liveEnd = max(liveEnd, range.upperBound) }
     let actions = wakeServed()
     let readers = readers
     let wakes = takeWaiters { waiter in
@@ -128,7 +129,9 @@ extension GenerationState {
     let ahead = min(limits.maximumReadAhead, 2 << 20)
     let waiting = waiters.values.filter { readers[$0.reader]?.isBackground != true }
       .compactMap(\.offset)
-    return (readers.values.filter { $0.isActive && !$0.isBackground }.map(\.position) + waiting)
+    // Who has settled on a live stream cannot get its start anywhere else.
+    let near = readers.values.filter { ($0.isActive || (isLive && $0.hasRead)) && !$0.isBackground }
+    return (near.map(\.position) + waiting)
       .map { max(0, $0 - (64 << 10))..<($0 + ahead) }
   }
 

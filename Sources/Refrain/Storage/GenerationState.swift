@@ -119,6 +119,13 @@ struct GenerationState: Sendable {
   /// The origin says that it has ranges, and ignores them.
   var ignoresRanges = false
 
+  /// It is a live stream: one answer is all of it.
+  var isLive = false
+  /// How far the answer of a live stream has come.
+  var liveEnd: Int64 = 0
+  /// What it plays, by where.
+  var titles = StreamTitles()
+
   /// Bytes are not stored: `no-store`, or another process writes, or the disk is full.
   var isTransient = false
 

@@ -27,6 +27,8 @@ extension CacheEvent {
           + (error.map { ", then: \($0)" } ?? "")
       )
     case .generationChanged(let key): (.info, "changed at the origin: \(key)")
+    case .streamTitle(let key, let title):
+      (.info, "plays \(title.title ?? title.station.name ?? "something else") on \(key)")
     case .evicted(let key, let bytes): (.info, "evicted \(ByteSize.text(bytes)) of \(key)")
     case .failed(let key, let error): (.info, "failed: \(key): \(error)")
     case .received(let key, let bytes): (.debug, "received \(bytes) bytes of \(key)")

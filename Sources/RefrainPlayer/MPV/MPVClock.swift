@@ -7,6 +7,8 @@
     private var isOpen = false
     /// The last seek that is under way.
     private var serial: Int?
+    /// When the position was last another one.
+    private var lastAdvance = ContinuousClock.now
     private var lastPosition: ContinuousClock.Instant?
     private var lastBuffer: ContinuousClock.Instant?
 
@@ -31,6 +33,14 @@
     mutating func arrive() -> Int? {
       defer { serial = nil }
       return serial
+    }
+
+    /// The position is another one.
+    mutating func advance(_ now: ContinuousClock.Instant) { lastAdvance = now }
+
+    /// Whether the position has stood still for longer than an output needs for its next piece.
+    func isStill(_ now: ContinuousClock.Instant) -> Bool {
+      now - lastAdvance >= .milliseconds(400)
     }
 
     /// Ten times a second is enough.

@@ -17,6 +17,8 @@
     private var playing = MPVPlaying()
     private var clock = MPVClock()
     private var waiting: WaitingReason?
+    private var isPaused = false
+    private var isWaitingForCache = false
     /// When reads that still wait for bytes are given up, after a seek.
     private var interruption: ContinuousClock.Instant?
 
@@ -75,9 +77,10 @@
       var isRunning = true
       while isRunning {
         for request in mailbox.take() { perform(request) }
-        guard let event = mpv_wait_event(handle, untilInterruption()) else { continue }
+        guard let event = mpv_wait_event(handle, patience()) else { continue }
         isRunning = event.pointee.event_id != MPV_EVENT_SHUTDOWN
         take(event.pointee)
+        if isAwake { lookAtWaiting() }
       }
       mailbox.shut()
       // Closes every stream, and the audio output.
@@ -93,9 +96,7 @@
       switch request {
       case .load(let playback, let start, let isPaused): load(playback, start, isPaused)
       case .follow(let playback): follow(with: playback)
-      case .pause(let isPaused):
-        set("pause", isPaused ? "yes" : "no")
-        lookAtWaiting()
+      case .pause(let isPaused): pause(isPaused)
       case .seek(let position, let serial): seek(to: position, serial)
       case .rate(let rate): set("speed", "\(rate)")
       case .volume(let volume, let isMuted):
@@ -104,7 +105,7 @@
       case .stop:
         forget(playing.replaceAll(with: nil, entry: 0))
         command("stop")
-      case .look: lookAtWaiting()
+      case .look: break
       case .goOn(let hook): mpv_hook_continue(handle, hook)
       case .quit: command("quit")
       }
@@ -113,12 +114,18 @@
     private func load(_ playback: MPVPlayback, _ start: Duration, _ isPaused: Bool) {
       // Holds for every entry: taken back when this one is heard.
       set("start", start > .zero ? "\(start.inSeconds)" : "none")
-      set("pause", isPaused ? "yes" : "no")
+      pause(isPaused)
       clock = MPVClock()
-      (waiting, interruption) = (nil, nil)
+      (waiting, interruption, isWaitingForCache) = (nil, nil, false)
       let (item, entry) = enter(playback, "replace")
       forget(playing.replaceAll(with: entry == nil ? nil : item, entry: entry ?? 0))
       if entry == nil { refuse(playback) }
+    }
+
+    private func pause(_ isPaused: Bool) {
+      self.isPaused = isPaused
+      set("pause", isPaused ? "yes" : "no")
+      clock.advance(.now)
     }
 
     private func follow(with playback: MPVPlayback?) {
@@ -218,6 +225,7 @@
 
     /// Playing began, at the start or after a seek.
     private func restart() {
+      clock.advance(.now)
       guard let playback = playing.current, number("seeking") == 0 else { return }
       interruption = nil
       let position = Duration.seconds(number("time-pos") ?? 0)
@@ -243,6 +251,7 @@
       switch property {
       case .position:
         guard let number, number.isFinite, playback.isHeard else { return }
+        clock.advance(.now)
         if clock.isDue(.now) { tell(.position(id, .seconds(number))) }
       case .duration:
         guard change.format == MPV_FORMAT_NONE || number?.isFinite == true else { return }
@@ -255,7 +264,7 @@
           return
         }
         tell(.metadata(id, MediaMetadata(tags: node.texts)))
-      case .isWaiting: lookAtWaiting()
+      case .isWaiting: isWaitingForCache = change.value(as: CInt.self) == 1
       case .isIdle: break
       }
     }
@@ -274,10 +283,12 @@
       return end > position ? [.seconds(position)..<(.seconds(end))] : []
     }
 
-    /// Tells where it waits, or waits no longer.
+    /// Tells where it waits, or waits no longer. mpv itself tells it of sound devices alone, not of
+    /// files.
     private func lookAtWaiting() {
       guard let playback = playing.current, playback.isHeard else { return }
-      let isWaiting = number(MPVProperty.isWaiting.rawValue) == 1 && number("pause") == 0
+      let isStill = clock.isStill(.now) && playback.isReading
+      let isWaiting = !isPaused && (isWaitingForCache || isStill)
       let now = isWaiting ? playback.absence.map(WaitingReason.network) ?? .bytes : nil
       guard now != waiting else { return }
       waiting = now
@@ -305,16 +316,22 @@
       }
     }
 
-    // MARK: Seeks while bytes do not come
+    // MARK: Waiting
+
+    /// Whether an item should be heard now.
+    private var isAwake: Bool { !isPaused && playing.current?.isHeard == true }
 
     /// Seconds to wait for an event; negative: for as long as it takes.
-    private func untilInterruption() -> Double {
-      guard let interruption else { return -1 }
-      let left = interruption - .now
-      if left > .zero { return left.inSeconds }
+    private func patience() -> Double {
+      // Where sound stands still no event tells it.
+      let look = isAwake ? 0.25 : -1
+      guard let interruption else { return look }
+      let left = (interruption - .now).inSeconds
+      if left > 0 { return look < 0 ? left : min(left, look) }
+      // A seek leads elsewhere, and mpv's thread that seeks is the one that reads.
       self.interruption = nil
       playing.current?.interruptReads()
-      return -1
+      return look
     }
 
     // MARK: Properties

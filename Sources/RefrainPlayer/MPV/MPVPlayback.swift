@@ -86,6 +86,11 @@
       }
     }
 
+    /// Whether mpv waits for bytes.
+    var isReading: Bool {
+      state.withLock { $0.streams }.contains { $0.value?.isReading == true }
+    }
+
     /// Has reads that wait give up, for they are not wanted where they are any more.
     func interruptReads() {
       for stream in state.withLock({ $0.streams }) { stream.value?.interrupt() }

@@ -87,6 +87,9 @@
       }
     }
 
+    /// Whether mpv waits for bytes.
+    var isReading: Bool { state.withLock { $0.isReading } }
+
     func cancel() {
       let reader = state.withLock { state in
         state.isCancelled = true

@@ -8,6 +8,7 @@ final class CacheFollower: Sendable {
   struct Activity: Sendable {
     var progress: CacheProgress?
     var fetching = RangeSet<Int64>()
+    var streamTitle: StreamTitle?
   }
 
   let id: EngineItem.ID
@@ -64,6 +65,7 @@ final class CacheFollower: Sendable {
         activity.withLock { $0.fetching.insert(contentsOf: range) }
       case .fetchFinished(key, let range, _):
         activity.withLock { $0.fetching.remove(contentsOf: range) }
+      case .streamTitle(key, let title): activity.withLock { $0.streamTitle = title }
       default: return false
       }
       return true

@@ -15,7 +15,7 @@ public final class Player {
   public private(set) var status = PlaybackStatus.idle
   /// Whether it is to play: what a button shows, also while something is waited for.
   public private(set) var wantsToPlay = false
-  public private(set) var queue = PlayQueue()
+  public private(set) var queue: PlayQueue
   /// The current item of the queue.
   public private(set) var item: PlayQueue.Item?
   public private(set) var position = Duration.zero
@@ -45,7 +45,7 @@ public final class Player {
   @ObservationIgnored private let engine: any PlayerEngine
   @ObservationIgnored private let cache: MediaCache
   @ObservationIgnored private let configuration: PlayerConfiguration
-  @ObservationIgnored private var shown = PlayerState()
+  @ObservationIgnored private var shown: PlayerState
   @ObservationIgnored private var listeners = PlayerListeners()
   @ObservationIgnored private var timers = PlayerTimers()
   @ObservationIgnored private var follower: CacheFollower?
@@ -68,6 +68,8 @@ public final class Player {
     self.engine = engine
     self.configuration = configuration
     machine = PlayerMachine(fill: configuration.fill)
+    shown = machine.state
+    queue = machine.state.queue
     prefetcher = NextPrefetcher(cache: cache, opening: configuration.opening)
     engine.report = { [weak self] event in
       self?.work { $0.take(event) }
@@ -160,6 +162,12 @@ public final class Player {
   /// Pauses after a while, by itself.
   public func sleep(after time: Duration) { setSleepTimer(.at(.now + time)) }
 
+  /// Where the current item is.
+  var stage: PlayerMachine.Stage { machine.stage }
+
+  /// The current item was heard: a network that goes is waited for.
+  var isHeard: Bool { machine.isHeard }
+
   // MARK: Keeping it
 
   /// What to write down, to go on after a restart.
@@ -199,7 +207,7 @@ public final class Player {
 
   // MARK: Working
 
-  private func send(_ command: PlayerCommand) {
+  func send(_ command: PlayerCommand) {
     work { $0.perform($0.machine.handle(command)) }
   }
 
@@ -301,7 +309,7 @@ public final class Player {
         guard player.machine.engineItem == id else { return }
         player.machine.note(
           progress: activity.progress, fetching: activity.fetching,
-          statistics: player.engine.statistics(of: id))
+          streamTitle: activity.streamTitle, statistics: player.engine.statistics(of: id))
       }
     }
   }

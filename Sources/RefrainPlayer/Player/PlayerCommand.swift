@@ -30,6 +30,14 @@ enum PlayerCommand: Sendable, Hashable {
   case fallAsleep
   /// What could not be reached is tried again.
   case retry
+
+  /// Whether a listener chose what to play by it, so that earlier failures do not count any more.
+  var isChoice: Bool {
+    switch self {
+    case .play, .jump, .next, .previous, .resume, .restore: true
+    default: false
+    }
+  }
 }
 
 /// What a player does about it.

@@ -3,6 +3,7 @@
 extension PlayerMachine {
   mutating func handle(_ command: PlayerCommand) -> [PlayerAction] {
     var actions: [PlayerAction] = []
+    if command.isChoice { (lastFailure, failures) = (nil, 0) }
     switch command {
     case .play(let media, let index):
       leave(&actions)
@@ -119,7 +120,6 @@ extension PlayerMachine {
       if state.item == nil { state.queue.rewind() }
       guard state.item != nil else { return }
       state.wantsToPlay = true
-      lastFailure = nil
       loadCurrent(at: state.position, &actions)
     case .ended:
       // On with what was added since, else from the beginning.

@@ -11,7 +11,7 @@ extension PlayerMachine {
       stage = .ready(id)
       absence = nil
       isHeard = true
-      lastFailure = nil
+      (lastFailure, failures) = (nil, 0)
       readyPosition = position
       if seeking == nil { state.position = position }
       if state.wantsToPlay { isInterrupted = false }
@@ -28,7 +28,9 @@ extension PlayerMachine {
       state.position = position
       readyPosition = position
       actions.append(.tell(.sought(position)))
-    case .metadata(_, let metadata): state.metadata = metadata
+    case .metadata(_, let metadata):
+      tags = metadata
+      combineMetadata()
     case .ended(_, let next): end(followedBy: next, &actions)
     case .failed(_, let error): fail(error, &actions)
     case .silent: state.isSilent = true
@@ -76,7 +78,10 @@ extension PlayerMachine {
     leave(&actions)
     let isRepeated = lastFailure.map { $0.isSame(as: error) } ?? false
     lastFailure = error
-    guard !isRepeated, state.queue.next(.ended) != nil else {
+    failures += 1
+    // Nor round and round a queue of which nothing can be played.
+    let isHopeless = isRepeated || failures >= state.queue.items.count
+    guard !isHopeless, state.queue.next(.ended) != nil else {
       return rest(.failed(error), &actions)
     }
     state.queue.advance(.ended)

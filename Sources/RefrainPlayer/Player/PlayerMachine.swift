@@ -26,6 +26,9 @@ struct PlayerMachine {
   var waiting: WaitingReason?
   /// Why the current item had to be loaded again, until it is heard again.
   var absence: MediaCacheError?
+  /// What the media says of itself, and what its live stream does.
+  var tags = MediaMetadata()
+  var streamTitle: StreamTitle?
   /// The current item was heard: a network that goes is waited for.
   var isHeard = false
   /// Where it was heard last from the beginning of a loading on.
@@ -33,6 +36,8 @@ struct PlayerMachine {
   var patience = NetworkPatience()
   /// The error of the last item that could not be played, until one could.
   var lastFailure: MediaCacheError?
+  /// How many items in a row could not be played.
+  var failures = 0
   /// Paused by the system, and to be resumed by it.
   var isInterrupted = false
   var lastID: UInt64 = 0
@@ -71,7 +76,8 @@ struct PlayerMachine {
     state.cacheProgress = nil
     state.fetching = RangeSet()
     state.statistics = nil
-    state.metadata = MediaMetadata()
+    (tags, streamTitle) = (MediaMetadata(), nil)
+    combineMetadata()
   }
 
   mutating func leave(_ actions: inout [PlayerAction]) {
@@ -172,17 +178,25 @@ struct PlayerMachine {
   // MARK: What the cache tells
 
   mutating func note(
-    progress: CacheProgress?, fetching: RangeSet<Int64>, statistics: MediaReader.Statistics?
+    progress: CacheProgress?, fetching: RangeSet<Int64>, streamTitle: StreamTitle?,
+    statistics: MediaReader.Statistics?
   ) {
     guard engineItem != nil else { return }
+    if let streamTitle, streamTitle != self.streamTitle {
+      self.streamTitle = streamTitle
+      combineMetadata()
+    }
     state.cacheProgress = progress
     state.fetching = fetching
     if let statistics { state.statistics = statistics }
   }
 
-  mutating func note(streamTitle: String?, station: String?) {
-    guard engineItem != nil else { return }
-    state.metadata.streamTitle = streamTitle
-    state.metadata.station = station ?? state.metadata.station
+  /// Both halves of what is known: what the media says once, and what a live stream says by and by.
+  mutating func combineMetadata() {
+    state.metadata = tags
+    if let streamTitle {
+      state.metadata.streamTitle = streamTitle.title
+      state.metadata.station = streamTitle.station.name ?? tags.station
+    }
   }
 }

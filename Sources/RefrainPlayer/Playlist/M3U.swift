@@ -122,7 +122,11 @@ extension PlaylistReading {
     while let first = rest.first, first != "," {
       let key = rest.prefix { $0 != "=" && $0 != "," }
       rest = rest[key.endIndex...]
-      guard rest.first == "=" else { break }
+      guard rest.first == "=" else {
+        // Without the comma, as some write it: all of it is the display.
+        if rest.isEmpty { rest = key }
+        break
+      }
       rest = rest.dropFirst()
       let value: Substring
       if rest.first == "\"", let close = rest.dropFirst().firstIndex(of: "\"") {
@@ -135,7 +139,7 @@ extension PlaylistReading {
       values[key.trimmingCharacters(in: .whitespaces).lowercased()] = value
       rest = PlaylistText.trimmed(rest)
     }
-    return (values, rest.drop { $0 == "," })
+    return (values, rest.first == "," ? rest.dropFirst() : rest)
   }
 
   /// RFC 8216 §4.3: what is in every HTTP Live Stream, or only there.

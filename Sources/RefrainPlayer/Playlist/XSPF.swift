@@ -26,6 +26,8 @@ private final class XSPFDocument: NSObject, XMLParserDelegate {
   private var text = ""
   private var track: Track?
 
+  private static let baseLimit = 2048
+
   private struct Track {
     var line: Int
     var location: URL?
@@ -92,10 +94,18 @@ private final class XSPFDocument: NSObject, XMLParserDelegate {
       isPlaylist = true
     }
     path.append(name)
-    let base = bases.last ?? reading.url
-    bases.append(attributes["xml:base"].flatMap { URL(text: $0, relativeTo: base) } ?? base)
+    bases.append(base(attributes["xml:base"]))
     text = ""
     if path == ["playlist", "tracklist", "track"] { track = Track(line: parser.lineNumber) }
+  }
+
+  /// - Parameter attribute: long ones count for nothing, for each of 100,000 locations would be as long.
+  private func base(_ attribute: String?) -> URL {
+    let outer = bases.last ?? reading.url
+    guard let attribute, let base = URL(text: attribute, relativeTo: outer),
+      base.absoluteString.utf8.count <= Self.baseLimit
+    else { return outer }
+    return base
   }
 
   func parser(_ parser: XMLParser, foundCharacters string: String) { text += string }

@@ -63,10 +63,12 @@ struct ShuffledOrder: Sendable, Hashable, Codable {
   /// From the first place back into an earlier round: what it played last comes before the first
   /// place now, and leaves the one that it had.
   ///
-  /// - Returns: false where nothing is remembered.
+  /// - Returns: false where nothing else is remembered; then nothing has changed.
   mutating func goBackToEarlierRound() -> Bool {
-    while let index = earlier.popLast() {
+    var rest = earlier
+    while let index = rest.popLast() {
       guard let place = indices.firstIndex(of: index), place > 0 else { continue }
+      earlier = rest
       shift(from: place, to: 0)
       return true
     }

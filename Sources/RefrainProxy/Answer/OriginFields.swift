@@ -35,7 +35,10 @@ struct OriginFields: Sendable {
 
   /// For a request that goes on as it is.
   func forRelay(_ fields: HTTPFields, referrer: (String) -> String?) -> HTTPFields {
-    build(fields, referrer: referrer) { $0 == "content-length" || $0 == "expect" }
+    var relayed = self
+    // Metadata between the bytes is for a client that asks for it itself.
+    relayed.own["Icy-MetaData"] = nil
+    return relayed.build(fields, referrer: referrer) { $0 == "content-length" || $0 == "expect" }
   }
 
   private func build(

@@ -33,16 +33,22 @@ import Testing
       3.mp3
       #EXTINF:7
       4.mp3
+      #EXTINF:8 ,, and a comma
+      5.mp3
+      #EXTINF:9 Without - One
+      6.mp3
       """)
     #expect(playlist.title == "Evening")
     #expect(
       playlist.titles == [
         "Feeling Good", "SomaFM: Groove Salad (#1)", "03 - Intro", "live", nil,
+        ", and a comma", "One",
       ])
-    #expect(playlist.artists == ["Nina Simone", nil, nil, "Anna–Lena — Ein Lied", nil])
+    #expect(
+      playlist.artists == ["Nina Simone", nil, nil, "Anna–Lena — Ein Lied", nil, nil, "Without"])
     #expect(
       playlist.entries.map(\.duration) == [
-        .seconds(123), nil, .milliseconds(12_500), nil, .seconds(7),
+        .seconds(123), nil, .milliseconds(12_500), nil, .seconds(7), .seconds(8), .seconds(9),
       ])
   }
 

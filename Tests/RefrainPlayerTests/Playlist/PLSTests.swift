@@ -61,10 +61,7 @@ import Testing
       Length0=1e400
       Length9223372036854775807=nan
       """, from: "/l.pls")
-    #expect(
-      playlist.locations == [
-        "http://a.example/0", "http://a.example/3", "http://a.example/2",
-      ] || playlist.locations == ["http://a.example/0", "http://a.example/2"])
+    #expect(playlist.locations == ["http://a.example/0", "http://a.example/2"])
     #expect(playlist.entries.allSatisfy { $0.duration == nil })
   }
 

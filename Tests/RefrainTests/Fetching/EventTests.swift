@@ -39,7 +39,7 @@ import Testing
           #expect(of == key)
           committed.insert(contentsOf: range)
         case .failed(_, let error): failed.append(error)
-        case .generationChanged, .evicted, .warning: Issue.record("\(event)")
+        case .generationChanged, .evicted, .warning, .streamTitle: Issue.record("\(event)")
         }
       }
       #expect(opened.filter { $0 == key }.count >= 1)

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import TestSupport
+import Testing
+
+@testable import RefrainPlayer
+
+/// Random commands, and whatever an engine may tell between them, against what a listener expects.
+@MainActor
+@Suite(.timeLimit(.minutes(3)))
+struct PlayerModelTests {
+  @Test func tenThousandRandomLivesAreAsAListenerExpects() async throws {
+    let seed = TestSeed.next()
+    print("REFRAIN_SEED=\(seed)")
+    let directory = FileManager.default.temporaryDirectory
+      .appending(path: "refrain-model-\(UUID().uuidString)", directoryHint: .isDirectory)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let cache = try MediaCache(directory: directory)
+    for life in 0..<(TestSeed.isSoak ? 200_000 : 10_000) {
+      var run = PlayerLife(cache: cache, random: SeededGenerator(seed: seed &+ UInt64(life)))
+      let trouble = run.live(steps: 40)
+      guard trouble == nil else {
+        Issue.record("life \(life) of seed \(seed): \(trouble ?? "")\n\(run.history.suffix(40))")
+        break
+      }
+      // Others have the main actor, too.
+      await Task.yield()
+    }
+    await cache.close()
+  }
+}
+
+/// One player, and what becomes of it.
+@MainActor
+struct PlayerLife {
+  let engine = ScriptedEngine()
+  let player: Player
+  var random: SeededGenerator
+  var model = ListenerModel()
+  private(set) var history: [String] = []
+  private let events: EventRecorder
+
+  private static let names = [
+    "ok-1", "ok-4", "ok-30", "ok-300", "missing", "broken", "gone", "breaks", "changes", "live",
+  ]
+
+  init(cache: MediaCache, random: SeededGenerator) {
+    self.random = random
+    player = Player(cache: cache, engine: engine)
+    events = EventRecorder(player)
+    // The same chances for shuffling.
+    model.queue = player.queue
+  }
+
+  /// Returns what was wrong.
+  mutating func live(steps: Int) -> String? {
+    for _ in 0..<steps {
+      if Int.random(in: 0..<3, using: &random) == 0 { command() } else { step() }
+      if let trouble = contradiction() { return trouble }
+    }
+    // Every wait ends, when what has to happen happens.
+    for _ in 0..<100 {
+      if case .absent = player.stage { hear(.retry) }
+      guard let step = engine.necessary else { break }
+      take(step)
+      if let trouble = contradiction() { return trouble }
+    }
+    if player.status == .loading || player.status == .buffering(.seek)
+      || player.status == .buffering(.bytes)
+    {
+      return "it waits for good: \(player.status)"
+    }
+    return nil
+  }
+
+  private mutating func media() -> [Media] {
+    (0..<Int.random(in: 0...3, using: &random)).map { _ in
+      ScriptedEngine.media(Self.names.randomElement(using: &random) ?? "ok-4")
+    }
+  }
+
+  private mutating func id() -> PlayQueue.Item.ID {
+    // Sometimes of an item that is gone, or never was.
+    player.queue.items.randomElement(using: &random)?.id
+      ?? player.queue.items.first?.id ?? PlayQueue.Item.ID(rawValue: 7)
+  }
+
+  private mutating func command() {
+    let time = Duration.seconds(Int.random(in: -5...40, using: &random))
+    let index = Int.random(in: -1...4, using: &random)
+    let command: PlayerCommand =
+      switch Int.random(in: 0..<26, using: &random) {
+      case 0, 1: .play(media(), startingAt: max(0, index))
+      case 2: .enqueue(media())
+      case 3: .insertNext(media())
+      case 4: .insert(media(), at: max(0, min(index, player.queue.items.count)))
+      case 5: .remove(id())
+      case 6: .move(id(), to: max(0, index))
+      case 7: Int.random(in: 0..<8, using: &random) == 0 ? .removeAll : .resume
+      case 8: .jump(id())
+      case 9, 10: .next
+      case 11: .previous
+      case 12, 13: .resume
+      case 14: .pause
+      case 15: Int.random(in: 0..<3, using: &random) == 0 ? .stop : .resume
+      case 16, 17: .seek(time)
+      case 18: .skip(time)
+      case 19: .setRate(Double(index))
+      case 20: .setVolume(Double(index) / 3)
+      case 21: .setMuted(index > 1)
+      case 22:
+        .setRepeatMode(PlayQueue.RepeatMode.allCases.randomElement(using: &random) ?? .off)
+      case 23: .setShuffled(index > 1)
+      case 24: .setSleepTimer(index > 2 ? .endOfItem : nil)
+      default: index == 0 ? .fallAsleep : .retry
+      }
+    hear(command)
+  }
+
+  private mutating func hear(_ command: PlayerCommand) {
+    history.append("\(command)")
+    model.hear(command, at: player.position)
+    player.send(command)
+  }
+
+  private mutating func step() {
+    guard let step = engine.possible.randomElement(using: &random) else { return }
+    take(step)
+  }
+
+  private mutating func take(_ step: ScriptedEngine.Step) {
+    history.append("- \(step)")
+    let (before, sleeps) = (engine.current, player.sleepTimer == .endOfItem)
+    let media = before?.item.media ?? ScriptedEngine.media("ok-1")
+    let error = ScriptedEngine.error(of: media)
+    let duration = ScriptedEngine.duration(of: media) ?? .zero
+    switch step {
+    case .ready: model.heard()
+    case .end: model.ended(sleeps: sleeps)
+    case .arrive where media.title != "live":
+      if let target = before?.seek?.target, target >= duration { model.ended(sleeps: sleeps) }
+    case .fail:
+      let passes = error.code == .unreachable || error.code == .resourceChanged
+      if !(passes && player.isHeard) { model.failed(error) }
+    case .interrupt: model.interrupt(true)
+    case .resume: model.interrupt(false)
+    default: break
+    }
+    engine.take(step)
+  }
+
+  // MARK: What has to hold
+
+  private func contradiction() -> String? {
+    if player.queue != model.queue { return "another queue: \(player.queue) \(model.queue)" }
+    if player.wantsToPlay != model.wants {
+      return "wants \(player.wantsToPlay), not \(model.wants)"
+    }
+    if let trouble = events.contradiction(with: player) { return trouble }
+    if player.rate != engine.rate && engine.rate != 1 { return "rate" }
+    if player.position < .zero { return "before the start: \(player.position)" }
+    let isLoaded = engine.current != nil
+    switch player.status {
+    case .idle, .ended, .failed:
+      if isLoaded { return "\(player.status), and an item is loaded" }
+      if player.wantsToPlay { return "\(player.status), and wants to play" }
+      let kind: ListenerModel.Kind =
+        player.status == .idle ? .idle : player.status == .ended ? .ended : .failed
+      return model.kind == kind ? nil : "\(player.status), not \(model.kind)"
+    case .buffering(.network):
+      return model.kind == .active ? nil : "\(player.status), not \(model.kind)"
+    case .loading, .playing, .paused, .buffering: break
+    }
+    if model.kind != .active { return "\(player.status), not \(model.kind)" }
+    if case .absent = player.stage {
+      return player.wantsToPlay ? "absent and \(player.status)" : nil
+    }
+    guard let current = engine.current else { return "\(player.status), and nothing is loaded" }
+    if current.item.media != player.item?.media { return "another item plays" }
+    if engine.isPaused == player.wantsToPlay { return "paused: \(engine.isPaused)" }
+    if current.isReady != (player.stage == .ready(current.item.id)) { return "ready, or not" }
+    if player.status == .playing, current.seek != nil || current.waiting != nil {
+      return "playing, and waits"
+    }
+    if current.isReady {
+      let next = player.sleepTimer == .endOfItem ? nil : player.queue.next(.ended)
+      if engine.next?.media != next?.media { return "another item follows" }
+    }
+    return nil
+  }
+}
+
+/// Puts the state together from events alone.
+@MainActor
+final class EventRecorder {
+  private var state: PlayerState
+  private var item: PlayQueue.Item?
+  /// What was told last.
+  private var last: PlayerState
+
+  init(_ player: Player) { (state, last, item) = (player.state, player.state, player.item) }
+
+  func contradiction(with player: Player) -> String? {
+    let now = player.state
+    for event in now.changes(since: last) { apply(event) }
+    last = now
+    let pairs: [(String, Bool)] = [
+      ("status", state.status == now.status && now.status == player.status),
+      ("wantsToPlay", state.wantsToPlay == now.wantsToPlay),
+      ("queue", state.queue == now.queue && now.queue == player.queue),
+      ("item", item == now.item && now.item == player.item),
+      ("position", state.position == now.position && now.position == player.position),
+      ("duration", state.duration == now.duration && now.duration == player.duration),
+      ("buffered", state.bufferedRanges == now.bufferedRanges),
+      ("metadata", state.metadata == now.metadata && now.metadata == player.metadata),
+      ("rate", state.rate == now.rate && now.rate == player.rate),
+      ("volume", state.volume == now.volume && state.isMuted == now.isMuted),
+      ("sleepTimer", state.sleepTimer == now.sleepTimer),
+    ]
+    return pairs.first { !$0.1 }.map { "events and properties differ in \($0.0)" }
+  }
+
+  private func apply(_ event: PlayerEvent) {
+    switch event {
+    case .status(let value): state.status = value
+    case .wantsToPlay(let value): state.wantsToPlay = value
+    case .item(let value): item = value
+    case .queue(let value): state.queue = value
+    case .position(let value): state.position = value
+    case .duration(let value): state.duration = value
+    case .buffered(let value): state.bufferedRanges = value
+    case .metadata(let value): state.metadata = value
+    case .rate(let value): state.rate = value
+    case .volume(let volume, let isMuted): (state.volume, state.isMuted) = (volume, isMuted)
+    case .sleepTimer(let value): state.sleepTimer = value
+    case .silent, .cached, .fetching, .started, .sought, .finished, .failed, .left: break
+    }
+  }
+}

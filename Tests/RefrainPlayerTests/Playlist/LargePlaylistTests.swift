@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainPlayer
+
+/// Large, and made so that naive reading takes for ever, or all memory.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct LargePlaylistTests {
+  private func filled(_ head: String, _ repeated: String, _ tail: String = "") -> String {
+    let rest = (1 << 20) - head.utf8.count - tail.utf8.count
+    return head + String(repeating: repeated, count: rest / repeated.utf8.count) + tail
+  }
+
+  @Test(arguments: [
+    ("", "\n"), ("", "a"), ("#EXTINF:", "1"), ("#EXTINF:1 ", "a=\" "), ("#EXTINF:1 ", "a "),
+    ("#EXTINF:1,", "- "), ("#", "a:"), ("#EXTIMG:", "/"), ("", "\\"), ("", "../"), ("", "%"),
+  ]) func aLineWithoutEndIsRead(_ head: String, _ repeated: String) throws {
+    let playlist = try Playlist.reading(filled("#EXTM3U\n" + head, repeated))
+    #expect(playlist.entries.count <= 1)
+  }
+
+  @Test func whatIsToldOnceForAllIsNotPaidForByEach() throws {
+    let long = String(repeating: "a - ", count: 1 << 20)
+    let playlist = try Playlist.reading(
+      "#EXTM3U\n#EXTART:\(long)\n" + String(repeating: "#EXTINF:1,a\nb\n", count: 20_000))
+    #expect(playlist.entries.count == 20_000)
+    #expect(playlist.entries.allSatisfy { ($0.artist?.count ?? 0) <= PlaylistText.shownLimit })
+  }
+
+  @Test func aLongBaseIsNotInEachLocation() throws {
+    let long = String(repeating: "a/", count: 1 << 20)
+    let tracks = String(repeating: "<track><location>b</location></track>", count: 2000)
+    let playlist = try Playlist.reading(
+      "<playlist xml:base=\"\(long)\"><trackList>\(tracks)</trackList></playlist>")
+    #expect(playlist.locations == Array(repeating: "https://music.example/lists/b", count: 2000))
+  }
+
+  @Test(arguments: [
+    ("<playlist>", "<a/>", "</playlist>"), ("<playlist>", "&amp;", "</playlist>"),
+    ("<playlist ", "a", "=''/>"), ("<!--", "- ", "--><playlist/>"),
+    ("<playlist><![CDATA[", "]", ""),
+  ]) func largeXMLIsReadOrRefused(_ head: String, _ repeated: String, _ tail: String) throws {
+    do {
+      #expect(try Playlist.reading(filled(head, repeated, tail)).entries.isEmpty)
+    } catch let error as MediaCacheError {
+      #expect(error.code == .invalidResponse)
+    }
+  }
+
+  @Test func aSectionWithoutEndIsRead() throws {
+    #expect(try Playlist.reading(filled("[playlist]\nFile1=", "=")).entries.count == 1)
+  }
+}

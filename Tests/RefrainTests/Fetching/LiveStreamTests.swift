@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+@testable import TestSupport
+
+/// Streams without an end: what they play passes through, and is over when it breaks off.
+@Suite(.timeLimit(.minutes(2))) struct LiveStreamTests {
+  private let bytes = SyntheticBytes(seed: 7)
+
+  /// What a station would be, if it did not say so: no length, no validator, no ranges.
+  private func anonymous(_ seed: UInt64, _ length: Int64 = .max) -> OriginResource {
+    OriginResource(
+      .synthetic(seed: seed, length: length), contentType: "audio/mpeg", supportsRanges: false,
+      declaresLength: false)
+  }
+
+  private func allocated(_ test: TestCache) async throws -> Int64 {
+    try await test.cache.usage().allocatedBytes
+  }
+
+  /// Reads in pieces and compares them, so that nothing here grows either.
+  private func check(
+    _ reader: MediaReader, _ range: ByteRange, piece: Int64 = 1 << 20
+  ) async throws {
+    for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(piece)) {
+      let part = start..<min(start + piece, range.upperBound)
+      let isSame = try await Array(reader.bytes(in: part)) == bytes.bytes(in: part)
+      #expect(isSame)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `A station plays on and on, and neither memory nor disk fills`(
+    _ forbidsStoring: Bool
+  ) async throws {
+    try await withCache { test in
+      var station = OriginResource.station(seed: 7)
+      if !forbidsStoring { station.headers.removeAll { $0.name == "Cache-Control" } }
+      test.origin.serve(station, at: "/radio")
+      let before = try await allocated(test)
+      let reader = try await test.reader("/radio", fill: .wholeResource)
+      var most: Int64 = 0
+      for start in stride(from: Int64(0), to: 32 << 20, by: 1 << 20) {
+        try await check(reader, start..<start + 1 << 20)
+        most = max(most, reader.generation.withState { $0.transient.spans.byteCount })
+      }
+      // The window on both sides of the reader, and a chunk at either end.
+      #expect(most <= 3 << 20)
+      #expect(test.origin.log("/radio").requests.count <= 2)
+      try await #expect(allocated(test) == before)
+      try await #expect(test.cache.entries().isEmpty)
+      reader.cancel()
+    }
+  }
+
+  @Test func `A reader that rests stops the station's connection`() async throws {
+    let origin = try await OriginServer.start(sendBuffer: 64 << 10)
+    try await withCache(origin: origin) { test in
+      test.origin.serve(.station(seed: 7), at: "/radio")
+      let reader = try await test.reader("/radio")
+      defer { reader.cancel() }
+      try await check(reader, 0..<100_000)
+      let generation = reader.generation
+      try await eventually("the fetch rests") {
+        generation.withState { $0.fetches.values.contains { $0.paused != nil } }
+      }
+      #expect(generation.withState { $0.liveEnd } < 4 << 20)
+      try await check(reader, 100_000..<8 << 20)
+    }
+    await origin.stop()
+  }
+
+  @Test func `What is no recording is not replayed as one`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    let origin = try await OriginServer.start()
+    for trusts in [false, true] {
+      try await withCache(directory: directory, origin: origin, { $0.trustStored = trusts }) {
+        test in
+        for (path, seed) in [("/radio", UInt64(7)), ("/anonymous", 7)] {
+          let next = OriginResource.station(seed: seed + 1)
+          test.origin.serve(
+            path == "/radio" ? .station(seed: seed) : anonymous(seed), at: path)
+          let first = try await test.reader(path)
+          try await check(first, 0..<300_000)
+          first.cancel()
+          // It goes on somewhere else, of course.
+          test.origin.serve(path == "/radio" ? next : anonymous(seed + 1), at: path)
+          try await eventually("\(path) is let go") {
+            test.cache.context.table.openEntry(for: CacheKey(url: origin.url(path))) == nil
+          }
+          try await #expect(test.cache.entries().isEmpty)
+          let bytes = SyntheticBytes(seed: seed + 1)
+          try await #expect(test.read(path, 0..<300_000) == bytes.bytes(in: 0..<300_000))
+        }
+      }
+    }
+    await origin.stop()
+    try FileManager.default.removeItem(at: directory)
+  }
+
+  @Test func `What a process left behind that ended suddenly is not replayed either`()
+    async throws
+  {
+    let copy = TestCache.temporaryDirectory()
+    try await withCache { test in
+      test.origin.serve(anonymous(7), at: "/anonymous")
+      let reader = try await test.reader("/anonymous")
+      defer { reader.cancel() }
+      try await check(reader, 0..<300_000)
+      // As it is in the middle of things.
+      try FileManager.default.copyItem(at: test.directory, to: copy)
+      try await withCache(directory: copy, origin: test.origin, { $0.offline = true }) { later in
+        try await #expect(later.cache.entries().count == 1)
+        let error = await #expect(throws: MediaCacheError.self) {
+          try await later.read("/anonymous", 0..<10)
+        }
+        #expect(error?.code == .offline)
+      }
+      let next = SyntheticBytes(seed: 8)
+      test.origin.serve(anonymous(8), at: "/anonymous")
+      try await withCache(directory: copy, origin: test.origin, { $0.trustStored = true }) {
+        try await #expect($0.read("/anonymous", 0..<100_000) == next.bytes(in: 0..<100_000))
+      }
+    }
+    try FileManager.default.removeItem(at: copy)
+  }
+
+  @Test func `What may have no end takes a quarter of the limit at most`() async throws {
+    try await withCache({ $0.limit = 16 << 20 }) { test in
+      test.origin.serve(.synthetic(seed: 1, length: 4 << 20), at: "/song")
+      try await test.cache.prefetch(Resource(url: test.origin.url("/song")))
+      test.origin.serve(anonymous(7), at: "/anonymous")
+      let reader = try await test.reader("/anonymous")
+      try await check(reader, 0..<24 << 20)
+      #expect(reader.cachedSpans.byteCount <= 4 << 20)
+      // What was worth keeping is there.
+      try await #expect(test.cache.entry(for: CacheKey(url: test.origin.url("/song"))) != nil)
+      // Its start is there, too, for whoever comes meanwhile.
+      try await check(reader, 0..<1 << 20)
+      reader.cancel()
+    }
+  }
+
+  @Test func `What ends in order without a length is a recording`() async throws {
+    try await withCache { test in
+      test.origin.serve(anonymous(7, 300_007), at: "/a")
+      try await #expect(test.read("/a") == bytes.bytes(in: 0..<300_007))
+      try await eventually("it is stored") {
+        try await test.cache.entries().map(\.isComplete) == [true]
+      }
+    }
+  }
+
+  // MARK: Breaking off
+
+  @Test(arguments: [false, true], [nil, Fault.toTheClose])
+  func `A station that breaks off ends its readers at once`(
+    _ isReset: Bool, _ framing: Fault?
+  ) async throws {
+    try await withCache { test in
+      test.origin.serve(.station(seed: 7), at: "/radio")
+      test.origin.script(
+        "/radio",
+        .on(
+          .number(1),
+          [framing, .stall(at: .body(400_000)), .drop(at: .body(400_000), reset: isReset)]
+            .compactMap { $0 }
+        ).on(.from(2), .answerFrom(.station(seed: 8))))
+      let reader = try await test.reader("/radio")
+      defer { reader.cancel() }
+      try await check(reader, 0..<400_000)
+      let beyond = Task { try await reader.bytes(in: 400_000..<400_001) }
+      try await eventually("it waits") { reader.generation.withState { !$0.waiters.isEmpty } }
+      test.origin.release("/radio")
+      let error = await #expect(throws: MediaCacheError.self) { try await beyond.value }
+      #expect(error?.code == .resourceChanged && error?.remedy.isEmpty == false)
+      #expect(test.origin.log("/radio").requests.count == 1)
+      // Opened anew it begins with what is played by then.
+      let next = SyntheticBytes(seed: 8)
+      try await #expect(test.read("/radio", 0..<100_000) == next.bytes(in: 0..<100_000))
+    }
+  }
+
+  /// It says nothing of itself: what comes again is compared with what is stored.
+  @Test func `An anonymous stream that breaks off never goes on with other bytes`() async throws {
+    // All of what has come is stored by then, or some of it, or nothing.
+    for (limit, control) in [(nil, "no-cache"), (400_000, "no-cache"), (Int64?.none, "no-store")] {
+      try await withCache({ $0.limit = limit }) { test in
+        var stream = anonymous(7)
+        stream.headers = [Field("Cache-Control", control)]
+        test.origin.serve(stream, at: "/anonymous")
+        test.origin.script(
+          "/anonymous",
+          .on(.number(1), .stall(at: .body(1_400_000)), .drop(at: .body(1_400_000)))
+            .on(.from(2), .answerFrom(anonymous(8))))
+        let reader = try await test.reader("/anonymous")
+        defer { reader.cancel() }
+        // What was sent before a connection breaks off may be lost with it.
+        try await check(reader, 0..<1_400_000)
+        test.origin.release("/anonymous")
+        let error = await #expect(throws: MediaCacheError.self) {
+          try await reader.bytes(in: 1_400_000..<1_400_001)
+        }
+        #expect(error?.code == .resourceChanged)
+      }
+    }
+  }
+
+  @Test func `A station that cannot be reached after it broke off says so`() async throws {
+    try await withCache { test in
+      test.origin.serve(.station(seed: 7), at: "/radio")
+      let reader = try await test.reader("/radio")
+      try await check(reader, 0..<100_000)
+      await test.origin.stopListening()
+      let error = await #expect(throws: MediaCacheError.self) {
+        for try await _ in reader.chunks(in: 100_000..<Int64.max) {}
+      }
+      #expect(error?.code == .resourceChanged)
+      reader.cancel()
+      let again = await #expect(throws: MediaCacheError.self) {
+        try await test.read("/radio", 0..<10)
+      }
+      #expect(again?.code == .unreachable)
+      try await test.origin.resumeListening()
+      try await #expect(test.read("/radio", 0..<10) == bytes.bytes(in: 0..<10))
+    }
+  }
+
+  // MARK: Several readers, and other places
+
+  @Test func `Who comes later has what is played then, and disturbs nobody`() async throws {
+    try await withCache { test in
+      test.origin.serve(.station(seed: 7), at: "/radio")
+      test.origin.script("/radio", .on(.number(2), .answerFrom(.station(seed: 8))))
+      let first = try await test.reader("/radio")
+      try await check(first, 0..<5 << 20)
+      let second = try await test.reader("/radio")
+      let other = SyntheticBytes(seed: 8)
+      for start in stride(from: Int64(0), to: 4 << 20, by: 1 << 20) {
+        let part = start..<start + 1 << 20
+        let isSame = try await Array(second.bytes(in: part)) == other.bytes(in: part)
+        #expect(isSame)
+        try await check(first, part.lowerBound + 5 << 20..<part.upperBound + 5 << 20)
+      }
+      #expect(test.origin.log("/radio").requests.count == 2)
+      // Closing ends the one and the other.
+      await test.cache.close()
+      for reader in [first, second] {
+        let error = await #expect(throws: MediaCacheError.self) {
+          try await reader.bytes(in: 20 << 20..<21 << 20)
+        }
+        #expect(error?.code == .closed)
+      }
+    }
+  }
+
+  @Test func `Who comes at the same time listens along`() async throws {
+    try await withCache { test in
+      test.origin.serve(.station(seed: 7), at: "/radio")
+      let first = try await test.reader("/radio")
+      defer { first.cancel() }
+      try await check(first, 0..<1000)
+      let second = try await test.reader("/radio")
+      defer { second.cancel() }
+      try await check(second, 0..<50_000)
+      #expect(test.origin.log("/radio").requests.count == 1)
+    }
+  }
+
+  @Test func `What has gone by, or is far, is not waited for`() async throws {
+    try await withCache { test in
+      test.origin.serve(.station(seed: 7), at: "/radio")
+      let reader = try await test.reader("/radio")
+      defer { reader.cancel() }
+      try await check(reader, 0..<5 << 20)
+      for offset: Int64 in [0, 1 << 20, 10 << 20, 1 << 40] {
+        let error = await #expect(throws: MediaCacheError.self) {
+          try await reader.bytes(in: offset..<offset + 10)
+        }
+        #expect(error?.code == .badRange)
+      }
+      // A small step is none too many, and the reader goes on where it was.
+      let end = reader.generation.withState { $0.liveEnd }
+      try await check(reader, end + 50_000..<end + 200_000)
+      #expect(test.origin.log("/radio").requests.count == 1)
+    }
+  }
+
+  @Test func `A first read that is far away is told, too`() async throws {
+    try await withCache { test in
+      test.origin.serve(.station(seed: 7), at: "/radio")
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await test.read("/radio", 1 << 40..<1 << 40 + 10)
+      }
+      #expect(error?.code == .badRange)
+    }
+  }
+
+  @Test func `A prefetch of a station says that it cannot be stored`() async throws {
+    try await withCache { test in
+      test.origin.serve(.station(seed: 7), at: "/radio")
+      let reader = try await test.reader("/radio")
+      defer { reader.cancel() }
+      for range: ByteRange in [0..<1000, 1000..<3 << 20] {
+        try await check(reader, range)
+        let error = await #expect(throws: MediaCacheError.self) {
+          try await test.cache.prefetch(Resource(url: test.origin.url("/radio")))
+        }
+        #expect(error?.code == .storage)
+      }
+      try await check(reader, 3 << 20..<4 << 20)
+    }
+  }
+
+  /// Some servers cut ranges out of what they play at the moment.
+  @Test func `A station that answers ranges is listened to as a whole`() async throws {
+    try await withCache { test in
+      var station = OriginResource.station(
+        seed: 7, interleaving: Interleaving(interval: 16_000, titles: [2: "A - B"]))
+      station.supportsRanges = true
+      test.origin.serve(station, at: "/radio")
+      let reader = try await test.cache.open(
+        Resource(url: test.origin.url("/radio"), headers: ["Icy-MetaData": "1"]))
+      defer { reader.cancel() }
+      try await check(reader, 0..<3 << 20)
+      #expect(reader.streamTitle(at: .max)?.title == "A - B")
+      let requests = test.origin.log("/radio").requests
+      #expect(requests.map(\.status) == [206, 200])
+      try await #expect(!reader.contentInformation().supportsRanges)
+    }
+  }
+}

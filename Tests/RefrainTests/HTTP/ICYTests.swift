@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@testable import Refrain
+@testable import TestSupport
+
+@Suite struct ICYTests {
+  private static func block(_ text: some Sequence<UInt8>) -> [UInt8] {
+    let bytes = Array(text)
+    let units = (bytes.count + 15) / 16
+    return [UInt8(units)] + bytes + [UInt8](repeating: 0, count: units * 16 - bytes.count)
+  }
+
+  private static func text(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+  // MARK: The demultiplexer
+
+  @Test func `However the body is cut, the audio and the titles are the same`() {
+    let seed = TestSeed.next()
+    var random = SeededGenerator(seed: seed)
+    for _ in 0..<200 {
+      let interval = Int.random(in: 1...40, using: &random)
+      var audio: [UInt8] = []
+      var body: [UInt8] = []
+      var titles: [Int64: String] = [:]
+      for index in 0..<Int.random(in: 1...30, using: &random) {
+        let part = (0..<interval).map { _ in UInt8.random(in: 0...255, using: &random) }
+        audio += part
+        body += part
+        guard Int.random(in: 0..<3, using: &random) == 0 else {
+          body.append(0)
+          continue
+        }
+        // The longest block is 4080 bytes.
+        let long = Int.random(in: 0..<10, using: &random) == 0 ? 4000 : 5
+        let title = "\(index) " + String(repeating: "x", count: long)
+        titles[Int64(audio.count)] = title
+        body += Self.block(Self.text("StreamTitle='\(title)';"))
+      }
+      let tail = (0..<Int.random(in: 0..<interval, using: &random)).map { UInt8($0) }
+      audio += tail
+      body += tail
+
+      var demultiplexer = ICYDemultiplexer(interval: Int64(interval))
+      var output = ICYDemultiplexer.Output()
+      var rest = Data(body)
+      while !rest.isEmpty {
+        let part = rest.prefix(Int.random(in: 1...(body.count / 2 + 1), using: &random))
+        let next = demultiplexer.take(part)
+        output.audio += next.audio
+        output.notes += next.notes
+        rest = rest.dropFirst(part.count)
+      }
+      #expect(output.audio == Data(audio), "seed \(seed)")
+      let found = Dictionary(
+        uniqueKeysWithValues: output.notes.map { ($0.offset, $0.metadata.title) })
+      #expect(found == titles.mapValues { $0 }, "seed \(seed)")
+      #expect(demultiplexer.isBetweenBlocks && demultiplexer.offset == Int64(audio.count))
+    }
+  }
+
+  @Test func `A body that ends in the middle of a block is known for it`() {
+    var demultiplexer = ICYDemultiplexer(interval: 2)
+    #expect(demultiplexer.take(Data([1, 2, 1, 65])) == .init(audio: Data([1, 2])))
+    #expect(!demultiplexer.isBetweenBlocks)
+  }
+
+  // MARK: Blocks
+
+  @Test(arguments: [
+    ("StreamTitle='A - B';StreamUrl='http://x/';", "A - B", "http://x/"),
+    ("StreamUrl='http://x/';StreamTitle='A - B';", "A - B", "http://x/"),
+    ("streamtitle='Don't stop';", "Don't stop", nil),
+    ("StreamTitle='It's 'quoted'';", "It's 'quoted'", nil),
+    ("StreamTitle='a='b';", "a='b", nil),
+    ("StreamTitle='';", "", nil),
+    ("StreamTitle='no end'", "no end", nil),
+    ("StreamTitle='cut of", "cut of", nil),
+    ("StreamTitle='a; b';adw_ad='true';durationMilliseconds='1';", "a; b", nil),
+    ("StreamTitle='first';StreamTitle='second';", "first", nil),
+    ("StreamTitle='bell\u{7}\u{1b}[31m';", "bell  [31m", nil),
+    ("StreamTitle=unquoted;", nil, nil),
+    ("';';='=''", nil, nil),
+    ("Grüße", nil, nil),
+    ("StreamTitle='Grüße 日本';", "Grüße 日本", nil),
+  ]) func `A block says`(_ text: String, _ title: String?, _ url: String?) {
+    let metadata = ICYMetadata(Self.text(text) + [0, 0])
+    #expect(metadata.title == title)
+    #expect(metadata.url == url)
+  }
+
+  @Test func `What is not UTF-8 is Latin-1`() {
+    let bytes = Self.text("StreamTitle='Gr") + [0xFC, 0xDF, 0x65] + Self.text("';")
+    #expect(ICYMetadata(bytes).title == "Grüße")
+  }
+
+  @Test func `No block brings the parser down`() {
+    let seed = TestSeed.next()
+    var random = SeededGenerator(seed: seed)
+    let alphabet = Self.text("StreamTitle='';=\u{0}") + [0xFF, 0xC3]
+    for _ in 0..<2000 {
+      let count = Int.random(in: 0...80, using: &random)
+      let bytes = (0..<count).map { _ in
+        alphabet[Int.random(in: 0..<alphabet.count, using: &random)]
+      }
+      let title = ICYMetadata(bytes).title
+      #expect(title.map { $0.utf8.count <= 2 * bytes.count } != false, "seed \(seed)")
+    }
+  }
+
+  // MARK: Answers
+
+  @Test(arguments: [
+    (["8192"], ICYAnswer.interleaved(interval: 8192)), ([" 1 "], .interleaved(interval: 1)),
+    (["16000", "16000"], .interleaved(interval: 16000)), ([], .plain),
+    (["0"], .askAgain(without: "Icy-MetaData")), (["-1"], .askAgain(without: "Icy-MetaData")),
+    (["8192, 16000"], .askAgain(without: "Icy-MetaData")),
+    (["8192", "16000"], .askAgain(without: "Icy-MetaData")),
+    (["many"], .askAgain(without: "Icy-MetaData")), ([""], .askAgain(without: "Icy-MetaData")),
+    (["99999999999999999999"], .askAgain(without: "Icy-MetaData")),
+    (["9223372036854775807"], .askAgain(without: "Icy-MetaData")),
+  ]) func `An interval is`(_ values: [String], _ answer: ICYAnswer) {
+    let headers = HTTPFields(values.map { ("ICY-MetaInt", $0) })
+    #expect(ICYAnswer(request: ["icy-metadata": "1"], status: 200, headers: headers) == answer)
+    // Who did not ask is given the body as it is.
+    for request: HTTPFields in [[:], ["Icy-MetaData": "0"]] {
+      #expect(ICYAnswer(request: request, status: 200, headers: headers) == .plain)
+    }
+    #expect(ICYAnswer(request: ["Icy-MetaData": "1"], status: 404, headers: headers) == .plain)
+  }
+
+  @Test func `A part of an interleaved body is asked for again without metadata`() {
+    let request: HTTPFields = ["Icy-MetaData": "1", "Range": "bytes=0-9"]
+    let headers: HTTPFields = ["icy-metaint": "16000", "ETag": "\"a\""]
+    #expect(
+      ICYAnswer(request: request, status: 206, headers: headers)
+        == .askAgain(without: "Icy-MetaData"))
+    // A part of what is played now: without the range the whole comes, as it is played.
+    #expect(
+      ICYAnswer(request: request, status: 206, headers: ["icy-metaint": "16000"])
+        == .askAgain(without: "Range"))
+    #expect(ICYAnswer(request: request, status: 206, headers: ["ETag": "\"a\""]) == .plain)
+    #expect(ICYAnswer(request: request, status: 206, headers: [:]) == .plain)
+  }
+
+  @Test func `A redirect to another host takes the question along`() throws {
+    let url = try #require(URL(string: "http://a.example/"))
+    var redirects = RedirectPolicy(
+      request: OriginRequest(url: url, headers: ["Icy-MetaData": "1", "Cookie": "secret"]))
+    let next = try redirects.follow(status: 302, headers: ["Location": "http://b.example/"])
+    #expect(next?.headers["Icy-MetaData"] == "1" && next?.headers["Cookie"] == nil)
+  }
+
+  // MARK: Titles
+
+  private static func note(_ title: String, _ offset: Int64) -> ICYDemultiplexer.Note {
+    .init(metadata: ICYMetadata(text("StreamTitle='\(title)';")), offset: offset)
+  }
+
+  @Test func `A title holds from where it begins to the next one`() {
+    var titles = StreamTitles()
+    #expect(titles.title(at: 0) == nil)
+    let station = StreamStation(["icy-name": "Radio", "icy-br": "128"])
+    #expect(titles.begin(station) == StreamTitle(station: station))
+    #expect(titles.begin(station) == nil)
+    #expect(titles.note(Self.note("A", 100))?.title == "A")
+    #expect(titles.note(Self.note("A", 200)) == nil)
+    #expect(titles.note(Self.note("B", 300))?.offset == 300)
+    #expect(titles.note(Self.note("", 400))?.title == nil)
+    #expect(
+      [0, 99, 100, 299, 300, 399, 400].map { titles.title(at: $0)?.title }
+        == [nil, nil, "A", "A", "B", "B", nil])
+    #expect(titles.title(at: .max)?.station.bitrate == 128)
+  }
+
+  @Test func `Weeks of titles take no more room than a day's`() {
+    var titles = StreamTitles()
+    for index in 0..<10_000 { _ = titles.note(Self.note("\(index)", Int64(index) * 10)) }
+    #expect(titles.all.count == StreamTitles.most)
+    #expect(titles.title(at: 99_999)?.title == "9999" && titles.title(at: 0) == nil)
+  }
+}
