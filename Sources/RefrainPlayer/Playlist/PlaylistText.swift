@@ -72,11 +72,7 @@ enum PlaylistText {
   /// nothing is left.
   static func shown(_ text: some StringProtocol) -> String? {
     var scalars = String.UnicodeScalarView()
-<<<<<<< HEAD
-    for scalar in text.unicodeScalars {
-=======
     for scalar in text.unicodeScalars.prefix(shownLimit) {
->>>>>>> 0a6f2417b3b6bd7095cc729cd60a5e039eaf3404
       let isControl =
         scalar.properties.generalCategory == .control || scalar.value == 0x2028
         || scalar.value == 0x2029
