@@ -16,7 +16,7 @@
     ) async throws {
       try await ScreenStateTests.withTune { tmux, program, _, url in
         try await tmux.enter("stty -g > before; echo earlier")
-        try await tmux.waits(for: "earlier")
+        try await tmux.waits(until: "earlier") { $0.contains("earlier") }
         try await tmux.enter(
           "(echo $BASHPID > pid; exec ./refrain play \(arguments) \(url)); echo code $?; stty -g > after; echo 'over'"
         )
@@ -85,21 +85,23 @@
     @Test func stoppedAndContinuedItIsThereAgain() async throws {
       try await ScreenStateTests.withTune { tmux, program, _, url in
         try await tmux.enter("stty -g > before; echo earlier")
-        try await tmux.waits(for: "earlier")
-        try await tmux.enter("./refrain play \(url); stty -g > stopped; echo 'over'")
-        for key in ["C-z", "outside"] {
+        try await tmux.waits(until: "earlier") { $0.contains("earlier") }
+        try await tmux.enter("./refrain play --repeat one \(url)")
+        for time in 1...2 {
           try await tmux.waits(for: "▶  tune.wav")
-          if key == "C-z" {
+          if time == 1 {
             try await tmux.press("C-z")
           } else {
-            try await tmux.press("C-l", "C-z")
+            // As a program would.
+            kill(try process(program), SIGTSTP)
           }
-          let lines = try await tmux.waits(for: "Stopped")
-          #expect(lines.contains("earlier"))
-          try await tmux.waits(until: "the rest of the line") { $0.contains("over") }
+          try await tmux.waits(for: "Stopped")
           #expect(try await !tmux.isAlternate())
+          try await tmux.enter("stty -g > stopped; jobs -p > pid; echo time '\(time)'")
+          let lines = try await tmux.waits(for: "time \(time)")
+          #expect(lines.contains("earlier"))
           #expect(try text("stopped", program) == text("before", program))
-          try await tmux.enter("clear; fg")
+          try await tmux.enter("fg")
         }
         try await tmux.waits(for: "▶  tune.wav")
         #expect(try await tmux.isAlternate())
@@ -115,9 +117,10 @@
 
     @Test func stoppedByForceItIsPaintedAgain() async throws {
       try await playing { tmux, program in
-        let process = try process(program)
-        kill(process, SIGSTOP)
-        kill(process, SIGCONT)
+        kill(try process(program), SIGSTOP)
+        try await tmux.waits(for: "Stopped")
+        try await tmux.enter("fg")
+        try await tmux.waits(for: "▶  tune.wav")
         try await tmux.press("Space")
         try await tmux.waits(for: "‖  tune.wav")
       }
@@ -128,10 +131,10 @@
         for (columns, rows) in [(120, 40), (40, 12), (20, 3), (200, 60), (80, 24)] {
           try await tmux.resize(columns: columns, rows: rows)
           let margin = columns >= 60 ? 2 : columns >= 30 ? 1 : 0
-          let lines = try await tmux.waits(until: "\(columns)×\(rows)") { lines in
+          try await tmux.waits(until: "\(columns)×\(rows)") { lines in
             lines.contains { $0.contains("●") && $0.displayWidth == columns - margin }
+              && lines.contains { $0.contains("tune.wav") }
           }
-          #expect(lines.contains { $0.contains("tune.wav") })
         }
       }
     }

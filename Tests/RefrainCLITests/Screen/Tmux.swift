@@ -27,7 +27,7 @@
         at: program.directory.appending(path: "refrain"),
         withDestinationURL: Program.executable())
       let socket = program.directory.appending(path: "tmux").path(percentEncoded: false)
-      let variables = program.environment.merging(["LC_ALL": "C.UTF-8", "NO_COLOR": ""]) { $1 }
+      let variables = program.environment.merging(["LC_ALL": "C.UTF-8", "NO_COLOR": "", "SWIFT_BACKTRACE": "enable=no"]) { $1 }
       // -D: in the foreground, so that it ends with the tests.
       let server = try LeashedProcess(
         try RequiredProgram.tmux.path, ["-S", socket, "-f", "/dev/null", "-D"],
