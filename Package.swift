@@ -161,7 +161,7 @@ let package = Package(
     .testTarget(
       name: "RefrainCLITests",
       dependencies: [
-        "RefrainCLI", "Refrain", "RefrainProxy", "OriginServer", "TestSupport",
+        "RefrainCLI", "Refrain", "RefrainPlayer", "RefrainProxy", "OriginServer", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       exclude: ["Screens"], swiftSettings: settings),

@@ -109,14 +109,17 @@
       let makePlays: @MainActor @Sendable () -> Plays = {
         Plays(settings, screen: isScreenWanted ? PlayScreen(options: options) : nil)
       }
+      let makePlain: @MainActor @Sendable () -> Plays = { Plays(settings, screen: nil) }
       if sample {
-        return try await SamplePlay(options: options, isWatched: isScreenWanted).run(makePlays)
+        // Who begins behind the start is not kept waiting.
+        let isWatched = isScreenWanted && start == .zero && seek == nil
+        return try await SamplePlay(options: options, isWatched: isWatched).run(makePlays)
       }
       let urls = urls
       try await withCache(options) { cache in
-        try await Self.play(
-          try await PlaylistLoading(of: urls, options: options, from: cache), from: cache, makePlays
-        )
+        let loading = try await PlaylistLoading(of: urls, options: options, from: cache)
+        // Nothing to play is nothing to look at.
+        try await Self.play(loading, from: cache, loading.media.isEmpty ? makePlain : makePlays)
       }
     }
 

@@ -12,7 +12,8 @@ struct PlayStatus: Sendable {
     let times = TimeText.position(position) + (duration.map { " / \(TimeText.position($0))" } ?? "")
     let fit = TextFit()
     let room = max(8, width - times.count - 2)
-    return fit.shortened("\(times)  \(fit.shortened(name, to: room, keeping: .bothEnds))", to: width)
+    return fit.shortened(
+      "\(times)  \(fit.shortened(name, to: room, keeping: .bothEnds))", to: width)
   }
 }
 

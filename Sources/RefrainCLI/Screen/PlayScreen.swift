@@ -17,7 +17,7 @@
     private let renderer: ScreenRenderer
     private var model = ScreenModel()
     private var player: Player?
-    private var known: [PlayQueue.Item.ID: KnownItem] = [:]
+    private var known = KnownItems()
     private var traffic = ScreenTraffic()
     private var sleepSteps = SleepSteps()
     private var messages = ScreenMessages()
@@ -73,7 +73,7 @@
     /// Shows this player from now on, in place of another.
     func follow(_ player: Player, _ cache: MediaCache) {
       self.player = player
-      known = [:]
+      known = KnownItems()
       traffic = ScreenTraffic()
       lookingUp?.cancel()
       lookingUp = Task { [weak self] in
@@ -87,23 +87,7 @@
 
     /// Takes in what happened in the player.
     func note(_ event: PlayerEvent) {
-      if let item = player?.item {
-        switch event {
-        case .metadata(let metadata):
-          known[item.id, default: KnownItem()].title =
-            metadata.title.flatMap { $0.isEmpty ? nil : $0 }
-          known[item.id, default: KnownItem()].artist = metadata.artist
-        case .duration(let duration): known[item.id, default: KnownItem()].duration = duration
-        case .cached(let progress):
-          known[item.id, default: KnownItem()].cached = progress?.fraction
-        default: break
-        }
-      }
-      switch event {
-      case .failed(let item, _): known[item.id, default: KnownItem()].hasFailed = true
-      case .started(let item, _): known[item.id, default: KnownItem()].hasFailed = false
-      default: break
-      }
+      known.note(event)
       dirty.yield()
     }
 
@@ -127,7 +111,7 @@
     private func draw() {
       guard let player, ending == nil else { return }
       let state = player.state
-      model.show(state, known: known)
+      model.show(state, known: known.items)
       model.speed = traffic.speed(state)
       model.messages = messages.current(at: .now)
       let size = terminal.size
@@ -144,7 +128,7 @@
         // What cannot be looked at is not known.
         let progress = try? await cache.progress(of: resource)
         guard self.player === player else { return }
-        known[item.id, default: KnownItem()].cached = progress?.fraction
+        known.note(cached: progress?.fraction, of: item.id)
       }
       dirty.yield()
     }

@@ -148,6 +148,31 @@
       }
     }
 
+    @Test func sampleIsShownColdAndThenWarm() async throws {
+      try await Program.with { program in
+        try await Tmux.with(program) { tmux in
+          try await tmux.enter("./refrain play --sample; echo code $?")
+          let cold = try await tmux.waits(for: "╌")
+          #expect(cold.contains { $0.contains("cold: from the origin") })
+          try await tmux.waits(for: "all of 2.4 MiB stored")
+          try await tmux.press("9")
+          let warm = try await tmux.waits(until: "the second play") { lines in
+            lines.contains { $0.contains("warm: from disk") }
+              && lines.contains { $0.contains("of 2.4 MiB stored") }
+          }
+          #expect(warm.contains { $0.contains("origin idle") && $0.contains("0 requests") })
+          try await tmux.press("9")
+          let lines = try await tmux.waits(for: "code 0").joined()
+          for text in [
+            "The sample tune, 2.4 MiB, from", "first play:   first sound",
+            "second play:  first sound", "from the origin 0 B in 0 requests", "every byte once",
+          ] {
+            #expect(lines.contains(text), "\(text)")
+          }
+        }
+      }
+    }
+
     @Test func anEndedQueueLeavesTheScreen() async throws {
       try await ScreenStateTests.withTune { tmux, _, _, url in
         try await tmux.enter("./refrain play --start 13 \(url); echo code $?")

@@ -51,7 +51,9 @@
 
     /// In percent.
     private func stored(_ lines: [String]) -> Int? {
-      lines.first { $0.contains("% of 2.4 MiB stored") }.flatMap { Int($0.split(separator: "%")[0].drop { $0 == " " }) }
+      lines.first { $0.contains("% of 2.4 MiB stored") }.flatMap {
+        Int($0.split(separator: "%")[0].drop { $0 == " " })
+      }
     }
 
     @Test(arguments: sizes)
@@ -65,7 +67,8 @@
         }
         expectWithin(size, lines)
         #expect(lines.contains { $0.contains("▶  tune.wav") })
-        #expect(lines.contains { $0.contains("% of 2.4 MiB stored") && $0.contains("hit ratio 0%") })
+        #expect(
+          lines.contains { $0.contains("% of 2.4 MiB stored") && $0.contains("hit ratio 0%") })
         #expect(try bar(lines).contains("·"))
         #expect(lines.last { !$0.isEmpty }?.contains("q quit") == true)
         try await tmux.press("q")

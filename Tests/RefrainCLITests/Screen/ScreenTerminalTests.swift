@@ -45,7 +45,9 @@
       #expect(try text("after", program) == text("before", program))
       // Lines wrap again, and pastes are not marked.
       try await tmux.enter("printf 'x%.0s' $(seq 100); echo")
-      try await tmux.waits(until: "a wrapped line") { $0.contains(String(repeating: "x", count: 20)) }
+      try await tmux.waits(until: "a wrapped line") {
+        $0.contains(String(repeating: "x", count: 20))
+      }
     }
 
     @Test func quittingGivesTheTerminalBack() async throws {

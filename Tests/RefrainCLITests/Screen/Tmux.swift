@@ -27,7 +27,9 @@
         at: program.directory.appending(path: "refrain"),
         withDestinationURL: Program.executable())
       let socket = program.directory.appending(path: "tmux").path(percentEncoded: false)
-      let variables = program.environment.merging(["LC_ALL": "C.UTF-8", "NO_COLOR": "", "SWIFT_BACKTRACE": "enable=no"]) { $1 }
+      let variables = program.environment.merging([
+        "LC_ALL": "C.UTF-8", "NO_COLOR": "", "SWIFT_BACKTRACE": "enable=no",
+      ]) { $1 }
       // -D: in the foreground, so that it ends with the tests.
       let server = try LeashedProcess(
         try RequiredProgram.tmux.path, ["-S", socket, "-f", "/dev/null", "-D"],
@@ -40,7 +42,8 @@
           FileManager.default.fileExists(atPath: socket)
         }
         try await tmux.command(
-          "new-session", "-d", "-c", program.directory.path(percentEncoded: false), "-x", "\(columns)", "-y", "\(rows)", "env PS1='> ' /bin/bash --norc --noprofile")
+          "new-session", "-d", "-c", program.directory.path(percentEncoded: false), "-x",
+          "\(columns)", "-y", "\(rows)", "env PS1='> ' /bin/bash --norc --noprofile")
         try await tmux.waits(for: ">")
         result = .success(try await body(tmux))
       } catch {
@@ -75,8 +78,10 @@
     // MARK: Looking
 
     func screen() async throws -> [String] {
-      try await command("capture-pane", "-p").split(separator: "\n", omittingEmptySubsequences: false)
-        .map(String.init)
+      try await command("capture-pane", "-p").split(
+        separator: "\n", omittingEmptySubsequences: false
+      )
+      .map(String.init)
     }
 
     /// Whether the other screen is shown, which programs leave when they end.

@@ -3,16 +3,6 @@ import Foundation
 import Refrain
 import RefrainPlayer
 
-/// What came to light of an item of the queue while it was played or looked at.
-struct KnownItem: Sendable, Hashable {
-  var title: String?
-  var artist: String?
-  var duration: Duration?
-  /// The part of it that is stored, 0…1.
-  var cached: Double?
-  var hasFailed = false
-}
-
 extension ScreenModel {
   /// Takes over what a player shows.
   ///
