@@ -136,8 +136,8 @@
     }
 
     @Test func programsAreToldWhatHappens() async throws {
-      try await withTune { program, _, url, output in
-        let run = try await program.run("play", "--json", "--audio-output", output, url)
+      try await withTune { program, _, url, _ in
+        let run = try await program.run("play", "--json", "--start", "12", url)
         let events = try events(run)
         let names = events.compactMap { $0["event"] as? String }
         for name in [
@@ -153,8 +153,7 @@
           ]))
         #expect(events.allSatisfy { $0["url"] as? String == url })
         #expect(names.last == "report")
-        let cached = events.last { $0["event"] as? String == "cached" }
-        #expect(cached?["totalBytes"] as? Int == Tune.wav.count)
+        #expect(events.contains { $0["totalBytes"] as? Int == Tune.wav.count })
       }
     }
 
