@@ -56,7 +56,7 @@ bench: deps ## Speed, memory and start-up, measured; NAME=proxy: one of the benc
 docs: ## The documentation of the libraries as websites, in .build/docs.
 	$(SWIFT) package dump-symbol-graph --minimum-access-level public >/dev/null
 	@rm -rf .build/docs && mkdir -p .build/docs
-	@for name in Refrain RefrainAVFoundation RefrainProxy; do \
+	@for name in Refrain RefrainAVFoundation RefrainPlayer RefrainProxy; do \
 	  rm -rf .build/graphs && mkdir .build/graphs && \
 	  cp "$$($(SWIFT) build --show-bin-path)/../symbolgraph/$$name.symbols.json" .build/graphs && \
 	  docc convert Sources/$$name/$$name.docc --additional-symbol-graph-dir .build/graphs \

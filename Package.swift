@@ -77,7 +77,8 @@ let package = Package(
     .target(
       name: "RefrainPlayer",
       dependencies: [
-        "Refrain",
+        "Refrain", "RefrainAVFoundation",
+        .target(name: "AVFoundationStandIn", condition: .when(platforms: [.linux])),
         .target(name: "CMPV", condition: .when(platforms: [.linux])),
       ],
       swiftSettings: settings),
@@ -141,7 +142,8 @@ let package = Package(
     .testTarget(
       name: "RefrainPlayerTests",
       dependencies: [
-        "RefrainPlayer", "Refrain", "OriginServer", "TestSupport",
+        "RefrainPlayer", "Refrain", "RefrainAVFoundation", "OriginServer", "TestSupport",
+        .target(name: "AVFoundationStandIn", condition: .when(platforms: [.linux])),
         .target(name: "CMPV", condition: .when(platforms: [.linux])),
       ],
       swiftSettings: settings),

@@ -35,6 +35,15 @@ final class AssetSession: Sendable {
   let resource: Resource
   private let fill: FillPolicy?
   private let state = Mutex(State.idle)
+  private let given = Mutex(Given())
+
+  /// What AVFoundation was given so far.
+  private struct Given {
+    var bytes: Int64 = 0
+    /// Of these, what was stored before the session opened.
+    var bytesFromDisk: Int64 = 0
+    var failure: MediaCacheError?
+  }
 
   init(cache: MediaCache, resource: Resource, fill: FillPolicy?) {
     self.cache = cache
@@ -83,6 +92,37 @@ final class AssetSession: Sendable {
     }
     return Opened(
       reader: reader, location: resource, information: information, contentType: type)
+  }
+
+  // MARK: What came of it
+
+  /// Bytes were given to AVFoundation.
+  func count(_ range: ByteRange, of opened: Opened) {
+    let stored = RangeSet(range).intersection(opened.reader.spansBefore)
+    let fromDisk = stored.ranges.reduce(0) { $0 + Int64($1.count) }
+    given.withLock { given in
+      given.bytes += Int64(range.count)
+      given.bytesFromDisk += fromDisk
+    }
+  }
+
+  /// A request was finished, with an error or without. Being called off is neither.
+  func note(_ error: (any Error)?) {
+    if error is CancellationError { return }
+    given.withLock { $0.failure = error as? MediaCacheError }
+  }
+
+  /// Why the last request failed that was finished, if it did.
+  var failure: MediaCacheError? { given.withLock { $0.failure } }
+
+  /// Nil before it is open.
+  var statistics: MediaReader.Statistics? {
+    guard case .opened(let opened) = state.withLock({ $0 }) else { return nil }
+    var statistics = opened.reader.statistics
+    let given = given.withLock { $0 }
+    statistics.bytesRead = given.bytes
+    statistics.bytesFromDisk = given.bytesFromDisk
+    return statistics
   }
 
   /// Stops opening, and lets go of what was opened. Final.

@@ -52,12 +52,17 @@ final class LoadingAnswer: Sendable {
       if let range, !range.isEmpty {
         let reader = try opened.reader.another()
         defer { reader.cancel() }
+        var offset = range.lowerBound
         for try await chunk in reader.chunks(in: range) {
           guard await give(chunk) else { return }
+          session.count(offset..<offset + Int64(chunk.count), of: opened)
+          offset += Int64(chunk.count)
         }
       }
+      session.note(nil)
       await onQueue { $0.finish(nil) }
     } catch {
+      session.note(error)
       await onQueue { $0.finish(error) }
     }
   }

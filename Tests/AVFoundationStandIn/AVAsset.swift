@@ -12,11 +12,18 @@
   open class AVAsset: NSObject, AVAsynchronousKeyValueLoading, @unchecked Sendable {
     let associations = AssociatedObjects()
     private let knownDuration = Mutex(CMTime.indefinite)
+    private let knownMetadata = Mutex<[StandInMetadata]>([])
 
     /// What `load(.duration)` finds.
     package var standInDuration: CMTime {
       get { knownDuration.withLock { $0 } }
       set { knownDuration.withLock { $0 = newValue } }
+    }
+
+    /// What `load(.commonMetadata)` finds.
+    package var standInMetadata: [StandInMetadata] {
+      get { knownMetadata.withLock { $0 } }
+      set { knownMetadata.withLock { $0 = newValue } }
     }
   }
 
@@ -41,7 +48,7 @@
 
   open class AVPartialAsyncProperty<Root: AVAsynchronousKeyValueLoading> {}
 
-  public final class AVAsyncProperty<Root: AVAsynchronousKeyValueLoading, Value: Sendable>:
+  public final class AVAsyncProperty<Root: AVAsynchronousKeyValueLoading, Value>:
     AVPartialAsyncProperty<Root>
   {
     let read: @Sendable (Root) -> Value
@@ -50,7 +57,7 @@
   }
 
   extension AVAsynchronousKeyValueLoading {
-    public func load<Value: Sendable>(_ property: AVAsyncProperty<Self, Value>) async throws
+    public func load<Value>(_ property: AVAsyncProperty<Self, Value>) async throws
       -> Value
     {
       property.read(self)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 #if !canImport(AVFoundation)
-  public import Foundation
-
   public typealias CMTimeValue = Int64
   public typealias CMTimeScale = Int32
 
@@ -23,14 +21,18 @@
         timescale: preferredTimescale)
     }
 
-    private init() { (value, timescale, isValidTime) = (0, 0, false) }
+    private init(value: CMTimeValue = 0) {
+      (self.value, timescale, isValidTime) = (value, 0, false)
+    }
 
     public static let invalid = CMTime()
     /// Of a live stream.
-    public static let indefinite = CMTime()
+    public static let indefinite = CMTime(value: 1)
+    public static let positiveInfinity = CMTime(value: 2)
     public static let zero = CMTime(value: 0, timescale: 1)
 
     public var isNumeric: Bool { isValidTime }
+    public var isIndefinite: Bool { self == .indefinite }
     public var seconds: Double { isNumeric ? Double(value) / Double(timescale) : .nan }
   }
 
@@ -42,5 +44,16 @@
       self.start = start
       self.duration = duration
     }
+
+    public var end: CMTime {
+      CMTime(
+        value: start.value * CMTimeValue(duration.timescale) / CMTimeValue(max(start.timescale, 1))
+          + duration.value, timescale: duration.timescale)
+    }
+  }
+
+  /// A time range where Objective-C's collections need an object.
+  public struct TimeRangeValue: Sendable, Hashable {
+    public let timeRangeValue: CMTimeRange
   }
 #endif

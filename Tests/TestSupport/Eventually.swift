@@ -7,7 +7,8 @@ package struct NeverHappened: Error, CustomStringConvertible {
 
 /// Looks again and again until the condition holds; fails after half a minute.
 package func eventually(
-  _ what: @autoclosure () -> String, _ condition: () async throws -> Bool
+  _ what: @autoclosure () -> String, isolation: isolated (any Actor)? = #isolation,
+  _ condition: () async throws -> Bool
 ) async throws {
   let end = ContinuousClock.now + .seconds(30)
   while try await !condition() {

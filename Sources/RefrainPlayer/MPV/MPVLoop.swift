@@ -136,7 +136,7 @@
       let (item, entry) = enter(playback, "append")
       // The player is told nothing: at the end of the current one, nothing follows on it.
       guard let entry else { return forget([item]) }
-      playing.add(item, entry: entry)
+      playing.follow(with: item, entry: entry)
     }
 
     /// Gives mpv an item, and returns mpv's id of it.
@@ -226,9 +226,10 @@
     /// Playing began, at the start or after a seek.
     private func restart() {
       clock.advance(.now)
-      guard let playback = playing.current, number("seeking") == 0 else { return }
+      // Unknown where it is over already.
+      guard let playback = playing.current, number("seeking") != 1 else { return }
       interruption = nil
-      let position = Duration.seconds(number("time-pos") ?? 0)
+      let position = Self.position(number("time-pos") ?? 0)
       if !playback.isHeard {
         playback.isHeard = true
         set("start", "none")
@@ -252,7 +253,7 @@
       case .position:
         guard let number, number.isFinite, playback.isHeard else { return }
         clock.advance(.now)
-        if clock.isDue(.now) { tell(.position(id, .seconds(number))) }
+        if clock.isDue(.now) { tell(.position(id, Self.position(number))) }
       case .duration:
         guard change.format == MPV_FORMAT_NONE || number?.isFinite == true else { return }
         tell(.duration(id, number.map { .seconds($0) }))
@@ -279,9 +280,13 @@
     }
 
     private func ranges(upTo end: Double) -> [Range<Duration>] {
-      let position = number("time-pos") ?? 0
+      let position = max(0, number("time-pos") ?? 0)
       return end > position ? [.seconds(position)..<(.seconds(end))] : []
     }
+
+    /// Below 0 is the start of what follows without a gap, while the end of what was before it is
+    /// still heard.
+    private static func position(_ seconds: Double) -> Duration { .seconds(max(0, seconds)) }
 
     /// Tells where it waits, or waits no longer. mpv itself tells it of sound devices alone, not of
     /// files.

@@ -6,7 +6,8 @@
       var playback: MPVPlayback
       /// Its number in the registry; nil for a file.
       var number: UInt64?
-      var hasBegun = false
+      /// It comes after the one that was loaded, and has not begun yet.
+      var isToFollow = false
     }
 
     /// By mpv's id of the playlist entry.
@@ -30,18 +31,21 @@
 
     /// What was to follow goes, unless it is playing already. Returns it.
     mutating func removeFollowing() -> [Item] {
-      let removed = items.filter { !$0.value.hasBegun }
+      let removed = items.filter { $0.value.isToFollow }
       for entry in removed.keys { items[entry] = nil }
       return Array(removed.values)
     }
 
-    mutating func add(_ item: Item, entry: Int64) { items[entry] = item }
+    mutating func follow(with item: Item, entry: Int64) {
+      items[entry] = item
+      items[entry]?.isToFollow = true
+    }
 
     /// mpv has come to an entry. Returns what that means; nothing for an entry that was replaced.
     mutating func begin(entry: Int64) -> [EngineEvent] {
       currentEntry = entry
       guard let id = items[entry]?.playback.item.id else { return [] }
-      items[entry]?.hasBegun = true
+      items[entry]?.isToFollow = false
       defer { ended = nil }
       return (ended.map { [.ended($0, followedBy: id)] } ?? []) + [.began(id)]
     }

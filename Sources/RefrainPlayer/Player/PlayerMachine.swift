@@ -162,7 +162,7 @@ struct PlayerMachine {
 
   /// Tells the engine what to go on with, where that has changed.
   mutating func updateFollowing(_ actions: inout [PlayerAction]) {
-    guard case .ready = stage else { return }
+    guard engineItem != nil else { return }
     let next = state.sleepTimer == .endOfItem ? nil : state.queue.next(.ended)
     guard next != following?.item else { return }
     guard let next else {

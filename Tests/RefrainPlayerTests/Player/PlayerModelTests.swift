@@ -183,10 +183,8 @@ struct PlayerLife {
     if player.status == .playing, current.seek != nil || current.waiting != nil {
       return "playing, and waits"
     }
-    if current.isReady {
-      let next = player.sleepTimer == .endOfItem ? nil : player.queue.next(.ended)
-      if engine.next?.media != next?.media { return "another item follows" }
-    }
+    let next = player.sleepTimer == .endOfItem ? nil : player.queue.next(.ended)
+    if engine.next?.media != next?.media { return "another item follows" }
     return nil
   }
 }

@@ -65,7 +65,9 @@ final class ScriptedEngine: PlayerEngine {
     if current?.waiting != nil { current?.waiting = nil }
   }
 
-  func seek(to position: Duration, serial: Int) { current?.seek = (serial, position) }
+  func seek(to position: Duration, serial: Int) {
+    current?.seek = (serial, max(.zero, position))
+  }
 
   func setRate(_ rate: Double) { self.rate = rate }
 

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#if canImport(AVFoundation)
+  import CoreMedia
+#else
+  import AVFoundationStandIn
+#endif
+
+extension Duration {
+  /// Nil where it is no number of seconds: unknown, indefinite, infinite.
+  init?(_ time: CMTime) {
+    guard time.isNumeric, time.timescale > 0 else { return nil }
+    let scale = Int64(time.timescale)
+    let (seconds, rest) = time.value.quotientAndRemainder(dividingBy: scale)
+    let attoseconds = Double(rest) / Double(scale) * 1e18
+    self.init(secondsComponent: seconds, attosecondsComponent: Int64(attoseconds))
+  }
+
+  /// Times further off than any media, for which a CMTime has no room, are the furthest that it has.
+  var mediaTime: CMTime {
+    let scale: CMTimeScale = 1_000_000
+    let (seconds, attoseconds) = components
+    let bounded = min(max(seconds, -(1 << 40)), 1 << 40)
+    return CMTime(
+      value: bounded * CMTimeValue(scale) + attoseconds / 1_000_000_000_000, timescale: scale)
+  }
+}

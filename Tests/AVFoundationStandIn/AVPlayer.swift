@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#if !canImport(AVFoundation)
+  public import Dispatch
+  public import Foundation
+  import Synchronization
+
+  /// AVPlayer as Apple's documentation has it, in time that a test lets pass.
+  @MainActor open class AVPlayer: ObservedObject, KeyValueObserved {
+    public enum Status: Int, Sendable {
+      case unknown, readyToPlay, failed
+    }
+
+    public enum TimeControlStatus: Int, Sendable {
+      case paused, waitingToPlayAtSpecifiedRate, playing
+    }
+
+    public struct WaitingReason: RawRepresentable, Hashable, Sendable {
+      public let rawValue: String
+      public init(rawValue: String) { self.rawValue = rawValue }
+      public static let toMinimizeStalls = WaitingReason(rawValue: "ToMinimizeStalls")
+      public static let evaluatingBufferingRate = WaitingReason(rawValue: "EvaluatingBufferingRate")
+      public static let noItemToPlay = WaitingReason(rawValue: "NoItemToPlay")
+    }
+
+    public enum ActionAtItemEnd: Int, Sendable {
+      case advance, pause, none
+    }
+
+    public struct RateDidChangeReason: RawRepresentable, Hashable, Sendable {
+      public let rawValue: String
+      public init(rawValue: String) { self.rawValue = rawValue }
+      public static let setRateCalled = RateDidChangeReason(rawValue: "SetRateCalled")
+      public static let setRateFailed = RateDidChangeReason(rawValue: "SetRateFailed")
+      public static let audioSessionInterrupted = RateDidChangeReason(
+        rawValue: "AudioSessionInterrupted")
+      public static let appBackgrounded = RateDidChangeReason(rawValue: "AppBackgrounded")
+    }
+
+    public static let rateDidChangeNotification = Notification.Name("AVPlayerRateDidChange")
+    public static let rateDidChangeReasonKey = "AVPlayerRateDidChangeReason"
+
+    public internal(set) var status = Status.unknown
+    public internal(set) var error: (any Error)?
+    public internal(set) var timeControlStatus = TimeControlStatus.paused
+    public internal(set) var reasonForWaitingToPlay: WaitingReason?
+    public internal(set) var currentItem: AVPlayerItem?
+    open var defaultRate: Float = 1
+    open var volume: Float = 1
+    open var isMuted = false
+    open var automaticallyWaitsToMinimizeStalling = true
+    open var allowsExternalPlayback = true
+    open var actionAtItemEnd = ActionAtItemEnd.pause
+
+    /// What was done that AVFoundation throws at, a sentence each.
+    package var standInViolations: [String] = []
+    let observers = TimeObservers()
+    private var speed: Float = 0
+
+    override public init() { super.init() }
+
+    // MARK: Playing
+
+    open var rate: Float {
+      get { speed }
+      set { set(rate: newValue, reason: .setRateCalled) }
+    }
+
+    open func play() { rate = defaultRate }
+    open func pause() { rate = 0 }
+
+    func set(rate: Float, reason: RateDidChangeReason?) {
+      guard speed != rate else { return }
+      speed = rate
+      settle()
+      var details: [AnyHashable: Any] = [:]
+      if let reason { details[Self.rateDidChangeReasonKey] = reason.rawValue }
+      NotificationCenter.default.post(
+        name: Self.rateDidChangeNotification, object: self, userInfo: details)
+    }
+
+    /// The system pauses: for a phone call, say.
+    package func standInPause(for reason: RateDidChangeReason?) { set(rate: 0, reason: reason) }
+
+    /// It cannot be used any more.
+    package func standInFail(_ error: any Error) {
+      status = .failed
+      self.error = error
+      set(rate: 0, reason: nil)
+      tellObservers()
+    }
+
+    open func replaceCurrentItem(with item: AVPlayerItem?) {
+      leave(currentItem)
+      currentItem = item
+      enqueue(item)
+      settle()
+    }
+
+    func enqueue(_ item: AVPlayerItem?) {
+      guard let item else { return }
+      if item.player != nil {
+        standInViolations.append(
+          "NSInvalidArgumentException: an item cannot be associated with more than one player")
+      }
+      item.player = self
+      status = .readyToPlay
+      item.bytes.begin()
+    }
+
+    func leave(_ item: AVPlayerItem?) {
+      item?.cancelPendingSeeks()
+      item?.bytes.cancel()
+      item?.player = nil
+    }
+
+    open func currentTime() -> CMTime { currentItem?.currentTime() ?? .zero }
+
+    // MARK: What follows from what has come
+
+    /// Finds out whether it plays, waits, or is paused, and tells whoever observes it.
+    func settle() {
+      defer { tellObservers() }
+      reasonForWaitingToPlay = nil
+      guard speed != 0 else { return timeControlStatus = .paused }
+      guard let item = currentItem else { return wait(.noItemToPlay) }
+      guard item.status == .readyToPlay, !item.isSeeking else {
+        return wait(.evaluatingBufferingRate)
+      }
+      guard item.isPlaybackBufferEmpty else { return timeControlStatus = .playing }
+      if let failure = item.bytes.failure { return fail(item, failure) }
+      if automaticallyWaitsToMinimizeStalling {
+        if timeControlStatus == .playing { postStall(item) }
+        return wait(.toMinimizeStalls)
+      }
+      let wasPlaying = timeControlStatus == .playing
+      timeControlStatus = .paused
+      set(rate: 0, reason: nil)
+      if wasPlaying { postStall(item) }
+    }
+
+    private func wait(_ reason: WaitingReason) {
+      timeControlStatus = .waitingToPlayAtSpecifiedRate
+      reasonForWaitingToPlay = reason
+    }
+
+    private func postStall(_ item: AVPlayerItem) {
+      NotificationCenter.default.post(name: AVPlayerItem.playbackStalledNotification, object: item)
+    }
+
+    private func fail(_ item: AVPlayerItem, _ failure: any Error) {
+      timeControlStatus = .paused
+      set(rate: 0, reason: nil)
+      NotificationCenter.default.post(
+        name: AVPlayerItem.failedToPlayToEndTimeNotification, object: item,
+        userInfo: [AVPlayerItemFailedToPlayToEndTimeErrorKey: AVPlayerItem.error(of: failure)])
+    }
+
+    /// What comes after an item; a queue has more.
+    func itemHasEnded() {
+      if actionAtItemEnd == .pause { set(rate: 0, reason: nil) }
+    }
+
+    // MARK: Time
+
+    nonisolated open func addPeriodicTimeObserver(
+      forInterval interval: CMTime, queue: DispatchQueue?,
+      using block: @escaping @Sendable (CMTime) -> Void
+    ) -> Any {
+      observers.add(interval.seconds, block)
+    }
+
+    nonisolated open func removeTimeObserver(_ observer: Any) { observers.remove(observer) }
+
+    package var standInTimeObserverCount: Int { observers.count }
+  }
+#endif

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+#if !canImport(AVFoundation)
+  public import Foundation
+
+  public struct AVAudioTimePitchAlgorithm: RawRepresentable, Hashable, Sendable {
+    public let rawValue: String
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    public static let timeDomain = AVAudioTimePitchAlgorithm(rawValue: "TimeDomain")
+    public static let spectral = AVAudioTimePitchAlgorithm(rawValue: "Spectral")
+    public static let varispeed = AVAudioTimePitchAlgorithm(rawValue: "Varispeed")
+  }
+
+  public let AVPlayerItemFailedToPlayToEndTimeErrorKey = "AVPlayerItemFailedToPlayToEndTimeErrorKey"
+
+  /// AVPlayerItem as Apple's documentation has it, of WAV files, in time that a test lets pass (see
+  /// `AVPlayer.standInAdvance(_:)`). Its bytes come by way of its asset's delegate.
+  @MainActor open class AVPlayerItem: ObservedObject, KeyValueObserved {
+    public enum Status: Int, Sendable {
+      case unknown, readyToPlay, failed
+    }
+
+    public static let didPlayToEndTimeNotification = Notification.Name("DidPlayToEndTime")
+    public static let failedToPlayToEndTimeNotification = Notification.Name("FailedToPlayToEndTime")
+    public static let playbackStalledNotification = Notification.Name("PlaybackStalled")
+    public static let timeJumpedNotification = Notification.Name("TimeJumped")
+
+    public let asset: AVAsset
+    public internal(set) var status = Status.unknown
+    public internal(set) var error: (any Error)?
+    public internal(set) var duration = CMTime.indefinite
+    open var audioTimePitchAlgorithm = AVAudioTimePitchAlgorithm.timeDomain
+    open var preferredForwardBufferDuration: TimeInterval = 0
+    public private(set) var outputs: [AVPlayerItemOutput] = []
+
+    /// In seconds.
+    var position = 0.0
+    let bytes: MediaBytes
+    /// Where it is enqueued.
+    weak var player: AVPlayer?
+    private var seek: (target: Double, completion: (@Sendable (Bool) -> Void)?)?
+
+    public init(asset: AVAsset) {
+      self.asset = asset
+      weak var item: AVPlayerItem?
+      let url = asset as? AVURLAsset ?? AVURLAsset(url: URL(filePath: "/nothing"))
+      bytes = MediaBytes(url) { item?.bytesChanged() }
+      super.init()
+      item = self
+    }
+
+    public convenience init(url: URL) { self.init(asset: AVURLAsset(url: url)) }
+
+    // MARK: Outputs
+
+    open func add(_ output: AVPlayerItemOutput) { outputs.append(output) }
+
+    open func remove(_ output: AVPlayerItemOutput) { outputs.removeAll { $0 === output } }
+
+    // MARK: What has come
+
+    /// Where what can be played without a further byte goes on to.
+    private var playableEnd: Double {
+      guard case .file(let format) = bytes.kind else {
+        if case .stream = bytes.kind { return .infinity }
+        return position
+      }
+      let offset = format.offset(of: position)
+      guard offset < format.body.upperBound else { return format.seconds }
+      guard let span = bytes.spans.ranges.first(where: { $0.contains(offset) }) else {
+        return position
+      }
+      return format.seconds(at: span.upperBound)
+    }
+
+    /// Up to where it plays, in seconds.
+    var bound: Double { max(playableEnd, position) }
+    var isAtEnd: Bool { duration.isNumeric && position >= duration.seconds - 1e-9 }
+    var isSeeking: Bool { seek != nil }
+
+    public var isPlaybackBufferEmpty: Bool {
+      !isAtEnd && (status != .readyToPlay || playableEnd <= position + 1e-6)
+    }
+    public var isPlaybackBufferFull: Bool {
+      status == .readyToPlay && duration.isNumeric && playableEnd >= duration.seconds - 1e-6
+    }
+    public var isPlaybackLikelyToKeepUp: Bool {
+      isPlaybackBufferFull || status == .readyToPlay && playableEnd >= position + 1
+    }
+
+    public var loadedTimeRanges: [TimeRangeValue] {
+      guard case .file(let format) = bytes.kind else { return [] }
+      return bytes.spans.ranges.compactMap { span in
+        let (start, end) = (
+          format.seconds(at: span.lowerBound), format.seconds(at: span.upperBound)
+        )
+        guard start < end else { return nil }
+        return TimeRangeValue(
+          timeRangeValue: CMTimeRange(
+            start: CMTime(seconds: start, preferredTimescale: 1_000_000),
+            duration: CMTime(seconds: end - start, preferredTimescale: 1_000_000)))
+      }
+    }
+
+    private func bytesChanged() {
+      if status == .unknown { learn() }
+      completeSeek()
+      tellObservers()
+      player?.settle()
+    }
+
+    private func learn() {
+      switch bytes.kind {
+      case .file(let format):
+        duration = CMTime(seconds: format.seconds, preferredTimescale: 1_000_000)
+        asset.standInDuration = duration
+        asset.standInMetadata = AVMetadataItem.items(of: format)
+        status = .readyToPlay
+      case .stream: status = .readyToPlay
+      case .unplayable:
+        fail(
+          NSError(
+            domain: AVFoundationErrorDomain, code: AVError.Code.fileFormatNotRecognized.rawValue))
+      case .unknown:
+        if let failure = bytes.failure { fail(Self.error(of: failure)) }
+      }
+    }
+
+    package func fail(_ error: any Error) {
+      status = .failed
+      self.error = error
+    }
+
+    /// As AVFoundation tells of a loader's error.
+    static func error(of failure: any Error) -> NSError {
+      NSError(
+        domain: AVFoundationErrorDomain, code: AVError.Code.unknown.rawValue,
+        userInfo: [NSUnderlyingErrorKey: failure])
+    }
+
+    // MARK: Seeking
+
+    open func currentTime() -> CMTime {
+      CMTime(seconds: position, preferredTimescale: 1_000_000)
+    }
+
+    open func seek(
+      to time: CMTime, toleranceBefore: CMTime, toleranceAfter: CMTime,
+      completionHandler: (@Sendable (Bool) -> Void)? = nil
+    ) {
+      if completionHandler != nil, status != .readyToPlay {
+        player?.standInViolations.append(
+          "NSInvalidArgumentException: a seek with a completion handler before it is ready")
+        return
+      }
+      cancelPendingSeeks()
+      let target = max(0, min(time.seconds, duration.isNumeric ? duration.seconds : .infinity))
+      seek = (target, completionHandler)
+      if case .file(let format) = bytes.kind, !isLoaded(target, format) {
+        bytes.read(from: format.offset(of: target))
+      }
+      completeSeek()
+      player?.settle()
+    }
+
+    open func cancelPendingSeeks() {
+      guard let seek else { return }
+      self.seek = nil
+      if let completion = seek.completion { Task { completion(false) } }
+    }
+
+    private func isLoaded(_ time: Double, _ format: WAVFormat) -> Bool {
+      let offset = format.offset(of: time)
+      return offset >= format.body.upperBound
+        || bytes.spans.ranges.contains { $0.contains(offset) }
+    }
+
+    private func completeSeek() {
+      guard let seek else { return }
+      if case .file(let format) = bytes.kind, !isLoaded(seek.target, format),
+        bytes.failure == nil
+      {
+        return
+      }
+      self.seek = nil
+      position = seek.target
+      tellObservers()
+      if let completion = seek.completion { Task { completion(true) } }
+    }
+  }
+
+  extension WAVFormat {
+    func offset(of seconds: Double) -> Int64 {
+      min(body.lowerBound + Int64(seconds * Double(bytesPerSecond) + 1e-6), body.upperBound)
+    }
+
+    func seconds(at offset: Int64) -> Double {
+      Double(min(max(offset - body.lowerBound, 0), Int64(body.count))) / Double(bytesPerSecond)
+    }
+  }
+#endif

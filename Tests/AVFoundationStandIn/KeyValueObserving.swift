@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#if !canImport(AVFoundation)
+  public import Foundation
+  import Synchronization
+
+  /// Key-value observing as Foundation has it on Apple's platforms, for the stand-in's own objects.
+  public struct NSKeyValueObservingOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+
+    public static let new = NSKeyValueObservingOptions(rawValue: 1)
+    public static let old = NSKeyValueObservingOptions(rawValue: 2)
+    public static let initial = NSKeyValueObservingOptions(rawValue: 4)
+  }
+
+  public struct NSKeyValueObservedChange<Value> {
+    public let newValue: Value?
+    public let oldValue: Value?
+  }
+
+  /// Ends when it is invalidated, or let go.
+  public final class NSKeyValueObservation: NSObject, Sendable {
+    let isLive = Liveness()
+
+    public func invalidate() { isLive.end() }
+
+    deinit { isLive.end() }
+  }
+
+  final class Liveness: Sendable {
+    private let value = Mutex(true)
+    var isLive: Bool { value.withLock { $0 } }
+    func end() { value.withLock { $0 = false } }
+  }
+
+  public protocol KeyValueObserved: AnyObject {}
+
+  /// What can be observed: compares what is observed with what it was, whenever something may have
+  /// changed, and tells on the main thread.
+  @MainActor open class ObservedObject: NSObject {
+    private struct Observer {
+      let isLive: Liveness
+      let compare: @MainActor () -> Void
+    }
+    private var observers: [Observer] = []
+
+    /// Tells whoever observes something that is not what it was.
+    func tellObservers() {
+      observers.removeAll { !$0.isLive.isLive }
+      for observer in observers where observer.isLive.isLive { observer.compare() }
+    }
+
+    /// How many observations of it nobody has ended.
+    package var standInObservationCount: Int { observers.count { $0.isLive.isLive } }
+
+    fileprivate func add(_ isLive: Liveness, _ compare: @escaping @MainActor () -> Void) {
+      observers.append(Observer(isLive: isLive, compare: compare))
+    }
+  }
+
+  extension KeyValueObserved where Self: ObservedObject {
+    @MainActor public func observe<Value: Equatable>(
+      _ keyPath: KeyPath<Self, Value>, options: NSKeyValueObservingOptions = [],
+      changeHandler: @escaping @Sendable (Self, NSKeyValueObservedChange<Value>) -> Void
+    ) -> NSKeyValueObservation {
+      let observation = NSKeyValueObservation()
+      var last = self[keyPath: keyPath]
+      if options.contains(.initial) {
+        changeHandler(
+          self,
+          NSKeyValueObservedChange(newValue: options.contains(.new) ? last : nil, oldValue: nil))
+      }
+      add(observation.isLive) { [weak self] in
+        guard let self else { return }
+        let value = self[keyPath: keyPath]
+        guard value != last else { return }
+        let old = last
+        last = value
+        changeHandler(
+          self,
+          NSKeyValueObservedChange(
+            newValue: options.contains(.new) ? value : nil,
+            oldValue: options.contains(.old) ? old : nil))
+      }
+      return observation
+    }
+  }
+#endif

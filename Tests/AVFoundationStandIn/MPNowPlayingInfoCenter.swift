@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#if !canImport(AVFoundation)
+  public import Foundation
+
+  public let MPMediaItemPropertyTitle = "title"
+  public let MPMediaItemPropertyArtist = "artist"
+  public let MPMediaItemPropertyAlbumTitle = "albumTitle"
+  public let MPMediaItemPropertyPlaybackDuration = "playbackDuration"
+  public let MPMediaItemPropertyArtwork = "artwork"
+  public let MPNowPlayingInfoPropertyElapsedPlaybackTime = "ElapsedPlaybackTime"
+  public let MPNowPlayingInfoPropertyPlaybackRate = "PlaybackRate"
+  public let MPNowPlayingInfoPropertyDefaultPlaybackRate = "DefaultPlaybackRate"
+  public let MPNowPlayingInfoPropertyPlaybackQueueIndex = "PlaybackQueueIndex"
+  public let MPNowPlayingInfoPropertyPlaybackQueueCount = "PlaybackQueueCount"
+  public let MPNowPlayingInfoPropertyIsLiveStream = "IsLiveStream"
+  public let MPNowPlayingInfoPropertyMediaType = "MediaType"
+
+  public enum MPNowPlayingInfoMediaType: UInt, Sendable {
+    case none, audio, video
+  }
+
+  public enum MPNowPlayingPlaybackState: UInt, Sendable {
+    case unknown, playing, paused, stopped, interrupted
+  }
+
+  /// What the lock screen shows. Not Sendable, as Apple's.
+  open class MPNowPlayingInfoCenter: NSObject {
+    open var nowPlayingInfo: [String: Any]? {
+      didSet { standInWrites += 1 }
+    }
+    open var playbackState = MPNowPlayingPlaybackState.unknown
+    /// How often it was told something.
+    package private(set) var standInWrites = 0
+
+    @MainActor private static let center = MPNowPlayingInfoCenter()
+    @MainActor open class func `default`() -> MPNowPlayingInfoCenter { center }
+
+    override package init() {}
+  }
+
+  /// A picture, of which nothing is known but its bytes: they begin as a PNG or a JPEG does.
+  open class UIImage: NSObject, @unchecked Sendable {
+    public let size: CGSize
+
+    public init?(data: Data) {
+      guard data.starts(with: [0x89, 0x50]) || data.starts(with: [0xFF, 0xD8]) else { return nil }
+      size = CGSize(width: 600, height: 600)
+    }
+
+    override public init() { size = .zero }
+  }
+
+  open class MPMediaItemArtwork: NSObject {
+    public let bounds: CGRect
+    private let handler: (CGSize) -> UIImage
+
+    public init(boundsSize: CGSize, requestHandler: @escaping (CGSize) -> UIImage) {
+      bounds = CGRect(origin: .zero, size: boundsSize)
+      handler = requestHandler
+    }
+
+    open func image(at size: CGSize) -> UIImage? { handler(size) }
+  }
+#endif

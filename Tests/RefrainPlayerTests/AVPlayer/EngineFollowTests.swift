@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#if !canImport(AVFoundation)
+  import AVFoundationStandIn
+  import Foundation
+  import OriginServer
+  import Refrain
+  import Testing
+  import TestSupport
+
+  @testable import RefrainPlayer
+
+  @MainActor @Suite(.timeLimit(.minutes(2))) struct EngineFollowTests {
+    @Test func theFollowingItemPlaysWithoutAGap() async throws {
+      try await AppleListening.with { listening in
+        let (one, two) = (
+          listening.item("/a.wav", seconds: 5), listening.item("/b.wav", seconds: 7)
+        )
+        try await listening.start(one)
+        listening.engine.follow(with: two)
+        try await listening.loaded()
+        await listening.pass(8)
+        #expect(
+          listening.events.filter { !$0.isOfMany } == [
+            .began(one.id), .duration(one.id, .seconds(5)), .ready(one.id, at: .zero),
+            .ended(one.id, followedBy: two.id), .began(two.id), .duration(two.id, .seconds(7)),
+            .ready(two.id, at: .seconds(0)),
+          ])
+        #expect(listening.positions.last == .seconds(3))
+        await listening.pass(5)
+        #expect(listening.events.last == .ended(two.id, followedBy: nil))
+      }
+    }
+
+    @Test func whatFollowsIsReplaced() async throws {
+      try await AppleListening.with { listening in
+        let items = (0..<4).map { listening.item("/\($0).wav", seconds: 5) }
+        try await listening.start(items[0])
+        for item in items[1...] { listening.engine.follow(with: item) }
+        #expect(listening.engine.player.items().count == 2)
+        try await listening.loaded()
+        await listening.pass(6)
+        #expect(listening.events.contains(.ended(items[0].id, followedBy: items[3].id)))
+        #expect(!listening.events.contains { $0.item == items[1].id || $0.item == items[2].id })
+      }
+    }
+
+    @Test func whatFollowedCanBeTakenBack() async throws {
+      try await AppleListening.with { listening in
+        let (one, two) = (listening.item("/a.wav", seconds: 5), listening.item("/b.wav"))
+        try await listening.start(one)
+        listening.engine.follow(with: two)
+        listening.engine.follow(with: nil)
+        await listening.pass(6)
+        #expect(listening.events.last == .ended(one.id, followedBy: nil))
+      }
+    }
+
+    @Test func theSameFollowerAgainIsLeftAsItIs() async throws {
+      try await AppleListening.with { listening in
+        let (one, two) = (listening.item("/a.wav", seconds: 5), listening.item("/b.wav"))
+        try await listening.start(one)
+        listening.engine.follow(with: two)
+        let before = listening.engine.player.items().last
+        listening.engine.follow(with: two)
+        #expect(listening.engine.player.items().last === before)
+      }
+    }
+
+    @Test func aFollowerSaidAfterTheQueueWentOnFollowsOnWhatPlaysNow() async throws {
+      try await AppleListening.with { listening in
+        let items = (0..<3).map { listening.item("/\($0).wav", seconds: 5) }
+        try await listening.start(items[0])
+        listening.engine.follow(with: items[1])
+        try await listening.loaded()
+        listening.engine.player.standInAdvance(6)
+        // The engine has not told of it yet.
+        listening.engine.follow(with: items[2])
+        await listening.settle()
+        #expect(listening.events.contains(.ended(items[0].id, followedBy: items[1].id)))
+        try await listening.loaded()
+        await listening.pass(5)
+        #expect(listening.events.contains(.ended(items[1].id, followedBy: items[2].id)))
+        #expect(listening.positions.last == .seconds(1))
+      }
+    }
+
+    @Test func anItemFollowsFromWithinTheReportOfTheEnd() async throws {
+      try await AppleListening.with { listening in
+        let items = (0..<30).map { listening.item("/\($0 % 3).wav", seconds: 2) }
+        var (index, order) = (0, [EngineItem.ID]())
+        let engine = listening.engine
+        engine.report = { event in
+          guard case .began(let id) = event else { return }
+          order.append(id)
+          index += 1
+          engine.follow(with: index < items.count ? items[index] : nil)
+        }
+        engine.load(items[0], at: .zero, isPaused: false)
+        try await eventually("all were played") {
+          engine.player.standInAdvance(0.5)
+          await listening.settle()
+          return order.count == items.count
+        }
+        #expect(order == items.map(\.id))
+      }
+    }
+
+    @Test func aLoadForgetsWhatFollows() async throws {
+      try await AppleListening.with { listening in
+        let items = (0..<3).map { listening.item("/\($0).wav", seconds: 5) }
+        try await listening.start(items[0])
+        listening.engine.follow(with: items[1])
+        try await listening.start(items[2])
+        await listening.pass(6)
+        #expect(listening.events.last == .ended(items[2].id, followedBy: nil))
+      }
+    }
+
+    @Test func aFollowerThatCannotBePlayedFailsWhenItsTurnHasCome() async throws {
+      try await AppleListening.with { listening in
+        let (one, two) = (listening.item("/a.wav", seconds: 5), listening.item("/b.wav"))
+        listening.origin.script("/b.wav", .on(.all, .status(404)))
+        try await listening.start(one)
+        listening.engine.follow(with: two)
+        try await eventually("it failed") {
+          listening.engine.player.items().last?.status == .failed
+        }
+        await listening.pass(4)
+        #expect(!listening.events.contains { $0.item == two.id })
+        await listening.pass(3)
+        let events = listening.events.filter { !$0.isOfMany }.suffix(3)
+        #expect(events.dropLast() == [.ended(one.id, followedBy: two.id), .began(two.id)])
+        #expect(events.last?.failure?.status == 404)
+      }
+    }
+  }
+#endif

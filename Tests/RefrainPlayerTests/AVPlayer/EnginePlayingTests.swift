@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#if !canImport(AVFoundation)
+  import AVFoundationStandIn
+  import Foundation
+  import OriginServer
+  import Refrain
+  import Testing
+  import TestSupport
+
+  @testable import RefrainPlayer
+
+  @MainActor @Suite(.timeLimit(.minutes(2))) struct EnginePlayingTests {
+    @Test func anItemIsToldOfFromItsBeginningToItsEnd() async throws {
+      try await AppleListening.with { listening in
+        let item = listening.item(seconds: 5)
+        try await listening.start(item)
+        await listening.pass(6)
+        let events = listening.events.filter { !$0.isOfMany }
+        #expect(
+          events == [
+            .began(item.id), .duration(item.id, .seconds(5)), .ready(item.id, at: .zero),
+            .ended(item.id, followedBy: nil),
+          ])
+        let positions = listening.positions
+        #expect(positions.count >= 49 && positions.count <= 51, "ten a second")
+        #expect(zip(positions, positions.dropFirst()).allSatisfy { $0 < $1 })
+        #expect(listening.events.contains(.buffered(item.id, [.zero..<(.seconds(5))])))
+        #expect(listening.events.last == .ended(item.id, followedBy: nil))
+      }
+    }
+
+    @Test func nothingIsToldWithinACall() async throws {
+      try await AppleListening.with { listening in
+        listening.engine.load(listening.item(), at: .zero, isPaused: false)
+        #expect(listening.events.isEmpty)
+        listening.engine.pause()
+        listening.engine.seek(to: .seconds(1), serial: 1)
+        #expect(listening.events.isEmpty)
+      }
+    }
+
+    @Test func everyByteIsFetchedOnce() async throws {
+      try await AppleListening.with { listening in
+        for _ in 0..<3 {
+          let item = listening.item(seconds: 100)
+          try await listening.start(item)
+          await listening.pass(101, step: 10)
+        }
+        let log = try await listening.origin.wait(for: "/a.wav") { $0.running == 0 }
+        #expect(log.bodyBytesSent == 100 * 1000 + 44)
+      }
+    }
+
+    @Test func aPausedItemIsReadyAndStays() async throws {
+      try await AppleListening.with { listening in
+        let item = listening.item()
+        try await listening.start(item, isPaused: true)
+        await listening.pass(3)
+        #expect(listening.positions.isEmpty)
+        listening.engine.play()
+        await listening.pass(1)
+        #expect(listening.positions.last == .seconds(1))
+        listening.engine.pause()
+        await listening.pass(3)
+        #expect(listening.positions.last == .seconds(1))
+        #expect(!listening.events.contains { if case .pausedBySystem = $0 { true } else { false } })
+      }
+    }
+
+    @Test func anItemBeginsInItsMiddleAndNothingBeforeIsHeard() async throws {
+      try await AppleListening.with { listening in
+        let item = listening.item(seconds: 100)
+        try await listening.start(item, at: .seconds(60))
+        #expect(listening.events.contains(.ready(item.id, at: .seconds(60))))
+        await listening.pass(2)
+        #expect(listening.positions.first == .milliseconds(60_100))
+        await listening.pass(40)
+        #expect(listening.events.last == .ended(item.id, followedBy: nil))
+      }
+    }
+
+    @Test func anItemThatBeginsPastItsEndEnds() async throws {
+      try await AppleListening.with { listening in
+        let item = listening.item(seconds: 5)
+        listening.engine.load(item, at: .seconds(5), isPaused: true)
+        try await listening.wait("ended") { $0 == .ended(item.id, followedBy: nil) }
+        #expect(listening.positions.isEmpty)
+      }
+    }
+
+    @Test func anItemThatIsReplacedIsNotToldOfAnyMore() async throws {
+      try await AppleListening.with { listening in
+        let (one, other) = (listening.item("/a.wav"), listening.item("/b.wav"))
+        try await listening.start(one)
+        listening.engine.player.standInAdvance(2)
+        listening.engine.load(other, at: .zero, isPaused: false)
+        listening.forget()
+        try await listening.waitForReady(other)
+        await listening.pass(1)
+        #expect(listening.events.allSatisfy { $0.item == other.id })
+        #expect(listening.events.first == .began(other.id))
+      }
+    }
+
+    @Test func afterStopNothingIsToldAndTheEngineGoesOnWithTheNext() async throws {
+      try await AppleListening.with { listening in
+        let item = listening.item()
+        try await listening.start(item)
+        listening.engine.player.standInAdvance(1)
+        listening.engine.stop()
+        listening.forget()
+        listening.engine.play()
+        listening.engine.seek(to: .seconds(3), serial: 1)
+        await listening.pass(5)
+        #expect(listening.events.isEmpty)
+        let again = listening.item("/b.wav")
+        try await listening.start(again)
+        await listening.pass(11)
+        #expect(listening.events.last == .ended(again.id, followedBy: nil))
+      }
+    }
+
+    @Test func aRateMakesItFasterAndIsKeptForWhatIsLoadedNext() async throws {
+      try await AppleListening.with { listening in
+        let item = listening.item(seconds: 60)
+        try await listening.start(item)
+        listening.engine.setRate(2)
+        await listening.pass(10)
+        #expect(listening.positions.last == .seconds(20))
+        #expect(listening.positions.count <= 101, "ten a second of the clock")
+        listening.engine.pause()
+        listening.engine.setRate(0.5)
+        #expect(listening.engine.player.rate == 0, "a rate is no command to play")
+        listening.engine.play()
+        await listening.pass(10)
+        #expect(listening.positions.last == .seconds(25))
+        let other = listening.item("/b.wav", seconds: 60)
+        try await listening.start(other)
+        await listening.pass(10)
+        #expect(listening.positions.last == .seconds(5))
+        listening.engine.setRate(17)
+        #expect(listening.engine.player.rate == 3)
+      }
+    }
+
+    @Test func volumeIsThePlayers() async throws {
+      try await AppleListening.with { listening in
+        listening.engine.setVolume(0.25, isMuted: true)
+        #expect(listening.engine.player.volume == 0.25 && listening.engine.player.isMuted)
+        listening.engine.setVolume(7, isMuted: false)
+        #expect(listening.engine.player.volume == 1 && !listening.engine.player.isMuted)
+      }
+    }
+
+    @Test func aFilePlaysFromWhereItIs() async throws {
+      try await AppleListening.with { listening in
+        let file = listening.directory.appending(path: "song.wav")
+        try Wave(seconds: 3).data.write(to: file)
+        let item = listening.item(at: file)
+        try await listening.start(item)
+        await listening.pass(4)
+        #expect(listening.events.last == .ended(item.id, followedBy: nil))
+        #expect(listening.engine.statistics(of: item.id) == nil)
+      }
+    }
+
+    @Test func aStreamHasNoDuration() async throws {
+      try await AppleListening.with { listening in
+        let url = try #require(URL(string: "http://127.0.0.1:9/live.m3u8"))
+        let item = listening.item(at: url)
+        listening.engine.load(item, at: .zero, isPaused: false)
+        try await listening.waitForReady(item)
+        #expect(listening.events.contains(.duration(item.id, nil)))
+        #expect(listening.engine.player.automaticallyWaitsToMinimizeStalling)
+        await listening.pass(100)
+        #expect(listening.positions.last == .seconds(100))
+      }
+    }
+
+    @Test func whatTheMediaSaysOfItselfIsTold() async throws {
+      try await AppleListening.with { listening in
+        let wave = Wave(
+          seconds: 5, texts: [("INAM", "Refrain"), ("IART", "Somebody"), ("IPRD", "Songs")])
+        var item = listening.item()
+        listening.origin.serve(
+          OriginResource(.bytes(wave.data), contentType: "audio/wav", etag: "\"said\""),
+          at: "/said.wav")
+        item.media.url = listening.origin.url("/said.wav")
+        try await listening.start(item)
+        let head = MediaMetadata(title: "Refrain", artist: "Somebody", album: "Songs")
+        try await listening.wait("metadata") { $0 == .metadata(item.id, head) }
+        let playing = try #require(listening.engine.player.currentItem)
+        playing.standInEmit([
+          StandInMetadata(identifier: .icyMetadataStreamTitle, text: "Other - Song")
+        ])
+        var both = head
+        both.streamTitle = "Other - Song"
+        try await listening.wait("metadata of the stream") { $0 == .metadata(item.id, both) }
+      }
+    }
+
+    @Test func whatAnItemWasGivenIsCounted() async throws {
+      try await AppleListening.with { listening in
+        let item = listening.item(seconds: 50)
+        try await listening.start(item)
+        try await eventually("counted") {
+          listening.engine.statistics(of: item.id)?.bytesFromOrigin == 50_044
+        }
+        let cold = try #require(listening.engine.statistics(of: item.id))
+        #expect(cold.bytesFromDisk == 0 && cold.bytesRead >= 50_044 && cold.requests > 0)
+        let again = listening.item(seconds: 50)
+        try await listening.start(again)
+        let warm = try #require(listening.engine.statistics(of: again.id))
+        #expect(warm.bytesFromOrigin == 0 && warm.bytesFromDisk == warm.bytesRead)
+        #expect(
+          listening.engine.statistics(of: item.id)?.bytesFromOrigin == 50_044, "over a while ago")
+        #expect(listening.engine.statistics(of: EngineItem.ID(rawValue: 99)) == nil)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#if !canImport(AVFoundation)
+  import AVFoundationStandIn
+  import Foundation
+  import Observation
+  import OriginServer
+  import Refrain
+  import Synchronization
+  import Testing
+  import TestSupport
+
+  @testable import RefrainPlayer
+
+  /// Calls, headphones, other apps, and whoever else has the player in their hands.
+  @MainActor @Suite(.timeLimit(.minutes(2))) struct EngineSystemTests {
+    /// What was told of pauses.
+    private func pauses(_ listening: AppleListening) -> [Bool] {
+      listening.events.compactMap {
+        if case .pausedBySystem(let isPaused) = $0 { isPaused } else { nil }
+      }
+    }
+
+    private func playing(_ listening: AppleListening, isPaused: Bool = false) async throws {
+      try await listening.start(listening.item(seconds: 100), isPaused: isPaused)
+      await listening.pass(1)
+      listening.forget()
+    }
+
+    @Test func theSessionIsActivatedWhenPlayingBegins() async throws {
+      try await AppleListening.with { listening in
+        try await playing(listening, isPaused: true)
+        #expect(listening.session.category == .soloAmbient && !listening.session.standInIsActive)
+        listening.engine.play()
+        try await eventually("activated") { listening.session.standInIsActive }
+        #expect(listening.session.category == .playback)
+        listening.engine.stop()
+        try await eventually("deactivated") { !listening.session.standInIsActive }
+      }
+    }
+
+    @Test func aCallPausesAndItsEndResumes() async throws {
+      try await AppleListening.with { listening in
+        try await playing(listening)
+        listening.session.standInInterrupt()
+        await listening.pass(5)
+        #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
+        listening.session.standInEndInterruption(shouldResume: true)
+        await listening.pass(5)
+        #expect(pauses(listening) == [true, false])
+        #expect(listening.positions.last == .seconds(6))
+      }
+    }
+
+    @Test func aCallThatPausesThePlayerFirstIsTheSame() async throws {
+      try await AppleListening.with { listening in
+        try await playing(listening)
+        listening.engine.player.standInPause(for: .audioSessionInterrupted)
+        await listening.pass(1)
+        listening.session.standInInterrupt()
+        await listening.pass(1)
+        #expect(pauses(listening) == [true])
+        listening.session.standInEndInterruption(shouldResume: true)
+        await listening.pass(1)
+        #expect(pauses(listening) == [true, false] && listening.engine.player.rate == 1)
+      }
+    }
+
+    @Test func itStaysPausedWhereTheSystemDoesNotSayResume() async throws {
+      try await AppleListening.with { listening in
+        try await playing(listening)
+        listening.session.standInInterrupt()
+        listening.session.standInEndInterruption(shouldResume: false)
+        await listening.pass(2)
+        #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
+        // The end of another interruption is none of its business.
+        listening.session.standInEndInterruption(shouldResume: true)
+        await listening.pass(2)
+        #expect(pauses(listening) == [true])
+      }
+    }
+
+    @Test func whoPausesDuringACallIsNotResumed() async throws {
+      try await AppleListening.with { listening in
+        try await playing(listening)
+        listening.session.standInInterrupt()
+        await listening.settle()
+        listening.engine.pause()
+        listening.session.standInEndInterruption(shouldResume: true)
+        await listening.pass(2)
+        #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
+      }
+    }
+
+    @Test func whatWasPausedBeforeACallIsNotResumed() async throws {
+      try await AppleListening.with { listening in
+        try await playing(listening, isPaused: true)
+        listening.session.standInInterrupt()
+        listening.session.standInEndInterruption(shouldResume: true)
+        await listening.pass(2)
+        #expect(pauses(listening).isEmpty && listening.engine.player.rate == 0)
+      }
+    }
+
+    @Test func pulledHeadphonesPauseAndPluggedOnesDoNot() async throws {
+      try await AppleListening.with { listening in
+        try await playing(listening)
+        listening.session.standInChangeRoute(.newDeviceAvailable)
+        await listening.pass(1)
+        #expect(pauses(listening).isEmpty)
+        listening.session.standInChangeRoute(.oldDeviceUnavailable)
+        await listening.pass(1)
+        #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
+        listening.session.standInEndInterruption(shouldResume: true)
+        await listening.pass(1)
+        #expect(pauses(listening) == [true])
+      }
+    }
+
+    @Test func aSessionThatCannotBeActivatedPauses() async throws {
+      try await AppleListening.with { listening in
+        try await playing(listening, isPaused: true)
+        listening.session.standInRefusal = NSError(domain: NSOSStatusErrorDomain, code: 560_557_684)
+        listening.engine.play()
+        try await listening.wait("paused") { $0 == .pausedBySystem(true) }
+        #expect(listening.engine.player.rate == 0)
+      }
+    }
+
+    @Test func pausingInAVideoPlayerIsToldAndPlayingAgain() async throws {
+      try await AppleListening.with { listening in
+        try await playing(listening)
+        listening.engine.player.pause()
+        await listening.pass(2)
+        #expect(pauses(listening) == [true])
+        listening.engine.player.play()
+        await listening.pass(2)
+        #expect(pauses(listening) == [true, false])
+        #expect(listening.positions.last == .seconds(3))
+        // A call comes long after somebody has paused: its end does not play.
+        listening.engine.player.pause()
+        await listening.settle()
+        listening.session.standInInterrupt()
+        listening.session.standInEndInterruption(shouldResume: true)
+        await listening.pass(1)
+        #expect(listening.engine.player.rate == 0)
+      }
+    }
+
+    @Test func afterMediaServicesWereResetItGoesOnInAnotherPlayer() async throws {
+      try await AppleListening.with { listening in
+        let (one, two) = (listening.item("/a.wav", seconds: 20), listening.item("/b.wav"))
+        try await listening.start(one)
+        listening.engine.follow(with: two)
+        await listening.pass(8)
+        listening.forget()
+        let before = listening.engine.player
+        let isTold = Mutex(false)
+        withObservationTracking {
+          _ = listening.engine.player
+        } onChange: {
+          isTold.withLock { $0 = true }
+        }
+        listening.session.standInResetMediaServices()
+        #expect(listening.engine.player !== before && isTold.withLock { $0 })
+        #expect(before.standInTimeObserverCount == 0)
+        try await eventually("it goes on") { listening.engine.player.timeControlStatus == .playing }
+        try await listening.loaded()
+        await listening.pass(1)
+        #expect(listening.positions.last == .seconds(9))
+        await listening.pass(12)
+        #expect(
+          listening.events.filter { !$0.isOfMany }.prefix(2) == [
+            .ended(one.id, followedBy: two.id), .began(two.id),
+          ])
+      }
+    }
+
+    @Test func anAppsOwnSessionIsLeftAlone() async throws {
+      try await AppleListening.with { listening in
+        let engine = AVPlayerEngine(cache: listening.cache, audio: nil)
+        var events: [EngineEvent] = []
+        engine.report = { events.append($0) }
+        engine.load(listening.item(), at: .zero, isPaused: false)
+        try await eventually("it plays") { engine.player.timeControlStatus == .playing }
+        await listening.settle()
+        listening.session.standInInterrupt()
+        await listening.settle()
+        #expect(!events.contains(.pausedBySystem(true)))
+        engine.player.standInPause(for: .audioSessionInterrupted)
+        await listening.settle()
+        #expect(events.contains(.pausedBySystem(true)))
+        await engine.close()
+      }
+    }
+  }
+#endif

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainPlayer
+import TestSupport
+import Testing
+
+/// What every engine owes a player, whichever turns the bytes into sound.
+@MainActor
+@Suite(.timeLimit(.minutes(3)))
+struct EngineContractTests {
+  @Test(arguments: EngineKind.allCases)
+  func whatIsLoadedBeginsIsReadyPlaysAndEnds(_ kind: EngineKind) async throws {
+    try await kind.with { rig in
+      let id = rig.referee.load(rig.media(tenths: 10))
+      try await rig.until("it ends") { rig.referee.isOver(id) }
+      #expect(rig.referee.events.last == .ended(id, followedBy: nil))
+      #expect(rig.referee.events.contains { if case .duration(id, .some) = $0 { true } else { false } })
+      #expect(rig.referee.events.contains { if case .position(id, _) = $0 { true } else { false } })
+    }
+  }
+
+  @Test(arguments: EngineKind.allCases)
+  func pausedItWaitsAtItsPlaceUntilItIsToPlay(_ kind: EngineKind) async throws {
+    try await kind.with { rig in
+      let id = rig.referee.load(rig.media(tenths: 10), isPaused: true)
+      try await rig.until("it is ready") { rig.referee.isReady(id) }
+      for _ in 0..<20 { try await rig.pass() }
+      #expect(!rig.referee.isOver(id))
+      #expect((rig.referee.position(of: id) ?? .seconds(9)) < .seconds(0.2))
+      rig.referee.play()
+      try await rig.until("it ends") { rig.referee.isOver(id) }
+    }
+  }
+
+  @Test(arguments: EngineKind.allCases)
+  func itBeginsWhereItIsTold(_ kind: EngineKind) async throws {
+    try await kind.with { rig in
+      let id = rig.referee.load(rig.media(tenths: 100), at: .seconds(7), isPaused: true)
+      try await rig.until("it is ready") { rig.referee.isReady(id) }
+      let position = try #require(rig.referee.position(of: id))
+      #expect(abs(position / .seconds(1) - 7) < 0.05)
+    }
+  }
+
+  @Test(arguments: EngineKind.allCases)
+  func whatFollowsBeginsByItself(_ kind: EngineKind) async throws {
+    try await kind.with { rig in
+      let first = rig.referee.load(rig.media(tenths: 10))
+      let second = try #require(rig.referee.follow(with: rig.media(tenths: 10)))
+      try await rig.until("the second is ready") { rig.referee.isReady(second) }
+      #expect(rig.referee.events.contains(.ended(first, followedBy: second)))
+      let third = try #require(rig.referee.follow(with: rig.media(tenths: 10)))
+      try await rig.until("the third is over") { rig.referee.isOver(third) }
+      #expect(rig.referee.events.contains(.ended(second, followedBy: third)))
+      #expect(rig.referee.events.last == .ended(third, followedBy: nil))
+    }
+  }
+
+  @Test(arguments: EngineKind.allCases)
+  func onlyWhatWasSaidLastFollows(_ kind: EngineKind) async throws {
+    try await kind.with { rig in
+      let first = rig.referee.load(rig.media(tenths: 10))
+      rig.referee.follow(with: rig.missing)
+      rig.referee.follow(with: nil)
+      let last = try #require(rig.referee.follow(with: rig.media(tenths: 10)))
+      try await rig.until("the last is over") { rig.referee.isOver(last) }
+      #expect(rig.referee.events.contains(.ended(first, followedBy: last)))
+    }
+  }
+
+  @Test(arguments: EngineKind.allCases)
+  func nothingFollowsThatWasTakenBack(_ kind: EngineKind) async throws {
+    try await kind.with { rig in
+      let first = rig.referee.load(rig.media(tenths: 10))
+      try await rig.until("it is ready") { rig.referee.isReady(first) }
+      rig.referee.follow(with: rig.media(tenths: 10))
+      rig.referee.follow(with: nil)
+      try await rig.until("it ends") { rig.referee.isOver(first) }
+      #expect(rig.referee.events.last == .ended(first, followedBy: nil))
+      let second = rig.referee.load(rig.media(tenths: 10))
+      try await rig.until("the next one ends") { rig.referee.isOver(second) }
+    }
+  }
+
+  @Test(arguments: EngineKind.allCases)
+  func loadingAnotherIsTheEndOfAllBefore(_ kind: EngineKind) async throws {
+    try await kind.with { rig in
+      for round in 0..<10 {
+        let first = rig.referee.load(rig.media(tenths: 10))
+        rig.referee.follow(with: rig.media(tenths: 10))
+        if round > 5 { try await rig.until("it is ready") { rig.referee.isReady(first) } }
+        for _ in 0..<round { try await rig.pass() }
+      }
+      let last = rig.referee.load(rig.media(tenths: 10))
+      try await rig.until("the last one ends") { rig.referee.isOver(last) }
+      #expect(rig.referee.events.last == .ended(last, followedBy: nil))
+    }
+  }
+
+  @Test(arguments: EngineKind.allCases)
+  func whatCannotBePlayedFailsInWordsAndEndsNothingElse(_ kind: EngineKind) async throws {
+    try await kind.with { rig in
+      for media in [rig.missing, rig.noise] {
+        let id = rig.referee.load(media)
+        rig.referee.follow(with: rig.media(tenths: 10))
+        try await rig.until("it fails") { rig.referee.isOver(id) }
+        let error = try #require(rig.referee.failure(of: id))
+        #expect(error.code == (media == rig.missing ? .status : .invalidResponse))
+        #expect(!error.remedy.isEmpty)
+      }
+      let fine = rig.referee.load(rig.media(tenths: 10))
+      try await rig.until("the next one ends") { rig.referee.isOver(fine) }
+    }
+  }
+
+  @Test(arguments: EngineKind.allCases, [false, true])
+  func seeksLandWhereTheLastOneLeads(_ kind: EngineKind, isPaused: Bool) async throws {
+    try await kind.with { rig in
+      let id = rig.referee.load(rig.media(tenths: 100), isPaused: isPaused)
+      // Also before anything can be heard.
+      rig.referee.seek(to: .seconds(2))
+      let early = rig.referee.seek(to: .seconds(3))
+      try await rig.until("it arrives") { rig.referee.arrival(of: id)?.serial == early }
+      #expect(abs((rig.referee.arrival(of: id)?.position ?? .zero) / .seconds(1) - 3) < 0.05)
+      for target in [8.0, 1.25, 5] {
+        rig.referee.seek(to: .seconds(9))
+        let last = rig.referee.seek(to: .seconds(target))
+        try await rig.until("it arrives at \(target)") {
+          rig.referee.arrival(of: id)?.serial == last
+        }
+        let place = try #require(rig.referee.arrival(of: id)?.position)
+        #expect(abs(place / .seconds(1) - target) < 0.05)
+      }
+      #expect(!rig.referee.isOver(id))
+    }
+  }
+
+  @Test(arguments: EngineKind.allCases, [false, true])
+  func seekPastTheEndEndsTheItem(_ kind: EngineKind, isPaused: Bool) async throws {
+    try await kind.with { rig in
+      let id = rig.referee.load(rig.media(tenths: 10), isPaused: isPaused)
+      let next = try #require(rig.referee.follow(with: rig.media(tenths: 10)))
+      try await rig.until("it is ready") { rig.referee.isReady(id) }
+      rig.referee.seek(to: .seconds(50))
+      try await rig.until("it ends") { rig.referee.isOver(id) }
+      #expect(rig.referee.events.contains(.ended(id, followedBy: next)))
+      try await rig.until("what follows is ready") { rig.referee.isReady(next) }
+    }
+  }
+
+  @Test(arguments: EngineKind.allCases)
+  func stoppedItTellsNothingAndPlaysAnother(_ kind: EngineKind) async throws {
+    try await kind.with { rig in
+      for wait in [false, true] {
+        let id = rig.referee.load(rig.media(tenths: 10))
+        if wait { try await rig.until("it is ready") { rig.referee.isReady(id) } }
+        rig.referee.stop()
+        let count = rig.referee.events.count
+        for _ in 0..<10 { try await rig.pass() }
+        #expect(rig.referee.events.count == count)
+      }
+      let another = rig.referee.load(rig.media(tenths: 10))
+      try await rig.until("another ends") { rig.referee.isOver(another) }
+    }
+  }
+
+  @Test(arguments: EngineKind.allCases)
+  func everyCommandIsTakenInEveryState(_ kind: EngineKind) async throws {
+    let commands: [@MainActor (EngineReferee) -> Void] = [
+      { $0.play() }, { $0.pause() }, { $0.seek(to: .seconds(1)) }, { $0.seek(to: .seconds(-1)) },
+      { $0.engine.setRate(2) }, { $0.engine.setRate(99) }, { $0.engine.setVolume(0.5, isMuted: true) },
+      { $0.engine.setVolume(-1, isMuted: false) }, { $0.follow(with: nil) }, { $0.stop() },
+    ]
+    for command in commands {
+      try await kind.with { rig in
+        // Nothing was loaded.
+        command(rig.referee)
+        // Being loaded.
+        rig.referee.load(rig.media(tenths: 10))
+        command(rig.referee)
+        // Ready.
+        let ready = rig.referee.load(rig.media(tenths: 10))
+        try await rig.until("it is ready") { rig.referee.isReady(ready) }
+        command(rig.referee)
+        // Over.
+        let short = rig.referee.load(rig.media(tenths: 2))
+        try await rig.until("it ends") { rig.referee.isOver(short) }
+        command(rig.referee)
+        // Failed.
+        let missing = rig.referee.load(rig.missing)
+        try await rig.until("it fails") { rig.referee.isOver(missing) }
+        command(rig.referee)
+        let last = rig.referee.load(rig.media(tenths: 2))
+        try await rig.until("the last one ends") { rig.referee.isOver(last) }
+        await rig.referee.close()
+        command(rig.referee)
+      }
+    }
+  }
+
+  @Test(arguments: EngineKind.allCases)
+  func randomLivesKeepToTheRulesAndEnd(_ kind: EngineKind) async throws {
+    let seed = TestSeed.next()
+    print("REFRAIN_SEED=\(seed)")
+    var random = SeededGenerator(seed: seed)
+    try await kind.with { rig in
+      for life in 0..<(TestSeed.isSoak ? kind.lives * 20 : kind.lives) {
+        for _ in 0..<Int.random(in: 1...12, using: &random) {
+          step(rig, &random)
+          for _ in 0..<Int.random(in: 0...4, using: &random) { try await rig.pass() }
+        }
+        // Whatever went before, this one plays.
+        let last = rig.referee.load(rig.media(tenths: 2))
+        rig.referee.engine.setRate(1)
+        try await rig.until("life \(life) of seed \(seed) ends") { rig.referee.isOver(last) }
+        guard rig.referee.violations.isEmpty else {
+          Issue.record("life \(life) of seed \(seed)")
+          break
+        }
+      }
+    }
+  }
+
+  private func step(_ rig: any EngineRig, _ random: inout SeededGenerator) {
+    let referee = rig.referee
+    let media = [
+      rig.media(tenths: 2), rig.media(tenths: 5), rig.media(tenths: 100), rig.missing, rig.noise,
+    ]
+    switch Int.random(in: 0..<14, using: &random) {
+    case 0...2:
+      referee.load(
+        media.randomElement(using: &random) ?? media[0],
+        at: .seconds(Int.random(in: 0...1, using: &random)),
+        isPaused: Bool.random(using: &random))
+    case 3, 4: referee.follow(with: media.randomElement(using: &random) ?? media[0])
+    case 5: referee.follow(with: nil)
+    case 6, 7: referee.play()
+    case 8: referee.pause()
+    case 9, 10: referee.seek(to: .seconds(Double.random(in: -1...12, using: &random)))
+    case 11: referee.engine.setRate(Double.random(in: 0.3...4, using: &random))
+    case 12:
+      referee.engine.setVolume(
+        Double.random(in: -0.5...1.5, using: &random), isMuted: Bool.random(using: &random))
+    default: referee.stop()
+    }
+  }
+}

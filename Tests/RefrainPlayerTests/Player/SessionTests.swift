@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainPlayer
+import TestSupport
+import Testing
+
+@MainActor
+@Suite(.timeLimit(.minutes(2)))
+struct SessionTests {
+  private func withPlayer(_ body: (Player, ScriptedEngine) async throws -> Void) async throws {
+    let directory = FileManager.default.temporaryDirectory
+      .appending(path: "refrain-session-\(UUID().uuidString)", directoryHint: .isDirectory)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let cache = try MediaCache(directory: directory)
+    let engine = ScriptedEngine()
+    try await body(Player(cache: cache, engine: engine), engine)
+    await cache.close()
+  }
+
+  @Test func queueAndPositionComeBackAndNothingIsAskedForBeforeItIsToPlay() async throws {
+    try await withPlayer { player, engine in
+      player.play(["ok-30", "ok-40"].map(ScriptedEngine.media), startingAt: 1)
+      player.setRepeatMode(.all)
+      player.setRate(1.5)
+      player.setVolume(0.25)
+      player.setMuted(true)
+      engine.take(.begin)
+      engine.take(.ready)
+      for _ in 0..<5 { engine.take(.tick) }
+      let written = try JSONEncoder().encode(player.session)
+
+      try await withPlayer { restored, engine in
+        restored.restore(try JSONDecoder().decode(PlayerSession.self, from: written))
+        #expect(engine.current == nil)
+        #expect(restored.status == .idle)
+        #expect(restored.queue == player.queue)
+        #expect(restored.position == .seconds(5))
+        #expect(engine.rate == 1.5 && engine.volume == 0.25 && engine.isMuted)
+        restored.resume()
+        #expect(engine.current?.position == .seconds(5))
+        #expect(engine.current?.item.media.title == "ok-40")
+      }
+    }
+  }
+
+  @Test func positionThatIsNoneIsTheStart() async throws {
+    for position in [-Double.infinity, -3, 1e300, Double.nan] {
+      try await withPlayer { player, _ in
+        player.restore(
+          PlayerSession(queue: PlayQueue(), position: position, rate: .nan, volume: 9))
+        #expect(player.position == .zero)
+        #expect(player.rate == 1 && player.volume == 1)
+      }
+    }
+  }
+
+  @Test func sleepTimerPausesWhenItsTimeHasCome() async throws {
+    try await withPlayer { player, engine in
+      player.play(ScriptedEngine.media("ok-300"))
+      engine.take(.begin)
+      engine.take(.ready)
+      player.sleep(after: .milliseconds(5))
+      #expect(player.sleepTimer != nil && player.status == .playing)
+      try await eventually("it sleeps") { player.status == .paused }
+      #expect(player.sleepTimer == nil && engine.isPaused)
+    }
+  }
+
+  @Test func sleepTimerThatIsTakenBackPausesNothing() async throws {
+    try await withPlayer { player, engine in
+      player.play(ScriptedEngine.media("ok-300"))
+      engine.take(.begin)
+      engine.take(.ready)
+      player.sleep(after: .milliseconds(20))
+      player.setSleepTimer(nil)
+      player.sleep(after: .milliseconds(60))
+      player.setSleepTimer(.endOfItem)
+      engine.take(.end)
+      #expect(player.status == .ended)
+    }
+  }
+
+  @Test func sleepAtTheEndOfTheItemWaitsAtTheNextOne() async throws {
+    try await withPlayer { player, engine in
+      player.play(["ok-3", "ok-4"].map(ScriptedEngine.media))
+      engine.take(.begin)
+      engine.take(.ready)
+      player.setSleepTimer(.endOfItem)
+      #expect(engine.next == nil)
+      engine.take(.tick)
+      engine.take(.end)
+      #expect(engine.current?.item.media.title == "ok-4" && engine.isPaused)
+      #expect(!player.wantsToPlay && player.sleepTimer == nil)
+    }
+  }
+
+  @Test func previousBeginsTheItemAnewAfterThreeSecondsAndGoesBackBefore() async throws {
+    try await withPlayer { player, engine in
+      player.play(["ok-30", "ok-40"].map(ScriptedEngine.media), startingAt: 1)
+      engine.take(.begin)
+      engine.take(.ready)
+      for _ in 0..<4 { engine.take(.tick) }
+      player.previous()
+      #expect(player.queue.currentIndex == 1 && engine.current?.seek?.target == .zero)
+      player.previous()
+      #expect(player.queue.currentIndex == 0)
+    }
+  }
+
+  @Test func eventsAndPropertiesSayTheSame() async throws {
+    try await withPlayer { player, engine in
+      let events = player.events()
+      player.play(["ok-3", "missing"].map(ScriptedEngine.media))
+      for step in [ScriptedEngine.Step.begin, .ready, .tick, .end, .begin, .fail] {
+        engine.take(step)
+      }
+      let status = player.status
+      await player.close()
+      var statuses: [PlaybackStatus] = []
+      var moments: [String] = []
+      for await event in events {
+        switch event {
+        case .status(let status): statuses.append(status)
+        case .started(let item, _): moments.append("started \(item.media.title ?? "")")
+        case .finished(let item): moments.append("finished \(item.media.title ?? "")")
+        case .failed(let item, _): moments.append("failed \(item.media.title ?? "")")
+        case .left(let item, _): moments.append("left \(item.media.title ?? "")")
+        default: break
+        }
+      }
+      #expect(statuses.contains(status))
+      #expect(
+        statuses == [
+          .loading, .playing, .loading,
+          .failed(ScriptedEngine.error(of: ScriptedEngine.media("missing"))), .idle,
+        ])
+      #expect(
+        moments == ["started ok-3", "finished ok-3", "left ok-3", "failed missing", "left missing"])
+    }
+  }
+}

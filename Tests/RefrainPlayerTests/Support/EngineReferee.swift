@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+import RefrainPlayer
+
+/// Hands commands to an engine, and holds what it tells against the rules of `EngineEvent`.
+@MainActor
+final class EngineReferee {
+  let engine: any PlayerEngine
+  private(set) var events: [EngineEvent] = []
+  /// What was against the rules.
+  private(set) var violations: [String] = []
+  private(set) var current: EngineItem.ID?
+  private(set) var next: EngineItem.ID?
+  private var lastID: UInt64 = 0
+  private var lastSerial = 0
+  private var begun: Set<EngineItem.ID> = []
+  private var ready: Set<EngineItem.ID> = []
+  private var over: Set<EngineItem.ID> = []
+  /// What has to begin before anything else happens.
+  private var due: EngineItem.ID?
+  private var isPaused = false
+  private var isWaiting = false
+
+  init(_ engine: any PlayerEngine) {
+    self.engine = engine
+    engine.report = { [weak self] in self?.note($0) }
+  }
+
+  // MARK: Commands
+
+  @discardableResult
+  func load(_ media: Media, at start: Duration = .zero, isPaused: Bool = false) -> EngineItem.ID {
+    let item = makeItem(media)
+    (current, next, due) = (item.id, nil, nil)
+    (self.isPaused, isWaiting) = (isPaused, false)
+    engine.load(item, at: start, isPaused: isPaused)
+    return item.id
+  }
+
+  @discardableResult
+  func follow(with media: Media?) -> EngineItem.ID? {
+    let item = media.map(makeItem)
+    next = item?.id
+    engine.follow(with: item)
+    return item?.id
+  }
+
+  func play() {
+    isPaused = false
+    engine.play()
+  }
+
+  func pause() {
+    isPaused = true
+    isWaiting = false
+    engine.pause()
+  }
+
+  @discardableResult
+  func seek(to position: Duration) -> Int {
+    lastSerial += 1
+    engine.seek(to: position, serial: lastSerial)
+    return lastSerial
+  }
+
+  func stop() {
+    (current, next, due) = (nil, nil, nil)
+    engine.stop()
+  }
+
+  func close() async {
+    (current, next, due) = (nil, nil, nil)
+    await engine.close()
+  }
+
+  private func makeItem(_ media: Media) -> EngineItem {
+    lastID += 1
+    return EngineItem(id: EngineItem.ID(rawValue: lastID), media: media, fill: .onDemand)
+  }
+
+  // MARK: What was told
+
+  func isReady(_ id: EngineItem.ID) -> Bool { ready.contains(id) }
+
+  func isOver(_ id: EngineItem.ID) -> Bool { over.contains(id) }
+
+  /// The last place that was told of an item.
+  func position(of id: EngineItem.ID) -> Duration? {
+    for event in events.reversed() {
+      switch event {
+      case .position(id, let position), .ready(id, let position), .sought(id, _, let position):
+        return position
+      default: continue
+      }
+    }
+    return nil
+  }
+
+  /// Where the last seek led, and its number.
+  func arrival(of id: EngineItem.ID) -> (serial: Int, position: Duration)? {
+    for case .sought(id, let serial, let position) in events.reversed() {
+      return (serial, position)
+    }
+    return nil
+  }
+
+  func failure(of id: EngineItem.ID) -> MediaCacheError? {
+    for case .failed(id, let error) in events { return error }
+    return nil
+  }
+
+  private func note(_ event: EngineEvent) {
+    events.append(event)
+    guard let id = event.item else { return }
+    func rule(_ holds: Bool, _ text: String) {
+      if !holds { violations.append("\(text): \(event), after \(events.suffix(6))") }
+    }
+    rule(id == current, "told of an item that is not the current one")
+    guard id == current else { return }
+    rule(!over.contains(id), "told of an item that is over")
+    if let due {
+      rule(event == .began(due), "did not begin what follows")
+      self.due = nil
+    }
+    switch event {
+    case .began:
+      rule(begun.insert(id).inserted, "began twice")
+    case .ready(_, let position):
+      rule(begun.contains(id), "was ready before it began")
+      rule(ready.insert(id).inserted, "was ready twice")
+      rule(position >= .zero, "is ready before its start")
+    case .duration(_, let duration):
+      rule(begun.contains(id), "has a length before it began")
+      rule(duration.map { $0 >= .zero } ?? true, "has a negative length")
+    case .metadata: rule(begun.contains(id), "speaks before it began")
+    case .position(_, let position):
+      rule(ready.contains(id), "has a position before it is ready")
+      rule(position >= .zero, "is before its start")
+    case .buffered(_, let ranges):
+      rule(ready.contains(id), "is buffered before it is ready")
+      rule(ranges.allSatisfy { !$0.isEmpty }, "has an empty range buffered")
+    case .waiting(_, let reason):
+      rule(ready.contains(id), "waits before it is ready")
+      rule(reason == nil || !isPaused, "waits, and is paused")
+      rule(isWaiting || reason != nil, "stopped waiting, and did not wait")
+      rule(reason != .seek, "tells of a seek as a wait")
+      isWaiting = reason != nil
+    case .sought(_, let serial, let position):
+      rule(ready.contains(id), "arrived before it is ready")
+      rule((1...max(1, lastSerial)).contains(serial), "a seek that nobody asked for")
+      rule(position >= .zero, "arrived before the start")
+    case .ended(_, let follower):
+      // Not ready where it was begun behind its end.
+      rule(begun.contains(id), "ended before it began")
+      rule(follower == nil || follower == next, "goes on with what was not asked for")
+      over.insert(id)
+      (current, due, next) = (follower, follower, nil)
+      isWaiting = false
+    case .failed(_, let error):
+      rule(begun.contains(id), "failed before it began")
+      rule(!error.reason.isEmpty, "failed without a reason")
+      over.insert(id)
+      (current, next) = (nil, nil)
+      isWaiting = false
+    case .silent, .pausedBySystem: break
+    }
+  }
+}

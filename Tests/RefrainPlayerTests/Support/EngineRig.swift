@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Refrain
+import RefrainPlayer
+import Testing
+
+/// An engine with something to play.
+@MainActor
+protocol EngineRig {
+  var referee: EngineReferee { get }
+  /// How many random lives there is time for.
+  static var lives: Int { get }
+  /// Media that lasts so long, in tenths of a second.
+  func media(tenths: Int) -> Media
+  /// Media that cannot be had.
+  var missing: Media { get }
+  /// Something that is no media.
+  var noise: Media { get }
+  /// Lets some time pass.
+  func pass() async throws
+  func close() async
+}
+
+enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+  case scripted
+  #if os(Linux)
+    case mpv
+  #endif
+
+  var testDescription: String { rawValue }
+
+  @MainActor
+  func with(_ body: (any EngineRig) async throws -> Void) async throws {
+    let rig: any EngineRig =
+      switch self {
+      case .scripted: ScriptedRig()
+      #if os(Linux)
+        case .mpv: try await MPVRig()
+      #endif
+      }
+    do {
+      try await body(rig)
+    } catch {
+      await rig.close()
+      throw error
+    }
+    await rig.close()
+    #expect(rig.referee.violations == [])
+  }
+
+  @MainActor
+  var lives: Int {
+    switch self {
+    case .scripted: ScriptedRig.lives
+    #if os(Linux)
+      case .mpv: MPVRig.lives
+    #endif
+    }
+  }
+}
+
+extension EngineRig {
+  /// Lets time pass until the condition holds.
+  func until(_ what: String, _ condition: () -> Bool) async throws {
+    let end = ContinuousClock.now + .seconds(30)
+    while !condition() {
+      try #require(
+        ContinuousClock.now < end, "it never came to that: \(what), \(referee.events.suffix(10))")
+      try await pass()
+    }
+  }
+}
+
+/// The scripted engine, where what can happen happens in turn.
+@MainActor
+final class ScriptedRig: EngineRig {
+  static let lives = 5_000
+  private let engine = ScriptedEngine()
+  let referee: EngineReferee
+  private var turn = 0
+
+  init() { referee = EngineReferee(engine) }
+
+  func media(tenths: Int) -> Media { ScriptedEngine.media("ok-\(max(1, tenths / 10))") }
+  var missing: Media { ScriptedEngine.media("missing") }
+  var noise: Media { ScriptedEngine.media("broken") }
+
+  func pass() async throws {
+    let likely: [ScriptedEngine.Step] = [
+      .begin, .fail, .duration, .ready, .arrive, .goOn, .buffer, .tick, .metadata, .end,
+    ]
+    let possible = likely.filter(engine.possible.contains)
+    guard !possible.isEmpty else { return }
+    // Ends only where it has come to its end.
+    if possible.contains(.end), let now = engine.current,
+      now.position >= ScriptedEngine.duration(of: now.item.media) ?? .zero
+    {
+      return engine.take(.end)
+    }
+    turn += 1
+    if let first = engine.necessary { return engine.take(first) }
+    let others = possible.filter { $0 != .end }
+    if !others.isEmpty { engine.take(others[turn % others.count]) }
+  }
+
+  func close() async { await referee.close() }
+}
+
+#if os(Linux)
+  /// libmpv in real time, without a sound, over a real origin.
+  @MainActor
+  final class MPVRig: EngineRig {
+    static let lives = 40
+    let referee: EngineReferee
+    private let origin: OriginServer
+    private let cache: MediaCache
+    private let directory: URL
+
+    init() async throws {
+      directory = FileManager.default.temporaryDirectory
+        .appending(path: "refrain-engine-\(UUID().uuidString)", directoryHint: .isDirectory)
+      origin = try await OriginServer.start()
+      cache = try MediaCache(directory: directory)
+      referee = EngineReferee(try await MPVEngine(cache: cache, output: .silent))
+      for tenths in [2, 5, 10, 100] {
+        let samples = Tune.samples[..<(Tune.sampleRate * Tune.channels / 10 * tenths)]
+        origin.serve(
+          OriginResource(
+            .bytes(Tracks.wav(samples)), contentType: "audio/wav", etag: "\"\(tenths)\""),
+          at: "/\(tenths).wav")
+      }
+      origin.serve(.synthetic(seed: 3, length: 60_000), at: "/noise")
+    }
+
+    func media(tenths: Int) -> Media { Media(origin.url("/\(tenths).wav")) }
+    var missing: Media { Media(origin.url("/missing.wav")) }
+    var noise: Media { Media(origin.url("/noise")) }
+
+    func pass() async throws { try await Task.sleep(for: .milliseconds(5)) }
+
+    func close() async {
+      await referee.close()
+      await cache.close()
+      await origin.stop()
+      try? FileManager.default.removeItem(at: directory)
+    }
+  }
+#endif
