@@ -102,13 +102,13 @@
       switch event {
       case .ended(let id, let next):
         guard live.remove(id) != nil else { return }
-        report?(.ended(id, followedBy: next.flatMap { live.contains($0) ? $0 : nil }))
+        current = next.flatMap { live.contains($0) ? $0 : nil }
+        report?(.ended(id, followedBy: current))
       case .failed(let id, _):
         guard live.remove(id) != nil else { return }
         report?(event)
       default:
         guard event.item.map(live.contains) ?? true else { return }
-        if case .began(let id) = event { current = id }
         report?(event)
       }
     }

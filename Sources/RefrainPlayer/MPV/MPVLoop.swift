@@ -215,6 +215,13 @@
           let ended = playing.end(entry: end.pointee.playlist_entry_id)
         else { return }
         finish(ended, end.pointee)
+      // The property that libmpv would have one watch is also set between two items.
+      case MPV_EVENT_IDLE:
+        guard playing.ended != nil else { return }
+        // What was appended too late to be gone on with.
+        command("playlist-clear")
+        forget(playing.removeFollowing())
+        for event in playing.rest() { tell(event) }
       case MPV_EVENT_HOOK:
         guard let hook = event.data?.assumingMemoryBound(to: mpv_event_hook.self) else { return }
         events.yield(.held(hook.pointee.id))
@@ -246,7 +253,6 @@
     private func take(_ change: mpv_event_property) {
       guard let property = MPVProperty(rawValue: String(cString: change.name)) else { return }
       let number = change.format == MPV_FORMAT_DOUBLE ? change.value(as: Double.self) : nil
-      if property == .isIdle { lookAtRest() }
       guard let playback = playing.current else { return }
       let id = playback.item.id
       switch property {
@@ -266,17 +272,7 @@
         }
         tell(.metadata(id, MediaMetadata(tags: node.texts)))
       case .isWaiting: isWaitingForCache = change.value(as: CInt.self) == 1
-      case .isIdle: break
       }
-    }
-
-    /// Whether mpv rests behind the end of an item, rather than before the start of another.
-    private func lookAtRest() {
-      guard playing.ended != nil, number(MPVProperty.isIdle.rawValue) == 1 else { return }
-      // What was appended too late to be gone on with.
-      command("playlist-clear")
-      forget(playing.removeFollowing())
-      for event in playing.rest() { tell(event) }
     }
 
     private func ranges(upTo end: Double) -> [Range<Duration>] {

@@ -9,13 +9,12 @@
     /// Up to where it is decoded ahead.
     case buffered = "demuxer-cache-time"
     case isWaiting = "paused-for-cache"
-    case isIdle = "idle-active"
     case metadata
 
     var format: mpv_format {
       switch self {
       case .position, .duration, .buffered: MPV_FORMAT_DOUBLE
-      case .isWaiting, .isIdle: MPV_FORMAT_FLAG
+      case .isWaiting: MPV_FORMAT_FLAG
       case .metadata: MPV_FORMAT_NODE
       }
     }

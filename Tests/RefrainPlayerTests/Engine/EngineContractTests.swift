@@ -15,7 +15,8 @@ struct EngineContractTests {
       let id = rig.referee.load(rig.media(tenths: 10))
       try await rig.until("it ends") { rig.referee.isOver(id) }
       #expect(rig.referee.events.last == .ended(id, followedBy: nil))
-      #expect(rig.referee.events.contains { if case .duration(id, .some) = $0 { true } else { false } })
+      #expect(
+        rig.referee.events.contains { if case .duration(id, .some) = $0 { true } else { false } })
       #expect(rig.referee.events.contains { if case .position(id, _) = $0 { true } else { false } })
     }
   }
@@ -169,7 +170,8 @@ struct EngineContractTests {
   func everyCommandIsTakenInEveryState(_ kind: EngineKind) async throws {
     let commands: [@MainActor (EngineReferee) -> Void] = [
       { $0.play() }, { $0.pause() }, { $0.seek(to: .seconds(1)) }, { $0.seek(to: .seconds(-1)) },
-      { $0.engine.setRate(2) }, { $0.engine.setRate(99) }, { $0.engine.setVolume(0.5, isMuted: true) },
+      { $0.engine.setRate(2) }, { $0.engine.setRate(99) },
+      { $0.engine.setVolume(0.5, isMuted: true) },
       { $0.engine.setVolume(-1, isMuted: false) }, { $0.follow(with: nil) }, { $0.stop() },
     ]
     for command in commands {

@@ -54,7 +54,9 @@
       let folder = "/proc/self/fd"
       let path = directory.path(percentEncoded: false)
       return ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [])
-        .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)") }
+        .compactMap {
+          try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)")
+        }
         .count { $0.hasPrefix(path) }
     }
   }

@@ -76,6 +76,7 @@ struct SessionTests {
       player.setSleepTimer(nil)
       player.sleep(after: .milliseconds(60))
       player.setSleepTimer(.endOfItem)
+      engine.take(.tick)
       engine.take(.end)
       #expect(player.status == .ended)
     }
