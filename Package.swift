@@ -163,10 +163,10 @@ let package = Package(
     .testTarget(
       name: "RefrainCLITests",
       dependencies: [
-        "RefrainCLI", "Refrain", "RefrainProxy", "OriginServer", "TestSupport",
+        "RefrainCLI", "Refrain", "RefrainPlayer", "RefrainProxy", "OriginServer", "TestSupport",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: settings),
+      exclude: ["Screens"], swiftSettings: settings),
   ]
 )
 

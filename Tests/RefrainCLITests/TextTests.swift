@@ -85,11 +85,20 @@ struct PlayTextTests {
       report.text == "first sound after 83 ms, from the origin 2.5 MiB in 1 request, from disk 0 B")
   }
 
+  @Test func aFileHasNoOrigin() {
+    let report = PlayReport(
+      url: "file:///a", timeToFirstSound: 0.083, bytesFromOrigin: 0, bytesFromDisk: 0, requests: 0,
+      isFile: true)
+    #expect(report.text == "first sound after 83 ms, from a file")
+  }
+
   @Test func statusLineGivesWayToTheWidth() {
     let status = PlayStatus(
       name: "a song with a long name.flac", position: .seconds(7), duration: .seconds(14))
     #expect(status.line(width: 80) == "0:07 / 0:14  a song with a long name.flac")
     #expect(status.line(width: 30).count <= 30)
+    let wide = PlayStatus(name: String(repeating: "桜", count: 30))
+    #expect(wide.line(width: 30).displayWidth <= 30)
     #expect(PlayStatus(name: "x").line(width: 80) == "0:00  x")
   }
 

@@ -44,6 +44,7 @@ package struct RequiredProgram: Sendable {
   package static let mpv = RequiredProgram("mpv")
   package static let vlc = RequiredProgram("vlc")
   package static let chromium = RequiredProgram("chromium")
+  package static let tmux = RequiredProgram("tmux")
 
   private static var mustBeThere: Bool {
     ProcessInfo.processInfo.environment["REFRAIN_REQUIRE_CLIENTS"] == "1"

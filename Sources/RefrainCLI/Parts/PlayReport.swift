@@ -9,12 +9,23 @@ struct PlayReport: Sendable, Hashable, Encodable {
   var bytesFromOrigin: Int64
   var bytesFromDisk: Int64
   var requests: Int
+  /// Whether it was a file, which no cache has to do with.
+  var isFile = false
+
+  /// Whether nothing came of it: it was passed over before anything was read.
+  var isEmpty: Bool { timeToFirstSound == nil && bytesFromOrigin == 0 && bytesFromDisk == 0 }
 
   /// `first sound after 83 ms, from the origin 2.4 MiB in 5 requests, from disk 0 B`
   var text: String {
-    let sound = timeToFirstSound.map { "first sound after \(TimeText.span(.seconds($0)))" }
+    let sound =
+      timeToFirstSound.map { "first sound after \(TimeText.span(.seconds($0)))" } ?? "no sound"
+    guard !isFile else { return "\(sound), from a file" }
     let origin = "from the origin \(ByteSize.text(bytesFromOrigin))"
     let asked = "in \(requests) \(requests == 1 ? "request" : "requests")"
-    return "\(sound ?? "no sound"), \(origin) \(asked), from disk \(ByteSize.text(bytesFromDisk))"
+    return "\(sound), \(origin) \(asked), from disk \(ByteSize.text(bytesFromDisk))"
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case url, timeToFirstSound, bytesFromOrigin, bytesFromDisk, requests
   }
 }

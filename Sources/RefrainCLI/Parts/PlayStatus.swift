@@ -10,7 +10,10 @@ struct PlayStatus: Sendable {
   /// `0:07 / 0:14  song.flac`
   func line(width: Int) -> String {
     let times = TimeText.position(position) + (duration.map { " / \(TimeText.position($0))" } ?? "")
-    return String("\(times)  \(shortened(name, to: max(8, width - times.count - 2)))".prefix(width))
+    let fit = TextFit()
+    let room = max(8, width - times.count - 2)
+    return fit.shortened(
+      "\(times)  \(fit.shortened(name, to: room, keeping: .bothEnds))", to: width)
   }
 }
 

@@ -14,10 +14,16 @@ final class Console: Sendable {
   static let shared = Console()
 
   private let foot = Mutex("")
+  /// Who shows what is noted, while a screen has the terminal.
+  private let listener = Mutex<(@Sendable (String) -> Void)?>(nil)
 
   /// Whether a line can be redrawn in place on standard error.
   let isInteractive =
     isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+
+  /// Whether a screen can be shown: standard output is a terminal that moves its cursor.
+  let hasScreen =
+    isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
 
   /// Blocks where the locale says UTF-8.
   let barStyle: BarStyle = {
@@ -51,8 +57,18 @@ final class Console: Sendable {
     try Self.write(line + "\n", to: STDOUT_FILENO)
   }
 
+  /// Hands what is noted to `listener` from now on, or writes it again where that is nil. A standard
+  /// error that is no terminal has all lines in any case: no screen is spoilt by it.
+  func divert(to listener: (@Sendable (String) -> Void)?) {
+    self.listener.withLock { $0 = listener }
+  }
+
   /// Writes a line to standard error. Where that fails there is nobody left to tell.
   func note(_ line: String) {
+    if let listener = listener.withLock(\.self) {
+      listener(line)
+      if isatty(STDERR_FILENO) == 1 { return }
+    }
     foot.withLock { foot in
       erase(foot)
       try? Self.write(line + "\n", to: STDERR_FILENO)

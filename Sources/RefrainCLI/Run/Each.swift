@@ -12,14 +12,18 @@ func each(of urls: [URL], _ work: (URL) async throws -> Void) async throws {
       try await work(url)
     } catch let error as MediaCacheError where error.code != .closed {
       Console.shared.clear()
-      // Which one, where the words do not say.
-      let name =
-        error.reason.contains(url.withoutUserInfo.absoluteString)
-        ? "" : "\(url.withoutUserInfo.absoluteString): "
-      Console.shared.note("refrain: \(printable("\(name)\(error)"))")
+      Console.shared.note(failureLine(url, error))
       hasFailed = true
     }
     try Task.checkCancellation()
   }
   if hasFailed { throw ExitCode.failure }
+}
+
+/// What failed and the remedy, in exactly one line.
+func failureLine(_ url: URL, _ error: MediaCacheError) -> String {
+  let address = url.withoutUserInfo.absoluteString
+  // Which one, where the words do not say.
+  return
+    "refrain: \(printable(error.reason.contains(address) ? "\(error)" : "\(address): \(error)"))"
 }

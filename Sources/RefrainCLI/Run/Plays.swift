@@ -1,87 +1,191 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
+  import ArgumentParser
   import Foundation
   import Refrain
   import RefrainPlayer
-  import Synchronization
 
-  /// Plays resources one after the other, and tells how it goes.
-  final class Plays: Sendable {
-    private let start: Duration
-    private let seek: Duration?
-    private let output: URL?
-    private let isJSON: Bool
-    private let state = Mutex((count: 0, hasToldSilence: false))
+  /// How `play` is to play.
+  struct PlaySettings: Sendable {
+    var start = Duration.zero
+    var seek: Duration?
+    /// The WAV file that is written in place of a sound.
+    var output: URL?
+    var repeatMode = PlayQueue.RepeatMode.off
+    var isShuffled = false
+    var volume = 1.0
+    var isPaused = false
+    var isJSON = false
+  }
 
-    init(start: Duration, seek: Duration?, output: URL?, options: GlobalOptions) {
-      self.start = start
-      self.seek = seek
-      self.output = output
-      isJSON = options.json
+  /// Plays media, and tells how it goes: on a screen, in lines for people, or in lines for programs.
+  @MainActor
+  final class Plays {
+    private let settings: PlaySettings
+    private let screen: PlayScreen?
+    private var plays = 0
+    private var hasToldSilence = false
+    private(set) var hasFailed = false
+    /// What is written once the screen has been left.
+    private var held: [@Sendable () throws -> Void] = []
+
+    init(_ settings: PlaySettings, screen: PlayScreen?) {
+      self.settings = settings
+      self.screen = screen
     }
 
-    /// Plays to the end.
-    func play(_ resource: Resource, from cache: MediaCache) async throws -> PlayReport {
-      let number = state.withLock { state in
-        state.count += 1
-        return state.count
+    /// Plays a queue until it is over, or whoever listens has had enough. An item that fails is told,
+    /// and does not keep the others from their turn.
+    ///
+    /// - Parameter told: gets what each item came to, as it is over; not of those that failed.
+    func play(
+      _ media: [Media], from cache: MediaCache, _ told: (Media, PlayReport) throws -> Void
+    ) async throws {
+      guard settings.output != nil else { return try await playQueue(media, from: cache, told) }
+      // A file for each.
+      for one in settings.isShuffled ? media.shuffled() : media {
+        try await playQueue([one], from: cache, told)
       }
+    }
+
+    /// Gives the terminal back, and writes what was held.
+    ///
+    /// - Throws: `Interrupted` where the listener broke off, or the terminal has gone.
+    func finish() async throws {
+      let ending = await screen?.leave()
+      Console.shared.clear()
+      if case .interrupted(SIGHUP) = ending { throw Interrupted(signal: SIGHUP) }
+      for write in held { try write() }
+      held = []
+      if case .interrupted(let signal) = ending { throw Interrupted(signal: signal) }
+    }
+
+    // MARK: A queue
+
+    private func playQueue(
+      _ media: [Media], from cache: MediaCache, _ told: (Media, PlayReport) throws -> Void
+    ) async throws {
+      guard screen?.isOver != true else { return }
+      plays += 1
       let engine = try await MPVEngine(
-        cache: cache, output: output.map { .wavFile(numberedFile($0, number)) } ?? .device)
-      let player = await Player(cache: cache, engine: engine)
-      let events = await player.events()
-      await player.play(Media(resource.url, headers: resource.headers, key: resource.key))
-      if start > .zero { await player.seek(to: start) }
-      let result = await withTaskCancellationHandler {
-        await follow(events, of: resource.url, player)
-      } onCancel: {
-        Task { await player.stop() }
+        cache: cache, output: settings.output.map { .wavFile(numberedFile($0, plays)) } ?? .device)
+      let player = Player(cache: cache, engine: engine)
+      let events = player.events()
+      screen?.follow(player, cache)
+      start(media, on: player)
+      let result: Result<Void, any Error>
+      do {
+        result = .success(try await follow(player, events, told))
+      } catch {
+        result = .failure(error)
       }
       // Only now is an output file whole; and the terminal is free again.
       await player.close()
       Console.shared.clear()
-      let played = try result.get()
+      try result.get()
       try Task.checkCancellation()
-      let report = PlayReport(
-        url: resource.url.withoutUserInfo.absoluteString,
-        timeToFirstSound: played?.timeToFirstSound,
-        played?.statistics ?? MediaReader.Statistics())
-      if isJSON { try tell(PlayEvent(resource.url, "report", report: report)) }
-      return report
     }
 
+    private func start(_ media: [Media], on player: Player) {
+      player.setVolume(settings.volume)
+      player.setRepeatMode(settings.repeatMode)
+      let first = settings.isShuffled ? media.indices.randomElement() ?? 0 : 0
+      player.play(media, startingAt: first)
+      if settings.isShuffled { player.setShuffled(true) }
+      if settings.start > .zero { player.seek(to: settings.start) }
+      if settings.isPaused { player.pause() }
+    }
+
+    /// Ends when the player was closed, here or by the screen.
     private func follow(
-      _ events: AsyncStream<PlayerEvent>, of url: URL, _ player: Player
-    ) async -> Result<PlaybackReport?, any Error> {
-      var status = PlayStatus(name: URLArgument.name(of: url))
-      var error: MediaCacheError?
-      do {
-        for await event in events {
-          if isJSON, let line = PlayEvent(url, event) { try tell(line) }
-          switch event {
-          case .started: if let seek { await player.seek(to: seek) }
-          case .duration(let duration): status.duration = duration
-          case .position(let position): status.position = position
-          case .silent: tellSilence()
-          case .failed(_, let failure): error = failure
-          case .left(_, let report): return error.map { .failure($0) } ?? .success(report)
-          default: break
-          }
-          if !isJSON { Console.shared.show(status.line(width: Console.shared.width - 1)) }
+      _ player: Player, _ events: AsyncStream<PlayerEvent>,
+      _ told: (Media, PlayReport) throws -> Void
+    ) async throws {
+      var status = PlayStatus(name: "")
+      var hasSought = false
+      var current: Media?
+      var failed: Set<PlayQueue.Item.ID> = []
+      // Behind an item the position is set back, which is nothing that was played.
+      var isBetween = false
+      for await event in events {
+        if case .item(let item) = event { current = item?.media }
+        if settings.isJSON, !(isBetween && event.isPosition),
+          let line = PlayEvent(event, about: current)
+        {
+          try tell(line)
         }
-        return .success(nil)
-      } catch {
-        return .failure(error)
+        if case .left = event { isBetween = true }
+        if case .started = event { isBetween = false }
+        switch event {
+        case .item(let item?):
+          status = PlayStatus(name: name(of: item.media))
+        case .started(let item, _):
+          failed.remove(item.id)
+          if let seek = settings.seek, !hasSought { player.seek(to: seek) }
+          hasSought = true
+        case .duration(let duration): status.duration = duration
+        case .position(let position): status.position = position
+        case .silent: tellSilence()
+        case .failed(let item, let error):
+          failed.insert(item.id)
+          fail(item.media.url, error)
+        case .left(let item, let report) where failed.remove(item.id) == nil:
+          try leave(item.media, report, told)
+        case .status(.ended): await player.close()
+        // The same trouble twice in a row: the player waits, and the others have their turn.
+        case .status(.failed) where screen == nil:
+          if player.queue.next(.ended) != nil { player.next() } else { await player.close() }
+        default: break
+        }
+        screen?.note(event)
+        if screen == nil, !settings.isJSON, !status.name.isEmpty {
+          Console.shared.show(status.line(width: Console.shared.width - 1))
+        }
       }
+    }
+
+    // MARK: Telling
+
+    private func leave(
+      _ media: Media, _ report: PlaybackReport, _ told: (Media, PlayReport) throws -> Void
+    ) throws {
+      let report = PlayReport(media, report)
+      if settings.isJSON {
+        var line = PlayEvent("report", media)
+        line.report = report
+        try tell(line)
+      }
+      try told(media, report)
+    }
+
+    /// A line of standard output; once the screen has been left.
+    func write(_ line: String) throws {
+      guard !settings.isJSON else { return }
+      guard screen != nil else { return try Console.shared.print(line) }
+      held.append { try Console.shared.print(line) }
+    }
+
+    /// Tells that something cannot be played.
+    func fail(_ url: URL, _ error: MediaCacheError) {
+      hasFailed = true
+      let line = failureLine(url, error)
+      guard let screen else {
+        Console.shared.clear()
+        Console.shared.note(line)
+        return
+      }
+      screen.add(.init(text: "\(URLArgument.name(of: url)): \(error.reason)", level: .error))
+      held.append { Console.shared.note(line) }
+    }
+
+    private func name(of media: Media) -> String {
+      media.title.map(printable) ?? URLArgument.name(of: media.url)
     }
 
     /// Once is enough for a command.
     private func tellSilence() {
-      let isFirst = state.withLock { state in
-        defer { state.hasToldSilence = true }
-        return !state.hasToldSilence
-      }
-      guard isFirst else { return }
+      guard !hasToldSilence else { return }
+      hasToldSilence = true
       Console.shared.note("No sound device was found: playing on in real time, without sound.")
     }
 
@@ -90,42 +194,20 @@
     }
   }
 
-  extension PlayReport {
-    init(url: String, timeToFirstSound: Duration?, _ statistics: MediaReader.Statistics) {
-      self.url = url
-      self.timeToFirstSound = timeToFirstSound.map { $0 / .seconds(1) }
-      bytesFromOrigin = statistics.bytesFromOrigin
-      bytesFromDisk = statistics.bytesFromDisk
-      requests = statistics.requests
+  extension PlayerEvent {
+    fileprivate var isPosition: Bool {
+      if case .position = self { true } else { false }
     }
   }
 
-  /// A line of `play --json`.
-  private struct PlayEvent: Encodable {
-    var event: String
-    var url: String
-    /// Of the first sound after the start, of a position or a duration.
-    var seconds: Double?
-    var error: ErrorReport?
-    var report: PlayReport?
-
-    init(_ url: URL, _ event: String, report: PlayReport? = nil) {
-      self.event = event
-      self.url = url.withoutUserInfo.absoluteString
-      self.report = report
-    }
-
-    init?(_ url: URL, _ event: PlayerEvent) {
-      switch event {
-      case .started(_, let time): (self.event, seconds) = ("started", time / .seconds(1))
-      case .duration(let time?): (self.event, seconds) = ("duration", time / .seconds(1))
-      case .position(let time): (self.event, seconds) = ("position", time / .seconds(1))
-      case .silent: self.event = "silent"
-      case .finished: self.event = "ended"
-      case .failed(_, let error): (self.event, self.error) = ("failed", ErrorReport(error))
-      default: return nil
-      }
-      self.url = url.withoutUserInfo.absoluteString
+  extension PlayReport {
+    init(_ media: Media, _ report: PlaybackReport) {
+      let statistics = report.statistics ?? MediaReader.Statistics()
+      self.init(
+        url: media.url.withoutUserInfo.absoluteString,
+        timeToFirstSound: report.timeToFirstSound.map { $0 / .seconds(1) },
+        bytesFromOrigin: statistics.bytesFromOrigin, bytesFromDisk: statistics.bytesFromDisk,
+        requests: statistics.requests, isFile: media.url.isFileURL)
     }
   }
 #endif

@@ -16,11 +16,13 @@ struct SampleOrigin: Sendable {
   /// Bytes of the tune that the origin has sent so far.
   var bytesSent: Int64 { server.log(Self.path).bodyBytesSent }
 
-  static func start() async throws -> SampleOrigin {
+  /// - Parameter bytesPerSecond: how fast it sends; nil: as fast as it can.
+  static func start(bytesPerSecond: Int? = nil) async throws -> SampleOrigin {
     let server = try await OriginServer.start()
     var tune = Tune.resource
     // Fresh for a day: the second play need not ask whether it changed.
     tune.headers.append(Field("Cache-Control", "max-age=86400"))
+    tune.bytesPerSecond = bytesPerSecond
     server.serve(tune, at: path)
     return SampleOrigin(server: server)
   }

@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
+  import ArgumentParser
   import Foundation
   import Refrain
+  import RefrainPlayer
 
   /// `play --sample`: the tune from an origin on this computer, cold and then warm.
   struct SamplePlay: Sendable {
-    var plays: Plays
     var options: GlobalOptions
+    /// Whether it is watched on a screen, where how it comes is to be seen.
+    var isWatched: Bool
 
     /// The origin's port differs each time; the key does not, so that one tune is kept, not many.
     private static let key = CacheKey(rawValue: "refrain:sample")
 
-    func run() async throws {
-      guard options.cache == nil else { return try await run(in: options.directory) }
+    /// - Parameter makePlays: called once the cache is open.
+    func run(_ makePlays: @escaping @MainActor @Sendable () -> Plays) async throws {
+      guard options.cache == nil else { return try await run(in: options.directory, makePlays) }
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "refrain-sample-\(UUID().uuidString)", directoryHint: .isDirectory)
       defer { try? FileManager.default.removeItem(at: directory) }
-      try await run(in: directory)
+      try await run(in: directory, makePlays)
     }
 
-    private func run(in directory: URL) async throws {
-      let (plays, isJSON) = (plays, options.json)
+    private func run(
+      in directory: URL, _ makePlays: @escaping @MainActor @Sendable () -> Plays
+    ) async throws {
+      let bytesPerSecond = isWatched ? 500_000 : nil
       try await withCache(options, at: directory) { cache in
-        let origin = try await SampleOrigin.start()
+        let origin = try await SampleOrigin.start(bytesPerSecond: bytesPerSecond)
         do {
-          try await Self.playTwice(origin, cache, plays, isJSON)
+          try await Self.playTwice(origin, cache, makePlays)
         } catch {
           await origin.stop()
           throw error
@@ -33,25 +39,52 @@
       }
     }
 
+    @MainActor
     private static func playTwice(
-      _ origin: SampleOrigin, _ cache: MediaCache, _ plays: Plays, _ isJSON: Bool
+      _ origin: SampleOrigin, _ cache: MediaCache, _ makePlays: @MainActor () -> Plays
     ) async throws {
       // What is left of an earlier time would make the first play a warm one.
       try await cache.remove(key)
-      let tell: (String) throws -> Void = { if !isJSON { try Console.shared.print($0) } }
-      let resource = Resource(url: origin.url, key: key)
-      try tell(
-        "The sample tune, \(ByteSize.text(origin.length)), from \(origin.url.absoluteString)")
-      try tell("first play:   \(await plays.play(resource, from: cache).text)")
-      let warm = try await plays.play(resource, from: cache)
-      try tell("second play:  \(warm.text)")
-      guard warm.bytesFromOrigin == 0 else {
-        throw MediaCacheError(
-          .storage, "The second play asked the origin for \(warm.bytesFromOrigin) bytes again.",
-          remedy: "Give the cache room: 'refrain play --sample --limit 100M'.")
+      let plays = makePlays()
+      let result: Result<Void, any Error>
+      do {
+        result = .success(try await playTwice(origin, cache, plays))
+      } catch {
+        result = .failure(error)
       }
-      if origin.bytesSent == origin.length {
-        try tell("The origin sent \(ByteSize.text(origin.bytesSent)) in all: every byte once.")
+      try await plays.finish()
+      try result.get()
+      if plays.hasFailed { throw ExitCode.failure }
+    }
+
+    @MainActor
+    private static func playTwice(
+      _ origin: SampleOrigin, _ cache: MediaCache, _ plays: Plays
+    ) async throws {
+      var tune = Media(origin.url, key: key, title: "The sample tune")
+      try plays.write(
+        "The sample tune, \(ByteSize.text(origin.length)), from \(origin.url.absoluteString)")
+      tune.artist = "cold: from the origin"
+      var isWhole = false
+      try await plays.play([tune], from: cache) { _, report in
+        try plays.write("first play:   \(report.text)")
+        isWhole = report.bytesFromOrigin == origin.length
+      }
+      tune.artist = "warm: from disk"
+      var isWarm = false
+      try await plays.play([tune], from: cache) { _, report in
+        try plays.write("second play:  \(report.text)")
+        // Where the first one was broken off, the second one fetches the rest.
+        guard report.bytesFromOrigin == 0 || !isWhole else {
+          throw MediaCacheError(
+            .storage, "The second play asked the origin for \(report.bytesFromOrigin) bytes again.",
+            remedy: "Give the cache room: 'refrain play --sample --limit 100M'.")
+        }
+        isWarm = true
+      }
+      if isWarm, origin.bytesSent == origin.length {
+        try plays.write(
+          "The origin sent \(ByteSize.text(origin.bytesSent)) in all: every byte once.")
       }
     }
   }

@@ -24,6 +24,9 @@ func endingOnSignals(_ work: @escaping @Sendable () async throws -> Void) async 
       if caught.isFirst(number) {
         task.cancel()
       } else {
+        #if os(Linux)
+          TerminalGuard.restore()
+        #endif
         Console.shared.clear()
         _exit(128 + number)
       }

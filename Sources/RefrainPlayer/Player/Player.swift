@@ -233,6 +233,13 @@ public final class Player {
     }
     if case .began(let id) = event { starts.begin(id) }
     perform(machine.handle(event))
+    // What comes from disk changes nothing that is stored, and yet was read.
+    if let id = event.item { noteStatistics(of: id) }
+  }
+
+  private func noteStatistics(of id: EngineItem.ID) {
+    guard id == machine.engineItem, let now = engine.statistics(of: id) else { return }
+    machine.note(statistics: now)
   }
 
   private func perform(_ actions: [PlayerAction]) {
@@ -309,7 +316,8 @@ public final class Player {
         guard player.machine.engineItem == id else { return }
         player.machine.note(
           progress: activity.progress, fetching: activity.fetching,
-          streamTitle: activity.streamTitle, statistics: player.engine.statistics(of: id))
+          streamTitle: activity.streamTitle)
+        player.noteStatistics(of: id)
       }
     }
   }

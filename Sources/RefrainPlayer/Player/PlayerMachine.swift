@@ -178,8 +178,7 @@ struct PlayerMachine {
   // MARK: What the cache tells
 
   mutating func note(
-    progress: CacheProgress?, fetching: RangeSet<Int64>, streamTitle: StreamTitle?,
-    statistics: MediaReader.Statistics?
+    progress: CacheProgress?, fetching: RangeSet<Int64>, streamTitle: StreamTitle?
   ) {
     guard engineItem != nil else { return }
     if let streamTitle, streamTitle != self.streamTitle {
@@ -188,7 +187,11 @@ struct PlayerMachine {
     }
     state.cacheProgress = progress
     state.fetching = fetching
-    if let statistics { state.statistics = statistics }
+  }
+
+  /// What the engine was given of the current item.
+  mutating func note(statistics: MediaReader.Statistics) {
+    state.statistics = statistics
   }
 
   /// Both halves of what is known: what the media says once, and what a live stream says by and by.

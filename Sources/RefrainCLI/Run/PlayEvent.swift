@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainPlayer
+
+/// A line of `play --json`.
+struct PlayEvent: Encodable {
+  struct Metadata: Encodable {
+    var title: String?
+    var artist: String?
+    var album: String?
+    var streamTitle: String?
+    var station: String?
+  }
+
+  var event: String
+  /// Of the item that it is about.
+  var url: String?
+  /// Of the first sound after the start, of a position or a duration.
+  var seconds: Double?
+  /// Of `status`: what the player does, and what it waits for.
+  var status: String?
+  var waitingFor: String?
+  var error: ErrorReport?
+  var metadata: Metadata?
+  /// Of `cached`.
+  var storedBytes: Int64?
+  var totalBytes: Int64?
+  var report: PlayReport?
+
+  init(_ event: String, _ media: Media?) {
+    self.event = event
+    url = media?.url.withoutUserInfo.absoluteString
+  }
+
+  /// Nil: what programs are not told.
+  ///
+  /// - Parameter current: what the event is about where it names nothing.
+  init?(_ event: PlayerEvent, about current: Media?) {
+    switch event {
+    case .item(let item?): self.init("item", item.media)
+    case .started(let item, let time):
+      self.init("started", item.media)
+      seconds = time / .seconds(1)
+    case .duration(let time?):
+      self.init("duration", current)
+      seconds = time / .seconds(1)
+    case .position(let time):
+      self.init("position", current)
+      seconds = time / .seconds(1)
+    case .silent: self.init("silent", current)
+    case .finished(let item): self.init("ended", item.media)
+    case .failed(let item, let error):
+      self.init("failed", item.media)
+      self.error = ErrorReport(error)
+    case .cached(let progress?):
+      self.init("cached", current)
+      (storedBytes, totalBytes) = (progress.storedBytes, progress.length)
+    case .metadata(let metadata) where metadata != MediaMetadata():
+      self.init("metadata", current)
+      self.metadata = Metadata(
+        title: metadata.title, artist: metadata.artist, album: metadata.album,
+        streamTitle: metadata.streamTitle, station: metadata.station)
+    case .status(let status):
+      self.init("status", current)
+      guard tell(status) else { return nil }
+    default: return nil
+    }
+  }
+
+  /// False: other events have said so.
+  private mutating func tell(_ now: PlaybackStatus) -> Bool {
+    switch now {
+    case .idle, .ended: return false
+    case .loading: status = "loading"
+    case .playing: status = "playing"
+    case .paused: status = "paused"
+    case .buffering(let reason):
+      status = "buffering"
+      switch reason {
+      case .bytes: waitingFor = "bytes"
+      case .seek: waitingFor = "seek"
+      case .network(let error): (waitingFor, self.error) = ("network", ErrorReport(error))
+      }
+    case .failed(let error): (status, self.error) = ("failed", ErrorReport(error))
+    }
+    return true
+  }
+}

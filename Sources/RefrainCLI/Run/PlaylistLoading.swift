@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainPlayer
+
+/// What the arguments of `play` come to.
+struct PlaylistLoading: Sendable {
+  private(set) var media: [Media] = []
+  /// Playlists that could not be read.
+  private(set) var failures: [(url: URL, error: MediaCacheError)] = []
+  /// What playlists name and cannot be played, each with the reason.
+  private(set) var skipped: [String] = []
+
+  /// More than any playlist that can be read.
+  private static let byteLimit: Int64 = 16 << 20
+
+  /// Takes files and URLs as they are, and playlists apart; those on the network come through the
+  /// cache.
+  ///
+  /// - Throws: `CancellationError`.
+  init(of urls: [URL], options: GlobalOptions, from cache: MediaCache) async throws {
+    for url in urls {
+      guard Playlist.format(of: url) != nil else {
+        media.append(Media(url, headers: options.fields))
+        continue
+      }
+      do {
+        let (playlist, source) = try await Self.read(url, options, cache)
+        skipped += playlist.skipped.map { "\(URLArgument.name(of: url)): \($0)" }
+        media += playlist.entries.map { entry in
+          var entry = entry
+          // What is meant for one server is not told to others that its playlist names.
+          if source.isFileURL || source.isSameOrigin(as: entry.url) {
+            entry.headers = options.fields
+          }
+          return entry
+        }
+      } catch let error as MediaCacheError {
+        failures.append((url, error))
+      }
+      try Task.checkCancellation()
+    }
+  }
+
+  /// Returns also where it really lies, after redirects.
+  private static func read(
+    _ url: URL, _ options: GlobalOptions, _ cache: MediaCache
+  ) async throws -> (Playlist, URL) {
+    guard !url.isFileURL else {
+      let file: Data
+      do {
+        file = try Data(contentsOf: url)
+      } catch {
+        throw MediaCacheError(
+          .storage, "The playlist could not be read: \(error.localizedDescription)",
+          remedy: "Check the file and its permissions.")
+      }
+      return (try Playlist(file, from: url), url)
+    }
+    let reader = try await cache.open(options.resource(url), fill: .wholeResource)
+    defer { reader.cancel() }
+    let information = try await reader.contentInformation()
+    var bytes = Data()
+    // Where it is longer, the reading of it says so.
+    for try await chunk in reader.chunks(in: 0..<min(information.length ?? byteLimit, byteLimit)) {
+      bytes.append(chunk)
+    }
+    let source = information.finalURL
+    return (try Playlist(bytes, from: source, mimeType: information.mimeType), source)
+  }
+}
+
+extension URL {
+  /// Scheme, host and port (RFC 6454 §4).
+  fileprivate func isSameOrigin(as other: URL) -> Bool {
+    func port(_ url: URL) -> Int? { url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80) }
+    return scheme?.lowercased() == other.scheme?.lowercased()
+      && host()?.lowercased() == other.host()?.lowercased() && port(self) == port(other)
+  }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+
+/// The upper part of the screen: what plays, where it is, and how it comes.
+extension ScreenRenderer {
+  // MARK: Title
+
+  func titleLine(_ model: ScreenModel, _ width: Int) -> StyledLine {
+    let (glyph, words, style) = status(model)
+    var line = StyledLine()
+    guard width >= 4 else { return StyledLine(fit.shortened(glyph, to: width), style) }
+    line.add(glyph, style)
+    line.pad(to: 3)
+    let isTold = width >= 36
+    let room = width - line.width - (isTold ? words.displayWidth + 2 : 0)
+    line.add(fit.shortened(name(model), to: room), .bold)
+    if isTold {
+      line.pad(to: width - words.displayWidth)
+      line.add(words, style)
+    }
+    return line
+  }
+
+  private func name(_ model: ScreenModel) -> String {
+    let title = fit.clean(model.title)
+    return title.isEmpty ? "Nothing to play" : title
+  }
+
+  private func status(_ model: ScreenModel) -> (glyph: String, words: String, Style) {
+    switch model.status {
+    case .idle: (glyphs.stopped, "Stopped", .dim)
+    case .loading: (glyphs.loading, "Loading", .colour(.yellow))
+    case .playing:
+      model.length == .live
+        ? (glyphs.playing, "Live", .colour(.green)) : (glyphs.playing, "Playing", .colour(.green))
+    case .paused: (glyphs.paused, "Paused", .colour(.yellow))
+    case .ended: (glyphs.stopped, "Ended", .dim)
+    case .buffering(.seek): (glyphs.buffering, "Seeking", .colour(.yellow))
+    case .buffering(.bytes): (glyphs.buffering, "Waiting for bytes", .colour(.yellow))
+    case .buffering(.network): (glyphs.buffering, "Waiting for the network", .colour(.yellow))
+    case .failed: (glyphs.failed, "Failed", .colour(.red))
+    }
+  }
+
+  func detailsLine(_ model: ScreenModel, _ width: Int) -> StyledLine {
+    guard !model.details.isEmpty, width >= 8 else { return StyledLine() }
+    let text = model.details.map(fit.clean).joined(separator: " \(glyphs.separator) ")
+    return StyledLine("   " + fit.shortened(text, to: width - 3))
+  }
+
+  func addressLine(_ model: ScreenModel, _ width: Int) -> StyledLine {
+    guard let address = model.address, width >= 8 else { return StyledLine() }
+    let text = fit.shortened(fit.clean(address), to: width - 3, keeping: .bothEnds)
+    return StyledLine("   " + text, .dim)
+  }
+
+  // MARK: Scrubber
+
+  /// Position, bar, duration. Under `count` columns of bar, the times give way.
+  func scrubberLine(_ model: ScreenModel, _ width: Int) -> StyledLine {
+    let right =
+      switch model.length {
+      case .unknown: "-:--"
+      case .live: "live"
+      case .known(let duration): TimeText.position(duration)
+      }
+    let left = TimeText.position(model.position)
+    // Both as wide as the wider one, so that the bar does not move when minutes get a digit.
+    let side = max(left.count, right.count)
+    let bar = width - 2 * side - 4
+    guard bar >= 4 else { return scrubber(model, width) }
+    var line = StyledLine(String(repeating: " ", count: side - left.count) + left)
+    line.add("  ")
+    line.add(scrubber(model, bar))
+    line.add("  ")
+    line.add(right, .dim)
+    return line
+  }
+
+  private func scrubber(_ model: ScreenModel, _ width: Int) -> StyledLine {
+    guard width > 0 else { return StyledLine() }
+    let marker: Int? =
+      switch model.length {
+      case .unknown: nil
+      case .live: width - 1
+      case .known: model.fraction.map { min(width - 1, Int($0 * Double(width))) }
+      }
+    var line = StyledLine()
+    for (index, part) in model.map.cells(width).enumerated() {
+      if index == marker {
+        line.add(glyphs.position, .bold)
+      } else if let marker, index < marker, part == .cached || model.length == .live {
+        line.add(glyphs.played, Style(colour: .cyan, isBold: true))
+      } else {
+        switch part {
+        case .cached: line.add(glyphs.cached, .colour(.cyan))
+        case .coming: line.add(glyphs.coming, .colour(.yellow))
+        case .missing: line.add(glyphs.missing, .dim)
+        }
+      }
+    }
+    return line
+  }
+
+  // MARK: Figures and settings
+
+  /// How the bytes come; in their place, what went wrong and what to do.
+  func figures(_ model: ScreenModel, _ width: Int, lines most: Int) -> [StyledLine] {
+    switch model.status {
+    case .failed(let reason, let remedy):
+      return sentences(reason, remedy, width, most, Style(colour: .red))
+    case .buffering(.network(let reason)):
+      let waiting = "It is tried again, by itself."
+      return sentences(reason, waiting, width, max(1, most - 1), Style(colour: .yellow))
+        + (most > 2 ? [figuresLine(model, width)] : [])
+    default:
+      return [figuresLine(model, width)]
+    }
+  }
+
+  private func sentences(
+    _ first: String, _ second: String, _ width: Int, _ most: Int, _ style: Style
+  ) -> [StyledLine] {
+    let (first, second) = (fit.clean(first), fit.clean(second))
+    guard most > 1 else {
+      return [StyledLine(fit.shortened("\(first) \(second)", to: width), style)]
+    }
+    return fit.wrapped(first, to: width, lines: (most + 1) / 2).map { StyledLine($0, style) }
+      + fit.wrapped(second, to: width, lines: most / 2).map { StyledLine($0) }
+  }
+
+  private func figuresLine(_ model: ScreenModel, _ width: Int) -> StyledLine {
+    guard !model.isLocal else { return StyledLine(fit.shortened("a file", to: width), .dim) }
+    var facts: [[(String, Style)]] = []
+    if let stored = model.storedBytes {
+      if let total = model.totalBytes, total > 0 {
+        let percent = stored >= total ? 100 : Int(Double(max(0, stored)) / Double(total) * 100)
+        facts.append([
+          (percent == 100 ? "all" : "\(percent)%", .plain),
+          (width < 24 ? " stored" : " of \(ByteSize.text(total)) stored", .dim),
+        ])
+      } else {
+        facts.append([(ByteSize.text(stored), .plain), (" stored", .dim)])
+      }
+    }
+    if model.isOffline {
+      facts.append([("offline", .colour(.yellow))])
+    } else if let speed = model.speed {
+      facts.append([("origin ", .dim), ("\(ByteSize.text(Int64(speed)))/s", .plain)])
+    } else {
+      facts.append([("origin idle", .dim)])
+    }
+    if let ratio = model.hitRatio {
+      facts.append([("hit ratio ", .dim), ("\(Int((ratio * 100).rounded(.down)))%", .plain)])
+    }
+    facts.append([
+      ("\(model.requests)", .plain), (model.requests == 1 ? " request" : " requests", .dim),
+    ])
+    return joined(facts, width)
+  }
+
+  func settingsLine(_ model: ScreenModel, _ width: Int) -> StyledLine {
+    func fact(_ name: String, _ value: String, isUsual: Bool) -> [(String, Style)] {
+      [("\(name) ", .dim), (value, isUsual ? .dim : .plain)]
+    }
+    let percent = "\(Int((model.volume * 100).rounded()))%"
+    var facts = [
+      model.isMuted
+        ? [("muted", .colour(.yellow)), (" \(percent)", .dim)]
+        : fact("volume", percent, isUsual: false)
+    ]
+    facts.append(
+      fact("repeat", model.repeatMode.rawValue, isUsual: model.repeatMode == .off))
+    facts.append(fact("shuffle", model.isShuffled ? "on" : "off", isUsual: !model.isShuffled))
+    facts.append(fact("rate", rateText(model.rate), isUsual: model.rate == 1))
+    switch model.sleepTimer {
+    case nil: break
+    case .left(let time): facts.append(fact("sleep in", TimeText.position(time), isUsual: false))
+    case .endOfItem: facts.append(fact("sleep at", "end of item", isUsual: false))
+    }
+    return joined(facts, width)
+  }
+
+  private func rateText(_ rate: Double) -> String {
+    let hundredths = Int((rate * 100).rounded())
+    let decimals = hundredths % 100
+    let ending =
+      decimals == 0
+      ? ""
+      : decimals % 10 == 0 ? ".\(decimals / 10)" : decimals < 10 ? ".0\(decimals)" : ".\(decimals)"
+    return "\(hundredths / 100)\(ending)\(glyphs.times)"
+  }
+
+  /// Facts side by side; the last ones give way.
+  private func joined(_ facts: [[(String, Style)]], _ width: Int) -> StyledLine {
+    var line = StyledLine()
+    for fact in facts {
+      let factWidth = fact.reduce(0) { $0 + $1.0.displayWidth }
+      let gap = line.width == 0 ? 0 : 3
+      guard line.width + gap + factWidth <= width else { break }
+      line.pad(to: line.width + gap)
+      for (text, style) in fact { line.add(text, style) }
+    }
+    return line
+  }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+
+/// Columns and rows of a terminal.
+struct ScreenSize: Sendable, Hashable {
+  var columns: Int
+  var rows: Int
+}
+
+/// Draws a `ScreenModel`: a pure function of it and of the size.
+///
+/// Where there are few rows, white space gives way first, then messages, artist and album, settings,
+/// the hints and the figures. The title and the scrubber stay; the queue takes what is left.
+struct ScreenRenderer: Sendable {
+  var glyphs: Glyphs
+  var fit: TextFit
+
+  init(_ style: BarStyle) {
+    glyphs = style == .blocks ? .unicode : .ascii
+    fit = TextFit(ellipsis: glyphs.ellipsis, isASCII: style == .ascii)
+  }
+
+  /// At most `size.rows` lines of at most `size.columns` columns.
+  func lines(_ model: ScreenModel, _ size: ScreenSize) -> [StyledLine] {
+    guard size.columns > 0, size.rows > 0 else { return [] }
+    let margin = size.columns >= 60 ? 2 : size.columns >= 30 ? 1 : 0
+    let width = size.columns - 2 * margin
+    let content =
+      model.isHelpVisible
+      ? helpPage(width, size.rows) : page(model, width: width, rows: size.rows)
+    return content.prefix(size.rows).map { line in
+      guard margin > 0 else { return line }
+      var shifted = StyledLine(String(repeating: " ", count: margin))
+      shifted.add(line)
+      return shifted
+    }
+  }
+
+  private func page(_ model: ScreenModel, width: Int, rows: Int) -> [StyledLine] {
+    let isRoomy = rows >= 16
+    let blank = [StyledLine()]
+    var top: [StyledLine] = isRoomy ? blank : []
+    top.append(titleLine(model, width))
+    if isRoomy || (rows >= 8 && !model.details.isEmpty) { top.append(detailsLine(model, width)) }
+    if rows >= 32 { top.append(addressLine(model, width)) }
+    if isRoomy { top += blank }
+    if rows >= 2 { top.append(scrubberLine(model, width)) }
+    if rows >= 3 { top += figures(model, width, lines: isRoomy ? 4 : rows >= 8 ? 2 : 1) }
+    if rows >= 7 { top.append(settingsLine(model, width)) }
+    if rows >= 12 { top += blank }
+
+    var bottom: [StyledLine] = []
+    if rows >= 10, !model.messages.isEmpty {
+      if isRoomy { bottom += blank }
+      bottom += messageLines(model, width, most: rows >= 30 ? 6 : 3)
+    }
+    if rows >= 4 {
+      if rows >= 12 { bottom += blank }
+      bottom.append(hintLine(model, width))
+    }
+    let room = rows - top.count - bottom.count
+    let isQueueDue = room >= 2 && (model.queue.rows.count > 0 || model.queue.filter != nil)
+    var middle = isQueueDue ? queueLines(model.queue, width, room) : []
+    // The hints stay at the foot.
+    middle += Array(repeating: StyledLine(), count: max(0, room - middle.count))
+    return top + middle + bottom
+  }
+
+  private func messageLines(_ model: ScreenModel, _ width: Int, most: Int) -> [StyledLine] {
+    model.messages.suffix(most).map { message in
+      let (glyph, style): (String, Style) =
+        switch message.level {
+        case .note: (glyphs.note, .dim)
+        case .warning: (glyphs.warning, .colour(.yellow))
+        case .error: (glyphs.failed, .colour(.red))
+        }
+      var line = StyledLine(fit.shortened(glyph, to: width), style)
+      line.add(
+        fit.shortened("  " + fit.clean(message.text), to: width - line.width),
+        message.level == .note ? .dim : .plain)
+      return line
+    }
+  }
+
+  private func hintLine(_ model: ScreenModel, _ width: Int) -> StyledLine {
+    if model.queue.filter != nil {
+      return keyLine(
+        [
+          KeyHint("enter", "plays", rank: 2), KeyHint(glyphs.upDown, "choose", rank: 0),
+          KeyHint("esc", "leaves", rank: 1),
+        ], width)
+    }
+    return keyLine(
+      [
+        KeyHint("space", model.status.isWanted ? "pause" : "play", rank: 3),
+        KeyHint(glyphs.leftRight, "seek", rank: 2),
+        KeyHint("n p", "next, previous", rank: 0), KeyHint("/", "filter", rank: 1),
+        KeyHint("?", "help", rank: 4), KeyHint("q", "quit", rank: 5),
+      ], width)
+  }
+
+  /// Keys and what they do, side by side; those of the lowest rank give way.
+  func keyLine(_ hints: [KeyHint], _ width: Int) -> StyledLine {
+    var shown = hints
+    while shown.reduce(-3, { $0 + $1.width + 3 }) > width {
+      shown.removeAll { [least = shown.map(\.rank).min()] in $0.rank == least }
+    }
+    var line = StyledLine()
+    for hint in shown {
+      line.pad(to: line.width == 0 ? 0 : line.width + 3)
+      line.add(hint.key, .bold)
+      line.add(" \(hint.action)", .dim)
+    }
+    return line
+  }
+}
+
+/// A key and what it does.
+struct KeyHint: Sendable {
+  var key: String
+  var action: String
+  /// The higher, the longer it stays where there is little room.
+  var rank: Int
+
+  init(_ key: String, _ action: String, rank: Int) {
+    self.key = key
+    self.action = action
+    self.rank = rank
+  }
+
+  var width: Int { key.displayWidth + 1 + action.displayWidth }
+}

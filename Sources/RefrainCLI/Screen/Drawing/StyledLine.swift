@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+
+/// How a piece of text looks: of the 16 colours that every terminal has, in its user's own palette.
+struct Style: Sendable, Hashable {
+  enum Colour: Int, Sendable, Hashable {
+    case red = 31
+    case green = 32
+    case yellow = 33
+    case cyan = 36
+  }
+
+  var colour: Colour?
+  var isBold = false
+  var isDim = false
+  var isReversed = false
+
+  static let plain = Style()
+  static let bold = Style(isBold: true)
+  static let dim = Style(isDim: true)
+
+  static func colour(_ colour: Colour) -> Style { Style(colour: colour) }
+}
+
+/// A line of a screen: pieces of text from left to right.
+struct StyledLine: Sendable, Hashable {
+  struct Piece: Sendable, Hashable {
+    var text: String
+    var style: Style
+  }
+
+  private(set) var pieces: [Piece] = []
+  /// In columns.
+  private(set) var width = 0
+
+  init() {}
+
+  init(_ text: String, _ style: Style = .plain) { add(text, style) }
+
+  var text: String { pieces.map(\.text).joined() }
+
+  mutating func add(_ text: String, _ style: Style = .plain) {
+    guard !text.isEmpty else { return }
+    width += text.displayWidth
+    if pieces.last?.style == style {
+      pieces[pieces.count - 1].text += text
+    } else {
+      pieces.append(Piece(text: text, style: style))
+    }
+  }
+
+  mutating func add(_ line: StyledLine) {
+    for piece in line.pieces { add(piece.text, piece.style) }
+  }
+
+  /// Adds spaces up to a column.
+  mutating func pad(to column: Int, _ style: Style = .plain) {
+    add(String(repeating: " ", count: max(0, column - width)), style)
+  }
+
+  /// The line with every piece reversed, as a selected row is.
+  var reversed: StyledLine {
+    var line = self
+    for index in line.pieces.indices { line.pieces[index].style.isReversed = true }
+    return line
+  }
+}

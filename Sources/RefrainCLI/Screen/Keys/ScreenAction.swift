@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+
+/// What a key asks for.
+enum ScreenAction: Sendable, Hashable {
+  case toggle, next, previous
+  /// By so many seconds.
+  case seek(Int)
+  /// To so many tenths of the item.
+  case jump(Int)
+  case changeVolume(Double)
+  case toggleMute
+  /// To the next slower or faster one.
+  case slower, faster, resetRate
+  case cycleRepeat, toggleShuffle, cycleSleepTimer
+
+  /// By so many rows.
+  case select(Int)
+  case selectPage(Int)
+  case selectFirst, selectLast
+  case playSelected, removeSelected
+  /// By so many places.
+  case moveSelected(Int)
+
+  case beginFilter, endFilter, clearFilter, untype
+  case type(String)
+
+  case showHelp, hideHelp
+  case quit, suspend, redraw
+}
+
+extension ScreenAction {
+  /// What a key does on the screen as it is; nil: nothing.
+  ///
+  /// - Parameters:
+  ///   - isFiltering: whether what is typed goes to the filter.
+  ///   - isHelpVisible: then any key closes the help.
+  init?(_ key: Key, isFiltering: Bool = false, isHelpVisible: Bool = false) {
+    guard
+      let action = Self.always(key)
+        ?? (isHelpVisible ? .hideHelp : isFiltering ? Self.filtering(key) : Self.usual(key))
+    else { return nil }
+    self = action
+  }
+
+  private static func always(_ key: Key) -> ScreenAction? {
+    guard key.modifiers == .control, case .text(let letter) = key.code else { return nil }
+    switch letter {
+    case "c", "\\": return .quit
+    case "z": return .suspend
+    case "l": return .redraw
+    default: return nil
+    }
+  }
+
+  private static func filtering(_ key: Key) -> ScreenAction? {
+    switch (key.code, key.modifiers) {
+    case (.text(let character), []): .type(String(character))
+    case (.paste(let text), _): .type(text)
+    case (.text("u"), .control): .clearFilter
+    case (.backspace, _): .untype
+    case (.escape, _): .endFilter
+    case (.enter, _): .playSelected
+    default: selecting(key)
+    }
+  }
+
+  private static func selecting(_ key: Key) -> ScreenAction? {
+    switch key.code {
+    case .up: .select(-1)
+    case .down: .select(1)
+    case .pageUp: .selectPage(-1)
+    case .pageDown: .selectPage(1)
+    default: nil
+    }
+  }
+
+  private static func usual(_ key: Key) -> ScreenAction? {
+    let isFar = !key.modifiers.isDisjoint(with: [.shift, .control])
+    switch key.code {
+    case .left: return .seek(isFar ? -60 : -5)
+    case .right: return .seek(isFar ? 60 : 5)
+    case .home: return .jump(0)
+    case .enter: return .playSelected
+    case .delete: return .removeSelected
+    case .backspace: return .resetRate
+    case .text(let character):
+      return key.modifiers.isEmpty ? typed(character) : nil
+    default: return selecting(key)
+    }
+  }
+
+  private static func typed(_ character: Character) -> ScreenAction? {
+    switch character {
+    case " ": .toggle
+    case "n": .next
+    case "p": .previous
+    case "0"..."9": character.wholeNumberValue.map { .jump($0) }
+    case "+", "=": .changeVolume(0.05)
+    case "-": .changeVolume(-0.05)
+    case "m": .toggleMute
+    case "[": .slower
+    case "]": .faster
+    case "r": .cycleRepeat
+    case "s": .toggleShuffle
+    case "t": .cycleSleepTimer
+    case "g": .selectFirst
+    case "G": .selectLast
+    case "x": .removeSelected
+    case "J": .moveSelected(1)
+    case "K": .moveSelected(-1)
+    case "/": .beginFilter
+    case "?": .showHelp
+    case "q": .quit
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+import RefrainPlayer
+
+/// What came to light of an item of the queue while it was played or looked at.
+struct KnownItem: Sendable, Hashable {
+  var title: String?
+  var artist: String?
+  var duration: Duration?
+  /// The part of it that is stored, 0…1.
+  var cached: Double?
+  var hasFailed = false
+}
+
+/// What came to light of the items of a queue. A pure value.
+///
+/// It goes by the events alone: when they are taken in, the player may be at another item already.
+struct KnownItems: Sendable {
+  private(set) var items: [PlayQueue.Item.ID: KnownItem] = [:]
+  /// The one that was last said to be current.
+  private var current: PlayQueue.Item.ID?
+
+  mutating func note(_ event: PlayerEvent) {
+    switch event {
+    case .item(let item): current = item?.id
+    case .failed(let item, _): items[item.id, default: KnownItem()].hasFailed = true
+    case .started(let item, _): items[item.id, default: KnownItem()].hasFailed = false
+    case .metadata(let metadata):
+      change { known in
+        if let title = metadata.title, !title.isEmpty { known.title = title }
+        if let artist = metadata.artist, !artist.isEmpty { known.artist = artist }
+      }
+    case .duration(let duration?): change { $0.duration = duration }
+    case .cached(let progress?): change { $0.cached = progress.fraction }
+    default: break
+    }
+  }
+
+  mutating func note(cached: Double?, of id: PlayQueue.Item.ID) {
+    items[id, default: KnownItem()].cached = cached
+  }
+
+  private mutating func change(_ body: (inout KnownItem) -> Void) {
+    guard let current else { return }
+    body(&items[current, default: KnownItem()])
+  }
+}

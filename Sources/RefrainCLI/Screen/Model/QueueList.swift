@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// The queue as a list to move in: a selection, and a filter that is typed. A pure value.
+struct QueueList: Sendable, Hashable {
+  struct Row: Sendable, Hashable, Identifiable {
+    var id: UInt64
+    /// In the order of playing, from 1.
+    var number: Int
+    var title: String
+    var artist: String?
+    var duration: Duration?
+    var isCurrent = false
+    var hasFailed = false
+    /// The part of it that is stored, 0…1, where it is known.
+    var cached: Double?
+  }
+
+  /// Setting them keeps the selection where its row is still there.
+  var rows: [Row] = [] {
+    didSet { mendSelection(in: oldValue) }
+  }
+  /// Nil: the selection stays with the current row.
+  private(set) var selected: UInt64?
+  /// What was typed; nil while nobody filters.
+  private(set) var filter: String? {
+    didSet { if filter != nil { selectAMatch() } }
+  }
+
+  var current: Row? { rows.first(where: \.isCurrent) }
+
+  /// The rows that the filter lets through, in their order: every word of it occurs in the title or
+  /// the artist, small or large, with accents or without.
+  var matches: [Row] {
+    let words = (filter ?? "").split(separator: " ")
+    guard !words.isEmpty else { return rows }
+    return rows.filter { row in
+      let text = "\(row.title) \(row.artist ?? "")"
+      return words.allSatisfy {
+        text.range(of: $0, options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive])
+          != nil
+      }
+    }
+  }
+
+  /// The selected row; the current one where none was selected.
+  var selection: Row? {
+    let matches = matches
+    return matches.first { $0.id == selected } ?? matches.first(where: \.isCurrent)
+      ?? (filter == nil ? nil : matches.first)
+  }
+
+  // MARK: Moving
+
+  mutating func select(by step: Int) {
+    let matches = matches
+    guard !matches.isEmpty else { return }
+    guard let index = matches.firstIndex(where: { $0.id == selection?.id }) else {
+      selected = step > 0 ? matches.first?.id : matches.last?.id
+      return
+    }
+    selected = matches[min(matches.count - 1, max(0, index + step))].id
+  }
+
+  mutating func selectFirst() { selected = matches.first?.id }
+  mutating func selectLast() { selected = matches.last?.id }
+
+  /// Back to the current row.
+  mutating func deselect() { selected = nil }
+
+  // MARK: Filtering
+
+  mutating func beginFilter() { filter = filter ?? "" }
+  mutating func endFilter() { filter = nil }
+
+  mutating func type(_ text: String) {
+    guard let filter else { return }
+    // Nobody looks for more than that; a paste may be anything.
+    self.filter = String((filter + printable(text)).prefix(200))
+  }
+
+  /// Takes back the last character; leaves where there is none.
+  mutating func untype() {
+    guard let filter else { return }
+    self.filter = filter.isEmpty ? nil : String(filter.dropLast())
+  }
+
+  mutating func clearFilter() {
+    if filter != nil { filter = "" }
+  }
+
+  private mutating func selectAMatch() {
+    if !matches.contains(where: { $0.id == selected }) { selected = nil }
+  }
+
+  /// A selected row that was removed hands the selection on to the one after it.
+  private mutating func mendSelection(in old: [Row]) {
+    guard let selected, !rows.contains(where: { $0.id == selected }) else { return }
+    let left = Set(rows.map(\.id))
+    guard let index = old.firstIndex(where: { $0.id == selected }) else {
+      self.selected = nil
+      return
+    }
+    self.selected =
+      old[index...].first { left.contains($0.id) }?.id
+      ?? old[..<index].last { left.contains($0.id) }?.id
+  }
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import Refrain
+  import RefrainPlayer
+
+  /// The screen of `play`: shows a player, and does what keys ask for.
+  @MainActor
+  final class PlayScreen {
+    /// How it was left.
+    enum Ending: Sendable {
+      case asked
+      case interrupted(CInt)
+    }
+
+    private let terminal: Terminal
+    private let renderer: ScreenRenderer
+    private var model = ScreenModel()
+    private var player: Player?
+    private var known = KnownItems()
+    private var traffic = ScreenTraffic()
+    private var sleepSteps = SleepSteps()
+    private var messages = ScreenMessages()
+    private var ending: Ending?
+    private let dirty: AsyncStream<Void>.Continuation
+    private var tasks: [Task<Void, Never>] = []
+    private var lookingUp: Task<Void, Never>?
+    private let keys: Task<Void, Never>
+
+    /// Puts the screen up; nil where there is no terminal to put it on.
+    init?(options: GlobalOptions) {
+      let console = Console.shared
+      guard console.hasScreen, let terminal = Terminal(isColoured: console.isColoured) else {
+        return nil
+      }
+      self.terminal = terminal
+      renderer = ScreenRenderer(console.barStyle)
+      model.isOffline = options.offline
+      let (changes, dirty) = AsyncStream.makeStream(
+        of: Void.self, bufferingPolicy: .bufferingNewest(1))
+      self.dirty = dirty
+      let (notes, noted) = AsyncStream.makeStream(of: String.self)
+      console.divert { noted.yield($0) }
+      let (arrived, arrival) = AsyncStream.makeStream(of: TerminalEvent.self)
+      // On the way in between, so that the task does not hold what it belongs to before that is made.
+      keys = Task {
+        for await event in terminal.events { arrival.yield(event) }
+        arrival.finish()
+      }
+      tasks = [
+        Task { [weak self] in for await event in arrived { self?.take(event) } },
+        Task { [weak self] in for await line in notes { self?.add(.init(noted: line)) } },
+        Task { [weak self] in
+          for await _ in changes {
+            self?.draw()
+            // Some twenty-five times a second; cancelled, the stream ends.
+            try? await Task.sleep(for: .milliseconds(40))
+          }
+        },
+        Task { [weak self] in
+          // Speed and timers move by themselves.
+          while !Task.isCancelled {
+            self?.dirty.yield()
+            try? await Task.sleep(for: .milliseconds(500))
+          }
+        },
+      ]
+    }
+
+    /// Whether it was left, or is about to be.
+    var isOver: Bool { ending != nil }
+
+    /// Shows this player from now on, in place of another.
+    func follow(_ player: Player, _ cache: MediaCache) {
+      self.player = player
+      known = KnownItems()
+      traffic = ScreenTraffic()
+      lookingUp?.cancel()
+      lookingUp = Task { [weak self] in
+        while !Task.isCancelled {
+          await self?.lookUp(in: cache)
+          try? await Task.sleep(for: .seconds(2))
+        }
+      }
+      dirty.yield()
+    }
+
+    /// Takes in what happened in the player.
+    func note(_ event: PlayerEvent) {
+      known.note(event)
+      dirty.yield()
+    }
+
+    func add(_ message: ScreenModel.Message) {
+      messages.add(message, at: .now)
+      dirty.yield()
+    }
+
+    /// Gives the terminal back. Returns why, where the screen itself had enough.
+    func leave() async -> Ending? {
+      terminal.leave()
+      await keys.value
+      Console.shared.divert(to: nil)
+      lookingUp?.cancel()
+      for task in tasks { task.cancel() }
+      return ending
+    }
+
+    // MARK: Drawing
+
+    private func draw() {
+      guard let player, ending == nil else { return }
+      let state = player.state
+      model.show(state, known: known.items)
+      model.speed = traffic.speed(state)
+      model.messages = messages.current(at: .now)
+      let size = terminal.size
+      terminal.show(renderer.lines(model, size), size)
+    }
+
+    /// How much is stored of the items around the one that is looked at.
+    private func lookUp(in cache: MediaCache) async {
+      guard let player else { return }
+      let order = player.queue.playOrder
+      let focus = order.firstIndex { $0.id.rawValue == model.queue.selection?.id } ?? 0
+      for item in order.dropFirst(max(0, focus - 30)).prefix(60) where item.id != player.item?.id {
+        guard let resource = item.media.resource else { continue }
+        // What cannot be looked at is not known.
+        let progress = try? await cache.progress(of: resource)
+        guard self.player === player else { return }
+        known.note(cached: progress?.fraction, of: item.id)
+      }
+      dirty.yield()
+    }
+
+    // MARK: Keys
+
+    private func take(_ event: TerminalEvent) {
+      switch event {
+      case .key(let key):
+        let action = ScreenAction(
+          key, isFiltering: model.queue.filter != nil, isHelpVisible: model.isHelpVisible)
+        if let action { perform(action, isBreak: key.modifiers == .control) }
+      case .resized: break
+      case .closed: end(.interrupted(SIGHUP))
+      }
+      dirty.yield()
+    }
+
+    private func end(_ how: Ending) {
+      guard ending == nil else { return }
+      ending = how
+      Task { [player] in await player?.close() }
+    }
+
+    private func perform(_ action: ScreenAction, isBreak: Bool) {
+      switch action {
+      case .quit: end(isBreak ? .interrupted(SIGINT) : .asked)
+      case .suspend: terminal.suspend()
+      case .redraw: terminal.redraw()
+      case .showHelp: model.isHelpVisible = true
+      case .hideHelp: model.isHelpVisible = false
+      case .select(let step): model.queue.select(by: step)
+      case .selectPage(let pages): model.queue.select(by: pages * max(1, terminal.size.rows / 2))
+      case .selectFirst: model.queue.selectFirst()
+      case .selectLast: model.queue.selectLast()
+      case .beginFilter: model.queue.beginFilter()
+      case .endFilter: model.queue.endFilter()
+      case .clearFilter: model.queue.clearFilter()
+      case .untype: model.queue.untype()
+      case .type(let text): model.queue.type(text)
+      default: if let player { control(player, action) }
+      }
+    }
+
+    private func control(_ player: Player, _ action: ScreenAction) {
+      switch action {
+      case .toggle: player.toggle()
+      case .next: player.next()
+      case .previous: player.previous()
+      case .seek(let seconds): player.seek(by: .seconds(seconds))
+      case .jump(let tenths):
+        if tenths == 0 {
+          player.seek(to: .zero)
+        } else if let duration = player.duration {
+          player.seek(to: duration * tenths / 10)
+        }
+      case .changeVolume(let change):
+        // In whole steps, whatever --volume said.
+        player.setVolume(((player.volume + change) * 20).rounded() / 20)
+        player.setMuted(false)
+      case .toggleMute: player.setMuted(!player.isMuted)
+      case .slower: player.setRate(RateSteps.below(player.rate))
+      case .faster: player.setRate(RateSteps.above(player.rate))
+      case .resetRate: player.setRate(1)
+      case .cycleRepeat:
+        let next: [PlayQueue.RepeatMode: PlayQueue.RepeatMode] = [
+          .off: .all, .all: .one, .one: .off,
+        ]
+        player.setRepeatMode(next[player.queue.repeatMode] ?? .off)
+      case .toggleShuffle: player.setShuffled(!player.queue.isShuffled)
+      case .cycleSleepTimer: player.setSleepTimer(sleepSteps.next(isSet: player.sleepTimer != nil))
+      case .playSelected:
+        guard let id = selected(player) else { break }
+        model.queue.endFilter()
+        model.queue.deselect()
+        player.jump(to: id)
+      case .removeSelected: if let id = selected(player) { player.remove(id) }
+      case .moveSelected(let step): move(player, step)
+      default: break
+      }
+    }
+
+    private func selected(_ player: Player) -> PlayQueue.Item.ID? {
+      guard let row = model.queue.selection else { return nil }
+      return player.queue.items.first { $0.id.rawValue == row.id }?.id
+    }
+
+    private func move(_ player: Player, _ step: Int) {
+      guard !player.queue.isShuffled else {
+        return add(.init(text: "While shuffled, nothing is moved: s plays in order."))
+      }
+      guard let id = selected(player),
+        let index = player.queue.items.firstIndex(where: { $0.id == id })
+      else { return }
+      // The selection goes along, also where it was only the current one.
+      model.queue.select(by: 0)
+      player.move(id, to: index + step)
+    }
+  }
+#endif

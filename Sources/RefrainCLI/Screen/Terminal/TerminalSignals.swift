@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import Synchronization
+
+  /// Signals that concern the screen, as bytes in a pipe: its thread waits for them and for keys at
+  /// the same time. A byte of 0 only wakes it.
+  final class TerminalSignals: Sendable {
+    /// What the thread reads.
+    let reading: CInt
+    private let writing: CInt
+    /// What was set before.
+    private let earlier: Mutex<[CInt: sigaction]>
+
+    /// Where the handler writes; -1 while nobody reads.
+    private static let target = Atomic<CInt>(-1)
+
+    /// Nil where the system has no descriptor left.
+    init?() {
+      var ends: [CInt] = [-1, -1]
+      guard pipe(&ends) == 0 else { return nil }
+      for end in ends {
+        _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(end, F_SETFL, O_NONBLOCK)
+      }
+      (reading, writing) = (ends[0], ends[1])
+      Self.target.store(writing, ordering: .sequentiallyConsistent)
+      var earlier: [CInt: sigaction] = [:]
+      for number in [SIGWINCH, SIGCONT, SIGTSTP, SIGHUP] {
+        var before = sigaction()
+        guard sigaction(number, nil, &before) == 0 else { continue }
+        // What whoever started this program wants ignored stays ignored, as with nohup(1).
+        if number == SIGTSTP || number == SIGHUP, Self.isIgnored(before) { continue }
+        earlier[number] = before
+        Self.handle(number)
+      }
+      // The screen is put up in the foreground only; giving the terminal back must never stop.
+      var before = sigaction()
+      if sigaction(SIGTTOU, nil, &before) == 0 {
+        earlier[SIGTTOU] = before
+        signal(SIGTTOU, SIG_IGN)
+      }
+      self.earlier = Mutex(earlier)
+    }
+
+    deinit {
+      close(reading)
+      close(writing)
+    }
+
+    /// Whether Ctrl-Z has anybody to go back to.
+    var canStop: Bool { earlier.withLock { $0[SIGTSTP] != nil } }
+
+    func wake() { Self.send(0, to: writing) }
+
+    /// The signals that came since, each once.
+    func taken() -> Set<CInt> {
+      var numbers: Set<CInt> = []
+      var bytes = [UInt8](repeating: 0, count: 64)
+      while true {
+        let count = read(reading, &bytes, bytes.count)
+        guard count > 0 else { return numbers }
+        for byte in bytes[..<count] where byte > 0 { numbers.insert(CInt(byte)) }
+      }
+    }
+
+    /// Stops this process and its group, as the terminal does on Ctrl-Z. Returns when it goes on, or
+    /// at once where nobody could wake it (a group without a shell is not stopped).
+    func stop() {
+      guard canStop else { return }
+      signal(SIGTSTP, SIG_IGN)
+      kill(0, SIGTSTP)
+      signal(SIGTSTP, SIG_DFL)
+      // Sent to this thread, it is acted on before the call returns. Threads of others may have it
+      // blocked, and this one has inherited that.
+      var set = sigset_t()
+      sigemptyset(&set)
+      sigaddset(&set, SIGTSTP)
+      pthread_sigmask(SIG_UNBLOCK, &set, nil)
+      raise(SIGTSTP)
+      Self.handle(SIGTSTP)
+    }
+
+    /// Signals do again what they did before.
+    func end() {
+      Self.target.store(-1, ordering: .sequentiallyConsistent)
+      earlier.withLock { earlier in
+        for (number, action) in earlier {
+          var action = action
+          sigaction(number, &action, nil)
+        }
+        earlier = [:]
+      }
+    }
+
+    private static func handle(_ number: CInt) {
+      var action = sigaction()
+      action.__sigaction_handler.sa_handler = { number in
+        let saved = errno
+        TerminalSignals.send(
+          UInt8(number), to: TerminalSignals.target.load(ordering: .sequentiallyConsistent))
+        errno = saved
+      }
+      action.sa_flags = CInt(SA_RESTART)
+      sigaction(number, &action, nil)
+    }
+
+    /// A full pipe has woken the thread already.
+    private static func send(_ byte: UInt8, to file: CInt) {
+      var byte = byte
+      if file >= 0 { _ = write(file, &byte, 1) }
+    }
+
+    private static func isIgnored(_ action: sigaction) -> Bool {
+      unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+        == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+  }
+#endif

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import Testing
+
+  /// `refrain play` without a terminal: files, playlists, and what fails.
+  @Suite(.timeLimit(.minutes(2)))
+  struct PlayListProgramTests {
+    /// A program, and an origin with the tune. Sound goes to `heard.wav`, faster than it is heard.
+    private func withTune(
+      _ body: (Program, OriginServer, _ url: String, _ output: String) async throws -> Void
+    ) async throws {
+      let origin = try await OriginServer.start()
+      var tune = Tune.resource
+      tune.headers.append(Field("Cache-Control", "max-age=86400"))
+      origin.serve(tune, at: "/tune.wav")
+      let result: Result<Void, any Error>
+      do {
+        try await Program.with { program in
+          try await body(
+            program, origin, origin.url("/tune.wav").absoluteString,
+            program.directory.appending(path: "heard.wav").path(percentEncoded: false))
+        }
+        result = .success(())
+      } catch {
+        result = .failure(error)
+      }
+      await origin.stop()
+      try result.get()
+    }
+
+    private func events(_ run: Program.Run) throws -> [[String: Any]] {
+      try run.lines.map {
+        try #require(try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any])
+      }
+    }
+
+    @Test func aFilePlaysAsItIs() async throws {
+      try await withTune { program, origin, _, output in
+        let file = program.directory.appending(path: "tune of mine.wav")
+        try Tune.wav.write(to: file)
+        let run = try await program.run(
+          "play", "--audio-output", output, file.path(percentEncoded: false))
+        #expect(run.status == 0)
+        #expect(run.errors.isEmpty)
+        #expect(run.output.hasPrefix("tune of mine.wav: first sound after "))
+        #expect(run.output.hasSuffix(", from a file\n"))
+        #expect(try Data(contentsOf: URL(filePath: output)).suffix(1000) == Tune.wav.suffix(1000))
+        #expect(origin.log("/tune.wav").requests.isEmpty)
+      }
+    }
+
+    @Test func aPlaylistPlaysWithAllThatIsInIt() async throws {
+      try await withTune { program, origin, url, output in
+        let list = program.directory.appending(path: "list.m3u")
+        try Data("#EXTM3U\n\(url)\nftp://h/x\n\(url)?again\n".utf8).write(to: list)
+        let run = try await program.run(
+          "play", "--audio-output", output, list.path(percentEncoded: false))
+        #expect(run.status == 0)
+        #expect(run.lines.count == 2)
+        #expect(run.errorLines.count == 1 && run.errors.contains("ftp://h/x"))
+        let second = program.directory.appending(path: "heard-2.wav")
+        #expect(try Data(contentsOf: second).suffix(1000) == Tune.wav.suffix(1000))
+      }
+    }
+
+    @Test func aPlaylistComesThroughTheCacheAndItsEntriesAreSeenFromThere() async throws {
+      try await withTune { program, origin, url, output in
+        origin.serve(
+          OriginResource(
+            .bytes(Array("tune.wav\n".utf8)), contentType: "audio/x-mpegurl", etag: "\"l\"",
+            headers: [Field("Cache-Control", "max-age=86400")]),
+          at: "/list.m3u")
+        let list = origin.url("/list.m3u").absoluteString
+        for _ in 0..<2 {
+          let run = try await program.run("play", "--audio-output", output, list)
+          #expect(run.status == 0)
+          #expect(run.output.hasPrefix("tune.wav: first sound after "))
+        }
+        #expect(origin.log("/list.m3u").requests.count == 1)
+        #expect(origin.log("/tune.wav").bytesSentTwice == 0)
+      }
+    }
+
+    @Test func headersAreNotTakenToAnotherOrigin() async throws {
+      try await withTune { program, origin, url, output in
+        let other = try await OriginServer.start()
+        other.serve(
+          OriginResource(.bytes(Array("\(url)\n/own.wav\n".utf8)), etag: "\"l\""), at: "/list.m3u")
+        other.serve(Tune.resource, at: "/own.wav")
+        let run = try await program.run(
+          "play", "--audio-output", output, "--header", "Authorization: Bearer abc",
+          other.url("/list.m3u").absoluteString)
+        #expect(run.status == 0)
+        for path in ["/list.m3u", "/own.wav"] {
+          #expect(
+            other.log(path).requests.allSatisfy {
+              $0.request.headers.first("Authorization") == "Bearer abc"
+            })
+        }
+        let requests = origin.log("/tune.wav").requests
+        #expect(!requests.isEmpty)
+        #expect(requests.allSatisfy { $0.request.headers.first("Authorization") == nil })
+        await other.stop()
+      }
+    }
+
+    @Test func failuresAreALineEachAndOthersHaveTheirTurn() async throws {
+      try await withTune { program, origin, url, output in
+        let missing = ["/a.flac", "/b.flac", "/c.flac", "/list.m3u"].map {
+          origin.url($0).absoluteString
+        }
+        let run = try await program.run(
+          "play", "--audio-output", output, missing[0], missing[1], missing[2], missing[3], url)
+        #expect(run.status == 1)
+        #expect(run.errorLines.count == 4)
+        for url in missing { #expect(run.errors.contains(url)) }
+        #expect(run.lines.count == 1 && run.output.hasPrefix("tune.wav: first sound"))
+      }
+    }
+
+    @Test func aQueueGoesOnBehindWhatFails() async throws {
+      try await withTune { program, origin, url, _ in
+        let missing = ["/a.flac", "/b.flac", "/c.flac"].map { origin.url($0).absoluteString }
+        let run = try await program.run(
+          "play", "--json", "--start", "13", missing[0], missing[1], missing[2], url, "--seek", "13"
+        )
+        #expect(run.status == 1)
+        let names = try events(run).compactMap { $0["event"] as? String }
+        #expect(names.filter { $0 == "failed" }.count == 3)
+        #expect(names.contains("ended"))
+        #expect(names.last == "report")
+        #expect(run.errorLines.filter { $0.contains("404") }.count == 3)
+      }
+    }
+
+    @Test func programsAreToldWhatHappens() async throws {
+      try await withTune { program, _, url, _ in
+        let run = try await program.run("play", "--json", "--start", "12", url)
+        let events = try events(run)
+        let names = events.compactMap { $0["event"] as? String }
+        for name in [
+          "item", "duration", "started", "status", "position", "cached", "ended", "report",
+        ] {
+          #expect(names.contains(name), "\(name)")
+        }
+        #expect(
+          Set(names).isSubset(of: [
+            "item", "duration", "started", "status", "position", "cached", "ended", "report",
+            "silent",
+            "metadata",
+          ]))
+        #expect(events.allSatisfy { $0["url"] as? String == url })
+        #expect(names.last == "report")
+        #expect(events.contains { $0["totalBytes"] as? Int == Tune.wav.count })
+      }
+    }
+
+    @Test func repeatedAllPlaysUntilASignal() async throws {
+      try await withTune { program, origin, url, _ in
+        let running = try RunningProgram(
+          program, ["play", "--json", "--repeat", "all", "--start", "13.5", url])
+        var ended = 0
+        while ended < 1 {
+          if try await running.nextLine().contains(#""event":"ended""#) { ended += 1 }
+        }
+        while try await !running.nextLine().contains(#""event":"started""#) {}
+        running.send(SIGTERM)
+        #expect(await running.end() == 143)
+        #expect(origin.log("/tune.wav").bytesSentTwice == 0)
+      }
+    }
+
+    @Test func whatDoesNotFitTogetherIsWrongUsage() async throws {
+      try await withTune { program, _, url, output in
+        var runs: [Program.Run] = []
+        runs.append(try await program.run("play", "--volume", "101", url))
+        runs.append(try await program.run("play", "--repeat", "twice", url))
+        runs.append(try await program.run("play", "--paused", url))
+        runs.append(
+          try await program.run("play", "--repeat", "all", "--audio-output", output, url))
+        runs.append(try await program.run("play", "no-such-file.flac"))
+        #expect(runs.map(\.status) == [64, 64, 64, 64, 64])
+      }
+    }
+  }
+#endif

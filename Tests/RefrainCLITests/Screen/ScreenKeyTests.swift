@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import TestSupport
+  import Testing
+
+  @testable import RefrainCLI
+
+  /// `refrain play` in a terminal: what keys do.
+  @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: RequiredProgram.tmux.isUsable))
+  struct ScreenKeyTests {
+    /// Plays a list of five, each the tune.
+    private func withList(
+      _ arguments: String = "", _ body: (Tmux) async throws -> Void
+    ) async throws {
+      try await ScreenStateTests.withTune { tmux, program, _, url in
+        let titles = ["First", "Second song", "Third", "Fourth song", "Fifth"]
+        let list = titles.enumerated()
+          .map { "#EXTINF:14,\($1)\n\(url)?\($0)\n" }.joined()
+        try Data("#EXTM3U\n\(list)".utf8).write(
+          to: program.directory.appending(path: "list.m3u"))
+        try await tmux.enter("./refrain play \(arguments) list.m3u; echo code $?")
+        try await body(tmux)
+      }
+    }
+
+    private func at(_ time: String) -> ([String]) -> Bool {
+      { $0.contains { $0.hasPrefix("  \(time)  ") } }
+    }
+
+    @Test func spacePausesAndPlays() async throws {
+      try await withList { tmux in
+        try await tmux.waits(for: "▶  First")
+        try await tmux.press("Space")
+        try await tmux.waits(for: "‖  First")
+        try await tmux.press("Space")
+        try await tmux.waits(for: "▶  First")
+      }
+    }
+
+    @Test func arrowsAndDigitsSeek() async throws {
+      try await withList("--paused") { tmux in
+        try await tmux.waits(for: "‖  First")
+        try await tmux.press("Right")
+        try await tmux.waits(until: "0:05", at("0:05"))
+        try await tmux.press("Right")
+        try await tmux.waits(until: "0:10", at("0:10"))
+        try await tmux.press("Left")
+        try await tmux.waits(until: "0:05", at("0:05"))
+        try await tmux.press("5")
+        try await tmux.waits(until: "the middle", at("0:07"))
+        try await tmux.press("Home")
+        try await tmux.waits(until: "the start", at("0:00"))
+        try await tmux.press("9")
+        try await tmux.waits(until: "nine tenths", at("0:12"))
+        try await tmux.press("S-Left")
+        try await tmux.waits(until: "the start", at("0:00"))
+      }
+    }
+
+    @Test func nextAndPreviousGoThroughTheQueue() async throws {
+      try await withList { tmux in
+        try await tmux.waits(for: "▶  First")
+        try await tmux.press("n")
+        try await tmux.waits(for: "▶  Second song")
+        try await tmux.waits(for: "2 of 5")
+        try await tmux.press("p")
+        try await tmux.waits(for: "▶  First")
+      }
+    }
+
+    @Test func aSelectedItemIsPlayedMovedAndRemoved() async throws {
+      try await withList { tmux in
+        try await tmux.waits(for: "▶  First")
+        try await tmux.press("Down", "Down")
+        try await tmux.waits(for: "›   3  Third")
+        try await tmux.press("K")
+        try await tmux.waits(for: "›   2  Third")
+        try await tmux.press("Enter")
+        try await tmux.waits(for: "▶  Third")
+        try await tmux.press("G")
+        try await tmux.waits(for: "›   5  Fifth")
+        try await tmux.press("x")
+        try await tmux.waits(for: "›   4  Fourth song")
+        try await tmux.waits(for: "2 of 4")
+      }
+    }
+
+    @Test func filterFindsWhatIsTyped() async throws {
+      try await withList { tmux in
+        try await tmux.waits(for: "▶  First")
+        try await tmux.press("/")
+        try await tmux.type("song")
+        let lines = try await tmux.waits(for: "2 of 5")
+        #expect(lines.contains { $0.contains("Filter song") })
+        #expect(!lines.contains { $0.contains("3  Third") })
+        try await tmux.press("Down", "Enter")
+        try await tmux.waits(for: "▶  Fourth song")
+        try await tmux.press("/")
+        try await tmux.type("q")
+        try await tmux.waits(for: "Nothing matches.")
+        try await tmux.press("Escape")
+        try await tmux.waits(for: "3  Third")
+      }
+    }
+
+    @Test func settingsAreShownAndChanged() async throws {
+      try await withList("--volume 50") { tmux in
+        try await tmux.waits(for: "volume 50%")
+        for (key, text) in [
+          ("+", "volume 55%"), ("-", "volume 50%"), ("m", "muted 50%"), ("m", "volume 50%"),
+          ("r", "repeat all"), ("r", "repeat one"), ("r", "repeat off"), ("s", "shuffle on"),
+          ("s", "shuffle off"), ("]", "rate 1.25×"), ("[", "rate 1×"), ("t", "sleep in 1"),
+          ("t", "sleep in 2"), ("t", "sleep in 5"), ("t", "sleep at end of item"),
+        ] {
+          try await tmux.press(key)
+          try await tmux.waits(for: text)
+        }
+        try await tmux.press("t")
+        try await tmux.waits(until: "no timer") { !$0.contains { $0.contains("sleep") } }
+      }
+    }
+
+    @Test func helpShowsTheKeysUntilAnyIsPressed() async throws {
+      try await withList { tmux in
+        try await tmux.waits(for: "▶  First")
+        try await tmux.press("?")
+        let lines = try await tmux.waits(for: "sleep timer")
+        #expect(lines.contains { $0.contains("being fetched") })
+        // Neither quits nor pauses.
+        try await tmux.press("q")
+        try await tmux.waits(for: "First")
+        try await tmux.press("?", "Space")
+        try await tmux.waits(for: "▶  First")
+      }
+    }
+
+    @Test(arguments: [("q", 0), ("C-c", 130)])
+    func quittingTellsWhatWasPlayed(_ key: String, _ code: Int) async throws {
+      try await withList { tmux in
+        try await tmux.waits(for: "▶  First")
+        try await tmux.press("n")
+        try await tmux.waits(for: "▶  Second song")
+        try await tmux.press(key)
+        let lines = try await tmux.waits(for: "code \(code)")
+        #expect(lines.filter { $0.contains("tune.wav: first sound after") }.count == 2)
+      }
+    }
+
+    @Test func sampleIsShownColdAndThenWarm() async throws {
+      try await Program.with { program in
+        try await Tmux.with(program) { tmux in
+          try await tmux.enter("./refrain play --sample; echo code $?")
+          let cold = try await tmux.waits(for: "╌")
+          #expect(cold.contains { $0.contains("cold: from the origin") })
+          try await tmux.waits(for: "all of 2.4 MiB stored")
+          try await tmux.press("9")
+          let warm = try await tmux.waits(until: "the second play") { lines in
+            lines.contains { $0.contains("warm: from disk") }
+              && lines.contains { $0.contains("of 2.4 MiB stored") }
+          }
+          #expect(warm.contains { $0.contains("origin idle") && $0.contains("0 requests") })
+          try await tmux.press("9")
+          let lines = try await tmux.waits(for: "code 0").joined()
+          for text in [
+            "The sample tune, 2.4 MiB, from", "first play:   first sound",
+            "second play:  first sound", "from the origin 0 B in 0 requests", "every byte once",
+          ] {
+            #expect(lines.contains(text), "\(text)")
+          }
+        }
+      }
+    }
+
+    @Test func anEndedQueueLeavesTheScreen() async throws {
+      try await ScreenStateTests.withTune { tmux, _, _, url in
+        try await tmux.enter("./refrain play --start 13 \(url); echo code $?")
+        let lines = try await tmux.waits(for: "code 0")
+        #expect(lines.contains { $0.contains("tune.wav: first sound after") })
+        #expect(try await !tmux.isAlternate())
+      }
+    }
+  }
+#endif

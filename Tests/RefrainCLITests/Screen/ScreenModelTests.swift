@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainCLI
+@testable import RefrainPlayer
+
+struct ScreenModelTests {
+  private let now = ContinuousClock.now
+
+  private func state(_ media: [Media]) -> PlayerState {
+    var state = PlayerState()
+    state.queue.replace(with: media, startingAt: 0)
+    state.status = .playing
+    state.duration = .seconds(100)
+    return state
+  }
+
+  private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+  private func model(
+    _ state: PlayerState, known: [PlayQueue.Item.ID: KnownItem] = [:]
+  ) -> ScreenModel {
+    var model = ScreenModel()
+    model.show(state, known: known, now: now)
+    return model
+  }
+
+  @Test func mediaIsCalledWhatItCallsItself() throws {
+    var state = state([Media(try url("https://me:secret@h/a/song%201.flac?token=t"))])
+    #expect(model(state).title == "song 1.flac")
+    #expect(model(state).address == "https://h/a/song%201.flac?token=t")
+    state.queue.items[0].media.title = "Of the playlist"
+    #expect(model(state).title == "Of the playlist")
+    state.metadata = MediaMetadata(title: "Its own", artist: "Artist", album: "Album")
+    #expect(model(state).title == "Its own")
+    #expect(model(state).details == ["Artist", "Album"])
+    state.metadata.streamTitle = "On air"
+    #expect(model(state).title == "On air")
+  }
+
+  @Test func storedBytesAreFractionsOfTheBar() throws {
+    var state = state([Media(try url("https://h/a"))])
+    state.cacheProgress = CacheProgress(length: 1000, spans: RangeSet(0..<250))
+    state.fetching = RangeSet(250..<500)
+    state.bufferedRanges = [.seconds(0)..<Duration.seconds(40)]
+    let model = model(state)
+    #expect(model.map.cached == [0..<0.25])
+    #expect(model.map.fetching == [0.25..<0.5])
+    #expect(model.map.buffered == [0..<0.4])
+    #expect(model.storedBytes == 250 && model.totalBytes == 1000)
+  }
+
+  @Test func hitRatioIsThePartOfWhatWasReadThatCameFromDisk() throws {
+    var state = state([Media(try url("https://h/a"))])
+    #expect(model(state).hitRatio == nil)
+    var statistics = MediaReader.Statistics()
+    state.statistics = statistics
+    #expect(model(state).hitRatio == nil)
+    statistics.bytesRead = 400
+    statistics.bytesFromDisk = 100
+    statistics.requests = 3
+    state.statistics = statistics
+    #expect(model(state).hitRatio == 0.25)
+    #expect(model(state).requests == 3)
+  }
+
+  @Test func whatHasNoLengthIsLiveOnceItIsHeard() throws {
+    var state = state([Media(try url("https://h/radio"))])
+    state.duration = nil
+    state.metadata = MediaMetadata(streamTitle: "Song", station: "Station")
+    state.cacheProgress = CacheProgress(length: nil, spans: RangeSet())
+    #expect(model(state).length == .live)
+    #expect(model(state).details == ["Station"])
+    state.status = .loading
+    #expect(model(state).length == .unknown)
+    state.status = .playing
+    state.cacheProgress = CacheProgress(length: 1000, spans: RangeSet())
+    #expect(model(state).length == .unknown)
+  }
+
+  @Test func aFileIsAllThere() throws {
+    let model = model(state([Media(URL(filePath: "/music/song.flac"))]))
+    #expect(model.isLocal && model.map.cached == [0..<1])
+    #expect(model.address == "/music/song.flac")
+  }
+
+  @Test func rowsAreInTheOrderOfPlaying() throws {
+    var state = state(try (0..<9).map { Media(try url("https://h/\($0)")) })
+    state.queue.setShuffled(true)
+    let model = model(state)
+    #expect(model.queue.rows.map(\.id) == state.queue.playOrder.map(\.id.rawValue))
+    #expect(model.queue.rows.map(\.number) == Array(1...9))
+    #expect(model.queue.rows.filter(\.isCurrent).map(\.id) == [state.item?.id.rawValue])
+    #expect(model.isShuffled)
+  }
+
+  @Test func rowsKeepWhatWasLearnt() throws {
+    let state = state([Media(try url("https://h/a"), duration: .seconds(5))])
+    let id = try #require(state.item?.id)
+    let row = model(
+      state,
+      known: [
+        id: KnownItem(
+          title: "T", artist: "A", duration: .seconds(7), cached: 0.5, hasFailed: true)
+      ]
+    ).queue.rows[0]
+    #expect(row.title == "T" && row.artist == "A" && row.duration == .seconds(7))
+    #expect(row.cached == 0.5 && row.hasFailed)
+    #expect(model(state).queue.rows[0].duration == .seconds(5))
+  }
+
+  @Test func statusSaysWhatItWaitsFor() throws {
+    var state = state([Media(try url("https://h/a"))])
+    let error = MediaCacheError(.unreachable, "Why.", remedy: "What to do.")
+    state.status = .buffering(.network(error))
+    #expect(model(state).status == .buffering(.network("Why.")))
+    state.status = .failed(error)
+    #expect(model(state).status == .failed(reason: "Why.", remedy: "What to do."))
+  }
+
+  @Test func sleepTimerTellsWhatIsLeft() throws {
+    var state = state([])
+    state.sleepTimer = .at(now + .seconds(90))
+    #expect(model(state).sleepTimer == .left(.seconds(90)))
+    state.sleepTimer = .at(now - .seconds(1))
+    #expect(model(state).sleepTimer == .left(.zero))
+    state.sleepTimer = .endOfItem
+    #expect(model(state).sleepTimer == .endOfItem)
+  }
+}
+
+struct KnownItemsTests {
+  private var items: [PlayQueue.Item] {
+    var queue = PlayQueue(seed: 1)
+    queue.replace(
+      with: (1...2).map { Media(URL(filePath: "/\($0)")) }, startingAt: 0)
+    return queue.items
+  }
+
+  @Test func whatIsToldIsAboutTheItemThatWasToldLast() {
+    var known = KnownItems()
+    known.note(.item(items[0]))
+    known.note(.metadata(MediaMetadata(title: "One", artist: "A")))
+    known.note(.duration(.seconds(5)))
+    known.note(.item(items[1]))
+    known.note(.metadata(MediaMetadata()))
+    known.note(.duration(nil))
+    known.note(.metadata(MediaMetadata(title: "Two")))
+    #expect(known.items[items[0].id]?.title == "One")
+    #expect(known.items[items[0].id]?.duration == .seconds(5))
+    #expect(known.items[items[1].id]?.title == "Two")
+    // Back at it, what is not said again stays known.
+    known.note(.item(items[0]))
+    known.note(.metadata(MediaMetadata()))
+    known.note(.cached(CacheProgress(length: 10, spans: RangeSet(0..<5))))
+    #expect(
+      known.items[items[0].id]
+        == KnownItem(title: "One", artist: "A", duration: .seconds(5), cached: 0.5))
+  }
+
+  @Test func whatHasFailedHasNotOnceItIsHeard() {
+    var known = KnownItems()
+    known.note(.failed(items[0], MediaCacheError(.status, "404.")))
+    #expect(known.items[items[0].id]?.hasFailed == true)
+    known.note(.started(items[0], after: .zero))
+    #expect(known.items[items[0].id]?.hasFailed == false)
+  }
+}
+
+struct StepTests {
+  @Test func ratesGoUpAndDownInSteps() {
+    #expect(RateSteps.above(1) == 1.25)
+    #expect(RateSteps.above(3) == 3)
+    #expect(RateSteps.below(1) == 0.75)
+    #expect(RateSteps.below(0.5) == 0.5)
+    #expect(RateSteps.above(1.1) == 1.25 && RateSteps.below(1.1) == 1)
+  }
+
+  @Test func sleepTimerGoesRound() {
+    let now = ContinuousClock.now
+    var steps = SleepSteps()
+    var timers: [SleepTimer?] = []
+    for _ in 0..<5 {
+      let isSet = (timers.last ?? nil) != nil
+      timers.append(steps.next(isSet: isSet, now: now))
+    }
+    #expect(
+      timers == [
+        .at(now + .seconds(900)), .at(now + .seconds(1800)), .at(now + .seconds(3600)), .endOfItem,
+        nil,
+      ])
+    // One that has run out begins anew.
+    _ = steps.next(isSet: false, now: now)
+    #expect(steps.next(isSet: false, now: now) == .at(now + .seconds(900)))
+  }
+}
+
+struct ScreenMessageTests {
+  private let start = ContinuousClock.now
+
+  @Test func messagesGoByThemselvesAndErrorsLater() {
+    var messages = ScreenMessages()
+    messages.add(.init(text: "a"), at: start)
+    messages.add(.init(text: "b", level: .error), at: start)
+    #expect(messages.current(at: start + .seconds(1)).map(\.text) == ["a", "b"])
+    #expect(messages.current(at: start + .seconds(30)).map(\.text) == ["b"])
+    #expect(messages.current(at: start + .seconds(61)).isEmpty)
+  }
+
+  @Test func theSameAgainIsShownOnceAndOnlyTheLastFew() {
+    var messages = ScreenMessages()
+    for text in ["a", "b", "a"] { messages.add(.init(text: text), at: start) }
+    #expect(messages.current(at: start).map(\.text) == ["b", "a"])
+    for number in 0..<20 { messages.add(.init(text: "\(number)"), at: start) }
+    #expect(messages.current(at: start).map(\.text) == ["14", "15", "16", "17", "18", "19"])
+  }
+
+  @Test func whatWasMeantForStandardErrorIsAWarning() {
+    #expect(
+      ScreenModel.Message(noted: "refrain: full") == .init(text: "full", level: .warning))
+    #expect(ScreenModel.Message(noted: "No sound.") == .init(text: "No sound."))
+  }
+}

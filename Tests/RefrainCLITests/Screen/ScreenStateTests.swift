@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import TestSupport
+  import Testing
+
+  @testable import RefrainCLI
+
+  /// `refrain play` in a terminal: what it shows of what goes on.
+  @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: RequiredProgram.tmux.isUsable))
+  struct ScreenStateTests {
+    static let sizes = [ScreenSize(columns: 80, rows: 24), ScreenSize(columns: 120, rows: 40)]
+
+    /// The program in a terminal, and an origin with the tune, which takes 14 seconds and has
+    /// 2.4 MiB.
+    static func withTune(
+      _ size: ScreenSize = sizes[0], bytesPerSecond: Int? = nil,
+      _ body: (Tmux, Program, OriginServer, _ url: String) async throws -> Void
+    ) async throws {
+      let origin = try await OriginServer.start()
+      var tune = Tune.resource
+      tune.headers.append(Field("Cache-Control", "max-age=86400"))
+      tune.bytesPerSecond = bytesPerSecond
+      origin.serve(tune, at: "/tune.wav")
+      let result: Result<Void, any Error>
+      do {
+        try await Program.with { program in
+          try await Tmux.with(program, columns: size.columns, rows: size.rows) { tmux in
+            try await body(tmux, program, origin, origin.url("/tune.wav").absoluteString)
+          }
+        }
+        result = .success(())
+      } catch {
+        result = .failure(error)
+      }
+      await origin.stop()
+      try result.get()
+    }
+
+    private func expectWithin(_ size: ScreenSize, _ lines: [String]) {
+      #expect(lines.count <= size.rows + 1)
+      for line in lines { #expect(line.displayWidth <= size.columns, "\(line)") }
+    }
+
+    /// The bar of the scrubber.
+    private func bar(_ lines: [String]) throws -> Substring {
+      let line = try #require(lines.first { $0.contains("●") })
+      return line.drop { !"━─╌·●".contains($0) }.prefix { "━─╌·●".contains($0) }
+    }
+
+    /// In percent.
+    private func stored(_ lines: [String]) -> Int? {
+      lines.first { $0.contains("% of 2.4 MiB stored") }.flatMap {
+        Int($0.split(separator: "%")[0].drop { $0 == " " })
+      }
+    }
+
+    @Test(arguments: sizes)
+    func cold(_ size: ScreenSize) async throws {
+      try await Self.withTune(size, bytesPerSecond: 300_000) { tmux, _, _, url in
+        try await tmux.enter("./refrain play \(url)")
+        let lines = try await tmux.waits(until: "playing, with speed and shades") { lines in
+          let text = lines.joined()
+          return text.contains("Playing") && text.contains("KiB/s") && text.contains("╌")
+            && text.contains("─●") == false && text.contains("●─")
+        }
+        expectWithin(size, lines)
+        #expect(lines.contains { $0.contains("▶  tune.wav") })
+        #expect(
+          lines.contains { $0.contains("% of 2.4 MiB stored") && $0.contains("hit ratio 0%") })
+        #expect(try bar(lines).contains("·"))
+        #expect(lines.last { !$0.isEmpty }?.contains("q quit") == true)
+        try await tmux.press("q")
+        try await tmux.waits(for: "tune.wav: first sound after")
+      }
+    }
+
+    @Test(arguments: sizes)
+    func halfCached(_ size: ScreenSize) async throws {
+      try await Self.withTune(size) { tmux, _, origin, url in
+        origin.script("/tune.wav", .on(.all, .stall(at: .resource(1_200_000))))
+        try await tmux.enter("./refrain play --paused \(url)")
+        // What is asked for behind the place where it stalls comes.
+        let lines = try await tmux.waits(until: "a part of it") { lines in
+          lines.contains { $0.contains("Paused") } && lines.contains { $0.contains("╌") }
+            && (stored(lines) ?? 0) > 30
+        }
+        expectWithin(size, lines)
+        let bar = try bar(lines)
+        #expect(bar.first == "●")
+        let cached = bar.filter { $0 == "─" || $0 == "●" }.count
+        let percent = try #require(stored(lines))
+        #expect(percent < 100)
+        #expect(abs(Double(cached) / Double(bar.count) * 100 - Double(percent)) < 5)
+        origin.release("/tune.wav")
+        origin.script("/tune.wav", FaultScript())
+        try await tmux.waits(for: "all of 2.4 MiB stored")
+      }
+    }
+
+    @Test(arguments: sizes)
+    func warm(_ size: ScreenSize) async throws {
+      try await Self.withTune(size) { tmux, program, origin, url in
+        #expect(try await program.run("get", url).status == 0)
+        let requests = origin.log("/tune.wav").requests.count
+        try await tmux.enter("./refrain play --paused \(url)")
+        let lines = try await tmux.waits(until: "all of it, paused") { lines in
+          lines.contains { $0.contains("Paused") } && lines.contains { $0.contains("hit ratio") }
+        }
+        expectWithin(size, lines)
+        #expect(
+          lines.contains {
+            $0.contains("all of 2.4 MiB stored   origin idle   hit ratio 100%   0 requests")
+          })
+        #expect(try bar(lines).dropFirst().allSatisfy { $0 == "─" })
+        #expect(lines.contains { $0.contains("› ▶ 1  tune.wav") && $0.contains("100%  0:14") })
+        #expect(origin.log("/tune.wav").requests.count == requests)
+      }
+    }
+
+    @Test(arguments: sizes)
+    func buffering(_ size: ScreenSize) async throws {
+      try await Self.withTune(size) { tmux, _, origin, url in
+        origin.script("/tune.wav", .on(.all, .stall(at: .resource(600_000))))
+        try await tmux.enter("./refrain play \(url)")
+        let lines = try await tmux.waits(for: "◌  tune.wav")
+        expectWithin(size, lines)
+        #expect(lines.contains { $0.contains("Waiting for bytes") })
+        #expect(lines.contains { $0.contains("space pause") })
+        origin.script("/tune.wav", FaultScript())
+        origin.release("/tune.wav")
+        try await tmux.waits(for: "▶  tune.wav")
+      }
+    }
+
+    @Test(arguments: sizes)
+    func failed(_ size: ScreenSize) async throws {
+      try await Self.withTune(size) { tmux, _, origin, _ in
+        let url = origin.url("/missing.flac").absoluteString
+        try await tmux.enter("./refrain play \(url) 2> errors; echo code $?; cat errors")
+        let lines = try await tmux.waits(for: "✗  missing.flac")
+        expectWithin(size, lines)
+        #expect(lines.contains { $0.contains("Failed") })
+        #expect(lines.contains { $0.contains("404") })
+        #expect(lines.contains { $0.contains("✗ 1  missing.flac") })
+        try await tmux.press("q")
+        let after = try await tmux.waits(for: "code 1")
+        #expect(after.contains { $0.contains("refrain:") })
+      }
+    }
+
+    @Test(arguments: sizes)
+    func longAndWideTitles(_ size: ScreenSize) async throws {
+      try await Self.withTune(size) { tmux, program, _, url in
+        let long = "Concerning the Great and Most Memorable Refrain of Those Who Never Fetched "
+        let titles = [
+          "桜の歌 さくら さくら 野山も里も 見わたす限り かすみか雲か 朝日ににおう さくら さくら 花ざかり 日本の歌",
+          long + long, "아리랑 \u{1F338} flag \u{1F1EF}\u{1F1F5}",
+        ]
+        let list = titles.map { "#EXTINF:14,\($0)\n\(url)?\($0.hashValue)\n" }.joined()
+        try Data("#EXTM3U\n\(list)".utf8).write(
+          to: program.directory.appending(path: "list.m3u8"))
+        try await tmux.enter("./refrain play --paused list.m3u8")
+        let lines = try await tmux.waits(for: "Paused")
+        expectWithin(size, lines)
+        #expect(lines.contains { $0.contains("‖  桜の歌") && $0.contains("Paused") })
+        #expect(lines.contains { $0.contains("2  Concerning the Great") && $0.contains("…") })
+        // The last column stands in one column, whatever is before it.
+        let ends = lines.filter { $0.contains("  0:14") && !$0.contains("●") }.map(\.displayWidth)
+        #expect(ends.count == 3 && Set(ends) == [size.columns - 2])
+      }
+    }
+
+    @Test func whatIsLoggedIsShownAndSpoilsNothing() async throws {
+      try await Self.withTune(bytesPerSecond: 400_000) { tmux, _, _, url in
+        try await tmux.enter("./refrain play --log-level info \(url)")
+        let lines = try await tmux.waits(until: "a message below the bar") {
+          $0.contains { $0.contains("!  fetching bytes") } && $0.contains { $0.contains("●") }
+        }
+        expectWithin(Self.sizes[0], lines)
+      }
+    }
+
+    @Test func withoutUTF8ItIsASCII() async throws {
+      let origin = try await OriginServer.start()
+      origin.serve(Tune.resource, at: "/tune.wav")
+      try await Program.with { program in
+        try await Tmux.with(program) { tmux in
+          try await tmux.enter(
+            "LC_ALL=C ./refrain play --paused \(origin.url("/tune.wav").absoluteString)")
+          let lines = try await tmux.waits(for: "=  tune.wav")
+          #expect(lines.allSatisfy { $0.allSatisfy(\.isASCII) })
+        }
+      }
+      await origin.stop()
+    }
+  }
+#endif

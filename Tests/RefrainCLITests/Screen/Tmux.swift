@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import TestSupport
+  import Testing
+
+  @testable import RefrainCLI
+
+  /// A terminal that tests type into and look at: tmux, with a server of its own, and a shell in it.
+  ///
+  /// The shell's folder is the program's, where `./refrain` is.
+  struct Tmux {
+    private let program: Program
+    private let server: LeashedProcess
+    private let socket: String
+
+    struct Failure: Error, CustomStringConvertible {
+      var description: String
+    }
+
+    /// Runs `body` in a terminal of that size, which is gone when this returns.
+    static func with(
+      _ program: Program, columns: Int = 80, rows: Int = 24,
+      _ body: (Tmux) async throws -> Void
+    ) async throws {
+      try FileManager.default.createSymbolicLink(
+        at: program.directory.appending(path: "refrain"),
+        withDestinationURL: Program.executable())
+      let socket = program.directory.appending(path: "tmux").path(percentEncoded: false)
+      let variables = program.environment.merging([
+        "LC_ALL": "C.UTF-8", "NO_COLOR": "", "SWIFT_BACKTRACE": "enable=no",
+      ]) { $1 }
+      // -D: in the foreground, so that it ends with the tests.
+      let server = try LeashedProcess(
+        try RequiredProgram.tmux.path, ["-S", socket, "-f", "/dev/null", "-D"],
+        in: program.directory, output: program.directory.appending(path: "tmux-output"),
+        environment: variables)
+      let tmux = Tmux(program: program, server: server, socket: socket)
+      let result: Result<Void, any Error>
+      do {
+        try await eventually("tmux listens") {
+          FileManager.default.fileExists(atPath: socket)
+        }
+        try await tmux.command(
+          "new-session", "-d", "-c", program.directory.path(percentEncoded: false), "-x",
+          "\(columns)", "-y", "\(rows)", "env PS1='> ' /bin/bash --norc --noprofile")
+        try await tmux.waits(for: ">")
+        result = .success(try await body(tmux))
+      } catch {
+        result = .failure(error)
+      }
+      await server.kill()
+      try result.get()
+    }
+
+    // MARK: Typing
+
+    /// Types a line and Enter.
+    func enter(_ line: String) async throws {
+      try await command("send-keys", "-l", line)
+      try await command("send-keys", "Enter")
+    }
+
+    /// Presses keys by tmux's names: Right, C-z, Escape; a character is itself.
+    func press(_ keys: String...) async throws {
+      for key in keys { try await command("send-keys", key) }
+    }
+
+    func type(_ text: String) async throws { try await command("send-keys", "-l", text) }
+
+    func resize(columns: Int, rows: Int) async throws {
+      try await command("resize-window", "-x", "\(columns)", "-y", "\(rows)")
+    }
+
+    /// Closes the window.
+    func close() async throws { try await command("kill-pane") }
+
+    // MARK: Looking
+
+    func screen() async throws -> [String] {
+      try await command("capture-pane", "-p").split(
+        separator: "\n", omittingEmptySubsequences: false
+      )
+      .map(String.init)
+    }
+
+    /// Whether the other screen is shown, which programs leave when they end.
+    func isAlternate() async throws -> Bool {
+      try await command("display-message", "-p", "#{alternate_on}").hasPrefix("1")
+    }
+
+    /// Whether the cursor is to be seen.
+    func hasCursor() async throws -> Bool {
+      try await command("display-message", "-p", "#{cursor_flag}").hasPrefix("1")
+    }
+
+    /// Waits until the screen is as the condition wants it, and returns it.
+    @discardableResult
+    func waits(
+      until what: String, _ condition: ([String]) -> Bool
+    ) async throws -> [String] {
+      var last: [String] = []
+      do {
+        try await eventually(what) {
+          last = try await screen()
+          if condition(last) { return true }
+          // Each look is a process.
+          try await Task.sleep(for: .milliseconds(20))
+          return false
+        }
+      } catch is NeverHappened {
+        throw Failure(description: "\(what) never came:\n\(last.joined(separator: "\n"))")
+      }
+      return last
+    }
+
+    @discardableResult
+    func waits(for text: String) async throws -> [String] {
+      try await waits(until: "'\(text)'") { $0.contains { $0.contains(text) } }
+    }
+
+    // MARK: tmux
+
+    @discardableResult
+    private func command(_ arguments: String...) async throws -> String {
+      let client = try RunningProgram(
+        program, path: RequiredProgram.tmux.path.path(percentEncoded: false),
+        ["-u", "-S", socket] + arguments)
+      var text = ""
+      for await line in client.lines { text += line + "\n" }
+      guard await client.end() == 0 else {
+        throw Failure(description: "tmux \(arguments): \(text)\(client.errors)")
+      }
+      return text
+    }
+  }
+#endif
