@@ -137,7 +137,7 @@ final class EngineReferee {
       rule(ready.contains(id), "has a position before it is ready")
       rule(position >= .zero, "is before its start")
     case .buffered(_, let ranges):
-      rule(ready.contains(id), "is buffered before it is ready")
+      rule(begun.contains(id), "is buffered before it began")
       rule(ranges.allSatisfy { !$0.isEmpty }, "has an empty range buffered")
     case .waiting(_, let reason):
       rule(ready.contains(id), "waits before it is ready")
@@ -146,7 +146,7 @@ final class EngineReferee {
       rule(reason != .seek, "tells of a seek as a wait")
       isWaiting = reason != nil
     case .sought(_, let serial, let position):
-      rule(ready.contains(id), "arrived before it is ready")
+      rule(begun.contains(id), "arrived before it began")
       rule((1...max(1, lastSerial)).contains(serial), "a seek that nobody asked for")
       rule(position >= .zero, "arrived before the start")
     case .ended(_, let follower):

@@ -2,8 +2,13 @@
 import Foundation
 import OriginServer
 import Refrain
-import RefrainPlayer
 import Testing
+
+@testable import RefrainPlayer
+
+#if os(Linux)
+  import AVFoundationStandIn
+#endif
 
 /// An engine with something to play.
 @MainActor
@@ -26,6 +31,7 @@ enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case scripted
   #if os(Linux)
     case mpv
+    case avPlayer
   #endif
 
   var testDescription: String { rawValue }
@@ -37,6 +43,7 @@ enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
       case .scripted: ScriptedRig()
       #if os(Linux)
         case .mpv: try await MPVRig()
+        case .avPlayer: try await AVPlayerRig()
       #endif
       }
     do {
@@ -55,6 +62,7 @@ enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case .scripted: ScriptedRig.lives
     #if os(Linux)
       case .mpv: MPVRig.lives
+      case .avPlayer: AVPlayerRig.lives
     #endif
     }
   }
@@ -138,6 +146,47 @@ final class ScriptedRig: EngineRig {
     var noise: Media { Media(origin.url("/noise")) }
 
     func pass() async throws { try await Task.sleep(for: .milliseconds(5)) }
+
+    func close() async {
+      await referee.close()
+      await cache.close()
+      await origin.stop()
+      try? FileManager.default.removeItem(at: directory)
+    }
+  }
+
+  /// AVPlayer's stand-in, whose time passes when it is told, over a real origin.
+  @MainActor
+  final class AVPlayerRig: EngineRig {
+    static let lives = 200
+    let referee: EngineReferee
+    private let engine: AVPlayerEngine
+    private let origin: OriginServer
+    private let cache: MediaCache
+    private let directory: URL
+
+    init() async throws {
+      directory = FileManager.default.temporaryDirectory
+        .appending(path: "refrain-engine-\(UUID().uuidString)", directoryHint: .isDirectory)
+      origin = try await OriginServer.start()
+      cache = try MediaCache(directory: directory)
+      engine = AVPlayerEngine(cache: cache, audio: AudioSession(AVAudioSession()))
+      referee = EngineReferee(engine)
+      for tenths in [2, 5, 10, 100] {
+        origin.serve(Wave(seconds: Double(tenths) / 10).resource, at: "/\(tenths).wav")
+      }
+      origin.serve(.synthetic(seed: 3, length: 60_000), at: "/noise")
+    }
+
+    func media(tenths: Int) -> Media { Media(origin.url("/\(tenths).wav")) }
+    var missing: Media { Media(origin.url("/missing.wav")) }
+    var noise: Media { Media(origin.url("/noise")) }
+
+    func pass() async throws {
+      try await Task.sleep(for: .milliseconds(1))
+      engine.player.standInAdvance(0.05)
+      for _ in 0..<4 { await Task { @MainActor in }.value }
+    }
 
     func close() async {
       await referee.close()
