@@ -8,7 +8,7 @@ CLIENTS := ffmpeg nginx rclone python3 curl mpv vlc chromium tmux
 # The packages that they are in. VLC without its windows.
 PACKAGES := $(patsubst vlc,vlc-bin vlc-plugin-base,$(CLIENTS))
 # What the proxy is measured against, and with.
-RACE := nginx wrk curl
+RACE := nginx wrk curl mpv
 # What `make play` plays; the sample tune where nothing is named.
 URL ?= --sample
 

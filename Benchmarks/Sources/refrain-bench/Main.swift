@@ -11,6 +11,7 @@ enum Main {
     ("memory", { try await StreamingMemory.run() }),
     ("open", { try await LargeDirectory.run() }),
     ("seek", { try await SeekWaste.run() }),
+    ("sound", { try await FirstSound.run() }),
     ("proxy", { try await ProxyRace.run() }),
   ]
 

@@ -116,7 +116,10 @@
         return try await SamplePlay(options: options, isWatched: isWatched).run(makePlays)
       }
       let urls = urls
-      try await withCache(options) { cache in
+      var configuration = options.configuration
+      // What a demuxer wants to see of most formats before the first sound, at once.
+      configuration.firstRequest = 256 << 10
+      try await withCache(options, configuration: configuration) { cache in
         let loading = try await PlaylistLoading(of: urls, options: options, from: cache)
         // Nothing to play is nothing to look at.
         try await Self.play(loading, from: cache, loading.media.isEmpty ? makePlain : makePlays)

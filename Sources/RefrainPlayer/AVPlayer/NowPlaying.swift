@@ -17,6 +17,11 @@ import Foundation
     didSet { commands.onCommand = onCommand }
   }
 
+  /// Keeps it in step with a player.
+  var following: Task<Void, Never>? {
+    didSet { oldValue?.cancel() }
+  }
+
   private let infoCenter: MPNowPlayingInfoCenter
   private let commands: RemoteCommandTargets
   private var shown: NowPlayingInfo?
@@ -52,6 +57,8 @@ import Foundation
     self.now = now
     commands = RemoteCommandTargets(commandCenter, skip: skip, rates: rates)
   }
+
+  deinit { following?.cancel() }
 
   /// Shows it. May be called with every position: the system is told only what it does not count by
   /// itself.

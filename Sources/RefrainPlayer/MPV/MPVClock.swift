@@ -40,8 +40,18 @@
       return .seek(seek)
     }
 
-    /// libmpv has begun to seek.
-    mutating func begin() { seek?.hasBegun = true }
+    /// libmpv has begun to seek. Returns whether a listener asked for it.
+    mutating func begin() -> Bool {
+      guard seek != nil else { return false }
+      seek?.hasBegun = true
+      return true
+    }
+
+    /// libmpv does not seek in this. Returns the number of the last seek.
+    mutating func abandon() -> Int? {
+      defer { (seek, waiting) = (nil, nil) }
+      return waiting?.serial ?? seek?.seek.serial
+    }
 
     enum Arrival: Equatable {
       /// Sound comes, and nothing was sought.

@@ -24,8 +24,15 @@
       self.cache = cache
       let (events, continuation) = AsyncStream.makeStream(of: MPVNews.self)
       mailbox = try await MPVLoop.start(output: output, events: continuation)
-      Task { [weak self] in
-        for await news in events { self?.take(news) }
+      Task { [weak self, weak mailbox] in
+        for await news in events {
+          if let self {
+            take(news)
+          } else if case .held(let hook) = news {
+            // Nobody is left to say what follows, and libmpv is to end.
+            mailbox?.post(.goOn(hook))
+          }
+        }
       }
     }
 
@@ -40,8 +47,9 @@
     }
 
     public func follow(with item: EngineItem?) {
-      // The current one is the older.
+      // What was to follow does not any more.
       live = live.filter { $0 == current }
+      playbacks.removeAll { $0.item.id != current && $0.item.id.rawValue > current?.rawValue ?? 0 }
       if let item { live.insert(item.id) }
       mailbox.post(.follow(item.map(playback)))
     }
@@ -51,7 +59,8 @@
     public func pause() { mailbox.post(.pause(true)) }
 
     public func seek(to position: Duration, serial: Int) {
-      mailbox.post(.seek(position, serial: serial))
+      guard let current else { return }
+      mailbox.post(.seek(current, position, serial: serial))
     }
 
     public func setRate(_ rate: Double) { mailbox.post(.rate(min(max(rate, 0.5), 3))) }

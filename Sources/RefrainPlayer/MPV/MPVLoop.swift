@@ -52,10 +52,10 @@
           try Self.check(mpv_set_option_string(handle, name, value), "take \(name)=\(value)")
         }
         try Self.check(mpv_initialize(handle), "start")
-        registration = try registry.install(in: handle)
         if case .wavFile = output {
           try Self.check(mpv_hook_add(handle, 0, "on_after_end_file", 0), "wait between items")
         }
+        registration = try registry.install(in: handle)
       } catch {
         mpv_terminate_destroy(handle)
         throw error
@@ -97,7 +97,9 @@
       case .load(let playback, let start, let isPaused): load(playback, start, isPaused)
       case .follow(let playback): follow(with: playback)
       case .pause(let isPaused): pause(isPaused)
-      case .seek(let position, let serial):
+      case .seek(let item, let position, let serial):
+        // Not in what follows on the one that was meant.
+        guard playing.current.map({ $0.item.id == item }) ?? true else { return }
         seek(MPVClock.Seek(position: max(.zero, position), serial: serial))
       case .rate(let rate): set("speed", "\(rate)")
       case .volume(let volume, let isMuted):
@@ -125,6 +127,8 @@
     private func pause(_ isPaused: Bool) {
       self.isPaused = isPaused
       set("pause", isPaused ? "yes" : "no")
+      // Nothing is waited for, and what is waited for afterwards is told anew.
+      if isPaused { waiting = nil }
       clock.advance(.now)
     }
 
@@ -175,7 +179,10 @@
     }
 
     private func go(to seek: MPVClock.Seek) {
-      command("seek", "\(max(0, seek.position.inSeconds))", "absolute+exact")
+      playing.current?.expectSeek()
+      let isTaken = command("seek", "\(max(0, seek.position.inSeconds))", "absolute+exact")
+      guard !isTaken, let playback = playing.current, let serial = clock.abandon() else { return }
+      tell(.sought(playback.item.id, serial: serial, at: Self.position(number("time-pos") ?? 0)))
     }
 
     /// Holds for every entry: taken back when one is heard.
@@ -184,8 +191,9 @@
     }
 
     /// A failure leaves things as they are: seeking in nothing, say.
-    private func command(_ words: String...) {
-      _ = withArguments(words) { mpv_command(handle, $0) }
+    @discardableResult
+    private func command(_ words: String...) -> Bool {
+      withArguments(words) { mpv_command(handle, $0) } >= 0
     }
 
     private func set(_ property: String, _ value: String) {
@@ -208,10 +216,15 @@
         }
         // What follows by itself begins with nothing asked for.
         if playing.ended != nil { clock = MPVClock() }
-        for event in playing.begin(entry: start.pointee.playlist_entry_id) { tell(event) }
+        let begun = playing.begin(entry: start.pointee.playlist_entry_id)
+        for event in begun { tell(event) }
+        // What follows was taken back when mpv had gone on to it already.
+        if begun.isEmpty, playing.ended != nil {
+          command("stop")
+          for event in playing.rest() { tell(event) }
+        }
       case MPV_EVENT_SEEK:
-        clock.begin()
-        interruption = .now + .milliseconds(250)
+        if clock.begin() { interruption = .now + .milliseconds(250) }
       case MPV_EVENT_PLAYBACK_RESTART:
         restart()
       case MPV_EVENT_PROPERTY_CHANGE:
@@ -253,6 +266,7 @@
       } else {
         playback.isHeard = true
         start(at: .zero)
+        tellAll(of: id)
         tell(.ready(id, at: position))
         if output == .device, text("current-ao") ?? "null" == "null" { tell(.silent) }
       }
@@ -265,6 +279,7 @@
 
     private func take(_ change: mpv_event_property) {
       guard let property = MPVProperty(rawValue: String(cString: change.name)) else { return }
+      if property == .isWaiting { isWaitingForCache = change.value(as: CInt.self) == 1 }
       let number = change.format == MPV_FORMAT_DOUBLE ? change.value(as: Double.self) : nil
       guard let playback = playing.current else { return }
       let id = playback.item.id
@@ -284,8 +299,18 @@
           return
         }
         tell(.metadata(id, MediaMetadata(tags: node.texts)))
-      case .isWaiting: isWaitingForCache = change.value(as: CInt.self) == 1
+      case .isWaiting: break
       }
+    }
+
+    /// What libmpv does not tell where it is as it was of the item before.
+    private func tellAll(of id: EngineItem.ID) {
+      tell(.duration(id, number(MPVProperty.duration.rawValue).map { .seconds($0) }))
+      var node = mpv_node()
+      let name = MPVProperty.metadata.rawValue
+      guard mpv_get_property(handle, name, MPV_FORMAT_NODE, &node) >= 0 else { return }
+      defer { mpv_free_node_contents(&node) }
+      tell(.metadata(id, MediaMetadata(tags: node.texts)))
     }
 
     private func ranges(upTo end: Double) -> [Range<Duration>] {

@@ -8,7 +8,7 @@
     case load(MPVPlayback, start: Duration, isPaused: Bool)
     case follow(MPVPlayback?)
     case pause(Bool)
-    case seek(Duration, serial: Int)
+    case seek(EngineItem.ID, Duration, serial: Int)
     case rate(Double)
     case volume(Double, isMuted: Bool)
     case stop

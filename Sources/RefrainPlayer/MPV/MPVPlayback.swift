@@ -91,6 +91,11 @@
       state.withLock { $0.streams }.contains { $0.value?.isReading == true }
     }
 
+    /// A listener is about to seek.
+    func expectSeek() {
+      for stream in state.withLock({ $0.streams }) { stream.value?.expectSeek() }
+    }
+
     /// Has reads that wait give up, for they are not wanted where they are any more.
     func interruptReads() {
       for stream in state.withLock({ $0.streams }) { stream.value?.interrupt() }

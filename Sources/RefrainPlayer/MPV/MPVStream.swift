@@ -20,6 +20,9 @@
 
     private struct State {
       var reader: MediaReader
+      /// How often mpv has sought, and had by the time of the last seek that a listener asked for.
+      var seeks = 0
+      var seeksBefore = 0
       var isReading = false
       var isCancelled = false
     }
@@ -48,7 +51,10 @@
           return Int64(count)
         } catch let error as MediaCacheError where playback.isHeard && patience.bears(error) {
           playback.absence = error
-          guard waitForNetwork(patience.nextDelay(), reader) else { return -1 }
+          guard waitForNetwork(patience.nextDelay(), reader) else {
+            playback.absence = nil
+            return -1
+          }
         } catch {
           playback.absence = nil
           playback.note(error)
@@ -72,6 +78,7 @@
     func seek(to offset: Int64) -> Int64 {
       guard offset >= 0 else { return Int64(MPV_ERROR_GENERIC.rawValue) }
       position.store(offset, ordering: .relaxed)
+      state.withLock { $0.seeks += 1 }
       return offset
     }
 
@@ -99,10 +106,16 @@
       wake.signal()
     }
 
+    /// A listener is about to seek.
+    func expectSeek() { state.withLock { $0.seeksBefore = $0.seeks } }
+
     /// Ends a read that waits with an error; later ones go on as if nothing had been. For a seek that
-    /// leads elsewhere while bytes do not come: mpv's thread that reads is the one that seeks.
+    /// leads elsewhere while bytes do not come: mpv's thread that reads is the one that seeks. A read
+    /// that has followed the seek already is what is wanted, and waits on.
     func interrupt() {
-      let (reader, isReading) = state.withLock { ($0.reader, $0.isReading && !$0.isCancelled) }
+      let (reader, isReading) = state.withLock { state in
+        (state.reader, state.isReading && !state.isCancelled && state.seeks == state.seeksBefore)
+      }
       // Not settled on a version yet: then nothing was played that one could seek in.
       guard isReading, let fresh = try? reader.another(fill: playback.item.fill) else { return }
       let isReplaced = state.withLock { state in

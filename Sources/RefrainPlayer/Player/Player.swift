@@ -43,7 +43,7 @@ public final class Player {
 
   @ObservationIgnored private var machine: PlayerMachine
   @ObservationIgnored private let engine: any PlayerEngine
-  @ObservationIgnored private let cache: MediaCache
+  @ObservationIgnored let cache: MediaCache
   @ObservationIgnored private let configuration: PlayerConfiguration
   @ObservationIgnored private var shown: PlayerState
   @ObservationIgnored private var listeners = PlayerListeners()
@@ -173,7 +173,8 @@ public final class Player {
   /// What to write down, to go on after a restart.
   public var session: PlayerSession {
     PlayerSession(
-      queue: queue, position: position.inSeconds, rate: rate, volume: volume, isMuted: isMuted)
+      queue: queue, position: machine.isLive ? 0 : position.inSeconds, rate: rate, volume: volume,
+      isMuted: isMuted)
   }
 
   /// Takes up what was written down. Nothing is asked for before `resume()`.
@@ -226,8 +227,8 @@ public final class Player {
   }
 
   private func take(_ event: EngineEvent) {
-    if case .ready(let id, _) = event, id == machine.engineItem, let item = machine.state.item,
-      let time = starts.hear(id)
+    if case .ready(let id, _) = event, id == machine.engineItem, machine.absence == nil,
+      let item = machine.state.item, let time = starts.hear(id)
     {
       perform([.tell(.started(item, after: time))])
     }

@@ -98,8 +98,11 @@ extension PlayerMachine {
       if !isOccupied { state.wantsToPlay = true }
       state.queue.goBack()
       loadCurrent(&actions)
-    } else if isOccupied {
+    } else if isOccupied, !isLive {
       seek(to: .zero, &actions)
+    } else if isOccupied {
+      leave(&actions)
+      loadCurrent(&actions)
     } else {
       state.wantsToPlay = true
       loadCurrent(&actions)
@@ -139,7 +142,8 @@ extension PlayerMachine {
   }
 
   private mutating func seek(to position: Duration, _ actions: inout [PlayerAction]) {
-    guard state.item != nil else { return }
+    // A live stream is heard as it comes.
+    guard state.item != nil, !isLive else { return }
     let position = max(.zero, position)
     switch stage {
     case .loading, .ready:

@@ -49,6 +49,11 @@ struct PlayerMachine {
 
   init(fill: FillPolicy = .wholeResource) { self.fill = fill }
 
+  /// It is heard, and has no length that one could seek in.
+  var isLive: Bool {
+    if case .ready = stage { state.duration == nil } else { false }
+  }
+
   /// The engine's item that is the current one.
   var engineItem: EngineItem.ID? {
     switch stage {

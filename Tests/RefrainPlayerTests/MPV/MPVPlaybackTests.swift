@@ -66,6 +66,36 @@
       }
     }
 
+    @Test func seekToBytesThatComeLateWaitsForThem() async throws {
+      try await Listening.with { listening in
+        let late: Int64 = 2_000_000
+        listening.origin.script(
+          Listening.path,
+          .on(.all, .stall(at: .resource(late), for: .milliseconds(900)))
+            .on(
+              .where { request in
+                let start = request.range?.dropFirst("bytes=".count).prefix { $0 != "-" }
+                return (start.flatMap { Int64($0) } ?? 0) >= late
+              }, .delay(.milliseconds(900))))
+        var configuration = PlayerConfiguration()
+        configuration.fill = .onDemand
+        let player = try await listening.player(configuration)
+        let events = player.events()
+        player.play(listening.media)
+        var places: [Duration] = []
+        for await event in events {
+          if case .started = event { player.seek(to: .seconds(12)) }
+          if case .sought(let place) = event { places.append(place) }
+          if case .finished = event { Issue.record("it ended") }
+          if case .position(let position) = event, !places.isEmpty, position > .seconds(12.3) {
+            break
+          }
+        }
+        #expect(places.count == 1)
+        await player.close()
+      }
+    }
+
     @Test func eventsComeInOrder() async throws {
       try await Listening.with { listening in
         let heard = try await listening.play()

@@ -25,8 +25,7 @@ struct SessionTests {
       player.setRate(1.5)
       player.setVolume(0.25)
       player.setMuted(true)
-      engine.take(.begin)
-      engine.take(.ready)
+      for step in [ScriptedEngine.Step.begin, .duration, .ready] { engine.take(step) }
       for _ in 0..<5 { engine.take(.tick) }
       let written = try JSONEncoder().encode(player.session)
 
@@ -99,13 +98,29 @@ struct SessionTests {
   @Test func previousBeginsTheItemAnewAfterThreeSecondsAndGoesBackBefore() async throws {
     try await withPlayer { player, engine in
       player.play(["ok-30", "ok-40"].map(ScriptedEngine.media), startingAt: 1)
-      engine.take(.begin)
-      engine.take(.ready)
+      for step in [ScriptedEngine.Step.begin, .duration, .ready] { engine.take(step) }
       for _ in 0..<4 { engine.take(.tick) }
       player.previous()
       #expect(player.queue.currentIndex == 1 && engine.current?.seek?.target == .zero)
       player.previous()
       #expect(player.queue.currentIndex == 0)
+    }
+  }
+
+  @Test func liveStreamIsHeardAsItComesAndNotSoughtIn() async throws {
+    try await withPlayer { player, engine in
+      player.play(["ok-30", "live"].map(ScriptedEngine.media), startingAt: 1)
+      for step in [ScriptedEngine.Step.begin, .duration, .ready] { engine.take(step) }
+      for _ in 0..<5 { engine.take(.tick) }
+      player.seek(to: .seconds(60))
+      player.seek(by: .seconds(-5))
+      #expect(engine.current?.seek == nil && player.status == .playing)
+      #expect(player.session.position == 0)
+      // Begun anew, it is what is sent now.
+      let before = engine.current?.item.id
+      player.previous()
+      #expect(engine.current?.item.id != before && engine.current?.position == .zero)
+      #expect(player.queue.currentIndex == 1)
     }
   }
 

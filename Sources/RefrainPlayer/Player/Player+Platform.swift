@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+public import Foundation
+public import Refrain
+
+extension Player {
+  /// A player over the platform's own engine: AVPlayer on Apple's platforms, libmpv on Linux.
+  ///
+  /// - Throws: `MediaCacheError` where libmpv cannot be set up.
+  public convenience init(
+    cache: MediaCache, configuration: PlayerConfiguration = PlayerConfiguration()
+  ) async throws {
+    #if os(Linux)
+      let engine = try await MPVEngine(cache: cache)
+    #else
+      let engine = AVPlayerEngine(cache: cache)
+    #endif
+    self.init(cache: cache, engine: engine, configuration: configuration)
+  }
+
+  /// A picture, through the cache like all else.
+  ///
+  /// - Throws: `MediaCacheError`, `.badRange` where it is larger than 16 MiB; what reading a file
+  ///   throws.
+  public func artwork(at url: URL) async throws -> Data {
+    let limit: Int64 = 16 << 20
+    if url.isFileURL { return try await Self.file(at: url) }
+    let reader = try await cache.open(Resource(url: url), fill: .onDemand)
+    defer { reader.cancel() }
+    let information = try await reader.contentInformation()
+    guard information.length ?? 0 <= limit else {
+      throw MediaCacheError(
+        .badRange, "The picture is larger than \(limit >> 20) MiB.", remedy: "Use a smaller one.")
+    }
+    return try await reader.bytes(in: 0..<(information.length ?? limit))
+  }
+
+  @concurrent private static func file(at url: URL) async throws -> Data {
+    try Data(contentsOf: url)
+  }
+}
