@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-public import Foundation
-
 /// What media says of itself: ID3, Vorbis comments, the metadata of MP4; the titles that live streams
 /// send along.
 public struct MediaMetadata: Sendable, Hashable, Codable {
