@@ -76,91 +76,14 @@ public final class Player {
     }
   }
 
-  isolated deinit {
-    release()
-    engine.stop()
+  deinit {
+    // Not isolated itself: that would need later systems.
+    let (engine, listeners, timers, prefetcher) = (engine, listeners, timers, prefetcher)
+    Task { @MainActor in
+      Self.release(listeners, timers, prefetcher)
+      engine.stop()
+    }
   }
-
-  // MARK: The queue
-
-  /// Plays media in place of the queue.
-  ///
-  /// - Parameter index: which of them is first. Without any, everything stops.
-  public func play(_ media: [Media], startingAt index: Int = 0) {
-    send(.play(media, startingAt: index))
-  }
-
-  /// Plays one media in place of the queue.
-  public func play(_ media: Media) { play([media]) }
-
-  public func enqueue(_ media: [Media]) { send(.enqueue(media)) }
-
-  public func enqueue(_ media: Media) { enqueue([media]) }
-
-  /// Puts media right after the current one.
-  public func insertNext(_ media: [Media]) { send(.insertNext(media)) }
-
-  public func insertNext(_ media: Media) { insertNext([media]) }
-
-  public func insert(_ media: [Media], at index: Int) { send(.insert(media, at: index)) }
-
-  /// Takes an item out. Where it is the current one, the next one plays.
-  public func remove(_ id: PlayQueue.Item.ID) { send(.remove(id)) }
-
-  public func move(_ id: PlayQueue.Item.ID, to index: Int) { send(.move(id, to: index)) }
-
-  /// Stops, and empties the queue.
-  public func removeAll() { send(.removeAll) }
-
-  /// Plays that item of the queue.
-  public func jump(to id: PlayQueue.Item.ID) { send(.jump(id)) }
-
-  /// Goes on with the next item; behind the last one the queue has ended.
-  public func next() { send(.next) }
-
-  /// Begins the current item anew where more than 3 seconds of it were heard; else goes back to the
-  /// one before it.
-  public func previous() { send(.previous) }
-
-  public func setRepeatMode(_ mode: PlayQueue.RepeatMode) { send(.setRepeatMode(mode)) }
-
-  public func setShuffled(_ isShuffled: Bool) { send(.setShuffled(isShuffled)) }
-
-  // MARK: Playing
-
-  /// Plays on; a queue that has ended begins anew; what has failed is tried again.
-  public func resume() { send(.resume) }
-
-  public func pause() { send(.pause) }
-
-  public func toggle() { send(wantsToPlay ? .pause : .resume) }
-
-  /// Ends what plays. The queue stays.
-  public func stop() { send(.stop) }
-
-  /// Goes to a position of the current item, exactly. Past its end, the next one plays.
-  public func seek(to position: Duration) { send(.seek(position)) }
-
-  /// Goes on or back from where it is, or from where a seek leads that is under way.
-  public func seek(by distance: Duration) { send(.skip(distance)) }
-
-  /// Goes to what is stored nearest to a position: while a finger drags over a scrubber, nothing is
-  /// fetched for every place that it passes. `seek(to:)` once it is lifted.
-  public func scrub(to position: Duration) { send(.scrub(position)) }
-
-  /// 0.5 to 3; the pitch is kept.
-  public func setRate(_ rate: Double) { send(.setRate(rate)) }
-
-  /// 0 is silence, 1 the loudness of the media.
-  public func setVolume(_ volume: Double) { send(.setVolume(volume)) }
-
-  public func setMuted(_ isMuted: Bool) { send(.setMuted(isMuted)) }
-
-  /// Pauses later, by itself; nil: does not.
-  public func setSleepTimer(_ timer: SleepTimer?) { send(.setSleepTimer(timer)) }
-
-  /// Pauses after a while, by itself.
-  public func sleep(after time: Duration) { setSleepTimer(.at(.now + time)) }
 
   /// Where the current item is.
   var stage: PlayerMachine.Stage { machine.stage }
@@ -195,13 +118,18 @@ public final class Player {
     guard !isClosed else { return await engine.close() }
     send(.stop)
     isClosed = true
-    release()
+    follower = nil
+    Self.release(listeners, timers, prefetcher)
+    // Who listens from here on is told at once that there is nothing.
+    listeners.finish()
     await engine.close()
   }
 
-  private func release() {
+  private static func release(
+    _ listeners: PlayerListeners, _ timers: PlayerTimers, _ prefetcher: NextPrefetcher
+  ) {
+    var (listeners, timers, prefetcher) = (listeners, timers, prefetcher)
     timers.cancel()
-    follower = nil
     prefetcher.cancel()
     listeners.finish()
   }

@@ -124,6 +124,24 @@ struct SessionTests {
     }
   }
 
+  @Test func lettingGoOfAPlayerEndsWhatPlaysAndItsEvents() async throws {
+    let directory = FileManager.default.temporaryDirectory
+      .appending(path: "refrain-session-\(UUID().uuidString)", directoryHint: .isDirectory)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let cache = try MediaCache(directory: directory)
+    let engine = ScriptedEngine()
+    var player: Player? = Player(cache: cache, engine: engine)
+    let events = try #require(player?.events())
+    player?.play(ScriptedEngine.media("ok-30"))
+    player?.sleep(after: .seconds(3600))
+    weak var held = player
+    player = nil
+    #expect(held == nil)
+    for await _ in events {}
+    try await eventually("nothing plays") { engine.current == nil }
+    await cache.close()
+  }
+
   @Test func eventsAndPropertiesSayTheSame() async throws {
     try await withPlayer { player, engine in
       let events = player.events()

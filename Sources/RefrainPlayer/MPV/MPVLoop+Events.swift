@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import CMPV
+  import Refrain
+
+  /// What libmpv tells.
+  extension MPVLoop {
+    func take(_ event: mpv_event) {
+      switch event.event_id {
+      case MPV_EVENT_START_FILE:
+        guard let start = event.data?.assumingMemoryBound(to: mpv_event_start_file.self) else {
+          return
+        }
+        // What follows by itself begins with nothing asked for.
+        if playing.ended != nil { clock = MPVClock() }
+        let begun = playing.begin(entry: start.pointee.playlist_entry_id)
+        for event in begun { tell(event) }
+        // What follows was taken back when mpv had gone on to it already.
+        if begun.isEmpty, playing.ended != nil {
+          command("stop")
+          for event in playing.rest() { tell(event) }
+        }
+      case MPV_EVENT_SEEK:
+        if clock.begin() { interruption = .now + .milliseconds(250) }
+      case MPV_EVENT_PLAYBACK_RESTART:
+        restart()
+      case MPV_EVENT_PROPERTY_CHANGE:
+        guard let change = event.data?.assumingMemoryBound(to: mpv_event_property.self) else {
+          return
+        }
+        take(change.pointee)
+      case MPV_EVENT_END_FILE:
+        guard let end = event.data?.assumingMemoryBound(to: mpv_event_end_file.self),
+          let ended = playing.end(entry: end.pointee.playlist_entry_id)
+        else { return }
+        finish(ended, end.pointee)
+      // The property that libmpv would have one watch is also set between two items.
+      case MPV_EVENT_IDLE:
+        guard playing.ended != nil else { return }
+        // What was appended too late to be gone on with.
+        command("playlist-clear")
+        forget(playing.removeFollowing())
+        for event in playing.rest() { tell(event) }
+      case MPV_EVENT_HOOK:
+        guard let hook = event.data?.assumingMemoryBound(to: mpv_event_hook.self) else { return }
+        events.yield(.held(hook.pointee.id))
+      default:
+        break
+      }
+    }
+
+    /// Playing began, at the start or after a seek.
+    func restart() {
+      clock.advance(.now)
+      // Unknown where it is over already.
+      guard let playback = playing.current, number("seeking") != 1 else { return }
+      interruption = nil
+      let id = playback.item.id
+      let position = Self.position(number("time-pos") ?? 0)
+      let arrival = clock.arrive(at: position)
+      if playback.isHeard {
+        if case .none = arrival { tell(.position(id, position)) }
+      } else {
+        playback.isHeard = true
+        start(at: .zero)
+        tellAll(of: id)
+        tell(.ready(id, at: position))
+        if output == .device, text("current-ao") ?? "null" == "null" { tell(.silent) }
+      }
+      switch arrival {
+      case .none: break
+      case .sought(let serial): tell(.sought(id, serial: serial, at: position))
+      case .further(let seek): go(to: seek)
+      }
+    }
+
+    func take(_ change: mpv_event_property) {
+      guard let property = MPVProperty(rawValue: String(cString: change.name)) else { return }
+      if property == .isWaiting { isWaitingForCache = change.value(as: CInt.self) == 1 }
+      let number = change.format == MPV_FORMAT_DOUBLE ? change.value(as: Double.self) : nil
+      guard let playback = playing.current else { return }
+      let id = playback.item.id
+      switch property {
+      case .position:
+        guard let number, number.isFinite, playback.isHeard else { return }
+        clock.advance(.now)
+        if clock.isDue(.now) { tell(.position(id, Self.position(number))) }
+      case .duration:
+        guard change.format == MPV_FORMAT_NONE || number?.isFinite == true else { return }
+        tell(.duration(id, number.map { .seconds($0) }))
+      case .buffered:
+        guard let number, number.isFinite, playback.isHeard, clock.isBufferDue(.now) else { return }
+        tell(.buffered(id, ranges(upTo: number)))
+      case .metadata:
+        guard change.format == MPV_FORMAT_NODE, let node = change.value(as: mpv_node.self) else {
+          return
+        }
+        tell(.metadata(id, MediaMetadata(tags: node.texts)))
+      case .isWaiting: break
+      }
+    }
+
+    /// What libmpv does not tell where it is as it was of the item before.
+    func tellAll(of id: EngineItem.ID) {
+      tell(.duration(id, number(MPVProperty.duration.rawValue).map { .seconds($0) }))
+      var node = mpv_node()
+      let name = MPVProperty.metadata.rawValue
+      guard mpv_get_property(handle, name, MPV_FORMAT_NODE, &node) >= 0 else { return }
+      defer { mpv_free_node_contents(&node) }
+      tell(.metadata(id, MediaMetadata(tags: node.texts)))
+    }
+
+    func ranges(upTo end: Double) -> [Range<Duration>] {
+      let position = max(0, number("time-pos") ?? 0)
+      return end > position ? [.seconds(position)..<(.seconds(end))] : []
+    }
+
+    /// Below 0 is the start of what follows without a gap, while the end of what was before it is
+    /// still heard.
+    static func position(_ seconds: Double) -> Duration { .seconds(max(0, seconds)) }
+
+    /// Tells where it waits, or waits no longer. mpv itself tells it of sound devices alone, not of
+    /// files.
+    func lookAtWaiting() {
+      guard let playback = playing.current, playback.isHeard else { return }
+      let isStill = clock.isStill(.now) && playback.isReading
+      let isWaiting = !isPaused && (isWaitingForCache || isStill)
+      let now = isWaiting ? playback.absence.map(WaitingReason.network) ?? .bytes : nil
+      guard now != waiting else { return }
+      waiting = now
+      tell(.waiting(playback.item.id, now))
+    }
+
+    func finish(_ ended: MPVPlaying.Item, _ end: mpv_event_end_file) {
+      forget([ended])
+      // Where nothing was heard, it has not been taken back yet.
+      start(at: .zero)
+      (waiting, interruption) = (nil, nil)
+      let playback = ended.playback
+      switch end.reason {
+      case MPV_END_FILE_REASON_STOP, MPV_END_FILE_REASON_QUIT, MPV_END_FILE_REASON_REDIRECT:
+        break
+      // mpv takes failed reads for the end where it can: what the reads came to has the last word.
+      case MPV_END_FILE_REASON_EOF where playback.error == nil:
+        playing.noteEnd(of: playback.item.id)
+      default:
+        // mpv would go on with what follows by itself.
+        forget(playing.replaceAll(with: nil, entry: 0))
+        command("stop")
+        tell(
+          .failed(
+            playback.item.id,
+            playback.error ?? MediaCacheError(mpv: end.error, playing: playback.item.media.url)))
+      }
+    }
+
+    // MARK: Properties
+
+    /// Flags are 0 and 1.
+    func number(_ property: String) -> Double? {
+      var value = 0.0
+      if mpv_get_property(handle, property, MPV_FORMAT_DOUBLE, &value) >= 0 { return value }
+      var flag: CInt = 0
+      return mpv_get_property(handle, property, MPV_FORMAT_FLAG, &flag) >= 0 ? Double(flag) : nil
+    }
+
+    func text(_ property: String) -> String? {
+      guard let value = mpv_get_property_string(handle, property) else { return nil }
+      defer { mpv_free(value) }
+      return String(cString: value)
+    }
+  }
+
+  extension mpv_event_property {
+    func value<Value>(as type: Value.Type) -> Value? {
+      data?.assumingMemoryBound(to: type).pointee
+    }
+  }
+#endif
