@@ -34,7 +34,7 @@ extension Player {
     return try await reader.bytes(in: 0..<(information.length ?? limit))
   }
 
-  @concurrent private static func file(at url: URL) async throws -> Data {
+  private nonisolated static func file(at url: URL) async throws -> Data {
     try Data(contentsOf: url)
   }
 }
