@@ -28,4 +28,11 @@ package enum TestSeed {
 
   /// Whether there is time for much more than in the usual run.
   package static var isSoak: Bool { ProcessInfo.processInfo.environment["REFRAIN_SOAK"] == "1" }
+
+  /// Whether a sanitizer makes everything many times slower.
+  package static var isSanitized: Bool {
+    ["REFRAIN_THREAD_SANITIZER", "REFRAIN_ADDRESS_SANITIZER"].contains {
+      ProcessInfo.processInfo.environment[$0] == "1"
+    }
+  }
 }

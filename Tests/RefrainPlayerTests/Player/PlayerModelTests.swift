@@ -17,7 +17,8 @@ struct PlayerModelTests {
       .appending(path: "refrain-model-\(UUID().uuidString)", directoryHint: .isDirectory)
     defer { try? FileManager.default.removeItem(at: directory) }
     let cache = try MediaCache(directory: directory)
-    for life in 0..<(TestSeed.isSoak ? 200_000 : 10_000) {
+    let lives = TestSeed.isSoak ? 200_000 : TestSeed.isSanitized ? 500 : 10_000
+    for life in 0..<lives {
       var run = PlayerLife(cache: cache, random: SeededGenerator(seed: seed &+ UInt64(life)))
       let trouble = run.live(steps: 40)
       guard trouble == nil else {
