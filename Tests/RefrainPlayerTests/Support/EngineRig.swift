@@ -184,7 +184,7 @@ final class ScriptedRig: EngineRig {
 
     func pass() async throws {
       try await Task.sleep(for: .milliseconds(1))
-      engine.player.standInAdvance(0.05)
+      engine.player.standInAdvance(0.02)
       for _ in 0..<4 { await Task { @MainActor in }.value }
     }
 
