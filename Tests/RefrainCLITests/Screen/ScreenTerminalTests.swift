@@ -67,7 +67,10 @@
       }
     }
 
-    @Test(arguments: [(SIGSEGV, 139), (SIGABRT, 134), (SIGQUIT, 131)])
+    /// Of the sanitizers' programs the signals of a crash are their own.
+    @Test(
+      .disabled(if: TestSeed.isSanitized),
+      arguments: [(SIGSEGV, 139), (SIGABRT, 134), (SIGQUIT, 131)])
     func aCrashGivesTheTerminalBack(_ signal: CInt, _ code: Int) async throws {
       try await playing { tmux, program in
         kill(try process(program), signal)

@@ -48,10 +48,11 @@ struct EngineContractTests {
   func whatFollowsBeginsByItself(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       let first = rig.referee.load(rig.media(tenths: 10))
-      let second = try #require(rig.referee.follow(with: rig.media(tenths: 10)))
+      let second = try #require(rig.referee.follow(with: rig.media(tenths: 100)))
       try await rig.until("the second is ready") { rig.referee.isReady(second) }
       #expect(rig.referee.events.contains(.ended(first, followedBy: second)))
       let third = try #require(rig.referee.follow(with: rig.media(tenths: 10)))
+      rig.referee.seek(to: .seconds(9.5))
       try await rig.until("the third is over") { rig.referee.isOver(third) }
       #expect(rig.referee.events.contains(.ended(second, followedBy: third)))
       #expect(rig.referee.events.last == .ended(third, followedBy: nil))
