@@ -49,7 +49,9 @@ struct PlaylistLoading: Sendable {
     guard !url.isFileURL else {
       let file: Data
       do {
-        file = try Data(contentsOf: url)
+        // Whatever has the name of a playlist: no more of it than can be one.
+        file =
+          try FileHandle(forReadingFrom: url).read(upToCount: Int(Self.byteLimit)) ?? Data()
       } catch {
         throw MediaCacheError(
           .storage, "The playlist could not be read: \(error.localizedDescription)",

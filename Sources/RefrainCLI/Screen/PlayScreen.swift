@@ -61,6 +61,7 @@
           // Speed and timers move by themselves.
           while !Task.isCancelled {
             self?.dirty.yield()
+            // Cancelled, the loop ends.
             try? await Task.sleep(for: .milliseconds(500))
           }
         },
@@ -79,6 +80,7 @@
       lookingUp = Task { [weak self] in
         while !Task.isCancelled {
           await self?.lookUp(in: cache)
+          // Cancelled, the loop ends.
           try? await Task.sleep(for: .seconds(2))
         }
       }

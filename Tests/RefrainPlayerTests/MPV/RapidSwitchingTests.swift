@@ -23,7 +23,9 @@
           Bool.random(using: &random) ? player.next() : player.previous()
           switch round % 25 {
           case 7: try await eventually("it plays in between") { player.status == .playing }
-          case 3, 12, 18: try await Task.sleep(for: .milliseconds(Int.random(in: 0...4)))
+          // Not waited for: in the midst of whatever a switch is at by then.
+          case 3, 12, 18:
+            try await Task.sleep(for: .milliseconds(Int.random(in: 0...4, using: &random)))
           default: break
           }
         }

@@ -71,10 +71,17 @@ struct SessionTests {
       player.play(ScriptedEngine.media("ok-300"))
       engine.take(.begin)
       engine.take(.ready)
-      player.sleep(after: .milliseconds(20))
+      player.sleep(after: .milliseconds(5))
       player.setSleepTimer(nil)
-      player.sleep(after: .milliseconds(60))
+      player.sleep(after: .milliseconds(5))
       player.setSleepTimer(.endOfItem)
+      // A timer that is set later and runs out: by then the others would have.
+      try await withPlayer { other, engine in
+        other.play(ScriptedEngine.media("ok-300"))
+        other.sleep(after: .milliseconds(30))
+        try await eventually("the other one sleeps") { !other.wantsToPlay }
+      }
+      #expect(player.status == .playing && player.sleepTimer == .endOfItem)
       engine.take(.tick)
       engine.take(.end)
       #expect(player.status == .ended)
