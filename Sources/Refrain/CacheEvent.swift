@@ -7,6 +7,9 @@ public enum CacheEvent: Sendable {
   case fetchStarted(CacheKey, ByteRange)
   /// It is over: nil where it came to its end, or was not wanted any more.
   case fetchFinished(CacheKey, ByteRange, MediaCacheError?)
+  /// A request failed; the next one is sent after the delay. `failed` follows once no further request
+  /// is worth sending, and bytes follow where the next one succeeds.
+  case retrying(CacheKey, MediaCacheError, after: Duration)
   /// Bytes came from the origin.
   case received(CacheKey, Int)
   /// Bytes were given to a reader that were stored before it was opened.

@@ -160,6 +160,7 @@ struct Fetch: Sendable {
           error = reason
           break attempts
         }
+        context.events.send(.retrying(entry.key, reason, after: delay))
         do { try await Task.sleep(for: delay) } catch { break attempts }
         generation.withState { $0.endRest(id) }
       }

@@ -26,6 +26,7 @@ extension CacheEvent {
         "fetched up to byte \(range.upperBound) of \(key)"
           + (error.map { ", then: \($0)" } ?? "")
       )
+    case .retrying(let key, let error, _): (.info, "trying again: \(key): \(error.reason)")
     case .generationChanged(let key): (.info, "changed at the origin: \(key)")
     case .streamTitle(let key, let title):
       (.info, "plays \(title.title ?? title.station.name ?? "something else") on \(key)")

@@ -39,7 +39,8 @@ import Testing
           #expect(of == key)
           committed.insert(contentsOf: range)
         case .failed(_, let error): failed.append(error)
-        case .generationChanged, .evicted, .warning, .streamTitle: Issue.record("\(event)")
+        case .generationChanged, .evicted, .warning, .streamTitle, .retrying:
+          Issue.record("\(event)")
         }
       }
       #expect(opened.filter { $0 == key }.count >= 1)
@@ -49,6 +50,24 @@ import Testing
       #expect(received == Int(length))
       #expect(served == Int(length))
       #expect(failed.map(\.status) == [404])
+    }
+  }
+
+  @Test func `A failure that is tried again is reported at once, with its reason`() async throws {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      test.origin.script("/a", .on(.number(2), .unavailable()))
+      let events = test.cache.events(includingTraffic: false)
+      _ = try await test.read("/a")
+      await test.cache.close()
+      var reasons: [Int?] = []
+      for await event in events {
+        if case .retrying(let key, let error, let delay) = event {
+          #expect(key == CacheKey(url: test.origin.url("/a")) && delay > .zero)
+          reasons.append(error.status)
+        }
+      }
+      #expect(reasons == [503])
     }
   }
 
