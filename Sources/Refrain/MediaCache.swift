@@ -140,20 +140,24 @@ public final class MediaCache: Sendable {
 
   /// Every entry stored, the most recently used first. Foreign and broken files are passed over,
   /// with a warning event.
+  ///
+  /// - Throws: `MediaCacheError`, `.storage` where the directory cannot be read.
   public func entries() async throws -> [EntrySummary] {
-    await inspector { $0.entries() }
+    try await inspector { try $0.entries() }
   }
 
   /// The entry stored under a key, or nil.
   public func entry(for key: CacheKey) async throws -> EntrySummary? {
-    await inspector { $0.entry(for: key) }
+    try await inspector { try $0.entry(for: key) }
   }
 
   /// What the directory takes on disk. Looks at every entry.
+  ///
+  /// - Throws: `MediaCacheError`, `.storage` where the directory cannot be read.
   public func usage() async throws -> Usage {
     let limit = configuration.limit
-    return await inspector { inspector in
-      let usage = inspector.usage()
+    return try await inspector { inspector in
+      let usage = try inspector.usage()
       return Usage(allocatedBytes: usage.allocated, limit: limit, entries: usage.entries)
     }
   }
@@ -168,8 +172,10 @@ public final class MediaCache: Sendable {
   /// Checks every entry against its files, or one: what a record claims and the file does not hold
   /// is dropped from the record, so that it is fetched again; what no record claims is removed.
   /// Entries that are in use are passed over.
+  ///
+  /// - Throws: `MediaCacheError`, `.storage` where the directory cannot be read.
   public func verify(_ key: CacheKey? = nil) async throws -> [VerifyResult] {
-    await inspector { $0.verify(key) }
+    try await inspector { try $0.verify(key) }
   }
 
   public struct VerifyResult: Sendable, Hashable {
@@ -183,10 +189,16 @@ public final class MediaCache: Sendable {
   }
 
   private func inspector<Result: Sendable>(
-    _ work: @Sendable @escaping (Inspector) -> Result
-  ) async -> Result {
+    _ work: @Sendable @escaping (Inspector) throws -> Result
+  ) async throws -> Result {
     let inspector = Inspector(context: context)
-    return await IOThreads.background.run { work(inspector) }
+    do {
+      return try await IOThreads.background.run { try work(inspector) }
+    } catch let error as DiskError {
+      throw MediaCacheError(
+        .storage, "The cache directory cannot be read: \(error).",
+        remedy: "Check the disk and its permissions, then try again.")
+    }
   }
 
   // MARK: Removing

@@ -3,7 +3,6 @@ import Foundation
 
 #if canImport(Glibc)
   import Glibc
-  import CLinuxSystem
 #elseif canImport(Darwin)
   import Darwin
 #endif
@@ -19,6 +18,14 @@ struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
   /// No room: the file system is full (ENOSPC), the user's quota is (EDQUOT), or a file may not
   /// grow further (EFBIG).
   var isNoSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
+
+  /// Nothing has that name, or what should be a directory on the way to it is none.
+  var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+
+  /// Something that is no file of ours has that name: a directory, a link, a socket, a giant.
+  var isObstacle: Bool {
+    code == EISDIR || code == ELOOP || code == ENXIO || code == EINVAL || code == EFBIG
+  }
 }
 
 /// How a file is opened; every one close-on-exec.
@@ -31,8 +38,42 @@ enum OpenMode: Sendable {
   case create
 }
 
-/// What the store does to a disk. The system's own calls, or a layer that forgets what was not
-/// synced, fails or fills up. Every call blocks: only Refrain's own threads make them.
+/// What a file or a directory is (stat(2)).
+struct FileStatus: Sendable, Hashable {
+  enum Kind: Sendable, Hashable {
+    case file
+    case directory
+    /// A link, a pipe, a socket or a device.
+    case other
+  }
+
+  var kind: Kind
+  /// Allocated blocks, in bytes.
+  var allocated: Int64
+  /// In bytes.
+  var size: Int64
+  /// The time of the last change, in seconds since 1970.
+  var changed: Double
+  /// Device and inode: no two files of a running system share both.
+  var identity: Identity
+
+  struct Identity: Sendable, Hashable {
+    var device: UInt64
+    var inode: UInt64
+  }
+}
+
+/// What a lock shuts out (flock(2)).
+enum LockKind: Sendable {
+  /// Exclusive locks.
+  case shared
+  /// Every other lock.
+  case exclusive
+}
+
+/// Everything that the store asks of a disk. The system's own calls, or a layer that forgets what was
+/// not synced, fails or fills up. Every call blocks, except where it says otherwise: only Refrain's
+/// own threads make them.
 protocol Disk: Sendable {
   /// mkdir(2), for the owner alone. Already there: fine.
   func makeDirectory(_ path: String) throws(DiskError)
@@ -57,6 +98,41 @@ protocol Disk: Sendable {
   func removeDirectory(_ path: String) throws(DiskError)
   /// fallocate(2) with FALLOC_FL_PUNCH_HOLE: the range reads as zeros and takes no block.
   func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError)
+  /// ftruncate(2): the file ends there.
+  func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError)
+
+  /// pread(2). Returns the number of bytes read, 0 at the end of the file.
+  func read(
+    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) throws(DiskError) -> Int
+  /// Returns what the page cache holds at `offset`; nil where it holds nothing or cannot say. Never
+  /// blocks, so any thread may call it (preadv2(2), RWF_NOWAIT).
+  func readWithoutWaiting(
+    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) -> Int?
+  /// fstat(2). Does not wait for the disk on a local file system.
+  func status(of descriptor: Int32) throws(DiskError) -> FileStatus
+  /// lstat(2). Nil where nothing has that name.
+  func status(of path: String) throws(DiskError) -> FileStatus?
+  /// Every name in a directory but `.` and `..` (readdir(3)). None where there is no such directory;
+  /// a directory that cannot be read is an error, not an empty one.
+  func names(in path: String) throws(DiskError) -> [String]
+  /// Where a sparse file has no blocks (lseek(2), SEEK_HOLE). None where the system cannot tell a
+  /// hole from zeros that were written.
+  func holes(in descriptor: Int32) throws(DiskError) -> RangeSet<Int64>
+  /// Sets the time of the last change, in seconds since 1970; nil: to now (utimensat(2)).
+  func setChangeTime(of path: String, to time: Double?) throws(DiskError)
+
+  /// flock(2) with LOCK_NB. The lock belongs to the open file description: a second one in the same
+  /// process conflicts as one of another process would, and the kernel releases it when the process
+  /// ends.
+  ///
+  /// - Returns: false where another holds a lock that conflicts. Any other failure is an error: the
+  ///   file system cannot lock.
+  func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool
+  /// flock(2) with LOCK_UN. Call it before `close`: a process that is just being started holds a copy
+  /// of every descriptor, and with it the lock, until its program replaces it.
+  func unlock(_ descriptor: Int32)
 }
 
 extension Disk {
@@ -70,125 +146,56 @@ extension Disk {
     }
     try result.get()
   }
-}
 
-/// The system's own calls.
-struct SystemDisk: Disk {
-  func makeDirectory(_ path: String) throws(DiskError) {
-    guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("mkdir", path) }
-  }
-
-  func setStoredMediaAttributes(_ path: String) throws {
-    try StoredMediaAttributes.set(on: path)
-  }
-
-  func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32 {
-    let flags =
-      switch mode {
-      case .read: O_RDONLY
-      case .readWrite: O_RDWR
-      case .create: O_RDWR | O_CREAT | O_TRUNC
-      }
-    // A link in a file's place must not lead elsewhere.
-    let descriptor = retrying { systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
-    guard descriptor >= 0 else { throw failure("open", path) }
-    return Int32(descriptor)
-  }
-
-  func close(_ descriptor: Int32) {
-    _ = systemClose(descriptor)
-  }
-
-  func write(
-    _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64
-  ) throws(DiskError) {
+  /// Returns a whole small file; nil where it is missing.
+  ///
+  /// - Throws: where it cannot be read, is no ordinary file (EINVAL), or is larger than `limit`
+  ///   (EFBIG).
+  func contents(of path: String, limit: Int = 64 << 20) throws(DiskError) -> [UInt8]? {
+    let descriptor: Int32
+    do throws(DiskError) {
+      descriptor = try open(path, .read)
+    } catch {
+      if error.isMissing { return nil }
+      throw error
+    }
+    defer { close(descriptor) }
+    let found = try status(of: descriptor)
+    guard found.kind == .file else {
+      throw DiskError(operation: "open", path: path, code: EINVAL)
+    }
+    guard found.size <= Int64(limit) else {
+      throw DiskError(operation: "read", path: path, code: EFBIG)
+    }
+    var bytes = [UInt8](repeating: 0, count: Int(found.size))
     var done = 0
     while done < bytes.count {
-      let rest = UnsafeRawBufferPointer(rebasing: bytes[done...])
-      let written = retrying {
-        pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + Int64(done)))
+      let result = bytes.withUnsafeMutableBytes { buffer in
+        let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+        return Result { () throws(DiskError) in
+          try read(descriptor, into: rest, at: Int64(done))
+        }
       }
-      guard written > 0 else { throw failure("pwrite", "fd \(descriptor)") }
-      done += written
+      let count = try result.get()
+      if count == 0 { break }
+      done += count
     }
+    bytes.removeLast(bytes.count - done)
+    return bytes
   }
 
-  func sync(_ descriptor: Int32) throws(DiskError) {
-    #if canImport(Darwin)
-      let result = fullSync(descriptor)
-    #else
-      let result = retrying { Int(fdatasync(descriptor)) }
-    #endif
-    guard result == 0 else { throw failure("fdatasync", "fd \(descriptor)") }
+  /// Whether it is a directory itself, and no link to one.
+  func isDirectory(_ path: String) throws(DiskError) -> Bool {
+    try status(of: path)?.kind == .directory
   }
 
-  func syncDirectory(_ path: String) throws(DiskError) {
-    let descriptor = retrying { systemOpen(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0) }
-    guard descriptor >= 0 else { throw failure("open", path) }
-    defer { _ = systemClose(Int32(descriptor)) }
-    #if canImport(Darwin)
-      let result = fullSync(Int32(descriptor))
-    #else
-      let result = retrying { Int(fsync(Int32(descriptor))) }
-    #endif
-    guard result == 0 else { throw failure("fsync", path) }
-  }
-
-  #if canImport(Darwin)
-    /// fsync(2) there only reaches the drive's cache; F_FULLFSYNC (fcntl(2)) reaches the drive, where
-    /// the file system has it.
-    private func fullSync(_ descriptor: Int32) -> Int {
-      if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
-      return retrying { Int(fsync(descriptor)) }
+  /// As `lock`, waiting some milliseconds: a child process that was just forked holds what its parent
+  /// holds until it executes its program, and whoever looks whether a lock is held holds it briefly.
+  func lockSoon(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
+    for attempt in 0..<5 {
+      if attempt > 0 { usleep(2000) }
+      if try lock(descriptor, kind) { return true }
     }
-  #endif
-
-  func rename(_ old: String, to new: String) throws(DiskError) {
-    guard systemRename(old, new) == 0 else { throw failure("rename", old) }
-  }
-
-  func removeFile(_ path: String) throws(DiskError) {
-    guard unlink(path) == 0 || errno == ENOENT else { throw failure("unlink", path) }
-  }
-
-  func removeDirectory(_ path: String) throws(DiskError) {
-    guard rmdir(path) == 0 || errno == ENOENT else { throw failure("rmdir", path) }
-  }
-
-  func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError) {
-    guard !range.isEmpty else { return }
-    #if canImport(Darwin)
-      // F_PUNCHHOLE wants whole blocks; what is left of a block at either end stays allocated.
-      let block: Int64 = 4096
-      let lower = (range.lowerBound + block - 1) / block * block
-      let upper = range.upperBound / block * block
-      guard lower < upper else { return }
-      var hole = fpunchhole_t(
-        fp_flags: 0, reserved: 0, fp_offset: off_t(lower), fp_length: off_t(upper - lower))
-      let result = fcntl(descriptor, F_PUNCHHOLE, &hole)
-    #else
-      let result = refrain_punch_hole(
-        descriptor, off_t(range.lowerBound), off_t(range.upperBound - range.lowerBound))
-    #endif
-    guard result == 0 else { throw failure("fallocate", "fd \(descriptor)") }
-  }
-
-  private func failure(_ operation: String, _ path: String) -> DiskError {
-    DiskError(operation: operation, path: path, code: errno)
+    return false
   }
 }
-
-/// Makes a call again that a signal interrupted (EINTR, signal(7)).
-func retrying(_ call: () -> Int) -> Int {
-  while true {
-    let result = call()
-    if result >= 0 || errno != EINTR { return result }
-  }
-}
-
-// The names inside of `SystemDisk` hide the C functions of the same names.
-private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int {
-  Int(open(path, flags, mode))
-}
-private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
-private func systemRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }

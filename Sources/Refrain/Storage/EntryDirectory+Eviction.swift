@@ -14,7 +14,10 @@ extension EntryDirectory {
     do throws(Problem) {
       record = try loadRecord().record
     } catch {
-      if case .newer = error { throw error }
+      switch error {
+      case .newer, .unreadable: throw error
+      case .empty, .broken: break
+      }
       // Nobody can have opened what has no readable record.
       try removeFiles()
       return nil
@@ -47,10 +50,10 @@ extension EntryDirectory {
       dropped += range.upperBound - max(cut, range.lowerBound)
     }
     spans.remove(contentsOf: cut..<Int64.max)
-    let size = FileReading.measure(descriptor)?.size ?? 0
+    let size = try disk.status(of: descriptor).size
     record.spans = SpanList.encode(spans)
     // No journal there is counts any more.
-    record.epoch = readJournals(of: record).lastEpoch + 1
+    record.epoch = try readJournals(of: record).lastEpoch + 1
     try write(record, durably: true, keepsAge: true)
     try removeFiles(except: [EntryRecord.fileName, record.file])
     if cut < max(size, allocated) { try disk.punch(cut..<max(size, cut + 1), in: descriptor) }
@@ -60,16 +63,19 @@ extension EntryDirectory {
   /// The data file, locked against every reader; nil where it is missing.
   private func lockedDataFile(_ record: EntryRecord) throws -> (Int32?, allocated: Int64) {
     let dataPath = "\(path)/\(record.file)"
-    guard FileReading.status(of: dataPath) != nil else { return (nil, 0) }
+    guard try disk.status(of: dataPath) != nil else { return (nil, 0) }
     let descriptor = try disk.open(dataPath, .readWrite)
-    guard FileLock.lockSoon(descriptor, .exclusive) else {
+    do {
+      guard try disk.lockSoon(descriptor, .exclusive) else { throw InUse() }
+      return (descriptor, try disk.status(of: descriptor).allocated)
+    } catch {
       disk.close(descriptor)
-      throw InUse()
+      throw error
     }
-    return (descriptor, FileReading.measure(descriptor)?.allocated ?? 0)
   }
+
   private func release(_ descriptor: Int32) {
-    FileLock.unlock(descriptor)
+    disk.unlock(descriptor)
     disk.close(descriptor)
   }
 }

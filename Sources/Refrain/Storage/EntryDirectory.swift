@@ -35,6 +35,8 @@ struct EntryDirectory: Sendable {
     case newer(Int)
     /// It cannot be used; what is in the way may be replaced.
     case broken(String)
+    /// The disk failed, which says nothing about what is stored: leave it alone.
+    case unreadable(DiskError)
   }
 
   var recordPath: String { "\(path)/\(EntryRecord.fileName)" }
@@ -52,13 +54,14 @@ struct EntryDirectory: Sendable {
       do {
         file = try EntryFile(path: "\(path)/\(record.file)", mode: .readWrite, disk: disk)
       } catch {
-        if (try? readRecord()) != bytes { continue }
+        if try readRecord() != bytes { continue }
+        guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
         throw .broken("its data file is missing or unreadable (\(error))")
       }
       guard file.isLocked else { continue }
-      let (journalled, lastEpoch) = readJournals(of: record)
+      let (journalled, lastEpoch) = try journals(of: record)
       guard let again = try readRecord(), again == bytes else { continue }
-      return Self.believe(record, synced, journalled, file, lastEpoch)
+      return try Self.believe(record, synced, journalled, file, lastEpoch)
     }
     throw .broken("another process keeps changing it")
   }
@@ -68,7 +71,7 @@ struct EntryDirectory: Sendable {
     guard var bytes = try readRecord() else { throw .empty }
     for _ in 0..<50 {
       let (record, spans) = try Self.decode(bytes)
-      let all = spans.union(readJournals(of: record).spans)
+      let all = spans.union(try journals(of: record).spans)
       // A record that was replaced in the meantime may have taken its journals with it.
       guard let again = try readRecord() else { throw .empty }
       if again == bytes { return (record, all) }
@@ -93,11 +96,12 @@ struct EntryDirectory: Sendable {
   private static func believe(
     _ record: EntryRecord, _ synced: RangeSet<Int64>, _ journalled: RangeSet<Int64>,
     _ file: EntryFile, _ lastEpoch: Int
-  ) -> Contents {
+  ) throws(Problem) -> Contents {
     var warnings: [String] = []
     var spans = synced.union(journalled)
     var syncedSpans = synced
-    let size = FileReading.measure(file.descriptor)?.size ?? 0
+    let size: Int64
+    do throws(DiskError) { size = try file.status().size } catch { throw .unreadable(error) }
     let end = min(size, record.length ?? size)
     if let last = spans.ranges.last?.upperBound, last > end {
       warnings.append("\(file.path) is shorter than its record says; the rest is fetched again.")
@@ -113,23 +117,36 @@ struct EntryDirectory: Sendable {
 
   private func readRecord() throws(Problem) -> [UInt8]? {
     do throws(DiskError) {
-      return try FileReading.contents(of: recordPath)
+      return try disk.contents(of: recordPath)
     } catch {
+      guard error.isObstacle else { throw .unreadable(error) }
       throw .broken("its record cannot be read (\(error))")
     }
   }
 
+  private func journals(
+    of record: EntryRecord
+  ) throws(Problem) -> (spans: RangeSet<Int64>, lastEpoch: Int) {
+    do throws(DiskError) {
+      return try readJournals(of: record)
+    } catch {
+      throw .unreadable(error)
+    }
+  }
+
   /// What the journals add to a record, and the highest number among them and the record.
-  func readJournals(of record: EntryRecord) -> (spans: RangeSet<Int64>, lastEpoch: Int) {
+  func readJournals(
+    of record: EntryRecord
+  ) throws(DiskError) -> (spans: RangeSet<Int64>, lastEpoch: Int) {
     var spans = RangeSet<Int64>()
     var lastEpoch = record.epoch
-    for name in Self.names(in: path) {
+    for name in try disk.names(in: path) {
       guard let epoch = SpanJournal.epoch(of: name, generation: record.generation),
         epoch >= record.epoch
       else { continue }
       lastEpoch = max(lastEpoch, epoch)
       // An unreadable journal costs bytes that are fetched again, nothing else.
-      guard let bytes = try? FileReading.contents(of: "\(path)/\(name)") else { continue }
+      guard let bytes = try? disk.contents(of: "\(path)/\(name)") else { continue }
       spans.formUnion(SpanJournal.decode(bytes, bootIdentity: bootIdentity))
     }
     return (spans, lastEpoch)
@@ -137,7 +154,7 @@ struct EntryDirectory: Sendable {
 
   /// Removes the journals that a record of that number has made needless.
   func removeJournals(of generation: String, before epoch: Int) throws(DiskError) {
-    for name in Self.names(in: path) {
+    for name in try disk.names(in: path) {
       guard let own = SpanJournal.epoch(of: name, generation: generation), own < epoch else {
         continue
       }
@@ -172,7 +189,7 @@ struct EntryDirectory: Sendable {
   func write(_ record: EntryRecord, durably: Bool, keepsAge: Bool = false) throws {
     let bytes = try record.encoded()
     let temporary = "\(recordPath).new"
-    let age = keepsAge ? FileReading.status(of: recordPath)?.changed : nil
+    let age = keepsAge ? try disk.status(of: recordPath)?.changed : nil
     // A new file: what a killed process left there must not shine through.
     try remove(temporary)
     let descriptor = try disk.open(temporary, .create)
@@ -181,8 +198,8 @@ struct EntryDirectory: Sendable {
       try disk.write(bytes, to: descriptor, at: 0)
       if durably { try disk.sync(descriptor) }
     }
-    if let age { FileReading.touch(temporary, at: age) }
-    if FileReading.isDirectory(recordPath) { try remove(recordPath) }
+    if let age { try disk.setChangeTime(of: temporary, to: age) }
+    if try disk.isDirectory(recordPath) { try remove(recordPath) }
     try disk.rename(temporary, to: recordPath)
     if durably { try disk.syncDirectory(path) }
   }
@@ -190,7 +207,7 @@ struct EntryDirectory: Sendable {
   /// Removes every file but those named, and with none named the directory too. What is in use
   /// elsewhere stays readable there (unlink(2)).
   func removeFiles(except kept: Set<String> = []) throws(DiskError) {
-    for name in Self.names(in: path) where !kept.contains(name) {
+    for name in try disk.names(in: path) where !kept.contains(name) {
       try remove("\(path)/\(name)")
     }
     if kept.isEmpty { try disk.removeDirectory(path) }
@@ -198,24 +215,8 @@ struct EntryDirectory: Sendable {
 
   /// A file, or a directory that somebody put here with all that is in it.
   private func remove(_ path: String) throws(DiskError) {
-    guard FileReading.isDirectory(path) else { return try disk.removeFile(path) }
-    for name in Self.names(in: path) { try remove("\(path)/\(name)") }
+    guard try disk.isDirectory(path) else { return try disk.removeFile(path) }
+    for name in try disk.names(in: path) { try remove("\(path)/\(name)") }
     try disk.removeDirectory(path)
-  }
-
-  /// Every name in a directory but `.` and `..`; none where it cannot be read.
-  static func names(in path: String) -> [String] {
-    guard let directory = opendir(path) else { return [] }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(
-          to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)
-        ) { String(cString: $0) }
-      }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names
   }
 }

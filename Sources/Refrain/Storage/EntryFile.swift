@@ -24,15 +24,19 @@ package final class EntryFile: Sendable {
     self.path = path
     self.disk = disk
     descriptor = try disk.open(path, mode)
-    guard FileReading.isRegular(descriptor) else {
+    do throws(DiskError) {
+      guard try disk.status(of: descriptor).kind == .file else {
+        throw DiskError(operation: "open", path: path, code: EINVAL)
+      }
+    } catch {
       disk.close(descriptor)
-      throw DiskError(operation: "open", path: path, code: EINVAL)
+      throw error
     }
-    isLocked = FileLock.tryLock(descriptor, .shared)
+    isLocked = (try? disk.lock(descriptor, .shared)) == true
   }
 
   deinit {
-    FileLock.unlock(descriptor)
+    disk.unlock(descriptor)
     disk.close(descriptor)
   }
 
@@ -45,20 +49,26 @@ package final class EntryFile: Sendable {
   func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(DiskError) -> Int {
-    try FileReading.read(descriptor, into: buffer, at: offset)
+    try disk.read(descriptor, into: buffer, at: offset)
   }
 
   /// Never blocks; nil where a disk would have to be waited for.
   func readWithoutWaiting(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) -> Int? {
-    FileReading.readWithoutWaiting(descriptor, into: buffer, at: offset)
+    disk.readWithoutWaiting(descriptor, into: buffer, at: offset)
   }
 
   /// Blocks.
   func sync() throws(DiskError) { try disk.sync(descriptor) }
 
-  var size: Int64 { FileReading.measure(descriptor)?.size ?? 0 }
+  /// Size and allocated blocks. Does not wait for the disk on a local file system.
+  func status() throws(DiskError) -> FileStatus { try disk.status(of: descriptor) }
 
-  var allocatedBytes: Int64 { FileReading.measure(descriptor)?.allocated ?? 0 }
+  var size: Int64 { (try? status())?.size ?? 0 }
+
+  var allocatedBytes: Int64 { (try? status())?.allocated ?? 0 }
+
+  /// Where it has no blocks.
+  func holes() throws(DiskError) -> RangeSet<Int64> { try disk.holes(in: descriptor) }
 }

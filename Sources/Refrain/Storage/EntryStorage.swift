@@ -70,6 +70,8 @@ actor EntryStorage {
               + "\(key) is played without being stored."))
       case .broken(let why):
         context.events.send(.warning("\(directory.path) is not used: \(why)."))
+      case .unreadable(let failure):
+        context.events.send(.warning("\(directory.path) cannot be read now: \(failure)."))
       }
     }
     return state
@@ -132,9 +134,9 @@ actor EntryStorage {
     let ready = generation.withState { $0.journal == nil ? nil : $0.file }
     if let ready { return ready }
     try directory.create()
-    if lock == nil { lock = WriterLock.acquire(directory: directory.path) }
+    if lock == nil { lock = WriterLock.acquire(directory) }
     guard lock != nil else {
-      guard FileReading.isDirectory(directory.path) else {
+      guard try directory.disk.isDirectory(directory.path) else {
         throw DiskError(operation: "open", path: directory.path, code: ENOTDIR)
       }
       catchUp(generation)
@@ -142,10 +144,17 @@ actor EntryStorage {
       return nil
     }
     // What was loaded without the lock may be out of date by now.
-    let onDisk = try? directory.load()
-    if case .newer = newerProblem() {
-      ban(generation, .forGood)
-      return nil
+    let onDisk: EntryDirectory.Contents?
+    do throws(EntryDirectory.Problem) {
+      onDisk = try directory.load()
+    } catch {
+      switch error {
+      case .empty, .broken: onDisk = nil
+      case .newer:
+        ban(generation, .forGood)
+        return nil
+      case .unreadable(let failure): throw failure
+      }
     }
     let loadedID = generation.withState { $0.generationID }
     if let onDisk, onDisk.record.key == key.rawValue, onDisk.record.generation == loadedID {
@@ -178,15 +187,6 @@ actor EntryStorage {
       if let id = state.generationID { return id == record.generation }
       return record.key == key.rawValue && state.length == record.length
         && state.validator.ifRange != nil && state.validator.matches(record.validator) == .same
-    }
-  }
-
-  private func newerProblem() -> EntryDirectory.Problem? {
-    do throws(EntryDirectory.Problem) {
-      _ = try directory.loadRecord()
-      return nil
-    } catch {
-      return error
     }
   }
 
@@ -438,7 +438,7 @@ actor EntryStorage {
     }
     guard isStale, let id, let known else { return }
     let freshness = known.freshness
-    guard let lock = lock ?? WriterLock.acquire(directory: directory.path) else { return }
+    guard let lock = lock ?? WriterLock.acquire(directory) else { return }
     defer { withExtendedLifetime(lock) {} }
     guard var (record, _) = try? directory.loadRecord(), record.generation == id else { return }
     record.freshness = freshness
@@ -456,9 +456,9 @@ actor EntryStorage {
 
   /// Removes the entry's files; readers go on with what they hold.
   func removeFiles(_ generation: Generation?) throws -> Bool {
-    if lock == nil { lock = WriterLock.acquire(directory: directory.path) }
+    if lock == nil { lock = WriterLock.acquire(directory) }
     guard lock != nil else {
-      if FileReading.status(of: directory.path) == nil { return false }
+      if try directory.disk.status(of: directory.path) == nil { return false }
       throw MediaCacheError(
         .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
     }

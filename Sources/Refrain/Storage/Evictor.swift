@@ -21,7 +21,7 @@ actor Evictor {
   /// - Returns: whether there is room now.
   func makeRoom(for bytes: Int64) async -> Bool {
     guard let limit = store.limit else { return true }
-    if store.needsScan { store.scan() }
+    guard lookUp() else { return false }
     var attempts = 0
     while true {
       let amount = Eviction.amount(needed: bytes, used: store.usedBytes, limit: limit)
@@ -36,13 +36,15 @@ actor Evictor {
   }
 
   private static let attempts = 100
+  /// Why the directory could not be looked through last, which is reported once.
+  private var scanFailure: Int32?
 
   /// Frees some `bytes` for a disk that is full, whatever the limit says.
   ///
   /// - Returns: what was freed.
   @discardableResult
   func free(_ bytes: Int64) -> Int64 {
-    if store.needsScan { store.scan() }
+    guard lookUp() else { return 0 }
     var freed: Int64 = 0
     // What turns out to be in use elsewhere stays, and others go in its place.
     var spared: Set<String> = []
@@ -59,25 +61,57 @@ actor Evictor {
     return freed
   }
 
+  /// Looks up what is used, where that has grown old.
+  ///
+  /// - Returns: false where it has never been known: nothing can be stored under a limit then. Where
+  ///   it only cannot be brought up to date, the old account stands.
+  private func lookUp() -> Bool {
+    guard store.needsScan else { return true }
+    do throws(DiskError) {
+      try store.scan()
+      scanFailure = nil
+    } catch {
+      if scanFailure != error.code {
+        report(
+          .warning(
+            "\(store.directory) cannot be looked through: \(error). "
+              + (store.isScanned
+                ? "What was found before is counted on."
+                : "Nothing is stored until it can, for the limit could not be kept.")))
+      }
+      scanFailure = error.code
+    }
+    return store.isScanned
+  }
+
   private func evict(_ step: Eviction.Step) -> Int64 {
     let directory = store.entryDirectory(named: step.name)
-    guard let lock = WriterLock(directory: directory.path) else {
-      if FileReading.status(of: directory.path) == nil { store.forget(step.name) }
+    do {
+      guard let lock = WriterLock(directory) else {
+        if try store.disk.status(of: directory.path) == nil { store.forget(step.name) }
+        return 0
+      }
+      defer { withExtendedLifetime(lock) {} }
+      guard !store.isOpen(step.name) else { return 0 }
+      return try evict(step, directory)
+    } catch {
+      report(.warning("\(directory.path) could not be evicted: \(error)."))
       return 0
     }
-    defer { withExtendedLifetime(lock) {} }
-    guard !store.isOpen(step.name) else { return 0 }
-    let before = store.measure(step.name)?.allocatedBytes ?? 0
-    let key: CacheKey?
+  }
+
+  private func evict(_ step: Eviction.Step, _ directory: EntryDirectory) throws -> Int64 {
+    let before = try store.measure(step.name)?.allocatedBytes ?? 0
+    var key: CacheKey?
     do {
       key =
         try step.removesAll
         ? directory.removeUnused() : directory.shorten(by: step.bytes)
     } catch {
+      // A part of it may be gone all the same.
       report(.warning("\(directory.path) could not be evicted: \(error)."))
-      key = nil
     }
-    let after = store.measure(step.name)?.allocatedBytes
+    let after = try store.measure(step.name)?.allocatedBytes
     if let after {
       store.setSize(step.name, allocated: after)
     } else {

@@ -5,32 +5,36 @@ import Foundation
 struct Inspector: Sendable {
   let context: CacheContext
 
-  func entries() -> [EntrySummary] {
-    context.store.names().compactMap { summary(named: $0) }
+  func entries() throws -> [EntrySummary] {
+    try context.store.names().compactMap { try summary(named: $0) }
       .sorted { ($0.lastAccess, $0.key.rawValue) > ($1.lastAccess, $1.key.rawValue) }
   }
 
-  func entry(for key: CacheKey) -> EntrySummary? {
-    guard let summary = summary(named: KeyHash.name(of: key)), summary.key == key else {
+  func entry(for key: CacheKey) throws -> EntrySummary? {
+    guard let summary = try summary(named: KeyHash.name(of: key)), summary.key == key else {
       return nil
     }
     return summary
   }
 
-  private func summary(named name: String) -> EntrySummary? {
+  private func summary(named name: String) throws -> EntrySummary? {
     let directory = context.store.entryDirectory(named: name)
     let record: EntryRecord
     var spans: RangeSet<Int64>
     do throws(EntryDirectory.Problem) {
       (record, spans) = try directory.loadRecord()
     } catch {
-      if case .broken(let why) = error {
+      switch error {
+      case .empty, .newer: break
+      case .broken(let why):
         context.events.send(.warning("\(directory.path) is not used: \(why)."))
+      case .unreadable(let failure):
+        context.events.send(.warning("\(directory.path) cannot be read now: \(failure)."))
       }
       return nil
     }
     let key = CacheKey(rawValue: record.key)
-    guard let size = context.store.measure(name), let url = URL(string: record.url) else {
+    guard let size = try context.store.measure(name), let url = URL(string: record.url) else {
       return nil
     }
     var length = record.length
@@ -44,7 +48,7 @@ struct Inspector: Sendable {
     }
     // Nor is more claimed than the file can hold.
     let file = "\(directory.path)/\(record.file)"
-    let end = min(FileReading.status(of: file)?.size ?? 0, length ?? .max)
+    let end = min(try context.store.disk.status(of: file)?.size ?? 0, length ?? .max)
     if let last = spans.ranges.last?.upperBound, last > end {
       spans.remove(contentsOf: end..<last)
     }
@@ -60,18 +64,18 @@ struct Inspector: Sendable {
   }
 
   private func isInUse(_ directory: EntryDirectory) -> Bool {
-    WriterLock(directory: directory.path) == nil
+    WriterLock(directory) == nil
   }
 
-  func usage() -> (allocated: Int64, entries: Int) {
-    let sizes = context.store.names().compactMap { context.store.measure($0) }
+  func usage() throws -> (allocated: Int64, entries: Int) {
+    let sizes = try context.store.names().compactMap { try context.store.measure($0) }
     return (sizes.reduce(0) { $0 + $1.allocatedBytes }, sizes.count)
   }
 
   // MARK: Verifying
 
-  func verify(_ key: CacheKey?) -> [MediaCache.VerifyResult] {
-    let names = key.map { [KeyHash.name(of: $0)] } ?? context.store.names()
+  func verify(_ key: CacheKey?) throws -> [MediaCache.VerifyResult] {
+    let names = try key.map { [KeyHash.name(of: $0)] } ?? context.store.names()
     return names.compactMap { verify(named: $0) }
   }
 
@@ -79,7 +83,7 @@ struct Inspector: Sendable {
     let directory = context.store.entryDirectory(named: name)
     var result = MediaCache.VerifyResult(
       key: nil, directory: URL(filePath: directory.path), problems: [], droppedBytes: 0)
-    guard let lock = WriterLock(directory: directory.path) else {
+    guard let lock = WriterLock(directory) else {
       guard let record = try? directory.loadRecord().record else { return nil }
       result.key = CacheKey(rawValue: record.key)
       return result
@@ -98,14 +102,18 @@ struct Inspector: Sendable {
       switch error {
       case .newer(let version):
         result.problems = ["A later version (\(version)) wrote it; it is left alone."]
+      case .unreadable(let failure):
+        result.problems = ["It cannot be read now: \(failure). It is left alone."]
       case .empty, .broken:
         if case .broken(let why) = error {
           result.problems = ["It cannot be used: \(why). It was removed."]
         } else {
           result.problems = ["It has no record. It was removed."]
         }
-        result.droppedBytes = context.store.measure(name)?.allocatedBytes ?? 0
-        do { try directory.removeFiles() } catch {
+        do {
+          result.droppedBytes = try context.store.measure(name)?.allocatedBytes ?? 0
+          try directory.removeFiles()
+        } catch {
           result.problems.append("It could not be removed: \(error).")
         }
       }
@@ -120,13 +128,13 @@ struct Inspector: Sendable {
   ) throws -> Int64 {
     var record = contents.record
     let claimed = contents.spans
-    let holes = FileHoles.find(in: contents.file.descriptor)
+    let holes = try contents.file.holes()
     var spans = claimed
     for hole in holes.ranges { spans.remove(contentsOf: hole) }
     let claimedBefore = try EntryRecord.decode(record.encoded()).1.union(claimed)
     let dropped = claimedBefore.byteCount - spans.byteCount
     if dropped > 0 { problems.append("\(dropped) bytes are not in its file; they were dropped.") }
-    let foreign = EntryDirectory.names(in: directory.path).filter {
+    let foreign = try directory.disk.names(in: directory.path).filter {
       $0 != EntryRecord.fileName && $0 != record.file
         && SpanJournal.epoch(of: $0, generation: record.generation) == nil
     }

@@ -10,8 +10,9 @@ struct Removal: Sendable {
     let open: Entry? = if let key { await context.table.settledEntry(for: key) } else { nil }
     let directory = context.store.entryDirectory(named: name)
     let work = Task(executorPreference: IOThreads.background) { () throws -> Int64? in
-      let size = context.store.measure(name)?.allocatedBytes
+      let size: Int64?
       do {
+        size = try context.store.measure(name)?.allocatedBytes
         if let open {
           guard try await open.storage.removeFiles(open.current) else { return nil }
         } else {
@@ -31,7 +32,14 @@ struct Removal: Sendable {
 
   func removeAll() async throws -> Int64 {
     let store = context.store
-    let names = await IOThreads.background.run { store.names() }
+    let names: [String]
+    do {
+      names = try await IOThreads.background.run { () throws(DiskError) in try store.names() }
+    } catch {
+      throw MediaCacheError(
+        .storage, "The cache directory cannot be listed: \(error).",
+        remedy: "Check the disk and its permissions, then try again.")
+    }
     var freed: Int64 = 0
     for name in names {
       let directory = store.entryDirectory(named: name)
@@ -49,8 +57,8 @@ struct Removal: Sendable {
 
   /// - Returns: false where nothing is there.
   private static func remove(_ directory: EntryDirectory) throws -> Bool {
-    guard FileReading.status(of: directory.path) != nil else { return false }
-    guard let lock = WriterLock.acquire(directory: directory.path) else {
+    guard try directory.disk.status(of: directory.path) != nil else { return false }
+    guard let lock = WriterLock.acquire(directory) else {
       throw MediaCacheError(
         .inUse, "Another process is writing \(directory.path).",
         remedy: "Stop it, then try again.")

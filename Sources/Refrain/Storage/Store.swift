@@ -86,11 +86,12 @@ final class Store: Sendable {
   }
 
   /// The names of all entries. Blocks.
-  func names() -> [String] {
-    EntryDirectory.names(in: entriesPath).flatMap { shard -> [String] in
-      guard shard.utf8.count == 2 else { return [] }
-      return EntryDirectory.names(in: "\(entriesPath)/\(shard)").filter(Self.isEntryName)
+  func names() throws(DiskError) -> [String] {
+    var names: [String] = []
+    for shard in try disk.names(in: entriesPath) where shard.utf8.count == 2 {
+      names += try disk.names(in: "\(entriesPath)/\(shard)").filter(Self.isEntryName)
     }
+    return names
   }
 
   static func isEntryName(_ name: String) -> Bool {
@@ -137,10 +138,17 @@ final class Store: Sendable {
 
   /// The entry was closed: its size is looked up once more. Blocks.
   func markClosed(_ name: String) {
-    let measured = measure(name)
+    // Where it cannot be looked up, what is known of it stands.
+    let measured: Eviction.Candidate?
+    let isMeasured: Bool
+    do throws(DiskError) {
+      (measured, isMeasured) = (try measure(name), true)
+    } catch {
+      (measured, isMeasured) = (nil, false)
+    }
     accounts.withLock { accounts in
       accounts.open[name] = accounts.open[name].flatMap { $0 > 1 ? $0 - 1 : nil }
-      guard accounts.scan != nil else { return }
+      guard accounts.scan != nil, isMeasured else { return }
       if let measured {
         accounts.set(name, allocated: measured.allocatedBytes, lastAccess: measured.lastAccess)
       } else {
@@ -154,13 +162,25 @@ final class Store: Sendable {
   }
 
   /// Looks every size up anew. Blocks: some ten microseconds an entry.
-  func scan() {
+  ///
+  /// - Throws: where a directory cannot be read. What was known before stands then, for as long as
+  ///   any account does.
+  func scan() throws(DiskError) {
     let start = ContinuousClock.now
     var sizes: [String: Eviction.Candidate] = [:]
-    for name in names() {
-      if let size = measure(name) { sizes[name] = size }
+    let base: Int64
+    do throws(DiskError) {
+      for name in try names() {
+        if let size = try measure(name) { sizes[name] = size }
+      }
+      base = try measureBase()
+    } catch {
+      accounts.withLock { accounts in
+        accounts.scan?.ended = ContinuousClock.now
+        accounts.grantedSinceScan = 0
+      }
+      throw error
     }
-    let base = measureBase()
     accounts.withLock { [sizes] accounts in
       // What was written while the scan ran is at least what this process knew of open entries.
       for name in accounts.open.keys {
@@ -178,12 +198,17 @@ final class Store: Sendable {
   }
 
   /// What the directories above the entries take.
-  private func measureBase() -> Int64 {
-    let shards = EntryDirectory.names(in: entriesPath).map { "\(entriesPath)/\($0)" }
-    return ([directory, entriesPath] + shards).reduce(0) {
-      $0 + (FileReading.status(of: $1)?.allocated ?? 0)
+  private func measureBase() throws(DiskError) -> Int64 {
+    var sum: Int64 = 0
+    let shards = try disk.names(in: entriesPath).map { "\(entriesPath)/\($0)" }
+    for path in [directory, entriesPath] + shards {
+      sum += try disk.status(of: path)?.allocated ?? 0
     }
+    return sum
   }
+
+  /// Whether what is used has ever been looked up.
+  var isScanned: Bool { accounts.withLock { $0.scan != nil } }
 
   var needsScan: Bool { accounts.withLock { $0.scan?.isOld ?? true } }
 
@@ -211,13 +236,13 @@ final class Store: Sendable {
   }
 
   /// What an entry takes, and when it was last used: the sidecar's time of change. Blocks.
-  func measure(_ name: String) -> Eviction.Candidate? {
+  func measure(_ name: String) throws(DiskError) -> Eviction.Candidate? {
     let path = entryDirectory(named: name).path
-    guard let own = FileReading.status(of: path) else { return nil }
+    guard let own = try disk.status(of: path) else { return nil }
     var allocated = own.allocated
     var lastAccess = own.changed
-    for file in EntryDirectory.names(in: path) {
-      guard let status = FileReading.status(of: "\(path)/\(file)") else { continue }
+    for file in try disk.names(in: path) {
+      guard let status = try disk.status(of: "\(path)/\(file)") else { continue }
       allocated += status.allocated
       if file == EntryRecord.fileName { lastAccess = status.changed }
     }
@@ -226,7 +251,8 @@ final class Store: Sendable {
 
   /// Notes that an entry was used just now (utimensat(2) on its sidecar). Blocks.
   func touch(_ name: String) {
-    FileReading.touch(entryDirectory(named: name).recordPath)
+    // Of no consequence where it fails: the entry then looks older than it is.
+    try? disk.setChangeTime(of: entryDirectory(named: name).recordPath, to: nil)
     accounts.withLock { $0.sizes[name]?.lastAccess = Date().timeIntervalSince1970 }
   }
 }

@@ -10,41 +10,42 @@
 /// as this lives. One process at a time has it; the kernel takes it back when the process dies.
 final class WriterLock: Sendable {
   private let descriptor: Int32
+  private let disk: any Disk
 
   /// Nil where the directory is missing or another holds the lock. Blocks, though not for the lock.
-  init?(directory path: String) {
+  init?(_ directory: EntryDirectory) {
+    let disk = directory.disk
     // Whoever removes an entry holds its lock: the directory that is locked may not be the one
     // that bears the name by then.
     for _ in 0..<4 {
-      let opened = Int32(retrying { Int(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) })
-      guard opened >= 0 else { return nil }
-      guard FileLock.tryLock(opened, .exclusive) else {
-        _ = close(opened)
+      guard let opened = try? disk.open(directory.path, .read) else { return nil }
+      guard (try? disk.lock(opened, .exclusive)) == true else {
+        disk.close(opened)
         return nil
       }
-      var held = stat()
-      var named = stat()
-      if fstat(opened, &held) == 0, stat(path, &named) == 0, held.st_ino == named.st_ino,
-        held.st_dev == named.st_dev
+      if let held = try? disk.status(of: opened), let named = try? disk.status(of: directory.path),
+        held.identity == named.identity
       {
+        self.disk = disk
         descriptor = opened
         return
       }
-      _ = close(opened)
+      disk.unlock(opened)
+      disk.close(opened)
     }
     return nil
   }
 
   deinit {
-    FileLock.unlock(descriptor)
-    _ = close(descriptor)
+    disk.unlock(descriptor)
+    disk.close(descriptor)
   }
 
   /// Waits some milliseconds for one who only looks whether it is held.
-  static func acquire(directory path: String) -> WriterLock? {
+  static func acquire(_ directory: EntryDirectory) -> WriterLock? {
     for attempt in 0..<5 {
       if attempt > 0 { usleep(2000) }
-      if let lock = WriterLock(directory: path) { return lock }
+      if let lock = WriterLock(directory) { return lock }
     }
     return nil
   }

@@ -53,4 +53,32 @@ final class MeteredDisk: Disk {
   func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError) {
     try system.punch(range, in: descriptor)
   }
+  func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError) {
+    try system.truncate(descriptor, to: size)
+  }
+  func read(
+    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) throws(DiskError) -> Int {
+    try system.read(descriptor, into: buffer, at: offset)
+  }
+  func readWithoutWaiting(
+    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) -> Int? {
+    system.readWithoutWaiting(descriptor, into: buffer, at: offset)
+  }
+  func status(of descriptor: Int32) throws(DiskError) -> FileStatus {
+    try system.status(of: descriptor)
+  }
+  func status(of path: String) throws(DiskError) -> FileStatus? { try system.status(of: path) }
+  func names(in path: String) throws(DiskError) -> [String] { try system.names(in: path) }
+  func holes(in descriptor: Int32) throws(DiskError) -> RangeSet<Int64> {
+    try system.holes(in: descriptor)
+  }
+  func setChangeTime(of path: String, to time: Double?) throws(DiskError) {
+    try system.setChangeTime(of: path, to: time)
+  }
+  func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
+    try system.lock(descriptor, kind)
+  }
+  func unlock(_ descriptor: Int32) { system.unlock(descriptor) }
 }

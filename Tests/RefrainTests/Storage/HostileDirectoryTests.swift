@@ -111,7 +111,7 @@ struct HostileDirectoryTests {
     } then: { directory in
       let kept = try String(contentsOfFile: directory.recordPath, encoding: .utf8)
       #expect(kept == text)
-      #expect(EntryDirectory.names(in: directory.path).count == 2)
+      #expect(SystemFiles.names(in: directory.path).count == 2)
     }
     #expect(result.warnings.contains { $0.contains("later version") })
     #expect(result.fetched == RangeSet(0..<length))

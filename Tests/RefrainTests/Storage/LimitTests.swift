@@ -33,7 +33,7 @@ struct LimitTests {
     await cache.close()
     for (index, name) in names.enumerated() {
       let path = try StoredBytes(directory, url(name)).directory.recordPath
-      FileReading.touch(path, at: 1_000_000_000 + Double(index) * 1000)
+      SystemFiles.setChangeTime(of: path, to: 1_000_000_000 + Double(index) * 1000)
     }
   }
 
@@ -134,7 +134,7 @@ struct LimitTests {
     #expect(try Set(evicted).isSubset(of: [CacheKey(url: url("c")), CacheKey(url: url("a"))]))
     // Its age is what it was.
     let shortened = try StoredBytes(directory, url("a"))
-    #expect(FileReading.status(of: shortened.directory.recordPath)?.changed == 1_000_001_000)
+    #expect(SystemFiles.status(of: shortened.directory.recordPath)?.changed == 1_000_001_000)
     #expect(try shortened.firstWrongByte(bytes) == nil)
     let spans = try shortened.spans()
     #expect(spans.contains(0) && spans.byteCount < length && spans.ranges.count == 1)
@@ -179,7 +179,8 @@ struct LimitTests {
     _ = try await here.bytes(in: 0..<10)
     // Opening made them the freshest, and it is not age that is to protect them.
     for name in ["here", "there"] {
-      FileReading.touch(try StoredBytes(directory, url(name)).directory.recordPath, at: 1000)
+      try SystemFiles.setChangeTime(
+        of: StoredBytes(directory, url(name)).directory.recordPath, to: 1000)
     }
     try await cache.prefetch(Resource(url: url("new")))
     #expect(

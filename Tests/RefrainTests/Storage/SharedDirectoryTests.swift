@@ -32,7 +32,7 @@ struct SharedDirectoryTests {
   }
 
   private func dataFiles(_ directory: URL, _ url: URL) -> [String] {
-    EntryDirectory.names(in: StoredBytes(directory, url).directory.path).filter {
+    SystemFiles.names(in: StoredBytes(directory, url).directory.path).filter {
       $0.hasSuffix(".wav")
     }
   }

@@ -11,7 +11,7 @@ import Synchronization
 /// directory was. Of the rest, any block of 4 KiB and any name may or may not be there, in whatever
 /// order it was written. Files are synced in the account only: a real disk's fsync would take the
 /// time and prove nothing.
-final class PowerCutDisk: Disk {
+final class PowerCutDisk: DiskLayer {
   /// What the disk would be like after a cut at one moment, chance aside.
   struct Image: Sendable {
     fileprivate var files: [Int: File] = [:]
@@ -26,7 +26,7 @@ final class PowerCutDisk: Disk {
     enum Change: Sendable {
       case write(at: Int, [UInt8])
       case punch(Range<Int>)
-      case truncate
+      case truncate(to: Int)
     }
   }
 
@@ -71,7 +71,7 @@ final class PowerCutDisk: Disk {
     var syncs = 0
   }
 
-  private let system = SystemDisk()
+  let system = SystemDisk()
   private let state = Mutex(State())
   /// Called after every operation, with its number.
   private let afterOperation: @Sendable (Int) -> Void
@@ -116,8 +116,8 @@ final class PowerCutDisk: Disk {
     note { state in
       if case .file(let file)? = state.image.names.current[path] {
         state.descriptors[descriptor] = file
-        if mode == .create { state.image.files[file]?.unsynced.append(.truncate) }
-      } else {
+        if mode == .create { state.image.files[file]?.unsynced.append(.truncate(to: 0)) }
+      } else if mode == .create {
         let file = state.nextFile
         state.nextFile += 1
         state.image.files[file] = File()
@@ -191,6 +191,14 @@ final class PowerCutDisk: Disk {
     }
   }
 
+  func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError) {
+    try system.truncate(descriptor, to: size)
+    note { state in
+      guard let file = state.descriptors[descriptor] else { return }
+      state.image.files[file]?.unsynced.append(.truncate(to: Int(size)))
+    }
+  }
+
   func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError) {
     try system.punch(range, in: descriptor)
     note { state in
@@ -204,7 +212,9 @@ final class PowerCutDisk: Disk {
 extension PowerCutDisk.File {
   fileprivate mutating func apply(_ change: Change) {
     switch change {
-    case .truncate: durable = []
+    case .truncate(let size):
+      durable.removeLast(max(0, durable.count - size))
+      durable += [UInt8](repeating: 0, count: size - durable.count)
     case .punch(let range):
       for index in range.clamped(to: 0..<durable.count) { durable[index] = 0 }
     case .write(let offset, let bytes):

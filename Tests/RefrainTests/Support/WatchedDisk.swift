@@ -6,12 +6,15 @@ import Synchronization
 
 /// The system's disk, failing where it is told to, and watched: `after` runs when an operation has
 /// been done, before its caller goes on.
-final class WatchedDisk: Disk {
+final class WatchedDisk: DiskLayer {
   enum Operation: Sendable, Hashable {
     case makeDirectory, attributes, open, write, sync, syncDirectory, rename, remove, punch
+    case truncate, read, status, list, lock
+    /// Opens a file that is there.
+    case openExisting
   }
 
-  private let system = SystemDisk()
+  let system = SystemDisk()
   private let fault = Mutex<(@Sendable (Operation, String) -> Int32?)?>(nil)
   private let paths = Mutex<[Int32: String]>([:])
   private let after: @Sendable (Operation) -> Void
@@ -47,7 +50,7 @@ final class WatchedDisk: Disk {
   }
 
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32 {
-    if mode == .create { try check(.open, path) }
+    try check(mode == .create ? .open : .openExisting, path)
     let descriptor = try system.open(path, mode)
     paths.withLock { $0[descriptor] = path }
     after(.open)
@@ -109,16 +112,48 @@ final class WatchedDisk: Disk {
     try system.punch(range, in: descriptor)
     after(.punch)
   }
-}
 
-/// What a directory and all that is in it takes, in allocated blocks (as du(1) counts).
-func allocatedBytes(_ path: String) -> Int64 {
-  var sum = FileReading.status(of: path)?.allocated ?? 0
-  for name in EntryDirectory.names(in: path) {
-    let inner = "\(path)/\(name)"
-    sum +=
-      FileReading.isDirectory(inner)
-      ? allocatedBytes(inner) : FileReading.status(of: inner)?.allocated ?? 0
+  func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError) {
+    try check(.truncate, descriptor)
+    try system.truncate(descriptor, to: size)
+    after(.truncate)
   }
-  return sum
+
+  // Nothing runs after those that change nothing.
+
+  func read(
+    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) throws(DiskError) -> Int {
+    try check(.read, descriptor)
+    return try system.read(descriptor, into: buffer, at: offset)
+  }
+
+  func readWithoutWaiting(
+    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) -> Int? {
+    // As on a disk that fails, the cold read finds out why.
+    let path = paths.withLock { $0[descriptor] } ?? ""
+    if fault.withLock({ $0 })?(.read, path) != nil { return nil }
+    return system.readWithoutWaiting(descriptor, into: buffer, at: offset)
+  }
+
+  func status(of descriptor: Int32) throws(DiskError) -> FileStatus {
+    try check(.status, descriptor)
+    return try system.status(of: descriptor)
+  }
+
+  func status(of path: String) throws(DiskError) -> FileStatus? {
+    try check(.status, path)
+    return try system.status(of: path)
+  }
+
+  func names(in path: String) throws(DiskError) -> [String] {
+    try check(.list, path)
+    return try system.names(in: path)
+  }
+
+  func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
+    try check(.lock, descriptor)
+    return try system.lock(descriptor, kind)
+  }
 }
