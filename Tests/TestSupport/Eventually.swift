@@ -29,6 +29,9 @@ package enum TestSeed {
   /// Whether there is time for much more than in the usual run.
   package static var isSoak: Bool { ProcessInfo.processInfo.environment["REFRAIN_SOAK"] == "1" }
 
+  /// The time limit of a suite that does much more in a soak: the usual one, in minutes, or an hour.
+  package static func minutes(_ usual: Int) -> Int { isSoak ? 60 : usual }
+
   /// Whether a sanitizer makes everything many times slower.
   package static var isSanitized: Bool {
     ["REFRAIN_THREAD_SANITIZER", "REFRAIN_ADDRESS_SANITIZER"].contains {

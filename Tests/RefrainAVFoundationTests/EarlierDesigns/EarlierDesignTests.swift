@@ -7,7 +7,7 @@
   ///
   /// docs/earlier-designs.md has the figures: the lines that this prints with REFRAIN_SOAK=1, when
   /// one runs after the other. Times are printed only, and in a usual run say little.
-  @Suite(.serialized, .timeLimit(.minutes(4))) struct EarlierDesignTests {
+  @Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(4)))) struct EarlierDesignTests {
     @Test(arguments: DesignTrace.all)
     func `Refrain fetches nothing twice, holds little and writes nothing twice`(
       _ trace: DesignTrace

@@ -9,7 +9,7 @@
   import Testing
 
   /// What players were seen to ask for, over every state that an entry can be in.
-  @Suite(.timeLimit(.minutes(3))) struct TraceTests {
+  @Suite(.timeLimit(.minutes(TestSeed.minutes(3)))) struct TraceTests {
     /// Those of which all can be stored.
     static let small = [
       Trace.mp4, .moovLast, .mp3, .jumping(of: 20_000_000, upTo: 16_000_000),

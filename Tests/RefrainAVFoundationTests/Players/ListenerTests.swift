@@ -8,7 +8,7 @@
   import Testing
 
   /// Somebody who drags the scrubber about.
-  @Suite(.timeLimit(.minutes(4))) struct ListenerTests {
+  @Suite(.timeLimit(.minutes(TestSeed.minutes(4)))) struct ListenerTests {
     /// Random seeks, cancels and repetitions over one resource.
     struct Listener {
       let test: AssetTest

@@ -10,7 +10,7 @@
   @testable import RefrainPlayer
 
   /// Somebody who presses everything, at any time.
-  @MainActor @Suite(.timeLimit(.minutes(4))) struct EngineRandomTests {
+  @MainActor @Suite(.timeLimit(.minutes(TestSeed.minutes(4)))) struct EngineRandomTests {
     /// Looks at every event: whether it may come where it comes.
     @MainActor private final class Judge {
       enum Stage { case none, begun, ready, over }

@@ -7,7 +7,7 @@ import Testing
 
 /// What every engine owes a player, whichever turns the bytes into sound.
 @MainActor
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(TestSeed.minutes(3))))
 struct EngineContractTests {
   @Test(arguments: EngineKind.allCases)
   func whatIsLoadedBeginsIsReadyPlaysAndEnds(_ kind: EngineKind) async throws {

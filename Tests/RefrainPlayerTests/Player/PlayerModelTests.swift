@@ -8,7 +8,7 @@ import Testing
 
 /// Random commands, and whatever an engine may tell between them, against what a listener expects.
 @MainActor
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(TestSeed.minutes(3))))
 struct PlayerModelTests {
   @Test func tenThousandRandomLivesAreAsAListenerExpects() async throws {
     let seed = TestSeed.next()
@@ -17,7 +17,7 @@ struct PlayerModelTests {
       .appending(path: "refrain-model-\(UUID().uuidString)", directoryHint: .isDirectory)
     defer { try? FileManager.default.removeItem(at: directory) }
     let cache = try MediaCache(directory: directory)
-    let lives = TestSeed.isSoak ? 200_000 : TestSeed.isSanitized ? 500 : 10_000
+    let lives = TestSeed.isSoak ? 100_000 : TestSeed.isSanitized ? 500 : 10_000
     for life in 0..<lives {
       var run = PlayerLife(cache: cache, random: SeededGenerator(seed: seed &+ UInt64(life)))
       let trouble = run.live(steps: 40)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Whatever is done to a queue in whatever order, it is what plain lists say that it has to be.
-@Suite(.timeLimit(.minutes(5))) struct QueueModelTests {
+@Suite(.timeLimit(.minutes(TestSeed.minutes(5)))) struct QueueModelTests {
   @Test func aQueueIsWhatItsModelSays() async throws {
     let seed = TestSeed.next()
     print("QueueModelTests: REFRAIN_SEED=\(seed)")

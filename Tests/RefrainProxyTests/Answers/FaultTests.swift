@@ -6,7 +6,7 @@ import Testing
 @testable import RefrainProxy
 
 /// Whatever the origin does: the right bytes, or a body that visibly ends early.
-@Suite(.timeLimit(.minutes(3))) struct FaultTests {
+@Suite(.timeLimit(.minutes(TestSeed.minutes(3)))) struct FaultTests {
   private static let length: Int64 = 400_000
 
   private static let other = OriginContent.synthetic(seed: 99, length: length)

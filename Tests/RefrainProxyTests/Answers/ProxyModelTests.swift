@@ -7,11 +7,11 @@ import Testing
 
 /// Random clients of a proxy that is started again and again on one directory, against a model of
 /// what may come out: the origin's bytes.
-@Suite(.serialized, .timeLimit(.minutes(TestSeed.isSoak ? 60 : 3))) struct ProxyModelTests {
+@Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(3)))) struct ProxyModelTests {
   @Test func `Every byte is right, whatever the origin and the clients do`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (proxy model with faults)")
-    for round in 0..<(TestSeed.isSoak ? 300 : 2) as Range<UInt64> {
+    for round in 0..<(TestSeed.isSoak ? 100 : 2) as Range<UInt64> {
       try await ProxyModelRun(seed: seed &+ round, hasFaults: true).run(lives: 3)
     }
   }
@@ -19,7 +19,7 @@ import Testing
   @Test func `Without faults the origin sends each byte once`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (proxy model without faults)")
-    for round in 0..<(TestSeed.isSoak ? 150 : 2) as Range<UInt64> {
+    for round in 0..<(TestSeed.isSoak ? 50 : 2) as Range<UInt64> {
       try await ProxyModelRun(seed: seed &+ round, hasFaults: false).run(lives: 3)
     }
   }

@@ -7,11 +7,11 @@ import Testing
 
 /// Random readers over a random origin, against a model of what may come out: the bytes of one
 /// version that the origin has had.
-@Suite(.serialized, .timeLimit(.minutes(TestSeed.isSoak ? 60 : 3))) struct ModelTests {
+@Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(3)))) struct ModelTests {
   @Test func `Every byte is right and nothing hangs, whatever happens`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (model with faults)")
-    for round in 0..<(TestSeed.isSoak ? 400 : 8) {
+    for round in 0..<(TestSeed.isSoak ? 150 : 8) {
       let model = try await ModelRun(seed: seed &+ UInt64(round), hasFaults: true)
       try await model.run(lives: 3, steps: 40)
     }
@@ -20,7 +20,7 @@ import Testing
   @Test func `Without faults the origin sends each byte once`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (model without faults)")
-    for round in 0..<(TestSeed.isSoak ? 200 : 4) {
+    for round in 0..<(TestSeed.isSoak ? 75 : 4) {
       let model = try await ModelRun(seed: seed &+ UInt64(round), hasFaults: false)
       try await model.run(lives: 2, steps: 40)
     }

@@ -7,12 +7,12 @@ import Testing
 
 /// Promise 4: after `kill -9` at any instant, no byte is wrong, and at most the last 256 KiB that
 /// were received are fetched again.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(TestSeed.minutes(3))))
 struct KilledProcessTests {
-  private static let kills = ProcessInfo.processInfo.environment["REFRAIN_SOAK"] == nil ? 56 : 2000
+  private static let kills = TestSeed.isSoak ? 1000 : 56
   private static let length: Int64 = 5_000_011
 
-  @Test(.timeLimit(.minutes(30)), arguments: ["prefetch", "read"])
+  @Test(arguments: ["prefetch", "read"])
   func aKilledProcessLosesAtMostTheLastBytes(_ mode: String) async throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("aKilledProcessLosesAtMostTheLastBytes(\(mode)): seed \(seed)")

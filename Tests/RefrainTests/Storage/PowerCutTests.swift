@@ -8,10 +8,9 @@ import Testing
 
 /// Promise 4: after a power cut at any instant, no byte is wrong, and of what was received at most
 /// 4 MiB or 2 seconds are lost.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(TestSeed.minutes(2))))
 struct PowerCutTests {
-  private static let seeds =
-    ProcessInfo.processInfo.environment["REFRAIN_SOAK"] == nil ? 6 : 1000
+  private static let seeds = TestSeed.isSoak ? 200 : 6
   private static let url = URL(string: "http://origin.test/tune.wav")
 
   @Test func aPowerCutGivesNoWrongByteAndTakesLittle() async throws {
