@@ -81,7 +81,7 @@ public final class MediaReader: Sendable {
 
   private static func attach(
     to generation: Generation, _ configuration: Configuration, isBackground: Bool, end: Int64,
-    _ terms: ReadingTerms
+    _ terms: ReadingTerms, isMoved: Bool = false
   ) -> (ReaderID, RangeSet<Int64>) {
     let now = Date()
     return generation.withState { state in
@@ -91,8 +91,9 @@ public final class MediaReader: Sendable {
       reader.isBackground = isBackground
       reader.end = end
       reader.terms = terms
+      // The answer that brought the new generation came after the reader: it needs no other.
       reader.awaitsConfirmation =
-        state.info != nil && !state.isLive && !state.joinsOthers(terms, at: now)
+        !isMoved && state.info != nil && !state.isLive && !state.joinsOthers(terms, at: now)
         && !configuration.trustStored
         && !configuration.offline && state.freshness.map { terms.accept($0, at: now) } != true
       state.readers[id] = reader
@@ -275,11 +276,12 @@ public final class MediaReader: Sendable {
       guard state.generation === old, !state.isCancelled else { return nil }
       let before = state.id
       (state.id, state.storedBefore) = Self.attach(
-        to: next, configuration, isBackground: state.isBackground, end: state.end, state.terms)
+        to: next, configuration, isBackground: state.isBackground, end: state.end, state.terms,
+        isMoved: true)
       state.generation = next
       return before
     }
-    if let detached { old.perform { $0.detach(detached) } }
+    if let detached { old.leave(detached) }
   }
 
   @discardableResult
@@ -332,7 +334,7 @@ public final class MediaReader: Sendable {
     }
     guard let (generation, id) = detached else { return }
     if fillsWhole { entry.endFilling() }
-    generation.perform { $0.detach(id) }
+    generation.leave(id)
     entry.release()
   }
 

@@ -11,8 +11,24 @@ extension Fetch {
   func judge(
     _ response: Attempt.Response, asked: ByteRange, sentIfRange: Bool
   ) async -> ResponseCheck.Verdict? {
+    let (verdict, actions) = judged(response, asked: asked, sentIfRange: sentIfRange)
+    await prepareIfEmpty()
+    generation.carryOut(actions)
+    if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }
+    return verdict
+  }
+
+  /// The first byte makes the files; an empty resource has none, and is stored all the same.
+  func prepareIfEmpty() async {
+    if generation.withState({ $0.length == 0 }) { _ = await entry.storage.prepare(generation) }
+  }
+
+  /// As `judge`, without the actions that follow.
+  func judged(
+    _ response: Attempt.Response, asked: ByteRange, sentIfRange: Bool
+  ) -> (ResponseCheck.Verdict?, [GenerationState.Action]) {
     let now = Date()
-    let (verdict, actions) = generation.withState {
+    return generation.withState {
       state -> (ResponseCheck.Verdict?, [GenerationState.Action]) in
       let known = state.info.map {
         ResponseCheck.Known(length: $0.length, validator: state.validator)
@@ -41,11 +57,6 @@ extension Fetch {
         return (verdict, [])
       }
     }
-    // The first byte makes the files; an empty resource has none, and is stored all the same.
-    if generation.withState({ $0.length == 0 }) { _ = await entry.storage.prepare(generation) }
-    generation.carryOut(actions)
-    if case .whole = verdict { tell { $0.begin(StreamStation(response.headers)) } }
-    return verdict
   }
 
   /// Notes a title, and tells of it where it is new.

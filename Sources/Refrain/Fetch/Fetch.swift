@@ -23,126 +23,30 @@ struct Fetch: Sendable {
     /// The bytes cannot be stored, and nobody reads them; or they may not be fetched before somebody
     /// does.
     case onlyForPlayback(MediaCacheError)
-  }
-
-  /// As `run`, for the conditional request that confirms what is stored (RFC 9111 §4.3).
-  func confirm() async {
-    let (validator, known) = generation.withState { state in
-      (
-        state.validator,
-        ResponseCheck.Known(length: state.length, validator: state.validator)
-      )
-    }
-    var headers = validator.conditional
-    // Should it be another one, it need not come as a whole.
-    headers.append("Range", RangeHeader.value(0, to: 1))
-    let check = ResponseCheck(asked: 0..<1, known: known)
-    let purpose = confirmationPurpose
-    let attempt = Attempt(
-      entry: entry, headers: headers, purpose: purpose, isConfirmation: true)
-    let outcome: Outcome = await attempt.run { response in
-      switch check.verdict(status: response.status, headers: response.headers, now: Date()) {
-      case .notModified:
-        confirmed(response)
-        return .done
-      case .part(_, let facts), .whole(let facts):
-        switch validator.matches(facts.validator) {
-        case .same, .weaklySame: confirmed(response)
-        case .different: entry.supersede(generation)
-        case .unknown:
-          // Nothing says that it is the same; nor that it is not, which would end who reads it.
-          if generation.withState({ $0.readers.values.contains(where: \.hasRead) }) {
-            confirmed(response)
-          } else {
-            entry.supersede(generation)
-          }
-        }
-        return .done
-      case .changed:
-        entry.supersede(generation)
-        return .done
-      case .beyondEnd(let length):
-        if length == 0, known.length == 0 {
-          confirmed(response)
-        } else {
-          entry.supersede(generation)
-        }
-        return .done
-      case .refused(let status): return .failed(ResponseCheck.refusal(status))
-      case .transient(let error, _), .invalid(let error): return .again(error, retryAfter: nil)
-      case .failed(let error): return .failed(error)
-      }
-    } failure: { error, isLasting in
-      failure(error, isLasting, purpose)
-    } cancelled: {
-      .done
-    }
-    switch outcome {
-    case .done, .askAnew:
-      generation.perform { $0.fetchEnded(id, error: nil) }
-    case .onlyForPlayback where purpose != confirmationPurpose:
-      // A player has come to wait for it.
-      await confirm()
-    case .again(let error, _), .onlyForPlayback(let error):
-      // Unreachable is not gone: what is stored plays, and the next reader asks again.
-      context.events.send(
-        .warning("\(entry.key) plays as it was stored; the origin could not confirm it: \(error)"))
-      generation.perform { state in state.unconfirmed(error) + state.fetchEnded(id, error: nil) }
-    case .failed(let error):
-      context.events.send(.failed(entry.key, error))
-      generation.perform { $0.fetchEnded(id, error: error) }
-    }
-  }
-
-  /// Whoever waits for it to play is what it is for.
-  private var confirmationPurpose: OriginRequest.Purpose {
-    generation.withState { state in
-      state.readers.values.contains { $0.awaitsConfirmation && !$0.isBackground }
-    } ? .playback : .prefetch
-  }
-
-  private func failure(
-    _ error: MediaCacheError, _ isLasting: Bool, _ purpose: OriginRequest.Purpose
-  ) -> Outcome {
-    if error.code == .networkNotAllowed, purpose == .prefetch { return .onlyForPlayback(error) }
-    return isLasting ? .failed(error) : .again(error, retryAfter: nil)
-  }
-
-  private func confirmed(_ response: Attempt.Response) {
-    generation.perform { state in
-      let merged = StoredFields.merged(
-        state.headers, with: response.headers, isConfirmation: true)
-      let freshness = state.freshness?.confirmed(
-        by: response.headers, merged: state.headers.isEmpty ? nil : merged,
-        requestTime: response.requestTime, responseTime: response.responseTime,
-        keeper: keeper(response))
-      state.freshness = freshness.map { state.outdatedIfAsked(at: response.requestTime, $0) }
-      state.headers = merged
-      state.variant = Variant.of(response.asked, names: Variant.names(in: merged))
-      state.isRecordStale = true
-      return state.confirmed()
-    }
-  }
-
-  func keeper(_ response: Attempt.Response) -> Freshness.Keeper {
-    Freshness.Keeper(
-      isShared: context.configuration.isShared,
-      isAuthorized: response.asked["Authorization"] != nil)
+    /// The answer has begun another generation, and this fetch went on with it there.
+    indirect case movedOn(Fetch, Outcome)
   }
 
   /// Fetches the range that the state has for this fetch.
-  func run(_ range: ByteRange) async {
-    context.events.send(.fetchStarted(entry.key, range))
+  ///
+  /// - Parameter first: how the first attempt ended, where it was made already.
+  func run(_ range: ByteRange, after first: Outcome? = nil) async {
+    var first = first
+    if first == nil { context.events.send(.fetchStarted(entry.key, range)) }
     var failures = 0
     var error: MediaCacheError?
     var isForBackground = false
     attempts: while !Task.isCancelled {
       let start = position
-      let outcome = await attempt()
+      let outcome = if let first { first } else { await attempt() }
+      first = nil
       if position > start { failures = 0 }
       switch outcome {
       case .done: break attempts
       case .askAnew: continue attempts
+      case .movedOn(let fetch, let outcome):
+        context.events.send(.fetchFinished(entry.key, range, nil))
+        return await fetch.goOn(after: outcome)
       case .failed(let reason):
         error = reason
         break attempts
@@ -170,8 +74,15 @@ struct Fetch: Sendable {
     generation.perform { $0.fetchEnded(id, error: error, isForBackground: isForBackground) }
   }
 
-  private var position: Int64 {
+  var position: Int64 {
     generation.withState { $0.fetches[id]?.position ?? .max }
+  }
+
+  func failure(
+    _ error: MediaCacheError, _ isLasting: Bool, _ purpose: OriginRequest.Purpose
+  ) -> Outcome {
+    if error.code == .networkNotAllowed, purpose == .prefetch { return .onlyForPlayback(error) }
+    return isLasting ? .failed(error) : .again(error, retryAfter: nil)
   }
 
   // MARK: One attempt
@@ -233,27 +144,8 @@ struct Fetch: Sendable {
     }
     return await attempt.run { response in
       let verdict = await judge(response, asked: asking.range, sentIfRange: ifRange != nil)
-      switch verdict {
-      case .part(let range, _):
-        return await receive(response, range: range, attempt: attempt)
-      case .whole(let facts):
-        let length = facts.length ?? asking.known?.length
-        return await receive(response, range: 0..<(length ?? .max), attempt: attempt)
-      case nil:
-        return .done
-      case .notModified:
-        return .again(
-          ResponseCheck.invalid("answered 304 to what was no question"), retryAfter: nil)
-      case .changed:
-        entry.supersede(generation)
-        return .done
-      case .beyondEnd(let length):
-        return beyondEnd(length, asked: asking.range.lowerBound)
-      case .refused(let status): return .failed(ResponseCheck.refusal(status))
-      case .transient(let error, let wait): return .again(error, retryAfter: wait)
-      case .invalid(let error): return .again(error, retryAfter: nil)
-      case .failed(let error): return .failed(error)
-      }
+      guard let verdict else { return .done }
+      return await use(verdict, of: response, asked: asking.range, attempt: attempt)
     } failure: { error, isLasting in
       failure(error, isLasting, purpose)
     } cancelled: {
@@ -277,7 +169,7 @@ struct Fetch: Sendable {
     generation.withState { $0.fetches[id]?.isBackground == true }
   }
 
-  private func beyondEnd(_ length: Int64?, asked: Int64) -> Outcome {
+  func beyondEnd(_ length: Int64?, asked: Int64) -> Outcome {
     if let length {
       generation.perform { $0.end(at: length) }
       return .done

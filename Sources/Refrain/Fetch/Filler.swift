@@ -12,7 +12,7 @@ struct Filler: Sendable {
   func run() async {
     while !Task.isCancelled, let generation = entry.current {
       let reader = generation.attachBackground()
-      defer { generation.perform { $0.detach(reader) } }
+      defer { generation.leave(reader) }
       do {
         if try await fill(generation, reader) { return }
       } catch is CancellationError {

@@ -192,18 +192,35 @@ final class Entry: Sendable {
   /// - Parameter isContradicted: the bytes differ under a validator that says that they do not, so
   ///   that what is stored can never be confirmed.
   func supersede(_ generation: Generation, isContradicted: Bool = false) {
+    let next = Generation(entry: self, state: stateAfter(generation))
+    guard replace(generation, with: next) else {
+      generation.perform { $0.supersede() }
+      return
+    }
+    superseded(generation, isContradicted: isContradicted)
+  }
+
+  /// The empty state of the generation after this one.
+  func stateAfter(_ generation: Generation) -> GenerationState {
     var state = context.emptyState()
     // Other representations of the resource are to be confirmed all the same.
     state.invalidatedAt = generation.withState { $0.invalidatedAt }
-    let next = Generation(entry: self, state: state)
-    let isCurrent = self.state.withLock { state in
+    return state
+  }
+
+  /// - Returns: false where another generation has taken its place already.
+  func replace(_ generation: Generation, with next: Generation) -> Bool {
+    state.withLock { state in
       guard state.current === generation else { return false }
       state.current = next
       startFilling(&state)
       return true
     }
+  }
+
+  /// Ends a generation that was replaced.
+  func superseded(_ generation: Generation, isContradicted: Bool = false) {
     generation.perform { $0.supersede() }
-    guard isCurrent else { return }
     context.events.send(.generationChanged(key))
     // What was found out outweighs what the old version said of its freshness.
     beginTask()

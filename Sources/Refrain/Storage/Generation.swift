@@ -26,7 +26,7 @@ final class Generation: Sendable {
     for action in actions {
       switch action {
       case .startFetch(let id, let range): start(id, range)
-      case .startConfirmation(let id): start(id, nil)
+      case .startConfirmation(let id, let range): start(id, range, confirms: true)
       case .cancel(let task): task.cancel()
       case .wake(let wakes, let error):
         for wake in wakes { wake.resume(error.map { .failure($0) } ?? .success(())) }
@@ -59,21 +59,29 @@ final class Generation: Sendable {
     UInt64(truncatingIfNeeded: ObjectIdentifier(self).hashValue) &* 0x9E37_79B9_7F4A_7C15 &+ id
   }
 
-  private func start(_ id: FetchID, _ range: ByteRange?) {
+  private func start(_ id: FetchID, _ range: ByteRange, confirms: Bool = false) {
     entry.beginTask()
     let fetch = Fetch(id: id, generation: self)
-    let task = Task(executorPreference: IOThreads.shared) {
-      if let range { await fetch.run(range) } else { await fetch.confirm() }
-      self.entry.endTask()
-    }
-    let isLate = state.withLock { state in
+    // Under the lock, so that the fetch has its task before it can go on in another generation.
+    let late = state.withLock { state -> Task<Void, Never>? in
+      let task = Task(executorPreference: IOThreads.shared) {
+        if confirms { await fetch.confirm(range) } else { await fetch.run(range) }
+        self.entry.endTask()
+      }
       state.fetches[id]?.task = task
-      return state.isClosed || state.isSuperseded
+      return state.isClosed || state.isSuperseded ? task : nil
     }
-    if isLate { task.cancel() }
+    late?.cancel()
   }
 
   // MARK: Reading
+
+  /// A reader leaves, for good or for the generation that has taken this one's place.
+  func leave(_ id: ReaderID) {
+    perform { $0.detach(id) }
+    guard withState(\.isSuperseded), let next = entry.current, next !== self else { return }
+    next.perform { $0.stopExpecting(id) }
+  }
 
   func look(_ reader: ReaderID, at offset: Int64, count: Int) -> GenerationState.Look {
     let (look, actions) = state.withLock { $0.look(reader, at: offset, count: count) }

@@ -3,11 +3,17 @@ import Foundation
 
 /// Fetches: which are called for, which go on, and which rest or end.
 extension GenerationState {
-  mutating func confirm() -> [Action] {
+  /// Has the generation confirmed, unless that is under way: by a request for what a reader wants.
+  ///
+  /// - Parameter offset: where it waits; nil: until it is known what the resource is.
+  mutating func confirm(for reader: Reader, at offset: Int64?) -> [Action] {
     guard !fetches.values.contains(where: \.isConfirmation) else { return [] }
+    let request = confirmingRequest(for: reader, at: offset)
     let id = makeID()
-    fetches[id] = Fetch(range: 0..<0, position: 0, isConfirmation: true)
-    return [.startConfirmation(id)]
+    fetches[id] = Fetch(
+      range: request.range, position: request.range.lowerBound, isConfirmation: true,
+      fillsWhileConfirming: request.fills, isBackground: reader.isBackground)
+    return [.startConfirmation(id, request.range)]
   }
 
   /// What every reader calls for: those that wait first, those in the background last.
@@ -52,7 +58,7 @@ extension GenerationState {
           position: offset, runLength: reader.runLength,
           end: offset < reader.end ? reader.end : .max, isWaiting: isWaiting,
           isBackground: reader.isBackground, minimum: reader.minimum)
-        let running = fetches.filter { !$0.value.isConfirmation }.map { $0 }
+        let running = fetches.filter { $0.value.bringsBytes }.map { $0 }
         let decision = limits.decide(
           for: demand, readable: reader.isBackground ? stored : readable,
           running: running.map {
@@ -102,6 +108,7 @@ extension GenerationState {
     var limits = limits
     limits.rate = nil
     if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
+    if !expectedReaders.isEmpty, fetch.position < 4 * limits.firstRequest { return true }
     for waiter in waiters.values {
       guard let offset = waiter.offset, offset >= fetch.position else { continue }
       let nearer = fetches.contains {
@@ -123,7 +130,14 @@ extension GenerationState {
   }
 
   /// Whether anyone is there who could come to want what is fetched.
-  var hasAudience: Bool { !readers.isEmpty && !isSuperseded && !isClosed }
+  var hasAudience: Bool { hasReaders && !isSuperseded && !isClosed }
+
+  private var hasReaders: Bool { !readers.isEmpty || !expectedReaders.isEmpty }
+
+  /// A reader of the generation before has come, or has left for good.
+  mutating func stopExpecting(_ id: ReaderID) -> [Action] {
+    expectedReaders.remove(id) == nil ? [] : releaseUnwanted()
+  }
 
   /// A fetch goes to wait with nothing under way: from now on it can be called off.
   ///
@@ -174,7 +188,7 @@ extension GenerationState {
   /// Ends what nobody is left to want. A small request may come to its end, so that what it brings
   /// is not asked for again.
   mutating func releaseUnwanted() -> [Action] {
-    guard readers.isEmpty else { return [] }
+    guard !hasReaders else { return [] }
     var actions: [Action] = []
     for (id, fetch) in fetches where fetch.isWhole || fetch.isConfirmation || fetch.isResting {
       if let paused = fetch.paused {
@@ -197,7 +211,7 @@ extension GenerationState {
   mutating func releaseStalled(
     since before: [FetchID: Int64]
   ) -> (actions: [Action], positions: [FetchID: Int64]?) {
-    guard readers.isEmpty, !fetches.isEmpty else {
+    guard !hasReaders, !fetches.isEmpty else {
       isWatchingAbandoned = false
       return ([], nil)
     }

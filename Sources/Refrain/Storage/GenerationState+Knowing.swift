@@ -64,9 +64,10 @@ extension GenerationState {
     }
     // Who came while a confirmation was being called off has waited for it in vain.
     if fetch.isConfirmation, !isSuperseded, !isClosed,
-      waiters.values.contains(where: { readers[$0.reader]?.awaitsConfirmation == true })
+      let waiter = waiters.values.first(where: { readers[$0.reader]?.awaitsConfirmation == true }),
+      let reader = readers[waiter.reader]
     {
-      actions += confirm()
+      actions += confirm(for: reader, at: waiter.offset)
     }
     return actions + wakeServed() + (waiters.isEmpty ? [] : plan())
   }

@@ -54,7 +54,7 @@ extension GenerationState {
     if isSuperseded, !reader.hasRead { return (.moved, []) }
     if reader.awaitsConfirmation {
       readers[id] = reader
-      return (.wait, confirm())
+      return (.wait, confirm(for: reader, at: offset))
     }
     if let length, offset >= length { return (.end, []) }
     if let range = stored.range(containing: offset), let file {
@@ -114,7 +114,7 @@ extension GenerationState {
     }
     readers[waiter.reader]?.isActive = true
     waiters[id] = waiter
-    return (nil, reader.awaitsConfirmation ? confirm() : plan())
+    return (nil, reader.awaitsConfirmation ? confirm(for: reader, at: waiter.offset) : plan())
   }
 
   func isServed(_ waiter: Waiter) -> Bool {

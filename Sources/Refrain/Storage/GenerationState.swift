@@ -11,7 +11,7 @@ struct GenerationState: Sendable {
   /// What to do once the lock is let go.
   enum Action: Sendable {
     case startFetch(FetchID, ByteRange)
-    case startConfirmation(FetchID)
+    case startConfirmation(FetchID, ByteRange)
     case cancel(Task<Void, Never>)
     case wake([Wake], (any Error)?)
     /// A paused fetch goes on.
@@ -42,7 +42,11 @@ struct GenerationState: Sendable {
     var range: ByteRange
     var position: Int64
     var isWhole = false
+    /// It asks whether the generation still holds, and becomes a fetch like any other where the
+    /// answer brings bytes of it.
     var isConfirmation = false
+    /// While it confirms, it asks for bytes that are missing (`ConfirmingRequest.fills`).
+    var fillsWhileConfirming = false
     var isBackground = false
     /// The head of a whole response has come, and its bytes are coming.
     var isReceiving = false
@@ -50,6 +54,8 @@ struct GenerationState: Sendable {
     var isResting = false
     var task: Task<Void, Never>?
     var paused: CheckedContinuation<Void, Never>?
+    /// Its range is on its way, unless what is stored does not hold any more.
+    var bringsBytes: Bool { !isConfirmation || fillsWhileConfirming }
     /// Where it waits for a network that a prefetch may use: has it asked for anew.
     var beginAnew: (@Sendable () -> Void)?
   }
@@ -147,6 +153,9 @@ struct GenerationState: Sendable {
   var readers: [ReaderID: Reader] = [:]
   var fetches: [FetchID: Fetch] = [:]
   var waiters: [WaiterID: Waiter] = [:]
+  /// Readers of the generation before, under their names there, who had asked for something and read
+  /// nothing when this one took its place: they are on their way, and what was begun for them goes on.
+  var expectedReaders: Set<ReaderID> = []
   var nextID: UInt64 = 1
   var isWatchingAbandoned = false
 

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// The conditional request that confirms what is stored (RFC 9111 §4.3), and brings what a reader
+/// wants next.
+extension Fetch {
+  /// Confirms the generation, and goes on as a fetch where the answer brings bytes.
+  func confirm(_ range: ByteRange) async {
+    let asking = generation.withState { state -> (ConfirmingRequest, ResponseCheck.Known)? in
+      guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else { return nil }
+      return (
+        ConfirmingRequest(range: range, fills: fetch.fillsWhileConfirming),
+        ResponseCheck.Known(length: state.length, validator: state.validator)
+      )
+    }
+    guard let (request, known) = asking else {
+      generation.perform { $0.fetchEnded(id, error: nil) }
+      return
+    }
+    let purpose = confirmationPurpose
+    let attempt = Attempt(
+      entry: entry, headers: request.headers(known.validator), purpose: purpose,
+      isConfirmation: true)
+    let outcome: Outcome = await attempt.run { response in
+      await confirm(by: response, to: request, known, attempt)
+    } failure: { error, isLasting in
+      failure(error, isLasting, purpose)
+    } cancelled: {
+      .done
+    }
+    if case .movedOn(let fetch, let outcome) = outcome { return await fetch.goOn(after: outcome) }
+    if generation.withState({ $0.fetches[id]?.isConfirmation == false }) {
+      return await run(range, after: outcome)
+    }
+    switch outcome {
+    case .done, .askAnew, .movedOn:
+      generation.perform { $0.fetchEnded(id, error: nil) }
+    case .onlyForPlayback where purpose != confirmationPurpose:
+      // A player has come to wait for it.
+      await confirm(range)
+    case .again(let error, _), .onlyForPlayback(let error):
+      // Unreachable is not gone: what is stored plays, and the next reader asks again.
+      context.events.send(
+        .warning("\(entry.key) plays as it was stored; the origin could not confirm it: \(error)"))
+      generation.perform { state in state.unconfirmed(error) + state.fetchEnded(id, error: nil) }
+    case .failed(let error):
+      context.events.send(.failed(entry.key, error))
+      generation.perform { $0.fetchEnded(id, error: error) }
+    }
+  }
+
+  private func confirm(
+    by response: Attempt.Response, to request: ConfirmingRequest, _ known: ResponseCheck.Known,
+    _ attempt: Attempt
+  ) async -> Outcome {
+    let check = ResponseCheck(
+      asked: request.range, known: known,
+      sentIfRange: request.sentIfRange(known.validator) != nil)
+    let verdict = check.verdict(
+      status: response.status, headers: response.headers, now: Date())
+    let isInUse = generation.withState { $0.readers.values.contains(where: \.hasRead) }
+    switch request.meaning(of: verdict, known: known, isInUse: isInUse) {
+    case .confirmed:
+      confirmed(response, bringing: nil)
+      return .done
+    case .confirmedAndBrings(let verdict):
+      guard confirmed(response, bringing: verdict) else { return .done }
+      context.events.send(.fetchStarted(entry.key, request.range))
+      return await use(verdict, of: response, asked: request.range, attempt: attempt)
+    case .replaced:
+      return await giveWay(to: response, asked: request.range, attempt: attempt)
+    case .unanswered(let error): return .again(error, retryAfter: nil)
+    case .failed(let error): return .failed(error)
+    }
+  }
+
+  /// Whoever waits for it to play is what it is for.
+  private var confirmationPurpose: OriginRequest.Purpose {
+    generation.withState { state in
+      state.readers.values.contains { $0.awaitsConfirmation && !$0.isBackground }
+    } ? .playback : .prefetch
+  }
+
+  /// Records that the origin has confirmed the generation.
+  ///
+  /// - Parameter verdict: the part or the whole of it that the response brings.
+  /// - Returns: whether its bytes are of use: from then on this is a fetch like any other.
+  @discardableResult
+  private func confirmed(
+    _ response: Attempt.Response, bringing verdict: ResponseCheck.Verdict?
+  ) -> Bool {
+    let (isOfUse, actions) = generation.withState { state in
+      let merged = StoredFields.merged(
+        state.headers, with: response.headers, isConfirmation: true)
+      let freshness = state.freshness?.confirmed(
+        by: response.headers, merged: state.headers.isEmpty ? nil : merged,
+        requestTime: response.requestTime, responseTime: response.responseTime,
+        keeper: keeper(response))
+      state.freshness = freshness.map { state.outdatedIfAsked(at: response.requestTime, $0) }
+      state.headers = merged
+      state.variant = Variant.of(response.asked, names: Variant.names(in: merged))
+      state.isRecordStale = true
+      let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
+      return (isOfUse, state.confirmed())
+    }
+    generation.carryOut(actions)
+    return isOfUse
+  }
+
+  func keeper(_ response: Attempt.Response) -> Freshness.Keeper {
+    Freshness.Keeper(
+      isShared: context.configuration.isShared,
+      isAuthorized: response.asked["Authorization"] != nil)
+  }
+}
+
+extension GenerationState {
+  /// A confirmation has brought bytes: it becomes a fetch like any other.
+  ///
+  /// - Returns: false where all that it brings is there.
+  mutating func goOnAsFetch(_ id: FetchID, with verdict: ResponseCheck.Verdict) -> Bool {
+    guard fetches[id] != nil, !isComplete else { return false }
+    switch verdict {
+    case .part(let range, _):
+      ignoresRanges = false
+      info?.supportsRanges = true
+      guard stored.byteCount(in: range) < range.upperBound - range.lowerBound else { return false }
+      fetches[id]?.isConfirmation = false
+      // Where it asked for what was missing, others may have cut it short and gone on from there.
+      if let fetch = fetches[id], !fetch.fillsWhileConfirming { fetches[id]?.range = range }
+      fetches[id]?.position = range.lowerBound
+      return true
+    case .whole:
+      let offset = fetches[id]?.range.lowerBound ?? 0
+      fetches[id]?.isConfirmation = false
+      guard beginWhole(id, at: offset) else {
+        fetches[id]?.isConfirmation = true
+        return false
+      }
+      return true
+    default:
+      return false
+    }
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// An answer of another generation is that generation's first: the fetch goes on with it there, and
+/// nothing is asked for twice.
+extension Fetch {
+  /// The origin has another generation: the response begins it.
+  func giveWay(
+    to response: Attempt.Response, asked: ByteRange, attempt: Attempt
+  ) async -> Outcome {
+    guard let (fetch, verdict) = entry.supersede(generation, by: self, response, asked: asked)
+    else { return .done }
+    context.events.send(.fetchStarted(entry.key, asked))
+    await fetch.prepareIfEmpty()
+    if case .whole = verdict { fetch.tell { $0.begin(StreamStation(response.headers)) } }
+    return .movedOn(
+      fetch, await fetch.use(verdict, of: response, asked: asked, attempt: attempt))
+  }
+
+  /// Does with a response what its head calls for.
+  func use(
+    _ verdict: ResponseCheck.Verdict, of response: Attempt.Response, asked: ByteRange,
+    attempt: Attempt
+  ) async -> Outcome {
+    switch verdict {
+    case .part(let range, _):
+      return await receive(response, range: range, attempt: attempt)
+    case .whole(let facts):
+      let length = facts.length ?? generation.withState(\.length)
+      return await receive(response, range: 0..<(length ?? .max), attempt: attempt)
+    case .notModified:
+      return .again(
+        ResponseCheck.invalid("answered 304 to what was no question"), retryAfter: nil)
+    case .changed:
+      return await giveWay(to: response, asked: asked, attempt: attempt)
+    case .beyondEnd(let length): return beyondEnd(length, asked: asked.lowerBound)
+    case .refused(let status): return .failed(ResponseCheck.refusal(status))
+    case .transient(let error, let wait): return .again(error, retryAfter: wait)
+    case .invalid(let error): return .again(error, retryAfter: nil)
+    case .failed(let error): return .failed(error)
+    }
+  }
+
+  /// Goes on as `run` does, after an attempt that was made already.
+  func goOn(after outcome: Outcome) async {
+    let range = generation.withState { $0.fetches[id]?.range }
+    await run(range ?? 0..<0, after: outcome)
+  }
+}
+
+extension Entry {
+  /// The origin has other bytes than this generation's, and a response brings them: a new generation
+  /// begins with it. Readers who have read nothing go over, and join the fetch.
+  ///
+  /// - Parameters:
+  ///   - fetch: has asked for the response, and is taken over by the new generation.
+  ///   - asked: the range that was asked for.
+  /// - Returns: the fetch in the new generation, and what the response is worth to it; nil where it
+  ///   is of no use, or another generation has taken the place already. The old one is over in any
+  ///   case.
+  func supersede(
+    _ generation: Generation, by fetch: Fetch, _ response: Attempt.Response, asked: ByteRange
+  ) -> (Fetch, ResponseCheck.Verdict)? {
+    let next = Generation(entry: self, state: stateAfter(generation))
+    let (isBackground, coming) = generation.withState { state in
+      (
+        state.fetches[fetch.id]?.isBackground == true,
+        Set(state.readers.filter { $0.value.isActive && !$0.value.hasRead }.keys)
+      )
+    }
+    let successor = next.withState { state in
+      state.expectedReaders = coming
+      let id = state.makeID()
+      state.fetches[id] = .init(
+        range: asked, position: asked.lowerBound, isBackground: isBackground)
+      return Fetch(id: id, generation: next)
+    }
+    let (verdict, actions) = successor.judged(response, asked: asked, sentIfRange: false)
+    switch verdict {
+    case .part, .whole, .beyondEnd: break
+    default:
+      supersede(generation)
+      return nil
+    }
+    guard let verdict, replace(generation, with: next) else {
+      generation.perform { $0.supersede() }
+      return nil
+    }
+    // Before the old generation ends its fetches.
+    let task = generation.withState { $0.fetches.removeValue(forKey: fetch.id)?.task }
+    let isLate = next.withState { state in
+      state.fetches[successor.id]?.task = task
+      return state.isClosed || state.isSuperseded
+    }
+    if isLate { task?.cancel() }
+    superseded(generation)
+    next.carryOut(actions)
+    return (successor, verdict)
+  }
+}

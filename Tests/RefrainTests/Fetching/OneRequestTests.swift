@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// The request that confirms what is stored brings what the reader wants next, and whatever comes is
+/// used: never two requests for one use.
+@Suite(.timeLimit(.minutes(1))) struct OneRequestTests {
+  private let length: Int64 = 50_007
+
+  private func bytes(_ seed: UInt64) -> [UInt8] { SyntheticBytes(seed: seed).bytes(in: 0..<length) }
+
+  /// Which validators a resource has.
+  enum Witness: CaseIterable, Sendable {
+    case strong, weak, date, none
+  }
+
+  private func resource(
+    _ witness: Witness, _ seed: UInt64, _ change: (inout OriginResource) -> Void = { _ in }
+  ) -> OriginResource {
+    var resource = OriginResource(
+      .synthetic(seed: seed, length: length), headers: [Field("Cache-Control", "no-cache")])
+    switch witness {
+    case .strong: resource.etag = "\"\(seed)\""
+    case .weak: resource.etag = "W/\"\(seed)\""
+    case .date: resource.lastModified = Date(timeIntervalSince1970: 1_000_000 + Double(seed))
+    case .none: break
+    }
+    change(&resource)
+    return resource
+  }
+
+  /// Stores a range under one cache, then opens another over the same directory.
+  private func stored(
+    _ resource: OriginResource, _ range: ByteRange? = nil,
+    _ body: (TestCache) async throws -> Void
+  ) async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    origin.serve(resource, at: "/a")
+    try await withCache(directory: directory, origin: origin, { $0.firstRequest = 20_000 }) {
+      _ = try await $0.read("/a", range)
+    }
+    origin.resetLog("/a")
+    try await withCache(directory: directory, origin: origin, { _ in }, body)
+    await origin.stop()
+  }
+
+  @Test func `Without validators each use takes one request`() async throws {
+    try await stored(resource(.none, 1)) { test in
+      for seed in [1, 2, 2] as [UInt64] {
+        test.origin.serve(resource(.none, seed), at: "/a")
+        test.origin.resetLog("/a")
+        try await #expect(test.read("/a") == bytes(seed))
+        let log = try await test.settledLog("/a")
+        #expect(log.requests.map(\.status) == [206])
+        #expect(log.bodyBytesSent == length)
+      }
+    }
+  }
+
+  @Test(arguments: Witness.allCases)
+  func `What has changed takes one request`(_ witness: Witness) async throws {
+    try await stored(resource(witness, 1)) { test in
+      test.origin.serve(resource(witness, 2), at: "/a")
+      try await #expect(test.read("/a") == bytes(2))
+      let log = try await test.settledLog("/a")
+      #expect(log.requests.count == 1)
+      #expect(log.bodyBytesSent == length)
+    }
+  }
+
+  @Test(arguments: Witness.allCases)
+  func `What has changed takes one request though the origin has no ranges`(
+    _ witness: Witness
+  ) async throws {
+    for isPartial in [false, true] {
+      try await stored(resource(witness, 1), isPartial ? 0..<20_000 : nil) { test in
+        test.origin.serve(resource(witness, 2) { $0.supportsRanges = false }, at: "/a")
+        for _ in 0..<10 {
+          test.origin.resetLog("/a")
+          try await #expect(test.read("/a") == bytes(2))
+          let log = try await test.settledLog("/a")
+          #expect(log.requests.count == 1, "\(log.requests.map { $0.status })")
+        }
+      }
+    }
+  }
+
+  /// It knows neither If-None-Match nor If-Modified-Since, and answers with the range.
+  @Test(arguments: [Witness.strong, .weak, .date])
+  func `An origin that ignores conditions is asked once`(_ witness: Witness) async throws {
+    try await stored(resource(witness, 1)) { test in
+      test.origin.script(
+        "/a",
+        .on(
+          .all,
+          .answerFrom(resource(.none, 1)),
+          .header("ETag", resource(witness, 1).etag),
+          .header(
+            "Last-Modified", resource(witness, 1).lastModified.map { HTTPDate.format($0) })))
+      try await #expect(test.read("/a") == bytes(1))
+      #expect(test.origin.log("/a").requests.map(\.status) == [206])
+      // What was stored still holds.
+      try await #expect(test.read("/a") == bytes(1))
+    }
+  }
+
+  @Test(arguments: Witness.allCases)
+  func `Missing bytes are asked for and confirm what is stored by one request`(
+    _ witness: Witness
+  ) async throws {
+    try await stored(resource(witness, 1), 0..<20_000) { test in
+      let missing: ByteRange = 30_000..<length
+      let all = bytes(1)
+      try await #expect(test.read("/a", missing) == Array(all[30_000...]))
+      let log = try await test.settledLog("/a")
+      #expect(log.requests.map(\.status) == [206])
+      if witness == .none { return }
+      // The rest is a hole of 10,000 bytes: what was there is kept.
+      try await #expect(test.read("/a") == all)
+      #expect(log.sent.intersection(RangeSet(0..<20_000)).isEmpty)
+    }
+  }
+
+  @Test func `Missing bytes of a changed resource come with the answer that says so`() async throws
+  {
+    for witness in Witness.allCases where witness != .none {
+      try await stored(resource(witness, 1), 0..<20_000) { test in
+        test.origin.serve(resource(witness, 2), at: "/a")
+        try await #expect(test.read("/a", 30_000..<40_000) == Array(bytes(2)[30_000..<40_000]))
+        #expect(test.origin.log("/a").requests.count == 1)
+        try await #expect(test.read("/a") == bytes(2))
+      }
+    }
+  }
+
+  @Test(arguments: Witness.allCases)
+  func `Asking what it is takes one request, and reading on takes no other`(
+    _ witness: Witness
+  ) async throws {
+    try await stored(resource(witness, 1)) { test in
+      test.origin.serve(resource(witness, 2), at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      let information = try await reader.contentInformation()
+      #expect(information.length == length)
+      try await #expect(Array(reader.bytes(in: 0..<length)) == bytes(2))
+      try await #expect(test.settledLog("/a").requests.count == 1)
+    }
+  }
+
+  @Test func `Readers in several places share the confirmation and fetch what each needs`()
+    async throws
+  {
+    try await stored(resource(.strong, 1), 0..<20_000) { test in
+      test.origin.script("/a", .on(.number(1), .delay(.milliseconds(50))))
+      let all = bytes(1)
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for start in [0, 5_000, 30_000, 45_000] as [Int64] {
+          let reader = try await test.reader("/a")
+          group.addTask {
+            defer { reader.cancel() }
+            let range = start..<start + 5_000
+            let expected = Array(all[Int(start)..<Int(start) + 5_000])
+            return try await Array(reader.bytes(in: range)) == expected
+          }
+        }
+        for try await isRight in group { #expect(isRight) }
+      }
+      let log = try await test.settledLog("/a")
+      #expect(log.requests.count { $0.request.headers.first("If-None-Match") != nil } <= 1)
+      #expect(log.bytesSentTwice == 0)
+    }
+  }
+
+  @Test func `A read in the middle of what changed goes on with the answer in hand`() async throws {
+    try await withCache { test in
+      let long: Int64 = 600_000
+      test.origin.serve(.synthetic(seed: 1, length: long), at: "/a")
+      let first = try await test.reader("/a")
+      defer { first.cancel() }
+      _ = try await first.bytes(in: 0..<1000)
+      let unread = try await test.reader("/a")
+      defer { unread.cancel() }
+      _ = try await test.settledLog("/a")
+      test.origin.resetLog("/a")
+      test.origin.serve(.synthetic(seed: 2, length: long), at: "/a")
+      let new = SyntheticBytes(seed: 2).bytes(in: 0..<long)
+      try await #expect(Array(unread.bytes(in: 500_000..<501_000)) == Array(new[500_000..<501_000]))
+      try await #expect(Array(unread.bytes(in: 0..<1000)) == Array(new[0..<1000]))
+      #expect(test.origin.log("/a").requests.map(\.status) == [200])
+    }
+  }
+}
