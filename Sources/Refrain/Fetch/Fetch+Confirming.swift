@@ -53,9 +53,11 @@ extension Fetch {
     by response: Attempt.Response, to request: ConfirmingRequest, _ known: ResponseCheck.Known,
     _ attempt: Attempt
   ) async -> Outcome {
+    let url = entry.resource.url
     let check = ResponseCheck(
       asked: request.range, known: known,
-      sentIfRange: request.sentIfRange(known.validator) != nil)
+      sentIfRange: request.sentIfRange(known.validator) != nil,
+      isNoPage: generation.withState { $0.isNoPage(at: url) })
     let verdict = check.verdict(
       status: response.status, headers: response.headers, now: Date())
     let isInUse = generation.withState { $0.readers.values.contains(where: \.hasRead) }

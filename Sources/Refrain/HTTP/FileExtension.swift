@@ -14,6 +14,9 @@ extension MediaType {
     return own ?? "bin"
   }
 
+  /// Whether media have that extension.
+  static func isMediaExtension(_ text: String) -> Bool { mediaExtensions.contains(text) }
+
   private static func safeExtension(of url: URL) -> String? {
     let name = url.path(percentEncoded: true).split(separator: "/").last ?? ""
     guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return nil }

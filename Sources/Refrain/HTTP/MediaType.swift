@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
 /// Reads Content-Type (RFC 9110 §8.3.1).
 enum MediaType {
@@ -11,5 +12,18 @@ enum MediaType {
     let parts = whole.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count == 2, parts.allSatisfy(\.isToken) else { return nil }
     return whole.lowercased()
+  }
+
+  /// Whether a response of that type is a web page.
+  static func isPage(_ mimeType: String?) -> Bool {
+    mimeType == "text/html" || mimeType == "application/xhtml+xml"
+  }
+
+  /// Whether a resource is known to be no web page, by the type that was stored with it, or else by
+  /// its URL. A network that wants its users to sign in answers every request with a page.
+  static func isKnownNoPage(_ mimeType: String?, url: URL) -> Bool {
+    let ending = url.pathExtension.lowercased()
+    if ["html", "htm", "xhtml"].contains(ending) || isPage(mimeType) { return false }
+    return mimeType != nil || isMediaExtension(ending)
   }
 }

@@ -10,6 +10,9 @@ struct ResponseCheck: Sendable {
   var known: Known?
   /// `If-Range` was sent: a 200 then says that the resource is another one (RFC 9110 §13.1.5).
   var sentIfRange = false
+  /// The resource is known to be no web page: one that comes in its place is the network's, which
+  /// wants its user to sign in, and says nothing of the origin.
+  var isNoPage = false
 
   struct Known: Sendable, Hashable {
     var length: Int64?
@@ -46,6 +49,9 @@ struct ResponseCheck: Sendable {
   }
 
   func verdict(status: Int, headers: HTTPFields, now: Date) -> Verdict {
+    if isNoPage, status == 200 || status == 206, let page = page(headers) {
+      return .transient(page, retryAfter: nil)
+    }
     switch status {
     case 206: return partial(headers)
     case 200: return whole(headers)
@@ -59,6 +65,16 @@ struct ResponseCheck: Sendable {
       let wait = headers.values(of: "Retry-After").first.flatMap { RetryAfter.parse($0, now: now) }
       return .transient(error, retryAfter: wait)
     }
+  }
+
+  /// Why the response is not the resource's, where it is a web page in its place.
+  private func page(_ headers: HTTPFields) -> MediaCacheError? {
+    let type = MediaType.essence(headers["Content-Type"])
+    guard MediaType.isPage(type) else { return nil }
+    if let known, known.validator.matches(Validator(headers: headers)) == .same { return nil }
+    return MediaCacheError(
+      .unreachable, "A web page came in place of the media, as from a network to sign in to.",
+      remedy: "Open a web browser and sign in to the network, then try again.")
   }
 
   private func partial(_ headers: HTTPFields) -> Verdict {

@@ -202,9 +202,12 @@ final class Entry: Sendable {
 
   /// The empty state of the generation after this one.
   func stateAfter(_ generation: Generation) -> GenerationState {
+    let url = resource.url
     var state = context.emptyState()
     // Other representations of the resource are to be confirmed all the same.
-    state.invalidatedAt = generation.withState { $0.invalidatedAt }
+    (state.invalidatedAt, state.followsNoPage) = generation.withState {
+      ($0.invalidatedAt, $0.isNoPage(at: url))
+    }
     return state
   }
 

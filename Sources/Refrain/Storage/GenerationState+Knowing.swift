@@ -17,6 +17,12 @@ extension GenerationState {
     return wakeServed() + actions
   }
 
+  /// Whether the resource is known to be no web page.
+  func isNoPage(at url: URL) -> Bool {
+    guard let info else { return followsNoPage }
+    return MediaType.isKnownNoPage(info.mimeType, url: url)
+  }
+
   /// The length has become known: nothing lies beyond it.
   mutating func bound(_ length: Int64) -> [Action] {
     for (id, fetch) in fetches where fetch.range.upperBound > length {

@@ -120,6 +120,8 @@ struct GenerationState: Sendable {
   var stored = RangeSet<Int64>()
   var file: EntryFile?
   var transient = TransientBytes()
+  /// The generation before was known to be no web page (`MediaType.isKnownNoPage`).
+  var followsNoPage = false
   /// When the origin last answered for this generation, or could not be asked.
   var vouchedAt: Date?
   /// The origin says that it has ranges, and ignores them.
