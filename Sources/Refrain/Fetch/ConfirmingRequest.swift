@@ -56,7 +56,7 @@ struct ConfirmingRequest: Sendable, Hashable {
     case .part(_, let facts), .whole(let facts):
       let isHeld: Bool
       switch known.validator.matches(facts.validator) {
-      case .same, .weaklySame: isHeld = true
+      case .same, .weaklySame: isHeld = known.validator.isForStored || isInUse
       case .different: isHeld = false
       case .unknown:
         // The origin itself has compared the validator that was sent.

@@ -28,13 +28,16 @@ extension Fetch {
     _ response: Attempt.Response, asked: ByteRange, sentIfRange: Bool
   ) -> (ResponseCheck.Verdict?, [GenerationState.Action]) {
     let now = Date()
+    let url = entry.resource.url
     return generation.withState {
       state -> (ResponseCheck.Verdict?, [GenerationState.Action]) in
       let known = state.info.map {
         ResponseCheck.Known(length: $0.length, validator: state.validator)
       }
-      let check = ResponseCheck(asked: asked, known: known, sentIfRange: sentIfRange)
+      let check = ResponseCheck(
+        asked: asked, known: known, sentIfRange: sentIfRange, isNoPage: state.isNoPage(at: url))
       let verdict = check.verdict(status: response.status, headers: response.headers, now: now)
+      if state.isFirstToVouch(verdict) { return (.changed, []) }
       switch verdict {
       case .part(_, let facts):
         return (verdict, note(facts, response, isWhole: false, in: &state))
@@ -89,9 +92,12 @@ extension Fetch {
       ?? ContentInformation(
         length: facts.length, mimeType: facts.mimeType, supportsRanges: supportsRanges,
         validator: facts.validator.display, finalURL: response.url)
-    if state.info == nil || (state.validator.isEmpty && state.stored.isEmpty) {
+    if state.info == nil {
       state.validator = facts.validator
       information.validator = facts.validator.display
+      state.isRecordStale = true
+    } else if state.validator.learn(from: facts.validator) {
+      information.validator = state.validator.display
       state.isRecordStale = true
     }
     information.mimeType = information.mimeType ?? facts.mimeType
@@ -104,5 +110,21 @@ extension Fetch {
       state.isTransient = true
     }
     return state.establish(information, whole: isWhole ? id : nil)
+  }
+}
+
+extension GenerationState {
+  /// Whether an answer is the first with a validator, of a generation that began without: of its
+  /// bytes nobody knows whether they are of the same version. Where no reader was given any, the
+  /// answer begins a generation that is vouched for. A reader in the middle goes on, and whatever
+  /// comes after has to agree with the validator (`Validator.learn`).
+  func isFirstToVouch(_ verdict: ResponseCheck.Verdict) -> Bool {
+    guard info != nil, !isLive, validator.isEmpty else { return false }
+    switch verdict {
+    case .part(_, let facts), .whole(let facts):
+      return !facts.validator.isEmpty && !readers.values.contains(where: \.hasRead)
+    default:
+      return false
+    }
   }
 }

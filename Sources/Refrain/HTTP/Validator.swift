@@ -12,6 +12,11 @@ struct Validator: Sendable, Hashable, Codable {
   /// later, so that the resource did not change twice within the second it names
   /// (RFC 9110 §8.8.2.2).
   var isStrongLastModified: Bool
+  /// The ETag came after bytes that were stored without it: it tells later answers apart, and says
+  /// nothing of those bytes.
+  var isLateETag: Bool?
+  /// As `isLateETag`, of Last-Modified.
+  var isLateLastModified: Bool?
 
   init(etag: String? = nil, lastModified: String? = nil, isStrongLastModified: Bool = false) {
     self.etag = etag
@@ -37,22 +42,55 @@ struct Validator: Sendable, Hashable, Codable {
   /// Last-Modified only where there is no ETag at all, and it is strong. The origin would compare
   /// anything else to no avail, or join two generations.
   var ifRange: String? {
-    if let etag { return EntityTag(etag).kind == .strong ? etag : nil }
-    return isStrongLastModified ? lastModified : nil
+    if let etag { return EntityTag(etag).kind == .strong && isLateETag != true ? etag : nil }
+    return isStrongLastModified && isLateLastModified != true ? lastModified : nil
   }
 
   /// The headers of a request that asks whether this is still what the origin has
   /// (RFC 9110 §13.1.2, §13.1.3). Empty where there is nothing to ask with.
   var conditional: HTTPFields {
     var fields = HTTPFields()
-    if let etag, EntityTag(etag).kind != .malformed { fields.append("If-None-Match", etag) }
-    if let lastModified { fields.append("If-Modified-Since", lastModified) }
+    if let etag, EntityTag(etag).kind != .malformed, isLateETag != true {
+      fields.append("If-None-Match", etag)
+    }
+    if let lastModified, isLateLastModified != true {
+      fields.append("If-Modified-Since", lastModified)
+    }
     return fields
+  }
+
+  /// Whether there is anything that stands for what is stored.
+  var isForStored: Bool {
+    (etag != nil && isLateETag != true) || (lastModified != nil && isLateLastModified != true)
+  }
+
+  /// Takes over what a later answer of the same generation says, and none before it did: whatever
+  /// comes after has to agree with it.
+  ///
+  /// - Returns: whether there was anything to take over.
+  mutating func learn(from other: Validator) -> Bool {
+    let match = matches(other)
+    guard match != .different else { return false }
+    if etag == nil, let tag = other.etag {
+      // A date that stands for every byte is the same in both: so the tag does, too.
+      let isProven = match == .weaklySame && isStrongLastModified && isLateLastModified != true
+      etag = tag
+      isLateETag = isProven ? nil : true
+      return true
+    }
+    // A strong tag says all that a date could.
+    if lastModified == nil, let date = other.lastModified, ifRange == nil {
+      lastModified = date
+      isStrongLastModified = false
+      isLateLastModified = true
+      return true
+    }
+    return false
   }
 
   /// For people: the strong ETag, else Last-Modified, else whatever ETag there is.
   var display: String? {
-    if let etag, EntityTag(etag).kind == .strong { return etag }
+    if let etag, EntityTag(etag).kind == .strong, isLateETag != true { return etag }
     return lastModified ?? etag
   }
 

@@ -6,7 +6,7 @@ extension Validator {
     /// One generation: equal strong ETags; or no ETags, and equal Last-Modified.
     case same
     /// Most likely one generation, but the origin does not vouch for every byte: equal weak ETags,
-    /// or equal Last-Modified where only one side has an ETag.
+    /// or equal Last-Modified where only one side has an ETag; or what is equal came late.
     case weaklySame
     /// Two generations.
     case different
@@ -22,11 +22,14 @@ extension Validator {
       guard mine.opaque == theirs.opaque else { return .different }
       // Equal malformed tags are as good as strong ones: servers that forget the quotes mean a
       // digest. Unless they say otherwise.
-      if mine.kind != .weak, theirs.kind != .weak, !mine.text.hasPrefix("W/") { return .same }
+      if mine.kind != .weak, theirs.kind != .weak, !mine.text.hasPrefix("W/") {
+        return isLateETag == true || other.isLateETag == true ? .weaklySame : .same
+      }
       // A weak tag stays the same while bytes change; a new date tells.
       return modified == .different ? .different : .weaklySame
     case (nil, nil):
-      return modified
+      let isLate = isLateLastModified == true || other.isLateLastModified == true
+      return isLate && modified == .same ? .weaklySame : modified
     default:
       return modified == .same ? .weaklySame : modified
     }

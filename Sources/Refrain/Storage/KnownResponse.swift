@@ -21,8 +21,9 @@ package final class KnownResponse: Sendable {
     self.information = information
     self.freshness = freshness
     headers = state.headers
-    etag = state.validator.etag
-    lastModified = state.validator.lastModified
+    let validator = state.validator
+    etag = validator.isLateETag == true ? nil : validator.etag
+    lastModified = validator.isLateLastModified == true ? nil : validator.lastModified
     isStrongLastModified = state.validator.isStrongLastModified
     invalidatedAt = state.invalidatedAt
     varying = Variant.names(in: state.headers)

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// Validators that come later than the first answer, or with some answers only.
+@Suite(.timeLimit(.minutes(1))) struct LateValidatorTests {
+  private let length: Int64 = 400_003
+  private let old = SyntheticBytes(seed: 1)
+  private let new = SyntheticBytes(seed: 2)
+
+  private func resource(
+    _ seed: UInt64, etag: String? = nil, modified: Double? = nil, control: String = "max-age=3600"
+  ) -> OriginResource {
+    OriginResource(
+      .synthetic(seed: seed, length: length), etag: etag,
+      lastModified: modified.map { Date(timeIntervalSince1970: $0) },
+      headers: [Field("Cache-Control", control)])
+  }
+
+  /// The parts that one reader reads of the same length under each of three answers.
+  private let parts: [ByteRange] = [0..<1000, 150_000..<151_000, 300_000..<301_000]
+
+  private static let sequences: [(first: (String?, Double?), then: (String?, Double?), last: (String?, Double?))] = [
+    ((nil, nil), ("\"v1\"", nil), ("\"v2\"", nil)),
+    ((nil, nil), ("W/\"v1\"", nil), ("W/\"v2\"", nil)),
+    ((nil, nil), (nil, 1_000_000), (nil, 1_000_001)),
+    ((nil, 1_000_000), ("\"v1\"", 1_000_000), ("\"v2\"", 1_000_000)),
+    (("W/\"v\"", nil), ("W/\"v\"", 1_000_000), ("W/\"v\"", 1_000_001)),
+  ]
+
+  @Test(arguments: sequences.indices)
+  func `One reader never gets bytes of two versions`(_ index: Int) async throws {
+    let (first, then, last) = Self.sequences[index]
+    try await withCache({ $0.firstRequest = 2000 }) { test in
+      test.origin.serve(resource(1, etag: first.0, modified: first.1), at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      try await #expect(Array(reader.bytes(in: parts[0])) == old.bytes(in: parts[0]))
+      test.origin.serve(resource(1, etag: then.0, modified: then.1), at: "/a")
+      try await #expect(Array(reader.bytes(in: parts[1])) == old.bytes(in: parts[1]))
+      test.origin.serve(resource(2, etag: last.0, modified: last.1), at: "/a")
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await reader.bytes(in: parts[2])
+      }
+      #expect(error?.code == .resourceChanged)
+      try await #expect(test.read("/a", parts[2]) == new.bytes(in: parts[2]))
+    }
+  }
+
+  /// What is stored says so, too: the second process has seen no answer of the first.
+  @Test func `Nor does a reader of the next process`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    origin.serve(resource(1), at: "/a")
+    try await withCache(directory: directory, origin: origin, { $0.firstRequest = 2000 }) { test in
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      _ = try await reader.bytes(in: parts[0])
+      origin.serve(resource(1, etag: "\"v1\""), at: "/a")
+      _ = try await reader.bytes(in: parts[1])
+    }
+    origin.serve(resource(2, etag: "\"v2\""), at: "/a")
+    try await withCache(directory: directory, origin: origin, { $0.firstRequest = 2000 }) { test in
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      // Fresh, so that nobody is asked.
+      try await #expect(Array(reader.bytes(in: parts[1])) == old.bytes(in: parts[1]))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await reader.bytes(in: parts[2])
+      }
+      #expect(error?.code == .resourceChanged)
+    }
+    await origin.stop()
+  }
+
+  /// It was stored before the tag was known, and a 304 would say nothing of it.
+  @Test func `A late tag does not confirm what was stored before it`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    origin.serve(resource(1, control: "no-cache"), at: "/a")
+    try await withCache(directory: directory, origin: origin, { $0.firstRequest = 2000 }) { test in
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      _ = try await reader.bytes(in: parts[0])
+      // Another version, of which nobody knows that it is another one.
+      origin.serve(resource(2, etag: "\"v2\"", control: "no-cache"), at: "/a")
+      try await #expect(Array(reader.bytes(in: parts[1])) == new.bytes(in: parts[1]))
+    }
+    try await withCache(directory: directory, origin: origin, { $0.firstRequest = 2000 }) { test in
+      try await #expect(test.read("/a") == new.bytes(in: 0..<length))
+    }
+    await origin.stop()
+  }
+
+  @Test func `A first answer with a validator is a new beginning where nothing was read`()
+    async throws
+  {
+    try await withCache({ $0.firstRequest = 2000 }) { test in
+      let resource = Resource(url: test.origin.url("/a"))
+      test.origin.serve(self.resource(1), at: "/a")
+      try await test.cache.prefetch(resource, range: 0..<1000)
+      test.origin.serve(self.resource(2, etag: "\"v2\""), at: "/a")
+      try await test.cache.prefetch(resource, range: 150_000..<151_000)
+      try await #expect(test.read("/a") == new.bytes(in: 0..<length))
+    }
+  }
+
+  @Test func `An origin that sends its tag with some answers only loses nothing`() async throws {
+    for isFirst in [true, false] {
+      try await withCache { test in
+        test.origin.serve(resource(1, etag: "\"v1\""), at: "/a")
+        test.origin.script(
+          "/a", .on(.where { ($0.number == 1) != isFirst }, .header("ETag", nil)))
+        let reader = try await test.reader("/a")
+        defer { reader.cancel() }
+        try await #expect(Array(reader.bytes(in: 0..<length)) == old.bytes(in: 0..<length))
+        try await #expect(test.settledLog("/a").bytesSentTwice == 0)
+      }
+    }
+  }
+}
