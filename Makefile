@@ -16,10 +16,9 @@ URL ?= --sample
 WIDTH := --experimental-maximum-parallelization-width 4
 
 UNAME := $(shell uname -s)
-SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
 .DEFAULT_GOAL := help
-.PHONY: help build play test test-tsan test-asan soak bench docs format lint deps clients clean
+.PHONY: help build play test test-bare test-tsan test-asan soak bench docs format lint deps clients clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -33,6 +32,13 @@ play: build ## Hear it: the sample tune cold and warm, or URL=https://… throug
 test: deps ## All tests; those whose client is not installed are skipped, and named.
 	@./.ci/clients $(CLIENTS)
 	$(SWIFT) test $(WIDTH)
+
+# The suites that start programs of the system. Everything is built already where this runs.
+CLIENT_SUITES := ^(RealOriginTests|RealClientTests|RefrainCLITests|RefrainAVFoundationTests)\.
+
+test-bare: deps ## The suites that need clients, as on a machine that has none of them.
+	@REFRAIN_HIDE_CLIENTS=1 ./.ci/clients $(CLIENTS)
+	REFRAIN_HIDE_CLIENTS=1 $(SWIFT) test $(WIDTH) --filter '$(CLIENT_SUITES)'
 
 test-tsan: deps ## All tests under the thread sanitizer.
 	REFRAIN_THREAD_SANITIZER=1 TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.supp \
@@ -71,18 +77,8 @@ lint: ## Complain about sources that are not in their form.
 	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests
 
 ifeq ($(UNAME),Linux)
-# Asks dpkg for each package, and apt-get only for what is missing.
 define install
-	@missing=$$(for name in $(1); do \
-	  dpkg-query -W -f='$${db:Status-Status}' $$name 2>/dev/null | grep -qx installed || echo $$name; \
-	done); \
-	if [ -n "$$missing" ] && ! command -v apt-get >/dev/null; then \
-	  echo "Install these with your system's package manager:" $$missing >&2; exit 1; \
-	elif [ -n "$$missing" ]; then \
-	  echo "Installing" $$missing; \
-	  $(SUDO) apt-get update -qq && \
-	  $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$missing; \
-	fi
+	@./.ci/install $(1)
 endef
 
 deps: ## Install what the build needs and is missing.

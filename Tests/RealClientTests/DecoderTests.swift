@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// ffmpeg, mpv and VLC, each on a file that nothing is stored of.
-@Suite(.timeLimit(.minutes(5)))
+@Suite(.enabled(if: RequiredProgram.ffmpeg.isUsable), .timeLimit(.minutes(5)))
 struct DecoderTests {
   @Test(arguments: Decoder.usable, Media.allCases)
   func `Cold, half stored and warm it decodes what the origin's own file decodes to`(

@@ -4,13 +4,16 @@ package import Foundation
 /// A program of the system that tests start: a server, a player, a checker.
 ///
 /// Where it is not installed, the tests that need it are skipped and a line says so; with
-/// `REFRAIN_REQUIRE_CLIENTS=1` in the environment they run, and fail. Use:
+/// `REFRAIN_REQUIRE_CLIENTS=1` in the environment they run, and fail. `REFRAIN_HIDE_CLIENTS=1` hides
+/// every program, which shows on any machine what the tests do on one that has none. Every test that
+/// starts a client finds it here, and nowhere else. Use:
 ///
 ///     @Suite(.enabled(if: RequiredProgram.nginx.isUsable))
 ///     let nginx = try RequiredProgram.nginx.path
 package struct RequiredProgram: Sendable {
   package let name: String
   private let found: URL?
+  private let mustBeThere: Bool
 
   package struct Missing: Error, CustomStringConvertible {
     package let name: String
@@ -19,14 +22,20 @@ package struct RequiredProgram: Sendable {
 
   /// Looks for it, and prints a line where tests are skipped for the lack of it. Keep it in a
   /// `static let`, so that this happens once.
-  package init(_ name: String) {
+  package init(
+    _ name: String, environment: [String: String] = ProcessInfo.processInfo.environment
+  ) {
     self.name = name
-    found = Self.find(name)
-    if !isUsable { print("skipped: \(Missing(name: name))") }
+    let isHidden = environment["REFRAIN_HIDE_CLIENTS"] == "1"
+    found = isHidden ? nil : Self.find(name, in: environment)
+    mustBeThere = !isHidden && environment["REFRAIN_REQUIRE_CLIENTS"] == "1"
+    if !isUsable {
+      print("skipped: \(isHidden ? "\(name) is hidden" : Missing(name: name).description)")
+    }
   }
 
   /// Whether tests that need it are to run. True also where it is missing and must not be.
-  package var isUsable: Bool { found != nil || Self.mustBeThere }
+  package var isUsable: Bool { found != nil || mustBeThere }
 
   /// - Throws: `Missing`.
   package var path: URL {
@@ -46,14 +55,10 @@ package struct RequiredProgram: Sendable {
   package static let chromium = RequiredProgram("chromium")
   package static let tmux = RequiredProgram("tmux")
 
-  private static var mustBeThere: Bool {
-    ProcessInfo.processInfo.environment["REFRAIN_REQUIRE_CLIENTS"] == "1"
-  }
-
   /// The system's own before what a version manager put in its place: such a shim is slow to start.
   /// Servers live where a user's PATH need not lead.
-  private static func find(_ name: String) -> URL? {
-    let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+  private static func find(_ name: String, in environment: [String: String]) -> URL? {
+    let path = environment["PATH"] ?? ""
     let directories =
       ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin", "/opt/homebrew/bin"]
       + path.split(separator: ":").map(String.init)

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import TestSupport
+import Testing
+
+/// `.ci/install`, which `make deps` and `make clients` call, with stand-ins for dpkg and apt.
+@Suite(.timeLimit(.minutes(1)))
+struct InstallScriptTests {
+  private static let script = URL(filePath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    .appending(path: ".ci/install")
+
+  /// Prints what apt prints: very much.
+  private static let chatter = "for i in $(seq 300); do echo \"Unpacking part $i\"; done"
+
+  /// Runs the script where only `have` is installed and apt-get does what `apt` says.
+  private func install(
+    _ packages: [String], apt: String
+  ) async throws -> (status: CInt?, lines: [Substring], called: Bool) {
+    try await withDirectory { directory in
+      let stubs = [
+        "dpkg-query": #"[ "${@: -1}" = have ] && echo installed"#,
+        "apt-get": "touch called; \(apt)", "id": "echo 0",
+      ]
+      for (name, body) in stubs {
+        let file = directory.appending(path: name)
+        try Data("#!/bin/bash\n\(body)\n".utf8).write(to: file)
+        try FileManager.default.setAttributes(
+          [.posixPermissions: 0o755], ofItemAtPath: file.path(percentEncoded: false))
+      }
+      let output = directory.appending(path: "output.txt")
+      let folder = directory.path(percentEncoded: false)
+      let process = try LeashedProcess(
+        URL(filePath: "/bin/bash"), [Self.script.path(percentEncoded: false)] + packages,
+        in: directory, output: output,
+        environment: ["PATH": "\(folder):/usr/bin:/bin", "TMPDIR": folder])
+      let status = try await process.exitStatus(within: .seconds(30))
+      let called = directory.appending(path: "called").path(percentEncoded: false)
+      return (
+        status, try String(contentsOf: output, encoding: .utf8).split(separator: "\n"),
+        FileManager.default.fileExists(atPath: called)
+      )
+    }
+  }
+
+  @Test func `One line names what is installed, and apt's output stays in a log`() async throws {
+    let run = try await install(["first", "have", "second"], apt: Self.chatter)
+    #expect(run.status == 0)
+    #expect(run.lines.count == 1)
+    #expect(run.lines.first?.hasPrefix("Installing first second (log: ") == true)
+  }
+
+  @Test func `Where installing fails the log is shown`() async throws {
+    let run = try await install(["first"], apt: "\(Self.chatter); echo E: no network; exit 100")
+    #expect(run.status == 1)
+    #expect(run.lines.contains("Unpacking part 300"))
+    #expect(run.lines.contains("E: no network"))
+    #expect(run.lines.last?.contains("Check the network") == true)
+  }
+
+  @Test func `Where nothing is missing it does nothing`() async throws {
+    let run = try await install(["have"], apt: "exit 1")
+    #expect(run.status == 0 && run.lines.isEmpty && !run.called)
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import TestSupport
+import Testing
+
+/// When tests against programs of the system run.
+struct RequiredProgramTests {
+  @Test func `A program that is installed is found`() throws {
+    let shell = RequiredProgram("sh", environment: ["PATH": "/bin"])
+    #expect(shell.isUsable)
+    #expect(try shell.path.lastPathComponent == "sh")
+  }
+
+  @Test func `A missing program is usable only where every client is required`() {
+    let name = "refrain-no-such-program"
+    #expect(!RequiredProgram(name, environment: [:]).isUsable)
+    let required = RequiredProgram(name, environment: ["REFRAIN_REQUIRE_CLIENTS": "1"])
+    #expect(required.isUsable)
+    #expect(throws: RequiredProgram.Missing.self) { try required.path }
+  }
+
+  @Test(arguments: [["PATH": "/bin"], ["PATH": "/bin", "REFRAIN_REQUIRE_CLIENTS": "1"]])
+  func `A hidden program is as good as missing`(_ environment: [String: String]) {
+    let environment = environment.merging(["REFRAIN_HIDE_CLIENTS": "1"]) { $1 }
+    let shell = RequiredProgram("sh", environment: environment)
+    #expect(!shell.isUsable)
+    #expect(throws: RequiredProgram.Missing.self) { try shell.path }
+  }
+}
