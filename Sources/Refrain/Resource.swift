@@ -27,12 +27,16 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
 
   public init(rawValue: String) { self.rawValue = rawValue }
 
-  /// The URL without its fragment, which never reaches an origin (RFC 9110 §4.2.5), and without a
-  /// user and password: a key is written down and shown.
+  /// The URL in the one spelling of all that are equivalent (RFC 3986 §6.2.2): scheme and host in
+  /// lower case, without the default port, without `.` and `..` in its path, and with nothing encoded
+  /// that need not be. Requests keep the spelling that they were given.
+  ///
+  /// Without its fragment, which never reaches an origin (RFC 9110 §4.2.5), and without a user and
+  /// password: a key is written down and shown.
   public init(url: URL) {
     var reference = URIReference(url.absoluteString)
     _ = reference.removeUserInfo()
-    rawValue = reference.textWithoutFragment
+    rawValue = reference.normalized.textWithoutFragment
   }
 
   public var description: String { rawValue }

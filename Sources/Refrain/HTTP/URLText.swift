@@ -7,15 +7,29 @@ extension URL {
   ///
   /// Only what no URI may have is encoded (RFC 3986 §2): spaces, UTF-8, quotes, brackets in a path,
   /// a `%` that encodes nothing. `URL(string:)` cannot be used for such text: it would encode every
-  /// `%` beside it once more, and turn `a%2Fb?c[]` into `a%252Fb?c%5B%5D`.
+  /// `%` beside it once more, and turn `a%2Fb?c[]` into `a%252Fb?c%5B%5D`. A host with letters
+  /// beyond ASCII takes the form that DNS has of it (RFC 5891).
   ///
   /// - Parameter base: against what a relative reference is resolved (RFC 3986 §5.2).
   package init?(text: some StringProtocol, relativeTo base: URL? = nil) {
-    var target = URIReference(Self.encodingForbiddenBytes(text))
+    var source = URIReference(String(text))
+    source.authority = source.authority.map(Self.inASCII)
+    var target = URIReference(Self.encodingForbiddenBytes(source.textWithoutFragment))
     if let base { target = target.resolved(against: URIReference(base.absoluteString)) }
     target.path = Self.encodingBrackets(target.path)
     target.query = target.query.map(Self.encodingBrackets)
     self.init(string: target.textWithoutFragment, encodingInvalidCharacters: false)
+  }
+
+  /// `xn--bcher-kva.example` for `bücher.example`; as it is where there is no such form.
+  private static func inASCII(_ authority: String) -> String {
+    guard authority.utf8.contains(where: { $0 >= 0x80 }) else { return authority }
+    let start = authority.lastIndex(of: "@").map { authority.index(after: $0) }
+    let host = authority[(start ?? authority.startIndex)...]
+    guard let url = URL(string: "http://\(host)/"),
+      let ascii = URIReference(url.absoluteString).authority, ascii.utf8.allSatisfy({ $0 < 0x80 })
+    else { return authority }
+    return authority[..<(start ?? authority.startIndex)] + ascii
   }
 
   /// Brackets belong to the authority alone: `[::1]`.

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+
+/// Equivalence of URIs (RFC 3986 §6.2.2, and §6.2.3 for http and https): two spellings that every
+/// origin must take for the same resource become one. Nothing else is merged: `%2F` stays apart from
+/// `/`, the order of a query and a slash at the end of a path stay as they are.
+extension URIReference {
+  /// The one spelling of all that are equivalent. For comparing only: a request goes out with the
+  /// spelling that it was given.
+  var normalized: URIReference {
+    var result = self
+    result.scheme = scheme?.lowercased()
+    result.authority = authority.map { Self.normalizedAuthority($0, scheme: result.scheme) }
+    result.path = Self.normalizedEncoding(path)
+    // A reference without a scheme is resolved later: its dots still lead somewhere.
+    if scheme != nil { result.path = Self.removingDotSegments(result.path) }
+    if result.isWeb, authority != nil, result.path.isEmpty { result.path = "/" }
+    result.query = query.map(Self.normalizedEncoding)
+    return result
+  }
+
+  private var isWeb: Bool { scheme == "http" || scheme == "https" }
+
+  /// The host in lower case, without the scheme's own port (RFC 3986 §6.2.2.1, §6.2.3). User
+  /// information keeps its case.
+  private static func normalizedAuthority(_ text: String, scheme: String?) -> String {
+    var userInfo = ""
+    var rest = text[...]
+    if let at = text.lastIndex(of: "@") {
+      userInfo = String(text[...at])
+      rest = text[text.index(after: at)...]
+    }
+    var port = ""
+    if let colon = rest.lastIndex(of: ":"),
+      rest[rest.index(after: colon)...].utf8.allSatisfy({ (0x30...0x39).contains($0) })
+    {
+      port = String(rest[rest.index(after: colon)...])
+      rest = rest[..<colon]
+    }
+    let isDefault =
+      port.isEmpty || (scheme == "http" && Int(port) == 80)
+      || (scheme == "https" && Int(port) == 443)
+    let host = lowercased(normalizedEncoding(String(rest)))
+    return userInfo + host + (isDefault ? "" : ":\(port)")
+  }
+
+  /// Lower case, but for the digits of what is encoded.
+  private static func lowercased(_ host: String) -> String {
+    host.contains("%") ? normalizedEncoding(host.lowercased()) : host.lowercased()
+  }
+
+  /// Decodes what needs no encoding (unreserved characters, §2.3), encodes what no URI may have
+  /// (non-ASCII), and writes hexadecimal digits in upper case (§6.2.2.1, §6.2.2.2). A `%` that
+  /// encodes nothing stays.
+  static func normalizedEncoding(_ text: String) -> String {
+    let source = Array(text.utf8)
+    guard source.contains(where: { $0 == UInt8(ascii: "%") || $0 >= 0x80 }) else { return text }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(source.count)
+    var index = 0
+    while index < source.count {
+      let byte = source[index]
+      index += 1
+      if byte == UInt8(ascii: "%"), index + 1 < source.count,
+        let high = digit(source[index]), let low = digit(source[index + 1])
+      {
+        index += 2
+        let value = high << 4 | low
+        if isUnreserved(value) { bytes.append(value) } else { append(value, to: &bytes) }
+      } else if byte >= 0x80 {
+        append(byte, to: &bytes)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func append(_ value: UInt8, to bytes: inout [UInt8]) {
+    let digits = Array("0123456789ABCDEF".utf8)
+    bytes += [UInt8(ascii: "%"), digits[Int(value >> 4)], digits[Int(value & 15)]]
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case 0x30...0x39: byte - 0x30
+    case 0x41...0x46: byte - 0x41 + 10
+    case 0x61...0x66: byte - 0x61 + 10
+    default: nil
+    }
+  }
+
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: "-._~".utf8.contains(byte)
+    }
+  }
+}
