@@ -23,6 +23,8 @@ public final class MediaReader: Sendable {
     let terms: ReadingTerms
     var statistics = Statistics()
     var storedBefore: RangeSet<Int64>
+    /// Of these, what was given to the reader: a part that is read twice counts once.
+    var readFromDisk = RangeSet<Int64>()
     var receivedBefore: Int64
     var requestsBefore: Int
   }
@@ -286,10 +288,20 @@ public final class MediaReader: Sendable {
 
   @discardableResult
   func deliver(_ offset: Int64, _ count: Int) -> Int {
+    let range = offset..<(offset + Int64(count))
     let fromDisk = state.withLock { state -> Int64 in
       state.statistics.bytesRead += Int64(count)
-      let fromDisk = state.storedBefore.byteCount(in: offset..<(offset + Int64(count)))
-      state.statistics.bytesFromDisk += fromDisk
+      let fromDisk = state.storedBefore.byteCount(in: range)
+      if fromDisk > 0 {
+        let before = state.readFromDisk.byteCount(in: range)
+        // Usually no part of it was read before, and all of it was stored.
+        if before == 0, fromDisk == Int64(count) {
+          state.readFromDisk.insert(contentsOf: range)
+        } else {
+          state.readFromDisk.formUnion(state.storedBefore.intersection(RangeSet(range)))
+        }
+        state.statistics.bytesFromDisk = state.readFromDisk.byteCount
+      }
       return fromDisk
     }
     if fromDisk > 0 { entry.context.events.sendTraffic(.servedFromDisk(entry.key, Int(fromDisk))) }
@@ -358,6 +370,9 @@ public final class MediaReader: Sendable {
 
   var generation: Generation { state.withLock { $0.generation } }
 
+  /// What was stored when the reader was opened, and was given to it since.
+  package var spansReadFromDisk: RangeSet<Int64> { state.withLock { $0.readFromDisk } }
+
   /// What was stored when the reader was opened.
   package var spansBefore: RangeSet<Int64> { state.withLock { $0.storedBefore } }
 
@@ -375,7 +390,8 @@ public final class MediaReader: Sendable {
   public struct Statistics: Sendable, Hashable {
     /// Bytes handed to this reader.
     public var bytesRead: Int64 = 0
-    /// Of these, bytes that were stored before the reader was opened.
+    /// Bytes handed to this reader that were stored before it was opened. A byte that is read
+    /// several times counts once, so that this never exceeds the resource.
     public var bytesFromDisk: Int64 = 0
     /// Bytes that came from the origin for this resource since the reader was opened, for whichever
     /// reader.

@@ -40,8 +40,8 @@ final class AssetSession: Sendable {
   /// What AVFoundation was given so far.
   private struct Given {
     var bytes: Int64 = 0
-    /// Of these, what was stored before the session opened.
-    var bytesFromDisk: Int64 = 0
+    /// Of these, what was stored before the session opened. What is read twice counts once.
+    var fromDisk = RangeSet<Int64>()
     var failure: MediaCacheError?
   }
 
@@ -99,10 +99,9 @@ final class AssetSession: Sendable {
   /// Bytes were given to AVFoundation.
   func count(_ range: ByteRange, of opened: Opened) {
     let stored = RangeSet(range).intersection(opened.reader.spansBefore)
-    let fromDisk = stored.ranges.reduce(0) { $0 + Int64($1.count) }
     given.withLock { given in
       given.bytes += Int64(range.count)
-      given.bytesFromDisk += fromDisk
+      given.fromDisk.formUnion(stored)
     }
   }
 
@@ -121,7 +120,7 @@ final class AssetSession: Sendable {
     var statistics = opened.reader.statistics
     let given = given.withLock { $0 }
     statistics.bytesRead = given.bytes
-    statistics.bytesFromDisk = given.bytesFromDisk
+    statistics.bytesFromDisk = given.fromDisk.ranges.reduce(0) { $0 + Int64($1.count) }
     return statistics
   }
 

@@ -41,11 +41,11 @@
       let readers = state.withLock { $0.readers }
       // Readers of one resource see the same origin: the first has counted what all of them caused.
       guard var sum = readers.first?.statistics else { return nil }
-      for reader in readers.dropFirst() {
-        let one = reader.statistics
-        sum.bytesRead += one.bytesRead
-        sum.bytesFromDisk += one.bytesFromDisk
-      }
+      for reader in readers.dropFirst() { sum.bytesRead += reader.statistics.bytesRead }
+      // What two of them read is one part of the resource.
+      sum.bytesFromDisk = readers.reduce(into: RangeSet<Int64>()) {
+        $0.formUnion($1.spansReadFromDisk)
+      }.ranges.reduce(0) { $0 + Int64($1.count) }
       return sum
     }
 

@@ -211,7 +211,9 @@
         let again = listening.item(seconds: 50)
         try await listening.start(again)
         let warm = try #require(listening.engine.statistics(of: again.id))
-        #expect(warm.bytesFromOrigin == 0 && warm.bytesFromDisk == warm.bytesRead)
+        // What the player reads twice counts once.
+        #expect(warm.bytesFromOrigin == 0 && warm.bytesFromDisk <= warm.bytesRead)
+        #expect((1...50_044).contains(warm.bytesFromDisk))
         #expect(
           listening.engine.statistics(of: item.id)?.bytesFromOrigin == 50_044, "over a while ago")
         #expect(listening.engine.statistics(of: EngineItem.ID(rawValue: 99)) == nil)

@@ -125,6 +125,23 @@ import Testing
     }
   }
 
+  @Test func `What is read twice came from disk once`() async throws {
+    try await withCache { test in
+      var resource = OriginResource.synthetic(seed: 7, length: length)
+      resource.headers.append(Field("Cache-Control", "max-age=100"))
+      test.origin.serve(resource, at: "/a")
+      _ = try await test.read("/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      _ = try await reader.bytes(in: 100..<length)
+      _ = try await reader.bytes(in: 0..<200)
+      _ = try await reader.bytes(in: 0..<length)
+      let statistics = reader.statistics
+      #expect(statistics.bytesRead == 2 * length + 100)
+      #expect(statistics.bytesFromDisk == length)
+    }
+  }
+
   @Test func `Only http and https are opened`() async throws {
     try await withCache { test in
       for text in ["file:///etc/passwd", "ftp://host/a", "http:///a", "a/b"] {
