@@ -37,9 +37,7 @@ public final class MediaCache: Sendable {
     do {
       warnings = try store.create()
     } catch {
-      throw MediaCacheError(
-        .storage, "The cache directory \(path) cannot be used: \(error).",
-        remedy: "Choose another one, or mend its permissions.")
+      throw DirectoryProblem.error(error, path: path)
     }
     self.configuration = configuration
     context = CacheContext(
@@ -186,6 +184,16 @@ public final class MediaCache: Sendable {
     public var problems: [String]
     /// Bytes that were dropped from the record.
     public var droppedBytes: Int64
+  }
+
+  /// What the origin said of the version that is stored; an empty one where nothing is.
+  func storedValidator(for key: CacheKey) async throws -> Validator {
+    try await inspector { $0.validator(for: key) } ?? Validator()
+  }
+
+  /// Drops ranges of an entry, so that they are fetched again.
+  func discard(_ ranges: RangeSet<Int64>, of key: CacheKey) async throws {
+    try await inspector { try $0.discard(ranges, of: key) }
   }
 
   private func inspector<Result: Sendable>(

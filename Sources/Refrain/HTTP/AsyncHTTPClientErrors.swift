@@ -70,8 +70,20 @@
         lost("the other side closed it")
       case .headerOverflow:
         malformed("headers larger than any real ones")
+      case .invalidConstant:
+        malformed("its answer does not begin as HTTP does")
+      case .invalidVersion:
+        malformed("its answer names an unknown version of HTTP")
+      case .invalidStatus:
+        malformed("its answer has no valid status")
+      case .invalidHeaderToken:
+        malformed("its answer has an invalid header")
+      case .invalidContentLength, .unexpectedContentLength:
+        malformed("its answer has an invalid Content-Length")
+      case .invalidChunkSize:
+        malformed("its answer has an invalid chunk")
       default:
-        malformed("\(error)")
+        malformed("its answer breaks the rules of HTTP")
       }
     }
 

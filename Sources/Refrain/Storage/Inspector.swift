@@ -72,6 +72,49 @@ struct Inspector: Sendable {
     return (sizes.reduce(0) { $0 + $1.allocatedBytes }, sizes.count)
   }
 
+  /// The validator of what is stored under a key; nil where nothing is.
+  func validator(for key: CacheKey) -> Validator? {
+    let directory = context.store.entryDirectory(named: KeyHash.name(of: key))
+    // What cannot be read is not there: `entry(for:)` says why.
+    guard let record = try? directory.loadRecord().record, record.key == key.rawValue else {
+      return nil
+    }
+    return record.validator
+  }
+
+  /// Drops ranges of an entry from its record: they are not what the origin sent.
+  func discard(_ ranges: RangeSet<Int64>, of key: CacheKey) throws(MediaCacheError) {
+    let directory = context.store.entryDirectory(named: KeyHash.name(of: key))
+    guard let lock = WriterLock.acquire(directory) else {
+      throw MediaCacheError(
+        .inUse, "\(key) is damaged and in use, so that nothing was dropped.",
+        remedy: "Stop what plays or fetches it, then verify it again.")
+    }
+    defer { withExtendedLifetime(lock) {} }
+    do {
+      let contents = try directory.load()
+      var spans = contents.spans
+      for range in ranges.ranges { spans.remove(contentsOf: range) }
+      try contents.file.sync()
+      try replaceSpans(spans, directory, contents)
+    } catch {
+      throw MediaCacheError(
+        .storage, "\(key) is damaged and could not be dropped: \(error).",
+        remedy: "Check the disk and its permissions; 'refrain rm' removes the entry.")
+    }
+  }
+
+  /// Writes a record with these spans in place of the one that is there and its journals.
+  private func replaceSpans(
+    _ spans: RangeSet<Int64>, _ directory: EntryDirectory, _ contents: EntryDirectory.Contents
+  ) throws {
+    var record = contents.record
+    record.spans = SpanList.encode(spans)
+    record.epoch = contents.lastEpoch + 1
+    try directory.write(record, durably: true, keepsAge: true)
+    try directory.removeFiles(except: [EntryRecord.fileName, record.file])
+  }
+
   // MARK: Verifying
 
   func verify(_ key: CacheKey?) throws -> [MediaCache.VerifyResult] {
@@ -126,7 +169,7 @@ struct Inspector: Sendable {
   private func mend(
     _ directory: EntryDirectory, _ contents: EntryDirectory.Contents, _ problems: inout [String]
   ) throws -> Int64 {
-    var record = contents.record
+    let record = contents.record
     let claimed = contents.spans
     let holes = try contents.file.holes()
     var spans = claimed
@@ -143,10 +186,7 @@ struct Inspector: Sendable {
     }
     guard dropped > 0 || !foreign.isEmpty else { return 0 }
     try contents.file.sync()
-    record.spans = SpanList.encode(spans)
-    record.epoch = contents.lastEpoch + 1
-    try directory.write(record, durably: true, keepsAge: true)
-    try directory.removeFiles(except: [EntryRecord.fileName, record.file])
+    try replaceSpans(spans, directory, contents)
     return dropped
   }
 }

@@ -16,12 +16,12 @@ struct Removal: Sendable {
         if let open {
           guard try await open.storage.removeFiles(open.current) else { return nil }
         } else {
-          guard try Self.remove(directory) else { return nil }
+          guard try Self.remove(directory, key) else { return nil }
         }
       } catch let error as DiskError {
         throw MediaCacheError(
-          .storage, "\(directory.path) could not be removed: \(error).",
-          remedy: "Mend its permissions.")
+          .storage, "\(key?.rawValue ?? directory.path) could not be removed: \(error).",
+          remedy: "Check the permissions of the cache directory.")
       }
       context.store.forget(name)
       if let key { context.events.send(.evicted(key, bytes: size ?? 0)) }
@@ -56,11 +56,11 @@ struct Removal: Sendable {
   }
 
   /// - Returns: false where nothing is there.
-  private static func remove(_ directory: EntryDirectory) throws -> Bool {
+  private static func remove(_ directory: EntryDirectory, _ key: CacheKey?) throws -> Bool {
     guard try directory.disk.status(of: directory.path) != nil else { return false }
     guard let lock = WriterLock.acquire(directory) else {
       throw MediaCacheError(
-        .inUse, "Another process is writing \(directory.path).",
+        .inUse, "Another process is writing \(key?.rawValue ?? directory.path).",
         remedy: "Stop it, then try again.")
     }
     defer { withExtendedLifetime(lock) {} }

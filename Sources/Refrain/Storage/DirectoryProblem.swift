@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Why a cache directory could not be made or used.
+enum DirectoryProblem {
+  /// Names the cause and the remedy, whichever layer the error comes from.
+  static func error(_ error: any Error, path: String) -> MediaCacheError {
+    // With a slash at its end, a file's path leads nowhere.
+    let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    var isDirectory: ObjCBool = false
+    if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory),
+      !isDirectory.boolValue
+    {
+      return MediaCacheError(
+        .storage, "\(path) is a file, not a folder.", remedy: "Name a folder for the cache.")
+    }
+    let code = number(of: error)
+    let words = code.map { String(cString: strerror($0)) } ?? error.localizedDescription
+    return MediaCacheError(
+      .storage, "The cache directory \(path) cannot be used: \(words).",
+      remedy: code == ENOTDIR
+        ? "A part of its path is a file: name another one."
+        : "Choose another one, or change its permissions.")
+  }
+
+  /// errno(3), which Foundation wraps.
+  private static func number(of error: any Error) -> CInt? {
+    if let error = error as? DiskError { return error.code }
+    var error: (any Error)? = error
+    while let now = error.map({ $0 as NSError }) {
+      if now.domain == NSPOSIXErrorDomain { return CInt(truncatingIfNeeded: now.code) }
+      error = now.userInfo[NSUnderlyingErrorKey] as? any Error
+    }
+    return nil
+  }
+}

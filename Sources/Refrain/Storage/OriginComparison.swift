@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+extension MediaCache {
+  /// What comparing an entry with its origin came to.
+  public struct Comparison: Sendable, Hashable {
+    /// Stored bytes that were compared.
+    public var comparedBytes: Int64 = 0
+    /// The stored ranges that differ, in blocks of 64 KiB. They were dropped.
+    public var damaged = RangeSet<Int64>()
+    /// Why it could not be compared, or not to its end; nil where it was.
+    public var obstacle: MediaCacheError?
+  }
+
+  /// Compares the stored bytes of a resource with the origin's, and drops those that differ, so that
+  /// they are fetched again when they are needed.
+  ///
+  /// Every stored byte is asked for again, by ranges: this costs as much as fetching them. It can
+  /// only tell damage from a change where the origin says which version it has, by an ETag or a
+  /// Last-Modified (RFC 9110 §8.8): a resource that has another version now is not compared and not
+  /// dropped. Where there is neither, and something differs, all of the entry is dropped.
+  ///
+  /// - Parameter resource: what is stored, with the headers that its requests need.
+  /// - Returns: nil where nothing is stored.
+  /// - Throws: `MediaCacheError`, `.inUse` where something differs and another process, or a reader of
+  ///   this one, uses the entry; `.storage`. `CancellationError`.
+  public func compareWithOrigin(_ resource: Resource) async throws -> Comparison? {
+    let key = key(for: resource)
+    guard let entry = try await entry(for: key) else { return nil }
+    let stored = try await storedValidator(for: key)
+    var comparison = Comparison()
+    do {
+      let match = try await compare(entry, stored, with: resource, &comparison)
+      if match == .unknown, !comparison.damaged.isEmpty { comparison.damaged = entry.spans }
+    } catch let error as MediaCacheError {
+      comparison.obstacle = error
+    }
+    if !comparison.damaged.isEmpty { try await discard(comparison.damaged, of: key) }
+    return comparison
+  }
+
+  private static let block: Int64 = 64 << 10
+
+  /// Reads both through a cache of its own, which knows how to ask an origin, and keeps nothing of it.
+  private func compare(
+    _ entry: EntrySummary, _ stored: Validator, with resource: Resource,
+    _ comparison: inout Comparison
+  ) async throws -> Validator.Match {
+    var configuration = context.configuration
+    configuration.limit = 64 << 20
+    configuration.offline = false
+    configuration.transport = context.transport
+    let directory = FileManager.default.temporaryDirectory
+      .appending(path: "refrain-compare-\(UUID().uuidString)", directoryHint: .isDirectory)
+    // What is left of it is the system's to remove, as anything there.
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let fresh = try MediaCache(directory: directory, configuration: configuration)
+    let result: Result<Validator.Match, any Error>
+    do {
+      let reader = try await fresh.open(resource, fill: .onDemand)
+      defer { reader.cancel() }
+      result = .success(try await Self.compare(entry, stored, with: reader, &comparison))
+    } catch {
+      result = .failure(error)
+    }
+    await fresh.close()
+    return try result.get()
+  }
+
+  private static func compare(
+    _ entry: EntrySummary, _ stored: Validator, with reader: MediaReader,
+    _ comparison: inout Comparison
+  ) async throws -> Validator.Match {
+    let known = try await reader.settle()
+    let match = stored.matches(
+      Validator(
+        etag: known.etag, lastModified: known.lastModified,
+        isStrongLastModified: known.isStrongLastModified))
+    let length = known.information.length
+    guard match != .different, match == .unknown || entry.length == nil || length == entry.length
+    else {
+      throw MediaCacheError(
+        .resourceChanged, "The origin has another version of it now.",
+        remedy: "What is stored cannot be checked any more; it is replaced when it is next used.")
+    }
+    let file = try FileHandle(forReadingFrom: entry.file)
+    defer { try? file.close() }
+    for span in entry.spans.ranges {
+      var offset = span.lowerBound
+      while offset < span.upperBound {
+        let range = offset..<min(span.upperBound, (offset / block + 1) * block)
+        let theirs = try await reader.bytes(in: range)
+        let ours = await IOThreads.background.run { Self.read(file, range) }
+        if theirs != ours { comparison.damaged.insert(contentsOf: range) }
+        comparison.comparedBytes += range.upperBound - range.lowerBound
+        offset = range.upperBound
+      }
+    }
+    return match
+  }
+
+  /// What cannot be read differs from anything.
+  private static func read(_ file: FileHandle, _ range: ByteRange) -> Data? {
+    do {
+      try file.seek(toOffset: UInt64(range.lowerBound))
+      return try file.read(upToCount: Int(range.upperBound - range.lowerBound))
+    } catch {
+      return nil
+    }
+  }
+}
