@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Refrain
 import Testing
 
 @testable import RefrainCLI
@@ -10,7 +11,7 @@ struct PlayArgumentTests {
     #expect(url.absoluteString == "https://h/a.flac")
   }
 
-  @Test func anythingElseIsAFileThatIsThere() throws {
+  @Test func anythingElseIsAFile() throws {
     let folder = FileManager.default.temporaryDirectory
       .appending(path: "refrain-argument-\(UUID().uuidString)", directoryHint: .isDirectory)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -22,12 +23,35 @@ struct PlayArgumentTests {
       let url = try PlayArgument.parse(text)
       #expect(url.isFileURL)
       #expect(url.path(percentEncoded: false) == path)
+      #expect(PlayArgument.problem(with: url) == nil)
     }
-    #expect(throws: InvalidArgument.self) { _ = try PlayArgument.parse(folder.path()) }
+    let problem = PlayArgument.problem(with: try PlayArgument.parse(folder.path()))
+    #expect(problem?.reason.contains("is a folder") == true)
+    let missing = PlayArgument.problem(with: try PlayArgument.parse("file:///no/such/file"))
+    #expect(missing?.reason == "There is no file /no/such/file.")
   }
 
-  @Test(arguments: ["song.flac", "ftp://h/a", "http://", "", "file:///no/such/file"])
+  @Test(arguments: ["ftp://h/a", "http://", ""])
   func whatIsNeitherIsRefused(_ text: String) {
     #expect(throws: InvalidArgument.self) { _ = try PlayArgument.parse(text) }
+  }
+
+  @Test(arguments: [
+    ("127.0.0.1:8801/a.mp3", "http://127.0.0.1:8801/a.mp3"),
+    ("localhost:8801/a.mp3", "http://localhost:8801/a.mp3"),
+    ("[::1]:8801/a.mp3", "http://[::1]:8801/a.mp3"),
+    ("example.org/a.mp3", "https://example.org/a.mp3"),
+    ("media.example.org:8080/a b.mp3", "http://media.example.org:8080/a b.mp3"),
+  ])
+  func aURLWithoutItsSchemeIsSuggested(_ text: String, _ suggestion: String) throws {
+    for parse in [PlayArgument.parse, URLArgument.parse] {
+      let error = try #require(throws: InvalidArgument.self) { _ = try parse(text) }
+      #expect(error.description.contains("Did you mean \(suggestion)?"))
+    }
+  }
+
+  @Test(arguments: ["song.flac", "Music/song.flac", "../a.b/song", "1:2:3", "a:b", "12:30/x"])
+  func anythingElseIsNoURLWithoutItsScheme(_ text: String) {
+    #expect(URLArgument.suggestion(for: text) == nil)
   }
 }

@@ -101,6 +101,45 @@
       }
     }
 
+    @Test func verifyFindsAFlippedByteOnlyWithTheOrigin() async throws {
+      try await withSong { program, _, url in
+        _ = try await program.run("get", url)
+        let path = try await program.run("path", url)
+        let file = URL(filePath: String(try #require(path.lines.first)))
+        var bytes = try Data(contentsOf: file)
+        bytes[400_000] ^= 1
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.write(contentsOf: bytes)
+        try handle.close()
+        #expect(try await program.run("verify").status == 0)
+        let deep = try await program.run("verify", "--deep")
+        #expect(deep.status == 1)
+        #expect(deep.output.contains("differs from the origin's bytes in 1 places; 65536 bytes"))
+        #expect(try await program.run("get", url).status == 0)
+        #expect(try await program.run("verify", "--deep", url).output == "1 entry, all in order.\n")
+        #expect(try Data(contentsOf: file) == Data(Self.bytes))
+      }
+    }
+
+    @Test func twoSpellingsOfAURLAreOneEntry() async throws {
+      try await Program.with { program in
+        let origin = try await OriginServer.start()
+        origin.serve(
+          OriginResource(.bytes(Self.bytes), contentType: "audio/flac", etag: "\"one\""),
+          at: "/My%20S%C3%B6ng.mp3")
+        let url = origin.url("/My%20S%C3%B6ng.mp3").absoluteString
+        let mixed = url.replacing("%C3%B6", with: "ö")
+        #expect(try await program.run("get", mixed).status == 0)
+        let capitals = url.replacing("http://", with: "HTTP://").replacing("/My", with: "/./My")
+        #expect(try await program.run("info", capitals).status == 0)
+        #expect(try await program.run("path", url).status == 0)
+        let requests = origin.log("/My%20S%C3%B6ng.mp3").requests
+        #expect(requests.allSatisfy { $0.request.target == "/My%20S%C3%B6ng.mp3" })
+        #expect(!requests.isEmpty)
+        await origin.stop()
+      }
+    }
+
     @Test func failureIsOneLineAndOthersHaveTheirTurn() async throws {
       try await withSong { program, origin, url in
         let missing = origin.url("/missing.flac").absoluteString
@@ -144,7 +183,7 @@
       }
     }
 
-    @Test(arguments: [SIGINT, SIGTERM])
+    @Test(arguments: [SIGINT, SIGTERM, SIGQUIT])
     func signalEndsCleanlyAndWhatCameIsKept(_ signal: CInt) async throws {
       try await withSong { program, origin, url in
         origin.script("/song.flac", .on(.all, .stall(at: .resource(500_000))))
@@ -241,7 +280,7 @@
       }
     }
 
-    @Test(arguments: [SIGINT, SIGTERM])
+    @Test(arguments: [SIGINT, SIGTERM, SIGQUIT])
     func signalEndsPlaying(_ signal: CInt) async throws {
       try await Program.with { program in
         let origin = try await OriginServer.start()

@@ -12,12 +12,16 @@ struct GetCommand: AsyncParsableCommand {
       stopped, and what was played is kept. 'refrain path' prints the file. A URL that fails is \
       told, and the others are fetched all the same.
 
+      A request that failed and is sent again is reported at once, with the reason.
+
       With --json each line of standard output is an object whose 'event' is 'progress' (with \
-      'storedBytes' and 'totalBytes'), 'done' or 'failed'.
+      'storedBytes' and 'totalBytes'), 'retrying' (with 'error', and in 'seconds' how long it \
+      waits), 'done' or 'failed'.
 
       Examples:
         refrain get https://example.org/song.flac
         refrain get --output song.flac https://example.org/song.flac
+        refrain get --output - https://example.org/song.flac | ffprobe -
         refrain get --header 'Authorization: Bearer …' https://example.org/private.flac
       """)
 
@@ -27,7 +31,10 @@ struct GetCommand: AsyncParsableCommand {
   @Option(
     name: .shortAndLong,
     help: ArgumentHelp(
-      "Write the resource to a file too, in place of one that is there. For one URL.",
+      """
+      Write the resource to a file too, in place of one that is there, or to standard output \
+      where the file is '-'. For one URL.
+      """,
       valueName: "file"),
     completion: .file())
   var output: String?
@@ -39,6 +46,9 @@ struct GetCommand: AsyncParsableCommand {
     guard output == nil || urls.count == 1 else {
       throw ValidationError("--output takes one URL.")
     }
+    guard output != "-" || !options.json else {
+      throw ValidationError("Standard output takes either the resource or JSON: leave out one.")
+    }
     var isDirectory: ObjCBool = false
     if let output, FileManager.default.fileExists(atPath: output, isDirectory: &isDirectory),
       isDirectory.boolValue
@@ -49,19 +59,25 @@ struct GetCommand: AsyncParsableCommand {
 
   func run() async throws {
     let (urls, options) = (urls, options)
-    let output = output.map { URL(filePath: $0, directoryHint: .notDirectory) }
+    let output = output.map(FileCopy.Destination.init)
     try await withCache(options) { cache in
       try await each(of: urls) { url in
         let told = GetReports(url: url, isJSON: options.json)
+        let key = cache.key(for: options.resource(url))
         do {
-          let resource = options.resource(url)
-          let total =
-            if let output {
-              try await FileCopy(to: output).run(resource, from: cache, told: told.progress)
-            } else {
-              try await Self.fetch(resource, into: cache, told: told.progress)
-            }
-          try told.done(total, output: output)
+          try await cache.reportingRetries { retry in
+            guard retry.key == key, options.json || retry.isNews else { return }
+            told.retrying(retry.error, after: retry.delay, isQuiet: options.logLevel < .warning)
+          } during: {
+            let resource = options.resource(url)
+            let total =
+              if let output {
+                try await FileCopy(to: output).run(resource, from: cache, told: told.progress)
+              } else {
+                try await Self.fetch(resource, into: cache, told: told.progress)
+              }
+            try told.done(total, output: output)
+          }
         } catch {
           try told.failed(error)
           throw error

@@ -24,11 +24,11 @@ struct InfoCommand: AsyncParsableCommand {
 
   func run() async throws {
     let (url, options) = (url, options)
-    try await withCache(options) { cache in
-      let key = cache.key(for: options.resource(url))
-      guard let entry = try await cache.entry(for: key).map({ EntryReport($0) }) else {
-        throw MediaCacheError.nothingStored(of: url)
-      }
+    try await withExistingCache(options) { cache in
+      guard let cache,
+        let summary = try await cache.entry(for: cache.key(for: options.resource(url)))
+      else { throw MediaCacheError.nothingStored(of: url) }
+      let entry = EntryReport(summary)
       if options.json { return try Console.shared.print(JSONText.line(entry)) }
       for line in Self.lines(entry, style: Console.shared.barStyle) {
         try Console.shared.print(line)

@@ -21,15 +21,18 @@ struct ListCommand: AsyncParsableCommand {
 
   func run() async throws {
     let options = options
-    try await withCache(options) { cache in
-      let entries = try await cache.entries().map { EntryReport($0) }
+    try await withExistingCache(options) { cache in
+      let entries = try await cache?.entries().map { EntryReport($0) } ?? []
       if options.json { return try Console.shared.print(JSONText.line(entries)) }
-      let usage = try await cache.usage()
+      let usage = try await cache?.usage()
       let table = entries.isEmpty ? nil : Self.table(entries)
       for line in table?.lines(width: Console.shared.outputWidth) ?? [] {
         try Console.shared.print(line)
       }
-      try Console.shared.print(Self.summary(usage))
+      try Console.shared.print(
+        Self.summary(
+          entries: usage?.entries ?? 0, bytes: usage?.allocatedBytes ?? 0,
+          limit: options.limit.bytes))
     }
   }
 
@@ -47,9 +50,9 @@ struct ListCommand: AsyncParsableCommand {
       })
   }
 
-  static func summary(_ usage: MediaCache.Usage) -> String {
-    let count = "\(usage.entries) \(usage.entries == 1 ? "entry" : "entries")"
-    let limit = usage.limit.map { " of \(ByteSize.text($0))" } ?? ", no limit"
-    return "\(count), \(ByteSize.text(usage.allocatedBytes))\(limit)"
+  static func summary(entries: Int, bytes: Int64, limit: Int64?) -> String {
+    let count = "\(entries) \(entries == 1 ? "entry" : "entries")"
+    let limit = limit.map { " of \(ByteSize.text($0))" } ?? ", no limit"
+    return "\(count), \(ByteSize.text(bytes))\(limit)"
   }
 }

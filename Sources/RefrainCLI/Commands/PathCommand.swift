@@ -24,7 +24,8 @@ struct PathCommand: AsyncParsableCommand {
 
   func run() async throws {
     let (url, options) = (url, options)
-    try await withCache(options) { cache in
+    try await withExistingCache(options) { cache in
+      guard let cache else { throw MediaCacheError.nothingStored(of: url) }
       let key = cache.key(for: options.resource(url))
       guard let file = try await cache.completeFile(for: key) else {
         guard let entry = try await cache.entry(for: key).map({ EntryReport($0) }) else {

@@ -16,9 +16,9 @@
         names' endings; files play as they are.
 
         In a terminal it is a screen: '?' shows its keys, 'q' leaves it, and where something cannot \
-        be played it stays until then. Elsewhere, or with --plain, it prints lines. When an item is \
-        over, a line tells the time to the first sound, and how many bytes came from where; from \
-        the screen, once it was left.
+        be played it stays until then. Elsewhere, or with --plain, it prints lines: when an item is \
+        over, one says how long the first sound took, and how many bytes came from where. The \
+        screen leaves these lines behind with --log-level info.
 
         Without a sound device it plays on in real time, and says so. --audio-output writes what \
         would be heard to a WAV file instead, as fast as it can be decoded; further items of one \
@@ -27,7 +27,8 @@
         With --json each line of standard output is an object. Its 'event' is 'item' (another one \
         is next), 'status' (what the player does, and what it waits for), 'metadata', 'duration', \
         'started' (the first sound came after so many seconds), 'position', 'cached' (how many \
-        bytes are stored), 'silent', 'ended' (the item was played to its end), 'failed' or, when \
+        bytes are stored), 'retrying' (a request failed, and the next one is sent after so many \
+        seconds), 'silent', 'ended' (the item was played to its end), 'failed' or, when \
         an item that did not fail is over, 'report'.
 
         Examples:
@@ -122,13 +123,16 @@
       try await withCache(options, configuration: configuration) { cache in
         let loading = try await PlaylistLoading(of: urls, options: options, from: cache)
         // Nothing to play is nothing to look at.
-        try await Self.play(loading, from: cache, loading.media.isEmpty ? makePlain : makePlays)
+        try await Self.play(
+          loading, from: cache, reportsItems: !isScreenWanted || options.logLevel >= .info,
+          loading.media.isEmpty ? makePlain : makePlays)
       }
     }
 
     @MainActor
     private static func play(
-      _ loading: PlaylistLoading, from cache: MediaCache, _ makePlays: @MainActor () -> Plays
+      _ loading: PlaylistLoading, from cache: MediaCache, reportsItems: Bool,
+      _ makePlays: @MainActor () -> Plays
     ) async throws {
       for text in loading.skipped { Console.shared.note("refrain: \(printable(text))") }
       let plays = makePlays()
@@ -137,7 +141,7 @@
       do {
         if !loading.media.isEmpty {
           try await plays.play(loading.media, from: cache) { media, report in
-            if !report.isEmpty {
+            if reportsItems, !report.isEmpty {
               try plays.write("\(URLArgument.name(of: media.url)): \(report.text)")
             }
           }
@@ -159,7 +163,7 @@
       PlaySettings(
         start: start, seek: seek, output: audioOutput.map { URL(filePath: $0) },
         repeatMode: repeatMode.mode, isShuffled: shuffle, volume: Double(volume) / 100,
-        isPaused: paused, isJSON: options.json)
+        isPaused: paused, isJSON: options.json, isQuiet: options.logLevel < .warning)
     }
   }
 

@@ -34,9 +34,9 @@ struct RemoveCommand: AsyncParsableCommand {
 
   func run() async throws {
     let (urls, options) = (urls, options)
-    try await withCache(options) { cache in
+    try await withExistingCache(options) { cache in
       if urls.isEmpty {
-        let freed = try await cache.removeAll()
+        let freed = try await cache?.removeAll() ?? 0
         return try Console.shared.print(
           options.json
             ? JSONText.line(["freedBytes": freed]) : "Freed \(ByteSize.text(freed)).")
@@ -44,7 +44,9 @@ struct RemoveCommand: AsyncParsableCommand {
       var removed: [Removed] = []
       var missing: [URL] = []
       for url in urls {
-        if let freed = try await cache.remove(cache.key(for: options.resource(url))) {
+        if let cache,
+          let freed = try await cache.remove(cache.key(for: options.resource(url)))
+        {
           removed.append(Removed(url: url.withoutUserInfo.absoluteString, freedBytes: freed))
         } else {
           missing.append(url)

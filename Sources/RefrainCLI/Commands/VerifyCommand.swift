@@ -8,32 +8,48 @@ struct VerifyCommand: AsyncParsableCommand {
     commandName: "verify",
     abstract: "Check what is stored against its files, and drop what is not there.",
     discussion: """
-      Makes no request. What a record claims and its file does not hold is dropped from the \
-      record, so that it is fetched again when it is needed. Exit code 1 says that something was \
-      wrong; a second run then finds it in order.
+      What a record claims and its file does not hold is dropped from the record, so that it is \
+      fetched again when it is needed. Exit code 1 says that something was wrong; a second run \
+      then finds it in order.
+
+      Without --deep no request is made, and bytes that changed on disk are not noticed: no \
+      checksums are kept. --deep asks the origins for every stored byte again and compares, which \
+      costs as much as fetching it all. It says which entries could not be compared: those whose \
+      origin is not reached, or has another version by now.
 
       Examples:
         refrain verify
+        refrain verify --deep https://example.org/song.flac
         refrain verify https://example.org/song.flac
       """)
 
   @Argument(help: "The URL to check; everything, where there is none.", transform: URL.argument)
   var url: URL?
 
+  @Flag(help: "Compare every stored byte with the origin's, which costs as much as fetching it.")
+  var deep = false
+
   @OptionGroup
   var options: GlobalOptions
 
+  func validate() throws {
+    guard !deep || !options.offline else {
+      throw ValidationError("--deep asks the origins: leave out --offline.")
+    }
+  }
+
   func run() async throws {
-    let (url, options) = (url, options)
-    try await withCache(options) { cache in
-      let key = url.map { cache.key(for: options.resource($0)) }
-      let results = try await cache.verify(key)
+    let (url, deep, options) = (url, deep, options)
+    try await withExistingCache(options) { cache in
+      let key = url.flatMap { url in cache.map { $0.key(for: options.resource(url)) } }
+      var results = try await cache?.verify(key).map(VerifyReport.init) ?? []
+      if deep, let cache { try await DeepVerification(cache, options).run(&results) }
       if let url, results.isEmpty { throw MediaCacheError.nothingStored(of: url) }
       let wrong = results.filter { !$0.problems.isEmpty }
       if options.json {
-        try Console.shared.print(JSONText.line(results.map(VerifyReport.init)))
+        try Console.shared.print(JSONText.line(results))
       } else {
-        for line in wrong.flatMap(Self.lines) { try Console.shared.print(line) }
+        for line in results.flatMap(\.lines) { try Console.shared.print(line) }
       }
       guard wrong.isEmpty else {
         let dropped = ByteSize.text(wrong.reduce(0) { $0 + $1.droppedBytes })
@@ -43,22 +59,34 @@ struct VerifyCommand: AsyncParsableCommand {
       }
       if !options.json {
         let count = results.count == 1 ? "1 entry" : "\(results.count) entries"
-        try Console.shared.print("\(count), all in order.")
+        let unknown = results.count { $0.notCompared != nil }
+        try Console.shared.print(
+          unknown == 0
+            ? "\(count), all in order."
+            : "\(count), nothing wrong was found; \(unknown) could not be compared.")
       }
     }
   }
 
-  private static func lines(_ result: MediaCache.VerifyResult) -> [String] {
-    let name = result.key?.rawValue ?? result.directory.path(percentEncoded: false)
-    return result.problems.map { printable("\(name): \($0)") }
-  }
 }
 
-private struct VerifyReport: Encodable {
+/// What checking one entry came to.
+struct VerifyReport: Encodable {
   var key: String?
   var directory: String
   var problems: [String]
   var droppedBytes: Int64
+  /// Of `--deep`: stored bytes that were compared with the origin's.
+  var comparedBytes: Int64?
+  /// Of `--deep`: why not all of them were.
+  var notCompared: String?
+
+  /// For people.
+  var lines: [String] {
+    let name = key ?? directory
+    return (problems + (notCompared.map { ["not compared: \($0)"] } ?? []))
+      .map { printable("\(name): \($0)") }
+  }
 
   init(_ result: MediaCache.VerifyResult) {
     key = result.key?.rawValue

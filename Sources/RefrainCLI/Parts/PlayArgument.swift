@@ -1,29 +1,45 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Refrain
 
 /// What `play` is given: a file, or a URL.
 enum PlayArgument {
-  /// What has a scheme is a URL; anything else is the path of a file, which has to be there.
+  /// Reads a URL where the text has a scheme, and the path of a file otherwise. Whether the file is
+  /// there, `problem(with:)` says.
   static func parse(_ text: String) throws -> URL {
-    guard !text.contains("://") else {
-      guard text.lowercased().hasPrefix("file://") else { return try URLArgument.parse(text) }
-      guard let url = URL(string: text), url.isFileURL else {
-        throw InvalidArgument("it is no URL of a file")
+    guard !text.isEmpty else { throw InvalidArgument("it is empty") }
+    guard text.contains("://") else {
+      if !FileManager.default.fileExists(atPath: text),
+        let suggestion = URLArgument.suggestion(for: text)
+      {
+        throw InvalidArgument("there is no such file. Did you mean \(suggestion)?")
       }
-      return try file(url.path(percentEncoded: false))
+      return file(text)
     }
-    return try file(text)
+    guard text.lowercased().hasPrefix("file://") else { return try URLArgument.parse(text) }
+    guard let url = URL(text: text), url.isFileURL else {
+      throw InvalidArgument("it is no URL of a file")
+    }
+    return file(url.path(percentEncoded: false))
   }
 
-  private static func file(_ path: String) throws -> URL {
+  private static func file(_ path: String) -> URL {
+    URL(filePath: path, directoryHint: .notDirectory).standardizedFileURL
+  }
+
+  /// Why a file cannot be played; nil for URLs, and where nothing is known to be wrong with it.
+  static func problem(with url: URL) -> MediaCacheError? {
+    guard url.isFileURL else { return nil }
+    let path = url.path(percentEncoded: false)
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
-      throw InvalidArgument(
-        "there is no such file; a URL is written whole, as in https://example.org/song.flac")
+      return MediaCacheError(
+        .notFound, "There is no file \(path).",
+        remedy: "Check its name; a URL is written whole, as in https://example.org/song.flac.")
     }
     guard !isFolder.boolValue else {
-      throw InvalidArgument("it is a folder; name the files in it")
+      return MediaCacheError(.notFound, "\(path) is a folder.", remedy: "Name the files in it.")
     }
-    return URL(filePath: path, directoryHint: .notDirectory).standardizedFileURL
+    return nil
   }
 }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Refrain
 
 /// A URL as it is written on the command line.
 enum URLArgument {
+  /// Reads an http or https URL, and keeps its spelling: percent-encoding stays as it is, and what
+  /// cannot stand in a URL is encoded once.
   static func parse(_ text: String) throws -> URL {
-    guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
+    if let suggestion = suggestion(for: text) {
+      throw InvalidArgument("the scheme is missing. Did you mean \(suggestion)?")
+    }
+    guard let url = URL(text: text), let scheme = url.scheme?.lowercased() else {
       throw InvalidArgument("a whole URL is needed, as in https://example.org/song.flac")
     }
     guard scheme == "http" || scheme == "https" else {
@@ -14,6 +20,42 @@ enum URLArgument {
       throw InvalidArgument("the URL names no host")
     }
     return url
+  }
+
+  /// The URL that text means which begins with a host, as people type it into a browser:
+  /// `127.0.0.1:8801/a.mp3`, `example.org/a.mp3`. Nil where it does not look like that.
+  static func suggestion(for text: String) -> String? {
+    let end = text.firstIndex { "/?#".contains($0) } ?? text.endIndex
+    var host = text[..<end]
+    var hasPort = false
+    if let colon = host.lastIndex(of: ":"), !host.hasSuffix("]") {
+      let port = host[host.index(after: colon)...]
+      guard let number = UInt16(port), number > 0 else { return nil }
+      host = host[..<colon]
+      hasPort = true
+    }
+    let isHere = host == "localhost" || isAddress(host)
+    guard isHere || isName(host), isHere || hasPort || end < text.endIndex else { return nil }
+    // What runs on this computer or has a port of its own seldom speaks TLS.
+    let suggestion = "\(isHere || hasPort ? "http" : "https")://\(text)"
+    return URL(text: suggestion) == nil ? nil : suggestion
+  }
+
+  /// `127.0.0.1`, `[::1]`.
+  private static func isAddress(_ host: Substring) -> Bool {
+    if host.hasPrefix("["), host.hasSuffix("]") { return host.contains(":") }
+    let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
+  }
+
+  /// `example.org`: labels of letters, digits and hyphens, the last one of letters alone.
+  private static func isName(_ host: Substring) -> Bool {
+    let labels = host.split(separator: ".", omittingEmptySubsequences: false)
+    guard labels.count > 1, let last = labels.last, last.count > 1, last.allSatisfy(\.isLetter)
+    else { return false }
+    return labels.allSatisfy { label in
+      !label.isEmpty && label.allSatisfy { $0.isLetter || $0.isASCII && $0.isNumber || $0 == "-" }
+    }
   }
 
   /// What to call a URL in a line: its last path component, else its host.

@@ -1,22 +1,48 @@
 // SPDX-License-Identifier: MIT
+import ArgumentParser
 import Foundation
 import Refrain
+import Synchronization
 
-/// Writes a resource to a file through the cache: also one that the cache cannot keep, because it
-/// may not or is too large.
+/// Writes a resource to a file, or to standard output, through the cache: also one that the cache
+/// cannot keep, because it may not or is too large.
 ///
-/// The file appears under its name when it is whole, not before.
+/// A file appears under its name when it is whole, not before.
 struct FileCopy: Sendable {
-  private let target: URL
-  private let partial: URL
+  enum Destination: Sendable {
+    case file(URL)
+    case standardOutput
 
-  init(to target: URL) {
-    self.target = target
-    partial = target.deletingLastPathComponent()
-      .appending(path: ".\(target.lastPathComponent).\(getpid()).partial")
+    /// `-` is standard output, anything else the path of a file.
+    init(_ text: String) {
+      self =
+        text == "-" ? .standardOutput : .file(URL(filePath: text, directoryHint: .notDirectory))
+    }
+
+    /// What to call it in a sentence.
+    var name: String {
+      switch self {
+      case .file(let url): url.path(percentEncoded: false)
+      case .standardOutput: "standard output"
+      }
+    }
   }
 
+  private let destination: Destination
+  private let isCancelled = Flag()
+
+  /// What one thread sets and another reads.
+  private final class Flag: Sendable {
+    private let value = Atomic(false)
+    func set() { value.store(true, ordering: .relaxed) }
+    var isSet: Bool { value.load(ordering: .relaxed) }
+  }
+
+  init(to destination: Destination) { self.destination = destination }
+
   /// Returns the length.
+  ///
+  /// - Throws: `MediaCacheError`; `ExitCode` where nobody reads standard output any more.
   func run(
     _ resource: Resource, from cache: MediaCache,
     told: @escaping @Sendable (_ written: Int64, _ total: Int64?) -> Void
@@ -32,6 +58,7 @@ struct FileCopy: Sendable {
         thread.start()
       }
     } onCancel: {
+      isCancelled.set()
       reader.cancel()
     }
   }
@@ -41,17 +68,30 @@ struct FileCopy: Sendable {
   ) throws -> Int64? {
     defer { reader.cancel() }
     let total = try reader.contentInformationBlocking().length
-    let path = partial.path(percentEncoded: false)
+    let written =
+      switch destination {
+      case .file(let target): try write(reader, to: target) { told($0, total) }
+      case .standardOutput: try copy(reader, STDOUT_FILENO) { told($0, total) }
+      }
+    told(written, written)
+    return written
+  }
+
+  private func write(
+    _ reader: MediaReader, to target: URL, _ told: (Int64) -> Void
+  ) throws -> Int64 {
+    let path = target.deletingLastPathComponent()
+      .appending(path: ".\(target.lastPathComponent).\(getpid()).partial")
+      .path(percentEncoded: false)
     let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
     guard file >= 0 else { throw failure("created") }
     do {
       defer { close(file) }
-      let written = try copy(reader, file) { told($0, total) }
+      let written = try copy(reader, file, told)
       guard fsync(file) == 0 else { throw failure("written") }
       guard rename(path, target.path(percentEncoded: false)) == 0 else {
         throw failure("put in place")
       }
-      told(written, written)
       return written
     } catch {
       unlink(path)
@@ -77,17 +117,41 @@ struct FileCopy: Sendable {
   private func write(_ bytes: UnsafeRawBufferPointer, to file: CInt) throws {
     var rest = bytes
     while !rest.isEmpty {
-      let count = Foundation.write(file, rest.baseAddress, rest.count)
-      if count < 0, errno == EINTR { continue }
+      try waitUntilWritable(file)
+      // No more than a pipe takes at once, so that a reader that stands still does not keep this
+      // from being cancelled.
+      let part = isFile ? rest.count : min(rest.count, Self.pipePart)
+      let count = Foundation.write(file, rest.baseAddress, part)
+      if count < 0, errno == EINTR || errno == EAGAIN { continue }
+      if count < 0, errno == EPIPE, !isFile {
+        // The reader has seen enough, as `head` has.
+        throw ExitCode(128 + SIGPIPE)
+      }
       guard count >= 0 else { throw failure("written") }
       rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+    }
+  }
+
+  /// PIPE_BUF (pipe(7)): what a pipe that poll(2) calls writable takes without blocking.
+  private static let pipePart = 4096
+
+  private var isFile: Bool { if case .file = destination { true } else { false } }
+
+  private func waitUntilWritable(_ file: CInt) throws {
+    guard !isFile else { return }
+    while true {
+      if isCancelled.isSet { throw CancellationError() }
+      var poll = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
+      if Foundation.poll(&poll, 1, 200) > 0 { return }
     }
   }
 
   private func failure(_ what: String) -> MediaCacheError {
     let reason = String(cString: strerror(errno))
     return MediaCacheError(
-      .storage, "\(target.path(percentEncoded: false)) could not be \(what): \(reason).",
-      remedy: "Check that its folder exists, has room and may be written to.")
+      .storage, "\(destination.name) could not be \(what): \(reason).",
+      remedy: isFile
+        ? "Check that its folder exists, has room and may be written to."
+        : "Check where it leads to.")
   }
 }

@@ -24,14 +24,28 @@ struct GetReports: Sendable {
     }
   }
 
-  func done(_ total: Int64?, output: URL?) throws {
+  func done(_ total: Int64?, output: FileCopy.Destination?) throws {
     Console.shared.clear()
+    // Nothing but the resource goes to where the resource goes.
+    if case .standardOutput = output { return }
     if isJSON {
       return try tell(Event(event: "done", url: name, storedBytes: total, totalBytes: total))
     }
     let size = total.map { ", \(ByteSize.text($0))" } ?? ""
-    let place = output.map { ", written to \($0.path(percentEncoded: false))" } ?? ""
+    let place = output.map { ", written to \($0.name)" } ?? ""
     try Console.shared.print(printable("\(name)\(size)\(place)"))
+  }
+
+  /// A request failed, and is sent again after a while.
+  func retrying(_ error: MediaCacheError, after delay: Duration, isQuiet: Bool) {
+    guard isJSON else {
+      if !isQuiet { Console.shared.note(RetryReports.line(url, error)) }
+      return
+    }
+    // A closed output is noticed, and reported, by the line that ends the resource.
+    try? tell(
+      Event(
+        event: "retrying", url: name, error: ErrorReport(error), seconds: delay / .seconds(1)))
   }
 
   func failed(_ error: any Error) throws {
@@ -51,6 +65,8 @@ struct GetReports: Sendable {
     var storedBytes: Int64?
     var totalBytes: Int64?
     var error: ErrorReport?
+    /// Until the next request.
+    var seconds: Double?
   }
 }
 

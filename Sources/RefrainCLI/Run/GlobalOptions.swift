@@ -44,6 +44,21 @@ struct GlobalOptions: ParsableArguments {
       ?? DefaultDirectory.find(in: ProcessInfo.processInfo.environment)
   }
 
+  /// Whether something may be stored in the directory. A name that is no directory counts as one:
+  /// opening it says what is wrong.
+  var hasCache: Bool {
+    var path = directory.path(percentEncoded: false)
+    // With a slash at its end, a file's path leads nowhere.
+    if path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    var isDirectory: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+      return false
+    }
+    guard isDirectory.boolValue else { return true }
+    return FileManager.default.fileExists(
+      atPath: directory.appending(path: "entries").path(percentEncoded: false))
+  }
+
   var configuration: Configuration {
     var configuration = Configuration()
     configuration.limit = limit.bytes

@@ -22,7 +22,8 @@ struct InheritedFiles: Sendable {
     }
   }
 
-  private static var open: Set<CInt> {
+  /// The descriptors that are open now.
+  static var open: Set<CInt> {
     guard let directory = opendir("/dev/fd") else { return [] }
     defer { closedir(directory) }
     var found: Set<CInt> = []

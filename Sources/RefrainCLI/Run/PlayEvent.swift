@@ -16,7 +16,7 @@ struct PlayEvent: Encodable {
   var event: String
   /// Of the item that it is about.
   var url: String?
-  /// Of the first sound after the start, of a position or a duration.
+  /// Of the first sound after the start, of a position or a duration, or until the next request.
   var seconds: Double?
   /// Of `status`: what the player does, and what it waits for.
   var status: String?
@@ -31,6 +31,13 @@ struct PlayEvent: Encodable {
   init(_ event: String, _ media: Media?) {
     self.event = event
     url = media?.url.withoutUserInfo.absoluteString
+  }
+
+  /// A request for an item failed, and is sent again after a while.
+  init(retrying media: Media, _ error: MediaCacheError, after delay: Duration) {
+    self.init("retrying", media)
+    self.error = ErrorReport(error)
+    seconds = delay / .seconds(1)
   }
 
   /// Nil: what programs are not told.

@@ -20,14 +20,20 @@ struct PlaylistLoading: Sendable {
   /// - Throws: `CancellationError`.
   init(of urls: [URL], options: GlobalOptions, from cache: MediaCache) async throws {
     for url in urls {
+      if let problem = PlayArgument.problem(with: url) {
+        failures.append((url, problem))
+        continue
+      }
       guard Playlist.format(of: url) != nil else {
         media.append(Media(url, headers: options.fields))
         continue
       }
       do {
         let (playlist, source) = try await Self.read(url, options, cache)
-        skipped += playlist.skipped.map { "\(URLArgument.name(of: url)): \($0)" }
-        media += playlist.entries.map { entry in
+        let (entries, refusals) = Self.playable(playlist)
+        skipped += refusals.map { "\(URLArgument.name(of: url)): \($0)" }
+        guard !entries.isEmpty else { throw Self.nothingToPlay(in: url, refusals.count) }
+        media += entries.map { entry in
           var entry = entry
           // What is meant for one server is not told to others that its playlist names.
           if source.isFileURL || source.isSameOrigin(as: entry.url) {
@@ -40,6 +46,26 @@ struct PlaylistLoading: Sendable {
       }
       try Task.checkCancellation()
     }
+  }
+
+  /// The entries that are no playlists themselves, and why others are left out.
+  private static func playable(_ playlist: Playlist) -> (entries: [Media], refusals: [String]) {
+    let isPlaylist: (Media) -> Bool = { Playlist.format(of: $0.url) != nil }
+    let nested = playlist.entries.filter(isPlaylist).map { entry in
+      "“\(URLArgument.name(of: entry.url))” is a playlist itself, and a playlist in a playlist is "
+        + "not read. Play it by its own address: \(entry.url.withoutUserInfo.absoluteString)"
+    }
+    return (playlist.entries.filter { !isPlaylist($0) }, playlist.skipped + nested)
+  }
+
+  private static func nothingToPlay(in url: URL, _ refusals: Int) -> MediaCacheError {
+    refusals == 0
+      ? MediaCacheError(
+        .invalidResponse, "The playlist is empty.",
+        remedy: "Check that it is the right one: it names no media.")
+      : MediaCacheError(
+        .invalidResponse, "The playlist names nothing that can be played.",
+        remedy: "The lines above say why, entry by entry.")
   }
 
   /// Returns also where it really lies, after redirects.

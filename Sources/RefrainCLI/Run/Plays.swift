@@ -16,6 +16,8 @@
     var volume = 1.0
     var isPaused = false
     var isJSON = false
+    /// Only errors are noted on standard error.
+    var isQuiet = false
   }
 
   /// Plays media, and tells how it goes: on a screen, in lines for people, or in lines for programs.
@@ -75,7 +77,12 @@
       start(media, on: player)
       let result: Result<Void, any Error>
       do {
-        result = .success(try await follow(player, events, told))
+        try await cache.reportingRetries { [weak self] retry in
+          await self?.note(retry, of: player, cache)
+        } during: {
+          try await follow(player, events, Diagnosis(cache: cache), told)
+        }
+        result = .success(())
       } catch {
         result = .failure(error)
       }
@@ -98,7 +105,7 @@
 
     /// Ends when the player was closed, here or by the screen.
     private func follow(
-      _ player: Player, _ events: AsyncStream<PlayerEvent>,
+      _ player: Player, _ events: AsyncStream<PlayerEvent>, _ diagnosis: Diagnosis,
       _ told: (Media, PlayReport) throws -> Void
     ) async throws {
       var status = PlayStatus(name: "")
@@ -108,6 +115,7 @@
       // Behind an item the position is set back, which is nothing that was played.
       var isBetween = false
       for await event in events {
+        let event = await event.diagnosed(diagnosis, current: current)
         if case .item(let item) = event { current = item?.media }
         if settings.isJSON, !(isBetween && event.isPosition),
           let line = PlayEvent(event, about: current)
@@ -145,6 +153,22 @@
     }
 
     // MARK: Telling
+
+    /// A request for an item of the queue failed, and is sent again.
+    private func note(_ retry: MediaCache.Retry, of player: Player, _ cache: MediaCache) {
+      let item = player.queue.items.first { item in
+        item.media.resource.map { cache.key(for: $0) } == retry.key
+      }
+      guard let item else { return }
+      if settings.isJSON {
+        // A closed output is noticed by the next event.
+        try? tell(PlayEvent(retrying: item.media, retry.error, after: retry.delay))
+      } else if let screen {
+        screen.note(trouble: retry.error, of: item.id)
+      } else if !settings.isQuiet, retry.isNews {
+        Console.shared.note(RetryReports.line(item.media.url, retry.error))
+      }
+    }
 
     private func leave(
       _ media: Media, _ report: PlaybackReport, _ told: (Media, PlayReport) throws -> Void

@@ -10,6 +10,9 @@ enum Program {
     signal(SIGPIPE, SIG_IGN)
     // So is a file that may not grow further (setrlimit(2)): playing goes on without storing.
     signal(SIGXFSZ, SIG_IGN)
+    // Swift's runtime may print a backtrace on Ctrl-\, which is a wish to end and no crash.
+    var quit = sigaction()
+    if sigaction(SIGQUIT, nil, &quit) == 0, !quit.isIgnored { signal(SIGQUIT, SIG_DFL) }
     exit(await run(Array(CommandLine.arguments.dropFirst())))
   }
 
@@ -59,7 +62,7 @@ struct RefrainCommand: AsyncParsableCommand {
         \(examples.joined(separator: "\n  "))
 
       Exit codes: 0 done, 1 failed (one line on standard error says what, and the remedy), \
-      64 wrong usage, 130 and 143 ended by a signal. 'refrain run' has those of its program.
+      64 wrong usage, 130, 131 and 143 ended by a signal. 'refrain run' has those of its program.
 
       Completions: 'refrain --generate-completion-script bash' (or zsh, fish) writes them.
       """,

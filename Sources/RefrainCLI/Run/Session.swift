@@ -14,6 +14,15 @@ func withCache(
   }
 }
 
+/// As `withCache`, for commands that only look after what is stored: where there is no cache yet, none
+/// is created, and the work gets nil.
+func withExistingCache(
+  _ options: GlobalOptions, _ work: @escaping @Sendable (MediaCache?) async throws -> Void
+) async throws {
+  guard options.hasCache else { return try await endingOnSignals { try await work(nil) } }
+  try await withCache(options, work)
+}
+
 /// Opens the cache, does the work, and closes the cache whatever came of it.
 func withOpenCache<Value: Sendable>(
   _ options: GlobalOptions, at directory: URL? = nil, configuration: Configuration? = nil,

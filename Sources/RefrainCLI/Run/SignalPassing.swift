@@ -29,7 +29,7 @@ enum SignalPassing {
     handle(0, isFromProcess: false)
     for number in signals {
       var action = sigaction()
-      guard sigaction(number, nil, &action) == 0, !isIgnored(action) else { continue }
+      guard sigaction(number, nil, &action) == 0, !action.isIgnored else { continue }
       action = sigaction()
       set(&action)
       sigemptyset(&action.sa_mask)
@@ -49,7 +49,7 @@ enum SignalPassing {
     child.store(0, ordering: .sequentiallyConsistent)
     for number in signals {
       var action = sigaction()
-      guard sigaction(number, nil, &action) == 0, !isIgnored(action) else { continue }
+      guard sigaction(number, nil, &action) == 0, !action.isIgnored else { continue }
       signal(number, SIG_DFL)
     }
     waiting.store(0, ordering: .sequentiallyConsistent)
@@ -85,10 +85,6 @@ enum SignalPassing {
         errno = saved
       }
     }
-
-    private static func isIgnored(_ action: sigaction) -> Bool {
-      unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == ignored
-    }
   #else
     private static func set(_ action: inout sigaction) {
       action.__sigaction_handler.sa_sigaction = { number, information, _ in
@@ -98,12 +94,17 @@ enum SignalPassing {
         errno = saved
       }
     }
-
-    private static func isIgnored(_ action: sigaction) -> Bool {
-      unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == ignored
-    }
   #endif
+}
 
-  /// SIG_IGN, as a number: C compares it so.
-  private static let ignored = unsafeBitCast(SIG_IGN, to: Int.self)
+extension sigaction {
+  /// Whether it ignores the signal (SIG_IGN). Compared as a number, as C does.
+  var isIgnored: Bool {
+    #if canImport(Darwin)
+      let handler = unsafeBitCast(__sigaction_u.__sa_handler, to: Int.self)
+    #else
+      let handler = unsafeBitCast(__sigaction_handler.sa_handler, to: Int.self)
+    #endif
+    return handler == unsafeBitCast(SIG_IGN, to: Int.self)
+  }
 }

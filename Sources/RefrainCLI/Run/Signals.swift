@@ -8,15 +8,15 @@ struct Interrupted: Error {
   var signal: CInt
 }
 
-/// Runs `work` so that SIGINT and SIGTERM cancel it and wait for its end; a second signal does not
-/// wait.
+/// Runs `work` so that SIGINT, SIGTERM and SIGQUIT (Ctrl-\) cancel it and wait for its end; a second
+/// signal does not wait.
 ///
 /// - Throws: `Interrupted` where a signal came, whatever `work` made of it.
 func endingOnSignals(_ work: @escaping @Sendable () async throws -> Void) async throws {
   let task = Task { try await work() }
   let caught = Caught()
   let queue = DispatchQueue(label: "refrain.signals")
-  let sources = [SIGINT, SIGTERM].map { number in
+  let sources = [SIGINT, SIGTERM, SIGQUIT].map { number in
     // The source sees signals that are ignored; the default action would end the process first.
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: queue)

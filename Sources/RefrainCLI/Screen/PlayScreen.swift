@@ -17,6 +17,8 @@
     private let renderer: ScreenRenderer
     private var model = ScreenModel()
     private var player: Player?
+    /// What the rows of the model stand for.
+    private var shownQueue: PlayQueue?
     private var known = KnownItems()
     private var traffic = ScreenTraffic()
     private var sleepSteps = SleepSteps()
@@ -93,6 +95,12 @@
       dirty.yield()
     }
 
+    /// A request for an item failed, and is sent again.
+    func note(trouble: MediaCacheError, of id: PlayQueue.Item.ID) {
+      known.note(trouble: trouble.reason, of: id)
+      dirty.yield()
+    }
+
     func add(_ message: ScreenModel.Message) {
       messages.add(message, at: .now)
       dirty.yield()
@@ -114,6 +122,7 @@
       guard let player, ending == nil else { return }
       let state = player.state
       model.show(state, known: known.items)
+      shownQueue = state.queue
       model.speed = traffic.speed(state)
       model.messages = messages.current(at: .now)
       let size = terminal.size
@@ -155,13 +164,24 @@
       Task { [player] in await player?.close() }
     }
 
+    /// Keys act on the queue as it is now: several may come before it is drawn again.
+    private func refreshQueue() {
+      guard let player, player.queue != shownQueue else { return }
+      model.show(player.state, known: known.items)
+      shownQueue = player.queue
+    }
+
     private func perform(_ action: ScreenAction, isBreak: Bool) {
+      refreshQueue()
       switch action {
       case .quit: end(isBreak ? .interrupted(SIGINT) : .asked)
       case .suspend: terminal.suspend()
       case .redraw: terminal.redraw()
-      case .showHelp: model.isHelpVisible = true
+      case .showHelp: (model.isHelpVisible, model.helpOffset) = (true, 0)
       case .hideHelp: model.isHelpVisible = false
+      case .scrollHelp(let lines): scrollHelp(by: lines)
+      case .scrollHelpPage(let pages):
+        scrollHelp(by: pages * max(1, renderer.helpRoom(terminal.size.rows) - 1))
       case .select(let step): model.queue.select(by: step)
       case .selectPage(let pages): model.queue.select(by: pages * max(1, terminal.size.rows / 2))
       case .selectFirst: model.queue.selectFirst()
@@ -173,6 +193,11 @@
       case .type(let text): model.queue.type(text)
       default: if let player { control(player, action) }
       }
+    }
+
+    private func scrollHelp(by lines: Int) {
+      let most = renderer.helpOverflow(terminal.size)
+      model.helpOffset = min(max(0, min(model.helpOffset, most) + lines), most)
     }
 
     private func control(_ player: Player, _ action: ScreenAction) {

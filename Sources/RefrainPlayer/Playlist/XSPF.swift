@@ -40,6 +40,9 @@ private final class XSPFDocument: NSObject, XMLParserDelegate {
   }
 
   private var isPlaylist = false
+  private static let feed = MediaCacheError(
+    .invalidResponse, "This is a podcast feed (RSS or Atom), not a playlist.",
+    remedy: "Give the address of an episode, which the feed names as its enclosure.")
   private static let noPlaylist = MediaCacheError(
     .invalidResponse, "This is XML or HTML, and no XSPF playlist.",
     remedy: "Check that the address is the playlist's, and not that of a page that shows it.")
@@ -90,7 +93,9 @@ private final class XSPFDocument: NSObject, XMLParserDelegate {
     guard failure == nil else { return }
     let name = elementName.lowercased()
     if path.isEmpty {
-      guard name == "playlist" else { return fail(parser, Self.noPlaylist) }
+      guard name == "playlist" else {
+        return fail(parser, ["rss", "feed", "rdf"].contains(name) ? Self.feed : Self.noPlaylist)
+      }
       isPlaylist = true
     }
     path.append(name)

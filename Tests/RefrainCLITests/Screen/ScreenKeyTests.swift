@@ -137,14 +137,55 @@
     }
 
     @Test(arguments: [("q", 0), ("C-c", 130)])
-    func quittingTellsWhatWasPlayed(_ key: String, _ code: Int) async throws {
-      try await withList { tmux in
-        try await tmux.waits(for: "▶  First")
-        try await tmux.press("n")
-        try await tmux.waits(for: "▶  Second song")
-        try await tmux.press(key)
-        let lines = try await tmux.waits(for: "code \(code)")
-        #expect(lines.filter { $0.contains("tune.wav: first sound after") }.count == 2)
+    func quittingLeavesLinesOfWhatWasPlayedToThoseWhoAsk(_ key: String, _ code: Int) async throws {
+      for (arguments, count) in [("", 0), ("--log-level info", 2)] {
+        try await withList(arguments) { tmux in
+          try await tmux.waits(for: "▶  First")
+          try await tmux.press("n")
+          try await tmux.waits(for: "▶  Second song")
+          try await tmux.press(key)
+          let lines = try await tmux.waits(for: "code \(code)")
+          #expect(lines.filter { $0.contains("tune.wav: first sound after") }.count == count)
+        }
+      }
+    }
+
+    /// All three come in one read, before the screen is drawn again.
+    @Test func eachOfManyKeysActsOnTheQueueAsTheOneBeforeLeftIt() async throws {
+      try await ScreenStateTests.withTune { tmux, program, _, url in
+        let list = (1...5000).map { "#EXTINF:14,Song \($0)\n\(url)?\($0)\n" }.joined()
+        try Data("#EXTM3U\n\(list)".utf8).write(to: program.directory.appending(path: "list.m3u"))
+        try await tmux.enter("./refrain play --paused list.m3u; echo code $?")
+        try await tmux.waits(for: "1 of 5000")
+        try await tmux.type("xxx")
+        try await tmux.waits(for: "1 of 4997")
+        try await tmux.waits(for: "‖  Song 4")
+      }
+    }
+
+    @Test func helpThatDoesNotFitScrolls() async throws {
+      try await withList("--paused") { tmux in
+        try await tmux.waits(for: "‖  First")
+        try await tmux.resize(columns: 40, rows: 10)
+        try await tmux.press("?")
+        let top = try await tmux.waits(for: "pause, play")
+        #expect(top.contains { $0.contains("scroll") })
+        try await tmux.press("Down")
+        try await tmux.waits(until: "one line further") { lines in
+          !lines.contains { $0.contains("pause, play") }
+            && lines.contains { $0.contains("mute") }
+        }
+        try await tmux.press("PageDown", "PageDown", "PageDown", "PageDown")
+        try await tmux.waits(for: "not stored")
+        // At once: the end is not gone beyond.
+        try await tmux.press("Up")
+        try await tmux.waits(until: "one line back") { lines in
+          !lines.contains { $0.contains("not stored") }
+        }
+        try await tmux.press("Home")
+        try await tmux.waits(for: "pause, play")
+        try await tmux.press("Space")
+        try await tmux.waits(for: "‖  First")
       }
     }
 
@@ -176,8 +217,7 @@
     @Test func anEndedQueueLeavesTheScreen() async throws {
       try await ScreenStateTests.withTune { tmux, _, _, url in
         try await tmux.enter("./refrain play --start 13 \(url); echo code $?")
-        let lines = try await tmux.waits(for: "code 0")
-        #expect(lines.contains { $0.contains("tune.wav: first sound after") })
+        try await tmux.waits(for: "code 0")
         #expect(try await !tmux.isAlternate())
       }
     }

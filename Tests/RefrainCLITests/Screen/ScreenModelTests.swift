@@ -52,13 +52,13 @@ struct ScreenModelTests {
     #expect(model.storedBytes == 250 && model.totalBytes == 1000)
   }
 
-  @Test func hitRatioIsThePartOfWhatWasReadThatCameFromDisk() throws {
+  @Test func hitRatioIsThePartOfWhatCameThatWasOnDisk() throws {
     var state = state([Media(try url("https://h/a"))])
     #expect(model(state).hitRatio == nil)
     var statistics = MediaReader.Statistics()
     state.statistics = statistics
     #expect(model(state).hitRatio == nil)
-    statistics.bytesRead = 400
+    statistics.bytesFromOrigin = 300
     statistics.bytesFromDisk = 100
     statistics.requests = 3
     state.statistics = statistics

@@ -72,7 +72,7 @@
         #expect(try bar(lines).contains("·"))
         #expect(lines.last { !$0.isEmpty }?.contains("q quit") == true)
         try await tmux.press("q")
-        try await tmux.waits(for: "tune.wav: first sound after")
+        try await tmux.waits(until: "the shell") { !$0.contains { $0.contains("●") } }
       }
     }
 

@@ -58,7 +58,7 @@
       }
     }
 
-    @Test(arguments: [(SIGTERM, 143), (SIGINT, 130), (SIGHUP, 129)])
+    @Test(arguments: [(SIGTERM, 143), (SIGINT, 130), (SIGHUP, 129), (SIGQUIT, 131)])
     func aSignalGivesTheTerminalBack(_ signal: CInt, _ code: Int) async throws {
       try await playing { tmux, program in
         kill(try process(program), signal)
@@ -70,12 +70,33 @@
     /// Of the sanitizers' programs the signals of a crash are their own.
     @Test(
       .disabled(if: TestSeed.isSanitized),
-      arguments: [(SIGSEGV, 139), (SIGABRT, 134), (SIGQUIT, 131)])
+      arguments: [(SIGSEGV, 139), (SIGABRT, 134)])
     func aCrashGivesTheTerminalBack(_ signal: CInt, _ code: Int) async throws {
       try await playing { tmux, program in
         kill(try process(program), signal)
         try await tmux.waits(for: "code \(code)")
         try await expectRestored(tmux, program)
+      }
+    }
+
+    /// No program sees that signal. The shell is one that leaves the terminal as it is.
+    @Test func killedTheTerminalIsGivenBackByAnotherProcess() async throws {
+      try await ScreenStateTests.withTune { tmux, program, _, url in
+        let script = """
+          stty -g > before
+          sh -c 'echo $$ > pid; exec ./refrain play --repeat one "$1"' sh "$1"
+          for i in $(seq 300); do
+            [ "$(stty -g)" = "$(cat before)" ] && echo 'given back' && exit
+            sleep 0.1
+          done
+          """
+        try Data(script.utf8).write(to: program.directory.appending(path: "script"))
+        try await tmux.enter("sh script \(url)")
+        try await tmux.waits(for: "▶  tune.wav")
+        kill(try process(program), SIGKILL)
+        try await tmux.waits(for: "given back")
+        try await eventually("the other screen is left") { try await !tmux.isAlternate() }
+        try await eventually("the cursor is shown") { try await tmux.hasCursor() }
       }
     }
 
@@ -113,7 +134,7 @@
         try await tmux.press("Space")
         try await tmux.waits(for: "‖  tune.wav")
         try await tmux.press("q")
-        try await tmux.waits(for: "tune.wav: first sound after")
+        try await tmux.waits(until: "the shell") { !$0.contains { $0.contains("●") } }
         try await tmux.enter("stty -g > after; echo 'really over'")
         try await tmux.waits(until: "the prompt") { $0.contains("really over") }
         #expect(try text("after", program) == text("before", program))

@@ -2,8 +2,70 @@
 
 /// All keys, and what the scrubber's shades mean.
 extension ScreenRenderer {
-  func helpPage(_ width: Int, _ rows: Int) -> [StyledLine] {
-    let keys: [(String, String)] = [
+  /// As many lines as there is room for, from the `offset`-th on; all where they fit.
+  func helpPage(_ width: Int, _ rows: Int, from offset: Int = 0) -> [StyledLine] {
+    let isRoomy = isRoomy(rows)
+    var lines: [StyledLine] = isRoomy ? [StyledLine()] : []
+    lines.append(StyledLine(fit.shortened("Keys", to: width), .bold))
+    if isRoomy { lines.append(StyledLine()) }
+    let content = helpLines(width, rows)
+    let room = helpRoom(rows)
+    let overflow = max(0, content.count - room)
+    lines += content.dropFirst(min(max(0, offset), overflow)).prefix(room)
+    if isRoomy {
+      lines.append(StyledLine())
+      lines.append(legend(width))
+    }
+    while lines.count < rows - 1 { lines.append(StyledLine()) }
+    if rows > 2 {
+      lines.append(
+        overflow > 0
+          ? keyLine(
+            [
+              KeyHint(glyphs.upDown, "scroll", rank: 1),
+              KeyHint("any other", "closes this", rank: 0),
+            ], width)
+          : keyLine([KeyHint("any key", "closes this", rank: 0)], width))
+    }
+    return lines
+  }
+
+  private func isRoomy(_ rows: Int) -> Bool { rows >= 18 }
+
+  /// Lines between the heading and what stands at the foot.
+  func helpRoom(_ rows: Int) -> Int {
+    let isRoomy = isRoomy(rows)
+    return max(0, rows - (isRoomy ? 3 : 1) - (isRoomy ? 4 : 1))
+  }
+
+  /// The keys in as many columns as there is room for, each read from top to bottom; and where the
+  /// legend has no place of its own, the legend.
+  func helpLines(_ width: Int, _ rows: Int) -> [StyledLine] {
+    let keys = helpKeys
+    let room = helpRoom(rows)
+    let columns = max(1, min(width / 36, room == 0 ? 1 : (keys.count + room - 1) / room))
+    let height = (keys.count + columns - 1) / columns
+    let columnWidth = width / columns
+    var lines = (0..<height).map { index in
+      var line = StyledLine()
+      for column in 0..<columns {
+        let position = column * height + index
+        guard position < keys.count else { break }
+        let key = keys[position]
+        line.pad(to: column * columnWidth)
+        let end = (column + 1) * columnWidth
+        line.add(fit.shortened(key.0, to: min(11, max(0, end - line.width))), .bold)
+        line.pad(to: min(end, column * columnWidth + 13))
+        line.add(fit.shortened(key.1, to: max(0, end - line.width - 1)))
+      }
+      return line
+    }
+    if !isRoomy(rows) { lines += [StyledLine()] + legendLines(width) }
+    return lines
+  }
+
+  private var helpKeys: [(String, String)] {
+    [
       ("space", "pause, play"),
       (glyphs.leftRight, "back, forward 5 s"),
       ("shift, ctrl", "and these: 60 s"),
@@ -26,48 +88,31 @@ extension ScreenRenderer {
       ("?", "this page"),
       ("q", "quit"),
       ("ctrl-Z", "suspend"),
-      ("ctrl-L", "draw anew"),
+      ("ctrl-L", "draw again"),
     ]
-    let isRoomy = rows >= 18
-    var lines: [StyledLine] = isRoomy ? [StyledLine()] : []
-    lines.append(StyledLine(fit.shortened("Keys", to: width), .bold))
-    if isRoomy { lines.append(StyledLine()) }
-    let room = max(0, rows - lines.count - (isRoomy ? 4 : 1))
-    // As many columns as there is room for, each read from top to bottom.
-    let columns = max(1, min(width / 36, room == 0 ? 1 : (keys.count + room - 1) / room))
-    let height = min(room, (keys.count + columns - 1) / columns)
-    let columnWidth = width / columns
-    for index in 0..<height {
-      var line = StyledLine()
-      for column in 0..<columns {
-        let position = column * height + index
-        guard position < keys.count else { break }
-        let key = keys[position]
-        line.pad(to: column * columnWidth)
-        let end = (column + 1) * columnWidth
-        line.add(fit.shortened(key.0, to: min(11, max(0, end - line.width))), .bold)
-        line.pad(to: min(end, column * columnWidth + 13))
-        line.add(fit.shortened(key.1, to: max(0, end - line.width - 1)))
-      }
-      lines.append(line)
-    }
-    if isRoomy {
-      lines.append(StyledLine())
-      lines.append(legend(width))
-    }
-    while lines.count < rows - 1 { lines.append(StyledLine()) }
-    if rows > 2 { lines.append(keyLine([KeyHint("any key", "closes this", rank: 0)], width)) }
-    return lines
   }
 
-  private func legend(_ width: Int) -> StyledLine {
-    var line = StyledLine()
-    let shades: [(String, Style, String)] = [
+  private var shades: [(String, Style, String)] {
+    [
       (glyphs.played, Style(colour: .cyan, isBold: true), "played"),
       (glyphs.cached, .colour(.cyan), "stored"),
       (glyphs.coming, .colour(.yellow), "being fetched"),
       (glyphs.missing, .dim, "not stored"),
     ]
+  }
+
+  /// A line for each shade.
+  private func legendLines(_ width: Int) -> [StyledLine] {
+    shades.map { glyph, style, word in
+      var line = StyledLine(String(repeating: glyph, count: min(4, width)), style)
+      line.pad(to: min(width, 13))
+      line.add(fit.shortened(word, to: max(0, width - line.width)))
+      return line
+    }
+  }
+
+  private func legend(_ width: Int) -> StyledLine {
+    var line = StyledLine()
     for (glyph, style, word) in shades {
       guard line.width + 7 + word.count + 3 <= width else { break }
       if line.width > 0 { line.pad(to: line.width + 3) }

@@ -106,15 +106,25 @@ extension ScreenRenderer {
   /// How the bytes come; in their place, what went wrong and what to do.
   func figures(_ model: ScreenModel, _ width: Int, lines most: Int) -> [StyledLine] {
     switch model.status {
+    case .loading, .buffering(.bytes), .buffering(.seek):
+      guard let trouble = model.trouble else { return [figuresLine(model, width)] }
+      return waiting(trouble, model, width, most)
     case .failed(let reason, let remedy):
       return sentences(reason, remedy, width, most, Style(colour: .red))
     case .buffering(.network(let reason)):
-      let waiting = "It is tried again, by itself."
-      return sentences(reason, waiting, width, max(1, most - 1), Style(colour: .yellow))
-        + (most > 2 ? [figuresLine(model, width)] : [])
+      return waiting(reason, model, width, most)
     default:
       return [figuresLine(model, width)]
     }
+  }
+
+  /// Why nothing comes, and that it is tried again.
+  private func waiting(
+    _ reason: String, _ model: ScreenModel, _ width: Int, _ most: Int
+  ) -> [StyledLine] {
+    sentences(
+      reason, "It is tried again, by itself.", width, max(1, most - 1), Style(colour: .yellow))
+      + (most > 2 ? [figuresLine(model, width)] : [])
   }
 
   private func sentences(

@@ -22,17 +22,28 @@ struct ScreenRenderer: Sendable {
   /// At most `size.rows` lines of at most `size.columns` columns.
   func lines(_ model: ScreenModel, _ size: ScreenSize) -> [StyledLine] {
     guard size.columns > 0, size.rows > 0 else { return [] }
-    let margin = size.columns >= 60 ? 2 : size.columns >= 30 ? 1 : 0
+    let margin = margin(size)
     let width = size.columns - 2 * margin
     let content =
       model.isHelpVisible
-      ? helpPage(width, size.rows) : page(model, width: width, rows: size.rows)
+      ? helpPage(width, size.rows, from: model.helpOffset)
+      : page(model, width: width, rows: size.rows)
     return content.prefix(size.rows).map { line in
       guard margin > 0 else { return line }
       var shifted = StyledLine(String(repeating: " ", count: margin))
       shifted.add(line)
       return shifted
     }
+  }
+
+  /// How far the help can be scrolled, in lines; 0 where all of it is seen.
+  func helpOverflow(_ size: ScreenSize) -> Int {
+    let width = size.columns - 2 * margin(size)
+    return max(0, helpLines(width, size.rows).count - helpRoom(size.rows))
+  }
+
+  private func margin(_ size: ScreenSize) -> Int {
+    size.columns >= 60 ? 2 : size.columns >= 30 ? 1 : 0
   }
 
   private func page(_ model: ScreenModel, width: Int, rows: Int) -> [StyledLine] {

@@ -25,6 +25,9 @@ enum ScreenAction: Sendable, Hashable {
   case type(String)
 
   case showHelp, hideHelp
+  /// By so many lines.
+  case scrollHelp(Int)
+  case scrollHelpPage(Int)
   case quit, suspend, redraw
 }
 
@@ -33,11 +36,11 @@ extension ScreenAction {
   ///
   /// - Parameters:
   ///   - isFiltering: whether what is typed goes to the filter.
-  ///   - isHelpVisible: then any key closes the help.
+  ///   - isHelpVisible: then keys that move scroll the help, and any other closes it.
   init?(_ key: Key, isFiltering: Bool = false, isHelpVisible: Bool = false) {
     guard
       let action = Self.always(key)
-        ?? (isHelpVisible ? .hideHelp : isFiltering ? Self.filtering(key) : Self.usual(key))
+        ?? (isHelpVisible ? Self.reading(key) : isFiltering ? Self.filtering(key) : Self.usual(key))
     else { return nil }
     self = action
   }
@@ -49,6 +52,18 @@ extension ScreenAction {
     case "z": return .suspend
     case "l": return .redraw
     default: return nil
+    }
+  }
+
+  private static func reading(_ key: Key) -> ScreenAction {
+    switch key.code {
+    case .up: .scrollHelp(-1)
+    case .down: .scrollHelp(1)
+    case .pageUp: .scrollHelpPage(-1)
+    case .pageDown: .scrollHelpPage(1)
+    case .home: .scrollHelp(.min / 2)
+    case .end: .scrollHelp(.max / 2)
+    default: .hideHelp
     }
   }
 

@@ -10,6 +10,8 @@ struct KnownItem: Sendable, Hashable {
   /// The part of it that is stored, 0…1.
   var cached: Double?
   var hasFailed = false
+  /// Why the last request failed that is sent again; nil once bytes come.
+  var trouble: String?
 }
 
 /// What came to light of the items of a queue. A pure value.
@@ -24,7 +26,11 @@ struct KnownItems: Sendable {
     switch event {
     case .item(let item): current = item?.id
     case .failed(let item, _): items[item.id, default: KnownItem()].hasFailed = true
-    case .started(let item, _): items[item.id, default: KnownItem()].hasFailed = false
+    case .started(let item, _):
+      items[item.id, default: KnownItem()].hasFailed = false
+      items[item.id]?.trouble = nil
+    case .status(.playing), .status(.paused):
+      if let current { items[current]?.trouble = nil }
     case .metadata(let metadata):
       change { known in
         if let title = metadata.title, !title.isEmpty { known.title = title }
@@ -38,6 +44,10 @@ struct KnownItems: Sendable {
 
   mutating func note(cached: Double?, of id: PlayQueue.Item.ID) {
     items[id, default: KnownItem()].cached = cached
+  }
+
+  mutating func note(trouble: String, of id: PlayQueue.Item.ID) {
+    items[id, default: KnownItem()].trouble = trouble
   }
 
   private mutating func change(_ body: (inout KnownItem) -> Void) {

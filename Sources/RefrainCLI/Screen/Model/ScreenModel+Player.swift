@@ -17,6 +17,7 @@ extension ScreenModel {
     let media = state.item?.media
     let isLocal = media?.url.isFileURL == true
     self.isLocal = isLocal
+    trouble = state.item.flatMap { known[$0.id]?.trouble }
     title = media.map { Self.title(of: $0, state.metadata) } ?? ""
     address = media.map { media in
       isLocal ? media.url.path(percentEncoded: false) : media.url.withoutUserInfo.absoluteString
@@ -32,8 +33,8 @@ extension ScreenModel {
     storedBytes = state.cacheProgress?.storedBytes
     totalBytes = state.cacheProgress?.length
     hitRatio = state.statistics.flatMap { statistics in
-      statistics.bytesRead > 0
-        ? min(1, Double(statistics.bytesFromDisk) / Double(statistics.bytesRead)) : nil
+      let bytes = statistics.bytesFromDisk + statistics.bytesFromOrigin
+      return bytes > 0 ? Double(statistics.bytesFromDisk) / Double(bytes) : nil
     }
     requests = state.statistics?.requests ?? 0
     volume = state.volume

@@ -46,6 +46,8 @@ struct ScreenModel: Sendable, Hashable {
   var status = Status.idle
   /// Of the current item; empty where there is none.
   var title = ""
+  /// Why the last request for the current item failed that is sent again.
+  var trouble: String?
   /// Artist and album, or the name of a station.
   var details: [String] = []
   /// Where it comes from, without user and password.
@@ -59,7 +61,7 @@ struct ScreenModel: Sendable, Hashable {
   var totalBytes: Int64?
   /// Bytes per second; nil where nothing is being fetched.
   var speed: Double?
-  /// The part of what was read that came from disk, 0…1; nil before anything was read.
+  /// The part of what came that was on disk before, 0…1; nil before anything came.
   var hitRatio: Double?
   var requests = 0
   var isOffline = false
@@ -78,6 +80,8 @@ struct ScreenModel: Sendable, Hashable {
   /// The oldest first.
   var messages: [Message] = []
   var isHelpVisible = false
+  /// How many lines of the help lie above the screen.
+  var helpOffset = 0
 
   /// Where the position is, 0…1; nil where nobody can say.
   var fraction: Double? {

@@ -45,6 +45,7 @@
         var thread = TerminalThread(
           file: file, signals: signals, told: told, isColoured: isColoured)
         thread.run { self.mailbox.withLock { $0.take() } }
+        TerminalGuardian.end()
         signals.end()
         close(file)
         told.finish()

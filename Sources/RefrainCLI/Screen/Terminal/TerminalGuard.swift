@@ -4,9 +4,9 @@
   import Synchronization
 
   /// Gives the terminal back as it was found, whichever way the program ends: also by exit(3), by a
-  /// second signal, and by a crash.
+  /// second signal, and by a crash. Where the program is killed, `TerminalGuardian` does that.
   ///
-  /// `restore()` may be called by a signal handler: it takes one atomic number, and calls write(2),
+  /// `restore()` may be called by a signal handler: it takes atomic numbers, and calls write(2),
   /// poll(2) and tcsetattr(3), which signal-safety(7) lists.
   enum TerminalGuard {
     /// Another screen, no cursor, no wrapping at the last column, pastes told from typing.
@@ -42,6 +42,7 @@
       _ = exitHook
       if !isEntered {
         guard tcgetattr(terminal, found) == 0 else { return false }
+        TerminalGuardian.start(terminal, leaving: leaveSequence)
         entered.store(terminal, ordering: .sequentiallyConsistent)
       }
       var raw = found.pointee
@@ -49,7 +50,12 @@
       cfmakeraw(&raw)
       // Lines that others write do not become stairs.
       raw.c_oflag = output
-      return tcsetattr(terminal, TCSADRAIN, &raw) == 0
+      guard tcsetattr(terminal, TCSADRAIN, &raw) == 0 else { return false }
+      // As the terminal took it.
+      if tcgetattr(terminal, &raw) == 0 {
+        TerminalGuardian.note(raw: raw, found: found.pointee)
+      }
+      return true
     }
 
     static func restore() {
@@ -69,6 +75,7 @@
         }
       }
       tcsetattr(terminal, TCSANOW, found)
+      TerminalGuardian.noteRestored()
     }
 
     private static let exitHook: Void = {
@@ -79,7 +86,7 @@
 
   /// A crash while the screen is up: the terminal is given back, and then what was to happen happens.
   private enum CrashSignals {
-    private static let signals = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT, SIGQUIT]
+    private static let signals = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT]
 
     /// What was set before, by number. Unsafe: written before the handlers are set, and read after.
     nonisolated(unsafe) private static let earlier: UnsafeMutablePointer<sigaction> = {

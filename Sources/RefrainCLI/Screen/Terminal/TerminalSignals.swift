@@ -30,7 +30,7 @@
         var before = sigaction()
         guard sigaction(number, nil, &before) == 0 else { continue }
         // What whoever started this program wants ignored stays ignored, as with nohup(1).
-        if number == SIGTSTP || number == SIGHUP, Self.isIgnored(before) { continue }
+        if number == SIGTSTP || number == SIGHUP, before.isIgnored { continue }
         earlier[number] = before
         Self.handle(number)
       }
@@ -109,11 +109,6 @@
     private static func send(_ byte: UInt8, to file: CInt) {
       var byte = byte
       if file >= 0 { _ = write(file, &byte, 1) }
-    }
-
-    private static func isIgnored(_ action: sigaction) -> Bool {
-      unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
-        == unsafeBitCast(SIG_IGN, to: Int.self)
     }
   }
 #endif

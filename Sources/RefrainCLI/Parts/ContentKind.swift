@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// What a resource that is no media begins as, by its first bytes. A pure value.
+enum ContentKind: Sendable, Hashable {
+  case podcastFeed, webPage, playlist, liveStream, dashManifest, json
+
+  /// As many bytes as are looked at.
+  static let length = 4096
+
+  /// Nil: it is something else.
+  init?(beginning bytes: some Sequence<UInt8>) {
+    let text = String(decoding: Array(bytes.prefix(Self.length)), as: UTF8.self)
+    let start = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }.lowercased()
+    if start.hasPrefix("#extm3u") || start.hasPrefix("[playlist]") {
+      self = start.contains("#ext-x-") ? .liveStream : .playlist
+    } else if start.hasPrefix("<") {
+      // The first element counts; a declaration, comments and a type come before it.
+      let names: [(String, ContentKind)] = [
+        ("rss", .podcastFeed), ("rdf:rdf", .podcastFeed), ("feed", .podcastFeed),
+        ("html", .webPage), ("playlist", .playlist), ("mpd", .dashManifest),
+      ]
+      guard let name = Self.firstElement(of: start) else { return nil }
+      guard let found = names.first(where: { $0.0 == name }) else { return nil }
+      self = found.1
+    } else if start.hasPrefix("{") || start.hasPrefix("[{") {
+      self = .json
+    } else {
+      return nil
+    }
+  }
+
+  /// The name of the first element, or `html` where a document type says so.
+  private static func firstElement(of text: String) -> String? {
+    var rest = text[...]
+    while let open = rest.firstIndex(of: "<") {
+      rest = rest[rest.index(after: open)...]
+      if rest.hasPrefix("!doctype html") { return "html" }
+      if rest.hasPrefix("!--") {
+        guard let end = rest.firstRange(of: "-->") else { return nil }
+        rest = rest[end.upperBound...]
+      } else if !rest.hasPrefix("?"), !rest.hasPrefix("!") {
+        return String(rest.prefix { !$0.isWhitespace && $0 != ">" && $0 != "/" })
+      }
+    }
+    return nil
+  }
+
+  /// As in "… is a web page".
+  var name: String {
+    switch self {
+    case .podcastFeed: "a podcast feed (RSS or Atom)"
+    case .webPage: "a web page"
+    case .playlist: "a playlist"
+    case .liveStream: "an HTTP Live Stream (HLS)"
+    case .dashManifest: "a DASH manifest"
+    case .json: "a JSON document"
+    }
+  }
+
+  /// What the person at the keyboard can do about it.
+  var remedy: String {
+    switch self {
+    case .podcastFeed: "Give the address of an episode, which the feed names as its enclosure."
+    case .webPage: "Give the address of the media itself, and not of a page that shows it."
+    case .playlist:
+      "Save it under a name that ends in .m3u, .pls or .xspf, and play that file."
+    case .liveStream, .dashManifest:
+      "Give the address of the whole media, an MP4 or MP3, where the site has one."
+    case .json: "Give the address of the media itself."
+    }
+  }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import Refrain
+  import RefrainPlayer
+
+  /// Names what an item is that could not be played because it is no media.
+  struct Diagnosis: Sendable {
+    let cache: MediaCache
+
+    /// The same error, or a better one where the first bytes show what the item is.
+    func error(_ error: MediaCacheError, of media: Media) async -> MediaCacheError {
+      guard error.code == .invalidResponse, error.status == nil,
+        let kind = await beginning(of: media).flatMap(ContentKind.init(beginning:))
+      else { return error }
+      let address =
+        media.url.isFileURL
+        ? media.url.path(percentEncoded: false) : media.url.withoutUserInfo.absoluteString
+      return MediaCacheError(
+        error.code, "\(address) is \(kind.name), not media.", remedy: kind.remedy)
+    }
+
+    /// Of the file, or of what is stored; no request is made.
+    private func beginning(of media: Media) async -> Data? {
+      guard let resource = media.resource else {
+        return media.url.isFileURL ? Self.read(media.url, ContentKind.length) : nil
+      }
+      // What cannot be looked at is not known: the error stays as it is.
+      guard let entry = try? await cache.entry(for: cache.key(for: resource)),
+        let stored = entry.spans.ranges.first, stored.lowerBound == 0
+      else { return nil }
+      return Self.read(entry.file, Int(min(stored.upperBound, Int64(ContentKind.length))))
+    }
+
+    private static func read(_ file: URL, _ count: Int) -> Data? {
+      guard let handle = try? FileHandle(forReadingFrom: file) else { return nil }
+      defer { try? handle.close() }
+      return try? handle.read(upToCount: count)
+    }
+  }
+
+  extension PlayerEvent {
+    /// The same event, its error improved by a diagnosis.
+    func diagnosed(_ diagnosis: Diagnosis, current: Media?) async -> PlayerEvent {
+      switch self {
+      case .failed(let item, let error):
+        return .failed(item, await diagnosis.error(error, of: item.media))
+      case .status(.failed(let error)):
+        guard let current else { return self }
+        return .status(.failed(await diagnosis.error(error, of: current)))
+      default: return self
+      }
+    }
+  }
+#endif

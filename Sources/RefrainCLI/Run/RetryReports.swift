@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Synchronization
+
+/// Which failures of requests that are sent again are worth a line: a reason that stays the same is
+/// reported once, until bytes come.
+final class RetryReports: Sendable {
+  private let last = Mutex<[CacheKey: String]>([:])
+
+  /// Returns whether this reason is news.
+  func note(_ key: CacheKey, _ error: MediaCacheError) -> Bool {
+    last.withLock { $0.updateValue(error.reason, forKey: key) != error.reason }
+  }
+
+  /// A request succeeded.
+  func forget(_ key: CacheKey) { last.withLock { $0[key] = nil } }
+
+  /// `refrain: https://h/a.flac: h refused the connection. It is tried again.`
+  static func line(_ url: URL, _ error: MediaCacheError) -> String {
+    let address = url.withoutUserInfo.absoluteString
+    let reason = error.reason.contains(address) ? error.reason : "\(address): \(error.reason)"
+    return "refrain: \(printable("\(reason) It is tried again."))"
+  }
+}
+
+extension MediaCache {
+  /// A request that failed, and is sent again.
+  struct Retry: Sendable {
+    var key: CacheKey
+    var error: MediaCacheError
+    var delay: Duration
+    /// Whether the reason is another one than that of the failure before.
+    var isNews: Bool
+  }
+
+  /// Calls `report` for each request that failed and is sent again, while `work` runs.
+  func reportingRetries(
+    isolation: isolated (any Actor)? = #isolation,
+    to report: @escaping @Sendable (Retry) async -> Void, during work: () async throws -> Void
+  ) async throws {
+    let events = events(includingTraffic: false)
+    let task = Task {
+      let reports = RetryReports()
+      for await event in events {
+        switch event {
+        case .retrying(let key, let error, let delay):
+          let isNews = reports.note(key, error)
+          await report(Retry(key: key, error: error, delay: delay, isNews: isNews))
+        case .fetchFinished(let key, _, nil): reports.forget(key)
+        default: break
+        }
+      }
+    }
+    defer { task.cancel() }
+    try await work()
+  }
+}

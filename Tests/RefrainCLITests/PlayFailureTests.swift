@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import Testing
+
+  /// What `refrain play` says of what cannot be played, and that the rest has its turn.
+  @Suite(.timeLimit(.minutes(2)))
+  struct PlayFailureTests {
+    /// The program, the path of a file with the tune, and where to write what is heard.
+    private func withTune(
+      _ body: (Program, _ tune: String, _ output: String) async throws -> Void
+    ) async throws {
+      try await Program.with { program in
+        let tune = program.directory.appending(path: "tune.wav")
+        try Tune.wav.write(to: tune)
+        try await body(
+          program, tune.path(percentEncoded: false),
+          program.directory.appending(path: "heard.wav").path(percentEncoded: false))
+      }
+    }
+
+    /// An origin with one text.
+    private func withText(
+      _ text: String, _ type: String, at path: String,
+      _ body: (Program, _ url: String) async throws -> Void
+    ) async throws {
+      let origin = try await OriginServer.start()
+      origin.serve(
+        OriginResource(.bytes(Array(text.utf8)), contentType: type, etag: "\"t\""), at: path)
+      do {
+        try await Program.with { try await body($0, origin.url(path).absoluteString) }
+      } catch {
+        await origin.stop()
+        throw error
+      }
+      await origin.stop()
+    }
+
+    private func write(_ text: String, _ name: String, _ program: Program) throws -> String {
+      let file = program.directory.appending(path: name)
+      try Data(text.utf8).write(to: file)
+      return file.path(percentEncoded: false)
+    }
+
+    @Test func `A missing file is reported, and the others play`() async throws {
+      try await withTune { program, tune, output in
+        let missing = program.directory.appending(path: "no such.wav").path(percentEncoded: false)
+        let folder = program.directory.path(percentEncoded: false)
+        let run = try await program.run("play", "--audio-output", output, missing, tune, folder)
+        #expect(run.status == 1)
+        #expect(run.lines.count == 1 && run.output.hasPrefix("tune.wav: first sound after "))
+        #expect(run.errorLines.count == 2)
+        #expect(run.errors.contains("refrain: There is no file \(missing). Check its name;"))
+        #expect(run.errors.contains(" is a folder. Name the files in it."))
+      }
+    }
+
+    @Test(arguments: ["", "#EXTM3U\n", "#EXTM3U\n#EXTINF:1,Nothing\n"])
+    func `An empty playlist is a failure with a text`(_ text: String) async throws {
+      try await withTune { program, _, output in
+        let list = try write(text, "list.m3u", program)
+        let run = try await program.run("play", "--audio-output", output, list)
+        #expect(run.status == 1)
+        #expect(
+          run.errors == "refrain: \(list): The playlist is empty. "
+            + "Check that it is the right one: it names no media.\n")
+      }
+    }
+
+    @Test func `A playlist in a playlist is named, and the rest plays`() async throws {
+      try await withTune { program, tune, output in
+        let list = try write("other.m3u\n\(tune)\n", "list.m3u", program)
+        let run = try await program.run("play", "--audio-output", output, list)
+        #expect(run.status == 0)
+        #expect(run.lines.count == 1)
+        #expect(run.errorLines.count == 1)
+        #expect(run.errors.contains("“other.m3u” is a playlist itself"))
+      }
+    }
+
+    @Test(arguments: [
+      ("<?xml version=\"1.0\"?>\n<!-- x --><rss version=\"2.0\"></rss>", "a podcast feed"),
+      ("<!DOCTYPE html>\n<html></html>", "a web page"),
+      ("#EXTM3U\nhttp://h/a.mp3\n", "a playlist"),
+    ])
+    func `What is no media is named`(_ text: String, _ kind: String) async throws {
+      // mpv looks further into what is longer.
+      let text = text + String(repeating: "\n", count: 5000)
+      try await withText(text, "application/octet-stream", at: "/thing") { program, url in
+        let run = try await program.run("play", "--json", url)
+        #expect(run.status == 1)
+        #expect(run.errors.contains("refrain: \(url) is \(kind)"))
+        #expect(run.lines.contains { $0.contains(#""event":"failed""#) && $0.contains(kind) })
+      }
+    }
+
+    @Test func `A feed in a playlist's place is named`() async throws {
+      let feed = "<?xml version=\"1.0\"?>\n<rss version=\"2.0\"><channel></channel></rss>"
+      try await withText(feed, "application/rss+xml", at: "/feed.xspf") { program, url in
+        let run = try await program.run("play", url)
+        #expect(run.status == 1)
+        #expect(run.errors.contains("This is a podcast feed (RSS or Atom), not a playlist."))
+      }
+    }
+  }
+#endif
