@@ -45,6 +45,8 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   public var status: Int?
   /// It was waited for too long.
   package var isTimeout = false
+  /// What the transport, or the fetch, knows of trying again; nil: the code decides.
+  var retry: RetryPolicy.Failure?
 
   public init(_ code: Code, _ reason: String, remedy: String = "", status: Int? = nil) {
     self.code = code

@@ -70,10 +70,8 @@
         lost("the other side closed it")
       case .headerOverflow:
         malformed("headers larger than any real ones")
-      case .invalidConstant:
-        malformed("its answer does not begin as HTTP does")
-      case .invalidVersion:
-        malformed("its answer names an unknown version of HTTP")
+      case .invalidConstant, .invalidVersion, .strictModeAssertion:
+        TransportError(.malformed, "\(host) does not answer in HTTP.")
       case .invalidStatus:
         malformed("its answer has no valid status")
       case .invalidHeaderToken:
@@ -90,7 +88,7 @@
     private func translate(_ error: IOError, beforeHead: Bool) -> TransportError {
       switch error.errnoCode {
       case ECONNREFUSED where beforeHead:
-        unreachable("refused the connection")
+        refused
       case ENETUNREACH, EHOSTUNREACH, ENETDOWN, EHOSTDOWN, EADDRNOTAVAIL, ETIMEDOUT, EMFILE, ENFILE:
         beforeHead ? connectingFailed(error) : lost(Self.words(error.errnoCode))
       default:
@@ -103,17 +101,32 @@
     private func connectingFailed(_ error: any Error) -> TransportError {
       let text = "\(error)"
       let type = String(reflecting: Swift.type(of: error))
-      if type.hasPrefix("NIOSSL.") {
-        return unreachable("could not be spoken to over TLS: \(Self.reasonOfBoringSSL(text))")
-      }
+      if type.hasPrefix("NIOSSL.") { return tlsFailed(text) }
       if text.hasPrefix("DNS error") {
-        return unreachable("has no address that could be found")
+        var error = unreachable("has no address that could be found")
+        error.isForLackOfAddress = true
+        return error
       }
-      if text.contains("errno: \(ECONNREFUSED)") {
-        return unreachable("refused the connection")
-      }
+      if text.contains("errno: \(ECONNREFUSED)") { return refused }
       let words = (error as? IOError).map { Self.words($0.errnoCode) } ?? text
       return unreachable("could not be connected to: \(words)")
+    }
+
+    /// - Parameter text: the words of NIOSSL and BoringSSL.
+    func tlsFailed(_ text: String) -> TransportError {
+      let reason = Self.reasonOfBoringSSL(text)
+      if reason == "certificate verify failed" {
+        return TransportError(
+          .untrusted, "The certificate of \(host) could not be verified.")
+      }
+      if text.contains("failedToValidateHostname") || text.contains("match hostname") {
+        return TransportError(.untrusted, "The certificate of \(host) is for another host.")
+      }
+      return unreachable("could not be spoken to over TLS: \(reason)")
+    }
+
+    private var refused: TransportError {
+      TransportError(.refused, "\(host) refused the connection.")
     }
 
     /// errno(3) in words.
@@ -138,7 +151,7 @@
     }
 
     private func malformed(_ what: String) -> TransportError {
-      TransportError(.malformed, "\(host) sent something that is not HTTP: \(what.prefix(300)).")
+      TransportError(.malformed, "\(host) does not keep to HTTP: \(what.prefix(300)).")
     }
   }
 #endif

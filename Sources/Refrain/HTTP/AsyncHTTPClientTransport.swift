@@ -27,6 +27,7 @@
       // A refused connection is an answer. Whether it is tried again is decided above.
       configuration.connectionPool.retryConnectionEstablishment = false
       configuration.httpVersion = .automatic
+      configuration.http1_1ConnectionDebugInitializer = { ICYStatusLine.install(in: $0) }
       return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 
@@ -45,7 +46,11 @@
           headers: HTTPFields(response.headers.lazy.map { ($0.name, $0.value) }),
           body: AsyncHTTPClientBody(body: response.body, errors: errors))
       } catch {
-        throw errors.translate(error, beforeHead: true)
+        let error = errors.translate(error, beforeHead: true)
+        guard let error = error as? TransportError, error.isForLackOfAddress else { throw error }
+        let host = errors.host
+        let lookup = await IOThreads.shared.run { HostLookup(host: host) }
+        throw lookup.refined(error, host: host)
       }
     }
 

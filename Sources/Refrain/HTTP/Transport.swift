@@ -86,8 +86,15 @@ public struct OriginResponse: Sendable {
 /// Why no response, or no whole response, came.
 public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible {
   public enum Code: String, Sendable, Hashable {
-    /// No connection could be made: no route, no name, refused, TLS failed, connecting timed out.
+    /// No connection could be made: no route, no answer from the name server, TLS failed, connecting
+    /// timed out.
     case unreachable
+    /// There is no host of that name.
+    case unknownHost
+    /// The host is there, and nobody listens on the port.
+    case refused
+    /// The certificate could not be verified, or is another host's.
+    case untrusted
     /// The connection broke before the response was complete.
     case connectionLost
     /// The connection was silent for longer than allowed.
@@ -106,6 +113,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
   public var reason: String
   /// The device has no network at all.
   var isForLackOfNetwork = false
+  /// The name of the host has no address, for whichever reason.
+  var isForLackOfAddress = false
 
   public init(_ code: Code, _ reason: String) {
     self.code = code

@@ -20,18 +20,23 @@ struct URLSessionErrors: Sendable {
       return TransportError(.badURL, "The URL at \(host) cannot be asked for.")
     case .timedOut:
       return TransportError(.timedOut, "\(host) was silent for too long.")
-    case .cannotFindHost, .dnsLookupFailed:
+    case .cannotFindHost:
+      return unknownHost()
+    case .dnsLookupFailed:
       return unreachable("has no address that could be found")
     case .networkConnectionLost where !beforeHead || !Self.isRefusal(error):
       return lost("the other side closed it")
     case .cannotConnectToHost, .networkConnectionLost:
-      return unreachable(
-        Self.isRefusal(error) ? "refused the connection" : "could not be connected to")
+      return Self.isRefusal(error)
+        ? TransportError(.refused, "\(host) refused the connection.")
+        : unreachable("could not be connected to")
     case .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
       return noNetwork(error)
-    case .secureConnectionFailed, .serverCertificateHasBadDate, .serverCertificateUntrusted,
-      .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid, .clientCertificateRejected,
-      .clientCertificateRequired:
+    case .serverCertificateHasBadDate, .serverCertificateUntrusted,
+      .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
+      return TransportError(
+        .untrusted, "The certificate of \(host) could not be verified: \(words(error)).")
+    case .secureConnectionFailed, .clientCertificateRejected, .clientCertificateRequired:
       return unreachable("could not be spoken to over TLS: \(words(error))")
     case .appTransportSecurityRequiresSecureConnection:
       return TransportError(
@@ -52,6 +57,11 @@ struct URLSessionErrors: Sendable {
   #if canImport(FoundationNetworking)
     /// URLSession on Linux says no other thing so.
     private static func isRefusal(_ error: URLError) -> Bool { error.code == .cannotConnectToHost }
+
+    /// libcurl does not say whether nobody could be asked.
+    private func unknownHost() -> TransportError {
+      unreachable("has no address that could be found")
+    }
 
     private func noNetwork(_ error: URLError) -> TransportError {
       unreachable("could not be asked: there is no network")
@@ -81,6 +91,10 @@ struct URLSessionErrors: Sendable {
       return lost(text)
     }
   #else
+    private func unknownHost() -> TransportError {
+      TransportError(.unknownHost, "There is no host named \(host).")
+    }
+
     private static func isRefusal(_ error: URLError) -> Bool {
       // Of CFNetwork, which has the system's own word in it.
       (error.userInfo["_kCFStreamErrorCodeKey"] as? Int).map { $0 == Int(ECONNREFUSED) } ?? false

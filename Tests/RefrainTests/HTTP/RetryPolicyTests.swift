@@ -46,4 +46,39 @@ import Testing
       #expect(RetryPolicy.isTransient(status: status))
     }
   }
+
+  private func times(
+    _ failure: RetryPolicy.Failure, isPlaying: Bool, _ policy: RetryPolicy = RetryPolicy()
+  ) -> Int {
+    (1...100).first { policy.delay(after: failure, count: $0, isPlaying: isPlaying) == nil } ?? 0
+  }
+
+  @Test(arguments: [
+    (RetryPolicy.Failure.answer, 2, 6), (.refused, 2, 6), (.permanent, 1, 6), (.network, 6, 6),
+    (.cutShort, 3, 3),
+  ])
+  func `Patience belongs to what is playing`(
+    _ failure: RetryPolicy.Failure, _ first: Int, _ playing: Int
+  ) {
+    #expect(times(failure, isPlaying: false) == first)
+    #expect(times(failure, isPlaying: true) == playing)
+    var once = RetryPolicy()
+    once.attempts = 1
+    #expect(times(failure, isPlaying: false, once) == 1)
+    #expect(times(failure, isPlaying: true, once) == 1)
+  }
+
+  @Test func `Before the first byte nobody waits longer than two seconds`() {
+    var policy = RetryPolicy()
+    func wait(_ retryAfter: Duration?, isPlaying: Bool = false) -> Duration? {
+      policy.delay(after: .answer, count: 1, isPlaying: isPlaying, retryAfter: retryAfter)
+    }
+    #expect(wait(nil) == .milliseconds(250))
+    #expect(wait(.seconds(2)) == .seconds(2))
+    #expect(wait(.seconds(3)) == nil)
+    #expect(wait(.seconds(3), isPlaying: true) == .seconds(3))
+    policy.firstDelay = .seconds(20)
+    #expect(wait(nil) == .seconds(2))
+    #expect(wait(nil, isPlaying: true) == .seconds(20))
+  }
 }

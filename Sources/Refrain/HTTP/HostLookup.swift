@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+
+  /// Why a name has no address: there is no such host, or nobody could be asked. Connecting reports
+  /// both alike; the system's resolver knows the difference (getaddrinfo(3)).
+  enum HostLookup: Sendable, Hashable {
+    case exists
+    case unknown
+    /// The name server did not answer, or there is no network.
+    case undecided
+
+    init(code: Int32) {
+      switch code {
+      case 0: self = .exists
+      case Self.noName, Self.noAddress: self = .unknown
+      default: self = .undecided
+      }
+    }
+
+    // EAI_NONAME and EAI_NODATA, which the headers hide behind feature macros.
+    private static let noName: Int32 = -2
+    private static let noAddress: Int32 = -5
+
+    /// Blocks.
+    init(host: String) {
+      // Such names never exist (RFC 6761 §6.4).
+      if host.lowercased().split(separator: ".").last == "invalid" {
+        self = .unknown
+        return
+      }
+      var found: UnsafeMutablePointer<addrinfo>?
+      let code = getaddrinfo(host, nil, nil, &found)
+      if let found { freeaddrinfo(found) }
+      self.init(code: code)
+    }
+
+    /// The error of a connection that failed for lack of an address.
+    func refined(_ error: TransportError, host: String) -> TransportError {
+      self == .unknown
+        ? TransportError(.unknownHost, "There is no host named \(host).")
+        : TransportError(.unreachable, "No name server could say where \(host) is.")
+    }
+  }
+#endif
