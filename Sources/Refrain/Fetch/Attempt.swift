@@ -22,10 +22,11 @@ final class Attempt: Sendable {
     var hasInterleavedLength = false
   }
 
-  private let entry: Entry
+  let entry: Entry
   private let headers: HTTPFields
   private let purpose: OriginRequest.Purpose
   private let isConfirmation: Bool
+  let usesShortcut: Bool
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Waiting
   private let watch = Mutex<Watchdog.Watch?>(nil)
   private let ending = Mutex(Ending())
@@ -48,16 +49,20 @@ final class Attempt: Sendable {
   /// A confirmation is not waited for as long: what is stored can play.
   private static let confirmationTimeout: Duration = .seconds(5)
 
-  /// - Parameter onConnectivity: told when the transport begins or ends to wait for a network.
+  /// - Parameters:
+  ///   - usesShortcut: the request goes to where the chain of redirects ended before. Not for the
+  ///     first request, and not for one that confirms: the chain may lead elsewhere by now.
+  ///   - onConnectivity: told when the transport begins or ends to wait for a network.
   init(
     entry: Entry, headers: HTTPFields, purpose: OriginRequest.Purpose,
-    isConfirmation: Bool = false,
+    isConfirmation: Bool = false, usesShortcut: Bool = false,
     onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Waiting = { _ in .goesOn }
   ) {
     self.entry = entry
     self.headers = headers
     self.purpose = purpose
     self.isConfirmation = isConfirmation
+    self.usesShortcut = usesShortcut
     self.onConnectivity = onConnectivity
   }
 
@@ -109,7 +114,7 @@ final class Attempt: Sendable {
   /// It was ended by `beginAnew`.
   var beginsAnew: Bool { ending.withLock { $0.beginsAnew } }
 
-  private var timeout: Duration {
+  var timeout: Duration {
     let limit = entry.context.configuration.responseTimeout
     return isConfirmation ? min(limit, Self.confirmationTimeout) : limit
   }
@@ -147,24 +152,7 @@ final class Attempt: Sendable {
     guard let error = error as? TransportError else {
       return failure(MediaCacheError(.unreachable, "\(host) could not be asked: \(error)."))
     }
-    switch error.code {
-    case .unreachable, .connectionLost, .timedOut:
-      var translated = MediaCacheError(
-        .unreachable, error.reason, remedy: "Check the network and the URL.")
-      translated.isTimeout = error.code == .timedOut
-      return failure(translated)
-    case .malformed:
-      return failure(
-        MediaCacheError(
-          .invalidResponse, error.reason, remedy: "Check that the URL leads to a web server."))
-    case .badURL:
-      return failure(MediaCacheError(.badURL, error.reason, remedy: "Check the URL."))
-    case .networkNotAllowed:
-      return failure(
-        MediaCacheError(
-          .networkNotAllowed, error.reason,
-          remedy: "Use another network, or allow this one in Configuration.network.\(purpose)."))
-    }
+    return failure(MediaCacheError(error, purpose))
   }
 
   private static func isLasting(_ error: any Error) -> Bool {
@@ -179,7 +167,7 @@ final class Attempt: Sendable {
   private func exchange() async throws -> Response {
     var wasAuthorized = false
     while true {
-      let (resource, number) = entry.authorized
+      let (resource, number) = entry.asked.authorized
       let response = try await follow(request(for: resource), for: resource)
       guard [401, 403, 410].contains(response.status), !wasAuthorized else { return response }
       rest()
@@ -189,8 +177,9 @@ final class Attempt: Sendable {
   }
 
   private func authorize(_ number: Int, _ status: Int) async throws -> Bool {
+    guard let hook = entry.context.configuration.authorize else { return false }
     do {
-      return try await entry.authorize(refused: number, status: status)
+      return try await entry.asked.authorize(refused: number, status: status, by: hook)
     } catch let error as MediaCacheError {
       throw error
     } catch is CancellationError {
@@ -200,13 +189,6 @@ final class Attempt: Sendable {
         .status, "The origin answered \(status), and authorizing failed: \(error).",
         status: status)
     }
-  }
-
-  private static func check(_ url: URL, against filter: URLFilter?) throws(MediaCacheError) {
-    guard let filter, !filter.allows(url) else { return }
-    throw MediaCacheError(
-      .redirect, "\(url.host() ?? "That host") may not be asked.",
-      remedy: "Allow the host, if it is to be reached.")
   }
 
   private func request(for resource: Resource) -> OriginRequest {
@@ -231,57 +213,5 @@ final class Attempt: Sendable {
     request.waitsForConnectivity = policy.waitsForConnectivity && !isConfirmation
     request.onConnectivity = { [weak self] in self?.connectivityChanged($0) }
     return request
-  }
-
-  /// - Parameter plainly: nothing was interleaved though it was asked for. A 304 may say that it
-  ///   would have been: of what is stored that is not true.
-  private static func live(
-    _ response: Response, _ interval: Int64? = nil, plainly: Bool = false
-  ) -> Response {
-    var response = response
-    if plainly { response.headers[ICYAnswer.interval] = nil }
-    guard response.status == 200 else { return response }
-    response.isLive = ICYAnswer.isLive(response.headers)
-    guard let interval else { return response }
-    response.interval = interval
-    // It counts the metadata too, so that nobody knows how long the audio is.
-    response.hasInterleavedLength = ResponseCheck.contentLength(response.headers) != nil
-    response.headers = ICYAnswer.plainHeaders(response.headers)
-    return response
-  }
-
-  private func follow(
-    _ request: OriginRequest, for resource: Resource
-  ) async throws -> Response {
-    var redirects = RedirectPolicy(request: request)
-    while true {
-      try Self.check(redirects.request.url, against: resource.filter)
-      expect(within: timeout)
-      entry.countRequest()
-      let requestTime = Date()
-      let response = try await entry.context.transport.send(redirects.request)
-      rest()
-      let answered = redirects.request.url
-      guard
-        try redirects.follow(status: response.status, headers: response.headers) != nil
-      else {
-        let sent = redirects.request.headers
-        let received = Response(
-          status: response.status, headers: response.headers, body: response.body, url: answered,
-          asked: resource.headers, requestTime: requestTime, responseTime: Date())
-        switch ICYAnswer(request: sent, status: response.status, headers: response.headers) {
-        case .plain: return Self.live(received, plainly: ICYAnswer.isAsked(sent))
-        case .interleaved(let interval): return Self.live(received, interval)
-        case .askAgain(let field): redirects.drop(field)
-        }
-        continue
-      }
-      if let length = ResponseCheck.contentLength(response.headers), length <= 16 << 10 {
-        // A connection that was read to its end can be used again; a failure shows on the next.
-        expect(within: timeout)
-        for try await _ in response.body {}
-        rest()
-      }
-    }
   }
 }

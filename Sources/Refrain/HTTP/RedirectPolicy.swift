@@ -13,6 +13,33 @@ struct RedirectPolicy: Sendable, Hashable {
   private(set) var request: OriginRequest
   private(set) var hops = 0
   private var visited: Set<String>
+  private var leftOrigin = false
+  /// Credentials that a Location named for where the chain is now.
+  private var authorization: String?
+
+  /// Where a chain ended, and which headers may go there.
+  struct Shortcut: Sendable, Hashable {
+    fileprivate var url: URL
+    fileprivate var leftOrigin: Bool
+    fileprivate var authorization: String?
+  }
+
+  /// The end of the chain so far; nil where there was no redirect.
+  var shortcut: Shortcut? {
+    guard hops > 0 else { return nil }
+    return Shortcut(url: request.url, leftOrigin: leftOrigin, authorization: authorization)
+  }
+
+  /// A chain that begins where an earlier one ended: what was dropped on the way stays dropped.
+  init(request: OriginRequest, at shortcut: Shortcut) {
+    var request = request
+    request.url = shortcut.url
+    if shortcut.leftOrigin { request.headers = Self.carriable(request.headers) }
+    if request.headers["Authorization"] == nil {
+      request.headers["Authorization"] = shortcut.authorization
+    }
+    self.init(request: request)
+  }
 
   /// The same is to be asked for once more, without a field.
   mutating func drop(_ field: String) { request.headers[field] = nil }
@@ -60,10 +87,15 @@ struct RedirectPolicy: Sendable, Hashable {
     let leavesOrigin = Self.origin(of: request.url) != Self.origin(of: url)
     var next = request
     next.url = url
-    if leavesOrigin { next.headers = Self.carriable(request.headers) }
+    if leavesOrigin {
+      next.headers = Self.carriable(request.headers)
+      leftOrigin = true
+      authorization = nil
+    }
     // A Location may name a user and password for where it leads.
-    if next.headers["Authorization"] == nil {
-      next.headers["Authorization"] = target.basicAuthorization
+    if next.headers["Authorization"] == nil, let basic = target.basicAuthorization {
+      next.headers["Authorization"] = basic
+      authorization = basic
     }
     hops += 1
     request = next

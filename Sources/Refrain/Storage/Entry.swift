@@ -8,11 +8,9 @@ final class Entry: Sendable {
   let name: String
   let context: CacheContext
   let storage: EntryStorage
+  let asked: AskedResource
 
   private struct State {
-    var resource: Resource
-    /// As it was given by whoever opened the entry last.
-    var given: Resource
     var current: Generation?
     /// Live streams that readers who came earlier still listen to.
     var earlier: [Generation] = []
@@ -27,9 +25,11 @@ final class Entry: Sendable {
     var wholeReaders = 0
     var filler: Task<Void, Never>?
     var fillerNumber = 0
-    /// Counts the requests' changes by `authorize`.
-    var authorization = 0
-    var authorizing: Task<Resource?, any Error>?
+
+    /// Lets go of live streams that nobody listens to any more.
+    mutating func forgetEarlier() {
+      earlier.removeAll { $0.withState { $0.readers.isEmpty && $0.fetches.isEmpty } }
+    }
   }
 
   private let state: Mutex<State>
@@ -39,7 +39,8 @@ final class Entry: Sendable {
     self.key = key
     self.context = context
     name = KeyHash.name(of: key)
-    state = Mutex(State(resource: resource, given: resource))
+    asked = AskedResource(resource, key: key)
+    state = Mutex(State())
     storage = EntryStorage(
       directory: context.store.entryDirectory(named: name), name: name, key: key, context: context)
     context.store.markOpen(name)
@@ -109,6 +110,7 @@ final class Entry: Sendable {
   private func closeIfUnused(after change: (inout State) -> Void) {
     let (last, isDirty) = state.withLock { state -> (Generation?, Bool) in
       change(&state)
+      state.forgetEarlier()
       guard state.tasks == 0, state.readers == 0 || state.isShutDown, !state.isClosed,
         let current = state.current
       else { return (nil, false) }
@@ -138,6 +140,7 @@ final class Entry: Sendable {
     await storage.finish(last)
     let waiters = state.withLock { state in
       state.current = nil
+      state.earlier = []
       defer { state.closeWaiters = [] }
       return state.closeWaiters
     }
@@ -166,7 +169,7 @@ final class Entry: Sendable {
       guard let current = state.current, current.withState(\.hasPassedStart), !state.isClosed,
         !state.isShutDown
       else { return state.current }
-      state.earlier.removeAll { $0.withState { $0.readers.isEmpty && $0.fetches.isEmpty } }
+      state.forgetEarlier()
       state.earlier.append(current)
       let next = Generation(entry: self, state: context.emptyState())
       state.current = next
@@ -175,17 +178,10 @@ final class Entry: Sendable {
     }
   }
 
-  var resource: Resource { state.withLock { $0.resource } }
+  var resource: Resource { asked.resource }
 
   /// Requests are made with the newest URL and headers given for the key.
-  func renew(_ resource: Resource) {
-    state.withLock { state in
-      // Given once more, it is no newer than what it was exchanged for by `authorize`.
-      guard resource != state.given else { return }
-      state.given = resource
-      state.resource = resource
-    }
-  }
+  func renew(_ resource: Resource) { asked.renew(resource) }
 
   /// The origin has other bytes than this generation's: the next reader begins a new one.
   ///
@@ -255,41 +251,6 @@ final class Entry: Sendable {
 
   var traffic: (received: Int64, requests: Int) {
     state.withLock { ($0.received, $0.requests) }
-  }
-
-  // MARK: Authorization
-
-  /// The resource to ask for, and the number of its authorization.
-  var authorized: (Resource, number: Int) {
-    state.withLock { ($0.resource, $0.authorization) }
-  }
-
-  /// Asks the user's hook for another request, once however many fetches were refused.
-  ///
-  /// - Returns: whether there is another request to try.
-  func authorize(refused number: Int, status: Int) async throws -> Bool {
-    guard let hook = context.configuration.authorize else { return false }
-    let task = state.withLock { state -> Task<Resource?, any Error>? in
-      // Somebody else has been given a new one in the meantime.
-      if state.authorization != number { return nil }
-      if let task = state.authorizing { return task }
-      let resource = state.resource
-      let task = Task { try await hook(resource, status) }
-      state.authorizing = task
-      return task
-    }
-    guard let task else { return true }
-    let result = await task.result
-    return try state.withLock { state in
-      if state.authorization != number { return true }
-      state.authorizing = nil
-      guard let renewed = try result.get() else { return false }
-      var next = Resource(url: renewed.url, headers: renewed.headers, key: key)
-      next.filter = state.resource.filter
-      state.resource = next
-      state.authorization += 1
-      return true
-    }
   }
 
   // MARK: Filling

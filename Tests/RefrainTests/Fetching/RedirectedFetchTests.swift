@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import OriginServer
+import Synchronization
 import Testing
 
 @testable import Refrain
@@ -75,5 +76,117 @@ import Testing
       #expect(header(test.origin, "/kept", "Authorization") == "Bearer secret")
     }
     await other.stop()
+  }
+
+  // MARK: The end of a chain
+
+  /// `/0` leads to `/4` by way of three others.
+  private func serveChain(_ test: TestCache, _ resource: OriginResource) {
+    for hop in 0..<4 {
+      test.origin.script("/\(hop)", .on(.all, .redirect(302, to: "/\(hop + 1)")))
+    }
+    test.origin.serve(resource, at: "/4")
+  }
+
+  @Test func `A chain is followed once, and its end is asked from then on`() async throws {
+    try await withCache { test in
+      let length: Int64 = 8_000_003
+      serveChain(test, .synthetic(seed: 7, length: length))
+      try await #expect(test.read("/0") == bytes.bytes(in: 0..<length))
+      #expect(test.origin.log("/4").requests.count > 3)
+      for hop in 0..<4 { #expect(test.origin.log("/\(hop)").requests.count == 1) }
+    }
+  }
+
+  @Test(arguments: [Fault.status(403), .status(404), .status(500), .closeWithoutAnswer])
+  func `The chain is followed again where its end fails`(_ fault: Fault) async throws {
+    try await withCache { test in
+      serveChain(test, .synthetic(seed: 7, length: 2_000_003))
+      test.origin.script("/4", .on(.number(2), fault))
+      try await #expect(test.read("/0") == bytes.bytes(in: 0..<2_000_003))
+      for hop in 0..<4 { #expect(test.origin.log("/\(hop)").requests.count == 2) }
+    }
+  }
+
+  @Test func `What is confirmed is confirmed by the chain`() async throws {
+    try await withCache { test in
+      var stale = resource
+      stale.headers = [Field("Cache-Control", "no-cache")]
+      serveChain(test, stale)
+      let holder = try await test.reader("/0")
+      defer { holder.cancel() }
+      _ = try await holder.bytes(in: 0..<10)
+      holder.generation.withState { $0.vouchedAt = nil }
+      let before = test.origin.log("/0").requests.count
+      _ = try await test.read("/0", 0..<10)
+      #expect(test.origin.log("/0").requests.count > before)
+    }
+  }
+
+  @Test func `What was dropped on the way stays dropped at the end`() async throws {
+    let other = try await OriginServer.start()
+    try await withCache { test in
+      other.serve(.synthetic(seed: 7, length: 2_000_003), at: "/b")
+      test.origin.script("/a", .on(.all, .redirect(302, to: other.url("/b").absoluteString)))
+      let asked = Resource(
+        url: test.origin.url("/a"),
+        headers: ["Authorization": "Bearer secret", "X-Key": "k", "Accept": "audio/*"])
+      let reader = try await test.cache.open(asked)
+      defer { reader.cancel() }
+      _ = try await reader.bytes(in: 0..<2_000_003)
+      #expect(test.origin.log("/a").requests.count == 1)
+      let requests = other.log("/b").requests.map(\.request)
+      #expect(requests.count > 1)
+      for request in requests {
+        #expect(request.headers.first("Authorization") == nil)
+        #expect(request.headers.first("X-Key") == nil)
+        #expect(request.headers.first("Accept") == "audio/*")
+      }
+    }
+    await other.stop()
+  }
+
+  @Test func `A host that may not be asked any more is not asked by a shortcut`() async throws {
+    try await withCache { test in
+      serveChain(test, .synthetic(seed: 7, length: 2_000_003))
+      let isOpen = Atomic(true)
+      let target = test.origin.url("/4")
+      var asked = Resource(url: test.origin.url("/0"))
+      asked.filter = URLFilter { isOpen.load(ordering: .relaxed) || $0 != target }
+      let reader = try await test.cache.open(asked)
+      defer { reader.cancel() }
+      _ = try await reader.bytes(in: 0..<10)
+      isOpen.store(false, ordering: .relaxed)
+      let before = test.origin.log("/4").requests.count
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await reader.bytes(in: 1_900_000..<1_900_010)
+      }
+      #expect(error?.code == .redirect)
+      #expect(test.origin.log("/4").requests.count == before)
+    }
+  }
+
+  @Test func `A shortcut carries the credentials that a Location named, and no others`() throws {
+    func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+    let secret = ["Authorization": "Bearer s", "Range": "bytes=0-9"] as HTTPFields
+    var policy = RedirectPolicy(request: OriginRequest(url: try url("http://a/"), headers: secret))
+    #expect(policy.shortcut == nil)
+    _ = try policy.follow(status: 302, headers: ["Location": "/b"])
+    let same = try #require(policy.shortcut)
+    let kept = RedirectPolicy(
+      request: OriginRequest(url: try url("http://a/"), headers: secret), at: same)
+    #expect(kept.request.headers["Authorization"] == "Bearer s")
+    #expect(kept.request.url.absoluteString == "http://a/b")
+    _ = try policy.follow(status: 302, headers: ["Location": "http://me:pw@b/c"])
+    let named = try #require(policy.shortcut)
+    let other = RedirectPolicy(
+      request: OriginRequest(url: try url("http://a/"), headers: secret), at: named)
+    #expect(other.request.headers["Authorization"] == "Basic bWU6cHc=")
+    #expect(other.request.headers["Range"] == "bytes=0-9")
+    _ = try policy.follow(status: 302, headers: ["Location": "http://c/"])
+    let last = try #require(policy.shortcut)
+    let none = RedirectPolicy(
+      request: OriginRequest(url: try url("http://a/"), headers: secret), at: last)
+    #expect(none.request.headers["Authorization"] == nil)
   }
 }

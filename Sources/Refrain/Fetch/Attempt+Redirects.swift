@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// From the request to the response that is not a redirect.
+extension Attempt {
+  func follow(_ request: OriginRequest, for resource: Resource) async throws -> Response {
+    if usesShortcut, let shortcut = entry.asked.shortcut(for: resource) {
+      if let response = try await take(shortcut, request, for: resource) { return response }
+    }
+    entry.asked.note(nil, for: resource)
+    var redirects = RedirectPolicy(request: request)
+    while true {
+      let response = try await ask(redirects.request, for: resource)
+      let isRedirect =
+        try redirects.follow(status: response.status, headers: response.headers) != nil
+      if !isRedirect {
+        switch Self.judge(response, to: redirects.request) {
+        case .response(let received):
+          if Self.isUseful(response.status) {
+            entry.asked.note(redirects.shortcut, for: resource)
+          }
+          return received
+        case .askAgain(let fields): for field in fields { redirects.drop(field) }
+        }
+        continue
+      }
+      try await drain(response)
+    }
+  }
+
+  /// Asks at once where the chain ended before.
+  ///
+  /// - Returns: nil where that is of no use, so that the chain has to be followed again.
+  private func take(
+    _ shortcut: RedirectPolicy.Shortcut, _ request: OriginRequest, for resource: Resource
+  ) async throws -> Response? {
+    var redirects = RedirectPolicy(request: request, at: shortcut)
+    do {
+      while true {
+        let response = try await ask(redirects.request, for: resource)
+        guard Self.isUseful(response.status) else {
+          try await drain(response)
+          return nil
+        }
+        switch Self.judge(response, to: redirects.request) {
+        case .response(let received): return received
+        case .askAgain(let fields): for field in fields { redirects.drop(field) }
+        }
+      }
+    } catch {
+      // Also where it was silent for too long: the next attempt follows the chain.
+      entry.asked.note(nil, for: resource)
+      if Task.isCancelled { throw error }
+      return nil
+    }
+  }
+
+  /// It comes from the resource itself.
+  private static func isUseful(_ status: Int) -> Bool {
+    [200, 206, 304, 416].contains(status)
+  }
+
+  private func ask(_ request: OriginRequest, for resource: Resource) async throws -> Response {
+    try Self.check(request.url, against: resource.filter)
+    expect(within: timeout)
+    entry.countRequest()
+    let requestTime = Date()
+    let response = try await entry.context.transport.send(request)
+    rest()
+    return Response(
+      status: response.status, headers: response.headers, body: response.body, url: request.url,
+      asked: resource.headers, requestTime: requestTime, responseTime: Date())
+  }
+
+  /// A connection that was read to its end can be used again; a failure shows on the next.
+  private func drain(_ response: Response) async throws {
+    guard let length = ResponseCheck.contentLength(response.headers), length <= 16 << 10 else {
+      return
+    }
+    expect(within: timeout)
+    for try await _ in response.body {}
+    rest()
+  }
+
+  private static func check(_ url: URL, against filter: URLFilter?) throws(MediaCacheError) {
+    guard let filter, !filter.allows(url) else { return }
+    throw MediaCacheError(
+      .redirect, "\(url.host() ?? "That host") may not be asked.",
+      remedy: "Allow the host, if it is to be reached.")
+  }
+
+  // MARK: Asking otherwise
+
+  private enum Judgment {
+    case response(Response)
+    /// The same request without these fields has a better answer.
+    case askAgain(without: [String])
+  }
+
+  private static func judge(_ response: Response, to request: OriginRequest) -> Judgment {
+    let sent = request.headers
+    if refusesFirstByte(response, sent) { return .askAgain(without: ["Range", "If-Range"]) }
+    switch ICYAnswer(request: sent, status: response.status, headers: response.headers) {
+    case .plain: return .response(live(response, plainly: ICYAnswer.isAsked(sent)))
+    case .interleaved(let interval): return .response(live(response, interval))
+    case .askAgain(let field): return .askAgain(without: [field])
+    }
+  }
+
+  /// A range from the first byte on is satisfiable unless the resource is empty (RFC 9110
+  /// §15.5.17). An origin that refuses it without saying so may have the bytes all the same.
+  private static func refusesFirstByte(_ response: Response, _ sent: HTTPFields) -> Bool {
+    guard response.status == 416, sent["Range"]?.hasPrefix("bytes=0-") == true else { return false }
+    return response.headers["Content-Range"].flatMap(ContentRange.init)?.total != 0
+  }
+
+  /// - Parameter plainly: nothing was interleaved though it was asked for. A 304 may say that it
+  ///   would have been: of what is stored that is not true.
+  private static func live(
+    _ response: Response, _ interval: Int64? = nil, plainly: Bool = false
+  ) -> Response {
+    var response = response
+    if plainly { response.headers[ICYAnswer.interval] = nil }
+    guard response.status == 200 else { return response }
+    response.isLive = ICYAnswer.isLive(response.headers)
+    guard let interval else { return response }
+    response.interval = interval
+    // It counts the metadata too, so that nobody knows how long the audio is.
+    response.hasInterleavedLength = ResponseCheck.contentLength(response.headers) != nil
+    response.headers = ICYAnswer.plainHeaders(response.headers)
+    return response
+  }
+}

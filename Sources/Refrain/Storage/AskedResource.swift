@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+import Synchronization
+
+/// The resource of an entry as it is asked for at present: as the newest reader gave it, or as the
+/// user's hook exchanged it; and the place where its chain of redirects ended.
+final class AskedResource: Sendable {
+  typealias Hook = @Sendable (Resource, _ status: Int) async throws -> Resource?
+
+  private struct Running {
+    var task: Task<Void, Never>
+    var number: Int
+    var waiters: [Int: CheckedContinuation<Bool, any Error>] = [:]
+  }
+
+  private struct State {
+    var resource: Resource
+    /// As it was given by whoever opened the entry last.
+    var given: Resource
+    /// Counts the changes by the hook.
+    var authorization = 0
+    var running: Running?
+    var nextNumber = 0
+    var shortcut: (of: Resource, RedirectPolicy.Shortcut)?
+  }
+
+  private let key: CacheKey
+  private let state: Mutex<State>
+
+  init(_ resource: Resource, key: CacheKey) {
+    self.key = key
+    state = Mutex(State(resource: resource, given: resource))
+  }
+
+  var resource: Resource { state.withLock { $0.resource } }
+
+  /// The resource to ask for, and the number of its authorization.
+  var authorized: (Resource, number: Int) {
+    state.withLock { ($0.resource, $0.authorization) }
+  }
+
+  /// Requests are made with the newest URL and headers given for the key.
+  func renew(_ resource: Resource) {
+    state.withLock { state in
+      // Given once more, it is no newer than what it was exchanged for by the hook.
+      guard resource != state.given else { return }
+      state.given = resource
+      state.resource = resource
+    }
+  }
+
+  // MARK: Redirects
+
+  /// Where the chain of redirects of a resource ended last.
+  func shortcut(for resource: Resource) -> RedirectPolicy.Shortcut? {
+    state.withLock { state in
+      guard let shortcut = state.shortcut, shortcut.of == resource else { return nil }
+      return shortcut.1
+    }
+  }
+
+  /// - Parameter shortcut: nil: the chain is to be followed from its start.
+  func note(_ shortcut: RedirectPolicy.Shortcut?, for resource: Resource) {
+    state.withLock { $0.shortcut = shortcut.map { (resource, $0) } }
+  }
+
+  // MARK: Authorization
+
+  /// Asks the user's hook for another request, once however many fetches were refused. A fetch
+  /// that is cancelled does not wait for the hook; the last one to leave cancels it and leaves it
+  /// behind.
+  ///
+  /// - Returns: whether there is another request to try.
+  func authorize(refused authorization: Int, status: Int, by hook: @escaping Hook) async throws
+    -> Bool
+  {
+    let waiter = state.withLock { state in
+      state.nextNumber += 1
+      return state.nextNumber
+    }
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let result = state.withLock { state -> Result<Bool, any Error>? in
+          if Task.isCancelled { return .failure(CancellationError()) }
+          // Somebody else has been given a new one in the meantime.
+          if state.authorization != authorization { return .success(true) }
+          if state.running == nil { state.running = start(hook, status, &state) }
+          state.running?.waiters[waiter] = continuation
+          return nil
+        }
+        if let result { continuation.resume(with: result) }
+      }
+    } onCancel: {
+      leave(waiter)
+    }
+  }
+
+  private func start(_ hook: @escaping Hook, _ status: Int, _ state: inout State) -> Running {
+    state.nextNumber += 1
+    let (number, resource) = (state.nextNumber, state.resource)
+    let task = Task { [weak self] in
+      let result: Result<Resource?, any Error>
+      do { result = .success(try await hook(resource, status)) } catch { result = .failure(error) }
+      self?.ended(number, result)
+    }
+    return Running(task: task, number: number)
+  }
+
+  private func ended(_ number: Int, _ result: Result<Resource?, any Error>) {
+    let (waiters, outcome) = state.withLock {
+      state -> ([CheckedContinuation<Bool, any Error>], Result<Bool, any Error>) in
+      guard let running = state.running, running.number == number else {
+        return ([], .success(false))
+      }
+      state.running = nil
+      if case .success(let renewed?) = result {
+        var next = Resource(url: renewed.url, headers: renewed.headers, key: key)
+        next.filter = state.resource.filter
+        state.resource = next
+        state.authorization += 1
+      }
+      return (Array(running.waiters.values), result.map { $0 != nil })
+    }
+    for waiter in waiters { waiter.resume(with: outcome) }
+  }
+
+  private func leave(_ waiter: Int) {
+    let (continuation, abandoned) = state.withLock {
+      state -> (CheckedContinuation<Bool, any Error>?, Task<Void, Never>?) in
+      guard let continuation = state.running?.waiters.removeValue(forKey: waiter) else {
+        return (nil, nil)
+      }
+      guard state.running?.waiters.isEmpty == true else { return (continuation, nil) }
+      defer { state.running = nil }
+      return (continuation, state.running?.task)
+    }
+    abandoned?.cancel()
+    continuation?.resume(throwing: CancellationError())
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Synchronization
+import Testing
+
+@testable import Refrain
+
+/// What closing waits for, and what is left after it.
+@Suite(.timeLimit(.minutes(1))) struct LettingGoTests {
+  @Test func `Closing does not wait for a hook that does not end`() async throws {
+    let (stream, end) = AsyncStream.makeStream(of: Void.self)
+    // It does not care for being cancelled.
+    let blocked = Task { for await _ in stream {} }
+    let calls = Atomic(0)
+    let returns = Atomic(0)
+    try await withCache({
+      $0.authorize = { resource, _ in
+        calls.add(1, ordering: .relaxed)
+        await blocked.value
+        returns.add(1, ordering: .relaxed)
+        return resource
+      }
+    }) { test in
+      test.origin.script("/a", .on(.all, .unauthorized))
+      let reader = try await test.reader("/a")
+      let read = Task { try await reader.bytes(in: 0..<10) }
+      try await eventually("the hook is asked") { calls.load(ordering: .relaxed) == 1 }
+      await test.cache.close()
+      #expect(returns.load(ordering: .relaxed) == 0)
+      await #expect(throws: MediaCacheError.self) { try await read.value }
+    }
+    end.finish()
+    await blocked.value
+    try await eventually("the hook has returned") { returns.load(ordering: .relaxed) == 1 }
+  }
+
+  @Test func `A hook that nobody waits for any more is cancelled`() async throws {
+    let gate = Gate()
+    let calls = Atomic(0)
+    let cancelled = Atomic(0)
+    try await withCache({
+      $0.authorize = { _, _ in
+        calls.add(1, ordering: .relaxed)
+        do { try await gate.wait() } catch {
+          cancelled.add(1, ordering: .relaxed)
+          throw error
+        }
+        return nil
+      }
+    }) { test in
+      test.origin.script("/a", .on(.all, .unauthorized))
+      let reader = try await test.reader("/a")
+      let read = Task { try await reader.bytes(in: 0..<10) }
+      try await eventually("the hook is asked") { calls.load(ordering: .relaxed) == 1 }
+      await test.cache.close()
+      _ = await read.result
+      try await eventually("it is cancelled") { cancelled.load(ordering: .relaxed) == 1 }
+    }
+    gate.open()
+  }
+
+  @Test func `A live stream that nobody listens to any more is let go`() async throws {
+    weak var entry: Entry?
+    weak var context: CacheContext?
+    weak var generation: Generation?
+    let origin = try await OriginServer.start()
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try await withCache(directory: directory, origin: origin) { test in
+      test.origin.serve(.station(seed: 7), at: "/radio")
+      let first = try await test.reader("/radio")
+      _ = try await first.bytes(in: 0..<5 << 20)
+      entry = first.entry
+      context = test.cache.context
+      generation = first.generation
+      // Who comes later begins a stream of their own, and the first one goes by.
+      let second = try await test.reader("/radio")
+      _ = try await second.bytes(in: 0..<1000)
+      #expect(second.generation !== first.generation)
+      first.cancel()
+      second.cancel()
+    }
+    await origin.stop()
+    try await eventually("the stream is let go") { generation == nil }
+    try await eventually("the entry is let go") { entry == nil }
+    try await eventually("the cache is let go") { context == nil }
+  }
+
+  @Test func `An earlier live stream goes with its last listener, while others listen on`()
+    async throws
+  {
+    try await withCache { test in
+      test.origin.serve(.station(seed: 7), at: "/radio")
+      weak var generation: Generation?
+      let second: MediaReader
+      do {
+        let first = try await test.reader("/radio")
+        _ = try await first.bytes(in: 0..<5 << 20)
+        generation = first.generation
+        second = try await test.reader("/radio")
+        _ = try await second.bytes(in: 0..<1000)
+        first.cancel()
+      }
+      try await eventually("the stream is let go") { generation == nil }
+      _ = try await second.bytes(in: 1000..<2000)
+      second.cancel()
+    }
+  }
+}
