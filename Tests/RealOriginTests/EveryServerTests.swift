@@ -136,6 +136,7 @@ struct EveryServerTests {
       try origin.put(name, content)
       try await origin.withCache {
         $0.retry.attempts = 10_000
+        $0.retry.firstAttempts = 10_000
       } _: { cache in
         // nginx sends slowly, so that it is certain to die in the middle of an answer.
         let path = server == .nginx ? "slow/" + name : name
@@ -197,6 +198,7 @@ struct EveryServerTests {
       try origin.put(name, old, modified: .recentlyModified)
       try await origin.withCache {
         $0.retry.attempts = 10_000
+        $0.retry.firstAttempts = 10_000
       } _: { cache in
         let reader = try await cache.open(origin.resource(name))
         defer { reader.cancel() }

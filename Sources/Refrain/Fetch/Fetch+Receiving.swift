@@ -10,26 +10,25 @@ extension Fetch {
     var meter = RateMeter()
     let bytes = FetchedBytes(id: id, generation: generation)
     var demultiplexer = response.interval.map { ICYDemultiplexer(interval: $0) }
-    var isCounted = false
-    defer { if isCounted { context.gate.leaveForeground() } }
+    generation.perform { $0.beginBody(id) }
+    defer { generation.perform { $0.endBody(id) } }
     var iterator: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
     while true {
       switch offset < range.upperBound ? standing(offset) : .foreground {
       case .over: return .done
       case .unwanted:
-        if isCounted { context.gate.leaveForeground() }
-        isCounted = false
+        generation.perform { $0.endBody(id) }
         await generation.waitUntilWanted(id)
-        guard !Task.isCancelled, generation.withState(\.hasAudience) else { return .done }
+        guard !Task.isCancelled, generation.withState({ $0.isWantedStill(id) }) else {
+          return .done
+        }
+        generation.perform { $0.beginBody(id) }
         continue
       case .background:
-        if isCounted { context.gate.leaveForeground() }
-        isCounted = false
         await context.gate.waitTurn(generation.gateID(id)) { !isBackground }
-      case .foreground:
-        if !isCounted { context.gate.enterForeground() }
-        isCounted = true
+      case .foreground: break
       }
+      generation.perform { $0.recount() }
       attempt.expect(within: context.configuration.silenceTimeout)
       meter.begin()
       var chunk: Data?
@@ -79,7 +78,15 @@ extension Fetch {
 
   /// The body has ended before its end.
   private func brokenOff(_ error: MediaCacheError) -> Outcome {
-    if generation.withState({ $0.canGoOn(id) }) { return .again(error, retryAfter: nil) }
+    let (canGoOn, isWhole) = generation.withState {
+      ($0.canGoOn(id), $0.fetches[id]?.isWhole == true)
+    }
+    if canGoOn {
+      var error = error
+      // A further answer begins at the first byte again.
+      if isWhole { error.retry = .cutShort }
+      return .again(error, retryAfter: nil)
+    }
     entry.supersede(generation)
     return .done
   }

@@ -34,13 +34,20 @@ struct Fetch: Sendable {
     var first = first
     if first == nil { context.events.send(.fetchStarted(entry.key, range)) }
     var failures = 0
+    var cuts = 0
     var error: MediaCacheError?
     var isForBackground = false
     attempts: while !Task.isCancelled {
-      let start = position
-      let outcome = if let first { first } else { await attempt() }
+      let before = first == nil ? brought : 0
+      var outcome = if let first { first } else { await attempt() }
       first = nil
-      if position > start { failures = 0 }
+      let gained = brought - before
+      if gained > 0 { failures = 0 }
+      // Of what has to be read again from its start, a few bytes more are no progress.
+      if gained > 0, gained * Self.leastGain >= position { cuts = 0 }
+      if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
+        outcome = .again(GenerationState.nothingCame, retryAfter: nil)
+      }
       switch outcome {
       case .done: break attempts
       case .askAnew: continue attempts
@@ -56,12 +63,15 @@ struct Fetch: Sendable {
         break attempts
       case .again(let reason, let retryAfter):
         failures += 1
+        if reason.failure == .cutShort { cuts += 1 }
+        let isPlaying = generation.withState { $0.isPlaying(id) }
         guard
           let delay = context.configuration.retry.delay(
-            afterFailures: failures, retryAfter: retryAfter),
+            after: reason.failure, count: reason.failure == .cutShort ? cuts : failures,
+            isPlaying: isPlaying, retryAfter: retryAfter),
           generation.withState({ $0.beginRest(id) })
         else {
-          error = reason
+          error = reason.failure == .cutShort ? cutShort(cuts) : reason
           break attempts
         }
         context.events.send(.retrying(entry.key, reason, after: delay))
@@ -74,8 +84,28 @@ struct Fetch: Sendable {
     generation.perform { $0.fetchEnded(id, error: error, isForBackground: isForBackground) }
   }
 
-  var position: Int64 {
-    generation.withState { $0.fetches[id]?.position ?? .max }
+  /// How many new bytes this fetch has brought.
+  private var brought: Int64 {
+    generation.withState { $0.fetches[id]?.brought ?? 0 }
+  }
+
+  private var position: Int64 {
+    generation.withState { $0.fetches[id]?.position ?? 0 }
+  }
+
+  /// A twentieth of what was read is progress.
+  private static let leastGain: Int64 = 20
+
+  private func cutShort(_ count: Int) -> MediaCacheError {
+    let (position, length) = generation.withState { ($0.fetches[id]?.position ?? 0, $0.length) }
+    let place = length.map { "\(position) of \($0)" } ?? "\(position)"
+    let times = count == 1 ? "once" : "\(count) times in a row"
+    var error = MediaCacheError(
+      .unreachable,
+      "The origin ended its answer too early \(times), the last time at byte \(place).",
+      remedy: "What came is kept. Try again later, or use another source.")
+    error.retry = .cutShort
+    return error
   }
 
   func failure(
@@ -117,7 +147,9 @@ struct Fetch: Sendable {
     if let ifRange { headers.append("If-Range", ifRange) }
     guard await waitForTurn() else { return .done }
     let purpose: OriginRequest.Purpose = isBackground ? .prefetch : .playback
-    let attempt = Attempt(entry: entry, headers: headers, purpose: purpose) { connectivity in
+    let attempt = Attempt(
+      entry: entry, headers: headers, purpose: purpose, usesShortcut: asking.known != nil
+    ) { connectivity in
       switch connectivity {
       case .waiting:
         return generation.withState { state in
@@ -149,7 +181,9 @@ struct Fetch: Sendable {
     } failure: { error, isLasting in
       failure(error, isLasting, purpose)
     } cancelled: {
-      attempt.beginsAnew ? .askAnew : .done
+      if attempt.beginsAnew { return .askAnew }
+      generation.withState { $0.fetches[id]?.isCalledOff = true }
+      return .done
     }
   }
 
@@ -174,8 +208,15 @@ struct Fetch: Sendable {
       generation.perform { $0.end(at: length) }
       return .done
     }
+    // Without Range, too, the origin answered 416: it has nothing that could be read.
+    if asked == 0 {
+      return .failed(
+        MediaCacheError(
+          .status, "The origin answered 416 to a request for the whole resource.",
+          remedy: "Check the URL.", status: 416))
+    }
     let reached = generation.withState { state in
-      asked == 0 || state.stored.contains(asked - 1) || state.transient.spans.contains(asked - 1)
+      state.stored.contains(asked - 1) || state.transient.spans.contains(asked - 1)
     }
     guard reached else {
       return .failed(

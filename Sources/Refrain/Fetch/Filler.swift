@@ -6,10 +6,14 @@ import Foundation
 struct Filler: Sendable {
   let entry: Entry
 
-  /// Between two tries after the origin could not be reached, or the disk was full.
+  /// Between two tries after the origin could not be reached, or the disk was full. It doubles
+  /// while nothing new comes: some answers fail again and again at the same byte.
   private static let pause: Duration = .seconds(5)
+  private static let longestPause: Duration = .seconds(320)
 
   func run() async {
+    var pause = Self.pause
+    var storedBefore: Int64 = -1
     while !Task.isCancelled, let generation = entry.current {
       let reader = generation.attachBackground()
       defer { generation.leave(reader) }
@@ -19,7 +23,10 @@ struct Filler: Sendable {
         return
       } catch {
         // A reader that needs the bytes is told; filling just tries again later.
-        do { try await Task.sleep(for: Self.pause) } catch { return }
+        let stored = generation.withState { $0.stored.byteCount }
+        pause = stored > storedBefore ? Self.pause : min(pause * 2, Self.longestPause)
+        storedBefore = stored
+        do { try await Task.sleep(for: pause) } catch { return }
       }
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// Playback goes before prefetch: while a fetch that a player waits for is running anywhere in the
+/// Playback goes before prefetch: while a fetch that a player is short of is running anywhere in the
 /// cache, fetches in the background pause between two chunks.
 final class NetworkGate: Sendable {
   private struct State {
@@ -14,15 +14,14 @@ final class NetworkGate: Sendable {
   /// How many fetches pause.
   var waitingCount: Int { state.withLock { $0.paused.count } }
 
-  /// A fetch begins to receive for a reader that plays. Balanced by `leaveForeground`.
-  func enterForeground() {
-    state.withLock { $0.foreground += 1 }
-  }
+  /// How many fetches a player is short of.
+  var foregroundCount: Int { state.withLock { $0.foreground } }
 
-  func leaveForeground() {
+  /// So many more fetches, or fewer, are those that a player is short of.
+  func count(_ change: Int) {
     let resumed = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-      state.foreground -= 1
-      guard state.foreground == 0 else { return [] }
+      state.foreground += change
+      guard state.foreground <= 0 else { return [] }
       defer { state.paused = [:] }
       return Array(state.paused.values)
     }

@@ -23,7 +23,7 @@ struct Prefetch: Sendable {
     let information = try await reader.contentInformation()
     reporter.cancel()
     await reporter.value
-    reportNow(information)
+    report?(progress(information))
     return information
   }
 
@@ -51,8 +51,9 @@ struct Prefetch: Sendable {
 
   private func isStored() async throws -> Bool {
     let length = try await reader.contentInformation().length
-    guard let length else { return false }
-    let wanted = range.clamped(to: 0..<max(length, 0))
+    // Without a length a range that ends is known all the same.
+    guard length != nil || range.upperBound < .max else { return false }
+    let wanted = range.clamped(to: 0..<max(length ?? .max, 0))
     return reader.cachedSpans.byteCount(in: wanted) == wanted.upperBound - wanted.lowerBound
   }
 
@@ -70,20 +71,24 @@ struct Prefetch: Sendable {
   }
 
   private func reportRegularly() async {
-    guard report != nil else { return }
+    guard let report else { return }
+    var last: MediaCache.PrefetchProgress?
     while !Task.isCancelled {
       do { try await Task.sleep(for: Self.reportInterval) } catch { return }
-      reportNow(reader.knownInformation)
+      let progress = progress(reader.knownInformation)
+      // Without news there is nothing to report.
+      guard progress.storedBytes != last?.storedBytes || progress.totalBytes != last?.totalBytes
+      else { continue }
+      last = progress
+      report(progress)
     }
   }
 
-  private func reportNow(_ information: ContentInformation?) {
-    guard let report else { return }
+  private func progress(_ information: ContentInformation?) -> MediaCache.PrefetchProgress {
     let end = information?.length.map { min($0, range.upperBound) } ?? range.upperBound
     let total = end == .max ? nil : max(0, end - range.lowerBound)
-    report(
-      .init(
-        storedBytes: reader.cachedSpans.byteCount(in: range), totalBytes: total,
-        bytesFromOrigin: reader.statistics.bytesFromOrigin))
+    return .init(
+      storedBytes: reader.cachedSpans.byteCount(in: range), totalBytes: total,
+      bytesFromOrigin: reader.statistics.bytesFromOrigin)
   }
 }

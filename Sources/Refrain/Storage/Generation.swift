@@ -38,6 +38,7 @@ final class Generation: Sendable {
         }
         beginAnew?()
       case .watchAbandoned: Task { await watchAbandoned() }
+      case .countShort(let change): entry.context.gate.count(change)
       }
     }
   }

@@ -86,7 +86,8 @@ extension GenerationState {
     let id = makeID()
     fetches[id] = Fetch(
       range: range, position: range.lowerBound,
-      isWhole: ignoresRanges || info?.supportsRanges == false, isBackground: isBackground)
+      isWhole: ignoresRanges || info?.supportsRanges == false, isBackground: isBackground,
+      furthest: range.lowerBound)
     return .startFetch(id, range)
   }
 
@@ -139,11 +140,17 @@ extension GenerationState {
     expectedReaders.remove(id) == nil ? [] : releaseUnwanted()
   }
 
+  /// As `hasAudience`, for a fetch, which is called off where nobody is there.
+  mutating func isWantedStill(_ id: FetchID) -> Bool {
+    if !hasAudience { fetches[id]?.isCalledOff = true }
+    return hasAudience
+  }
+
   /// A fetch goes to wait with nothing under way: from now on it can be called off.
   ///
   /// - Returns: false where nobody is left to want it.
   mutating func beginRest(_ id: FetchID) -> Bool {
-    guard hasAudience else { return false }
+    guard isWantedStill(id) else { return false }
     fetches[id]?.isResting = true
     fetches[id]?.isReceiving = false
     return true
@@ -195,6 +202,7 @@ extension GenerationState {
         fetches[id]?.paused = nil
         actions.append(.resume(paused))
       }
+      fetches[id]?.isCalledOff = true
       if let task = fetch.task { actions.append(.cancel(task)) }
     }
     if !fetches.isEmpty, !isWatchingAbandoned {
@@ -216,6 +224,7 @@ extension GenerationState {
       return ([], nil)
     }
     let stalled = fetches.filter { before[$0.key] == $0.value.position }
+    for id in stalled.keys { fetches[id]?.isCalledOff = true }
     return (
       stalled.values.compactMap { $0.task.map { .cancel($0) } }, fetches.mapValues(\.position)
     )

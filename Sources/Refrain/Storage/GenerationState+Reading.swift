@@ -27,6 +27,7 @@ extension GenerationState {
     if isSuperseded, readers.isEmpty { file = nil }
     var actions: [Action] = []
     if !left.isEmpty { actions.append(.wake(left.values.map(\.wake), CancellationError())) }
+    actions += recount()
     if !transient.isEmpty { transient.keep(near: transientWindows()) }
     actions += releaseUnwanted()
     return actions
@@ -58,6 +59,7 @@ extension GenerationState {
     }
     if let length, offset >= length { return (.end, []) }
     if let range = stored.range(containing: offset), let file {
+      reader.wasServed = true
       let upTo = min(range.upperBound, length ?? .max)
       advance(&reader, by: min(Int64(count), upTo - offset))
       readers[id] = reader
@@ -68,6 +70,7 @@ extension GenerationState {
       return (.stored(upTo: upTo, file), readAhead(for: id))
     }
     if !reader.isBackground, let bytes = transient.bytes(at: offset) {
+      reader.wasServed = true
       advance(&reader, by: min(Int64(count), Int64(bytes.count)))
       readers[id] = reader
       return (.transient(bytes), readAhead(for: id))
@@ -114,7 +117,9 @@ extension GenerationState {
     }
     readers[waiter.reader]?.isActive = true
     waiters[id] = waiter
-    return (nil, reader.awaitsConfirmation ? confirm(for: reader, at: waiter.offset) : plan())
+    let actions =
+      reader.awaitsConfirmation ? confirm(for: reader, at: waiter.offset) : plan()
+    return (nil, actions + recount())
   }
 
   func isServed(_ waiter: Waiter) -> Bool {

@@ -10,8 +10,10 @@ extension GenerationState {
     _ id: FetchID, _ range: ByteRange, to file: EntryFile, now: ContinuousClock.Instant
   ) -> Commit? {
     guard file === self.file else { return nil }
+    let isNew = !stored.contains(range.lowerBound)
     stored.insert(contentsOf: range)
     moveFetch(id, to: range.upperBound)
+    if isNew { fetches[id]?.brought += range.upperBound - range.lowerBound }
     unsyncedBytes += range.upperBound - range.lowerBound
     isRecordStale = true
     var commit = Commit(actions: wakeServed(), journal: nil, syncDelay: nil)
@@ -76,6 +78,10 @@ extension GenerationState {
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
     moveFetch(id, to: range.upperBound)
+    if let fetch = fetches[id], range.upperBound > fetch.furthest {
+      fetches[id]?.brought += range.upperBound - max(range.lowerBound, fetch.furthest)
+      fetches[id]?.furthest = range.upperBound
+    }
     if isLive { liveEnd = max(liveEnd, range.upperBound) }
     let actions = wakeServed()
     let readers = readers

@@ -20,6 +20,8 @@ struct GenerationState: Sendable {
     case promote(FetchID)
     /// Nobody reads any more: what is under way goes on for as long as it comes.
     case watchAbandoned
+    /// So many more fetches, or fewer, are those that a player is short of.
+    case countShort(Int)
   }
 
   struct Reader: Sendable {
@@ -33,6 +35,8 @@ struct GenerationState: Sendable {
     var isActive = false
     /// It was given bytes of this generation: it cannot be moved to another.
     var hasRead = false
+    /// It found bytes where it looked.
+    var wasServed = false
     /// Nothing is given to it before the origin has confirmed this generation.
     var awaitsConfirmation = false
     var terms = ReadingTerms()
@@ -52,6 +56,16 @@ struct GenerationState: Sendable {
     var isReceiving = false
     /// Nothing is under way for it: it waits before it asks, or asks again.
     var isResting = false
+    /// Ended for lack of readers: it says nothing of the origin that it brought nothing.
+    var isCalledOff = false
+    /// How many bytes it brought that were not there.
+    var brought: Int64 = 0
+    /// The end of what it ever brought: a whole response begins at its first byte again.
+    var furthest: Int64 = 0
+    /// The body of a response is coming.
+    var hasBody = false
+    /// It counts among those that a player is short of (`NetworkGate`).
+    var isCounted = false
     var task: Task<Void, Never>?
     var paused: CheckedContinuation<Void, Never>?
     /// Its range is on its way, unless what is stored does not hold any more.

@@ -110,6 +110,7 @@
       for round in 0..<(TestSeed.isSoak ? 100 : 4) as Range<UInt64> {
         try await withAssets {
           $0.retry.attempts = 50
+          $0.retry.firstAttempts = 50
         } _: { test in
           test.serve(trace.length)
           test.origin.script("/song.wav", .random(seed: seed &+ round, requests: 24))

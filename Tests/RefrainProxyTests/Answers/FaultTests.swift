@@ -84,7 +84,7 @@ import Testing
     let seed = TestSeed.next()
     print("FaultTests: REFRAIN_SEED=\(seed)")
     for round in 0..<(TestSeed.isSoak ? 200 : 6) as Range<UInt64> {
-      try await withProxy { test in
+      try await withProxy(cache: { $0.retry.firstAttempts = 6 }) { test in
         let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<Self.length)
         test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
         test.origin.script("/a", .random(seed: seed &+ round))

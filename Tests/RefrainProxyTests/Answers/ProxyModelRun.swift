@@ -53,7 +53,10 @@ struct ProxyModelRun: Sendable {
       cache: { configuration in
         // No fetch is cut short, for what is under way would be sent again.
         if !hasFaults { configuration.joinPatience = .seconds(1000) }
-        if hasFaults { configuration.retry.attempts = 40 }
+        if hasFaults {
+          configuration.retry.attempts = 40
+          configuration.retry.firstAttempts = 40
+        }
       }
     ) { test in
       let (port, host) = (test.port, test.host)

@@ -66,6 +66,66 @@ import Testing
     #expect(startsConfirmation(state.fetchEnded(running, error: nil)))
   }
 
+  private func starts(_ actions: [GenerationState.Action]) -> Int {
+    actions.count { if case .startFetch = $0 { true } else { false } }
+  }
+
+  private func errors(_ actions: [GenerationState.Action]) -> [MediaCacheError?] {
+    actions.flatMap { action -> [MediaCacheError?] in
+      guard case .wake(let wakes, let error) = action else { return [] }
+      return wakes.map { _ in error as? MediaCacheError }
+    }
+  }
+
+  @Test(arguments: [nil, 0, 500] as [Int64?])
+  func `A fetch that brought nothing is not followed by another one at once`(_ offset: Int64?) {
+    var state = state(length: offset == nil ? nil : 1000)
+    let reader = attach(&state)
+    #expect(starts(wait(&state, reader, at: offset)) == 1)
+    let id = state.fetches.keys.first ?? 0
+    #expect(state.endsInVain(id))
+    let actions = state.fetchEnded(id, error: nil)
+    #expect(starts(actions) == 0 && state.waiters.isEmpty)
+    #expect(errors(actions) == [GenerationState.nothingCame])
+  }
+
+  @Test func `A fetch that brought some of its bytes is followed by one for the rest`() throws {
+    var state = state(length: 1 << 20)
+    state.isTransient = true
+    let reader = attach(&state)
+    _ = wait(&state, reader, at: 1000)
+    let id = try #require(state.fetches.keys.first)
+    _ = wait(&state, reader, at: 40_000)
+    _ = state.commitTransient(id, Data(count: 10), at: 1000)
+    #expect(!state.endsInVain(id))
+    #expect(starts(state.fetchEnded(id, error: nil)) > 0)
+    #expect(!state.waiters.isEmpty)
+  }
+
+  @Test func `A fetch that was called off is followed by one for whoever came meanwhile`() throws {
+    var state = state(length: 1000, supportsRanges: false)
+    let first = attach(&state)
+    _ = wait(&state, first, at: 0)
+    let id = try #require(state.fetches.keys.first)
+    _ = state.detach(first)
+    let second = attach(&state)
+    #expect(starts(wait(&state, second, at: 0)) == 0)
+    #expect(!state.endsInVain(id))
+    #expect(starts(state.fetchEnded(id, error: nil)) == 1)
+  }
+
+  @Test func `Whoever waits for what another fetch brings goes on waiting`() {
+    var state = state(length: 1 << 20)
+    let reader = attach(&state)
+    _ = wait(&state, reader, at: 0)
+    let id = state.fetches.keys.min() ?? 0
+    let other = state.makeID()
+    state.fetches[other] = .init(range: 0..<1 << 20, position: 0)
+    #expect(!state.endsInVain(id))
+    _ = state.fetchEnded(id, error: nil)
+    #expect(state.waiters.count == 1)
+  }
+
   @Test func `Readers that wait for one confirmation share it`() {
     var state = state(length: 1000)
     state.stored.insert(contentsOf: 0..<1000)

@@ -26,21 +26,21 @@ import Testing
 
   @Test func `Fetches in the background go on when the last player's fetch has ended`() async {
     let gate = NetworkGate()
-    gate.enterForeground()
-    gate.enterForeground()
+    gate.count(1)
+    gate.count(1)
     let (first, passedFirst) = wait(gate, 1)
     let (second, passedSecond) = wait(gate, 2)
-    gate.leaveForeground()
+    gate.count(-1)
     for _ in 0..<100 { await Task.yield() }
     #expect(!passedFirst.isPassed && !passedSecond.isPassed)
-    gate.leaveForeground()
+    gate.count(-1)
     await first.value
     await second.value
   }
 
   @Test func `A fetch that a player has come to wait for is let through alone`() async throws {
     let gate = NetworkGate()
-    gate.enterForeground()
+    gate.count(1)
     let (first, passed) = wait(gate, 1)
     let (second, other) = wait(gate, 2)
     // It may not have come to wait yet.
@@ -50,13 +50,13 @@ import Testing
     }
     await first.value
     #expect(!other.isPassed)
-    gate.leaveForeground()
+    gate.count(-1)
     await second.value
   }
 
   @Test func `A fetch that a player came to wait for a moment before does not pause`() async {
     let gate = NetworkGate()
-    gate.enterForeground()
+    gate.count(1)
     gate.letThrough(1)
     await gate.waitTurn(1) { true }
     #expect(gate.waitingCount == 0)
@@ -64,7 +64,7 @@ import Testing
 
   @Test func `A cancelled fetch does not wait on`() async {
     let gate = NetworkGate()
-    gate.enterForeground()
+    gate.count(1)
     for _ in 0..<200 {
       let (task, _) = wait(gate, 1)
       if Bool.random() { await Task.yield() }

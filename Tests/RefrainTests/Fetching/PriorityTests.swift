@@ -19,7 +19,8 @@ import Testing
       test.origin.script("/played", .on(.first(1), .stall(at: .body(1000))))
       let player = try await test.reader("/played")
       defer { player.cancel() }
-      try await #expect(Array(player.bytes(in: 0..<1000)) == bytes.bytes(in: 0..<1000))
+      // It says nowhere that it wants no more than what has come.
+      try await #expect(player.waitUntilReadable(at: 0) == 0..<1000)
       let resource = Resource(url: test.origin.url("/prefetched"))
       let prefetch = Task { try await test.cache.prefetch(resource) }
       // It waits at the gate: nothing is asked for.
@@ -39,7 +40,7 @@ import Testing
       test.origin.script("/played", .on(.first(1), .stall(at: .body(1000))))
       let player = try await test.reader("/played")
       defer { player.cancel() }
-      _ = try await player.bytes(in: 0..<1000)
+      _ = try await player.waitUntilReadable(at: 0)
       let resource = Resource(url: test.origin.url("/wanted"))
       let prefetch = Task { try await test.cache.prefetch(resource) }
       let gate = test.cache.context.gate
@@ -84,6 +85,23 @@ import Testing
       #expect(reports.last?.storedBytes == length && reports.last?.totalBytes == length)
       #expect(test.origin.log("/a").bytesSentTwice == 0)
       try await #expect(test.cache.completeFile(for: test.cache.key(for: resource)) != nil)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `A prefetch of a part needs no length`(_ supportsRanges: Bool) async throws {
+    try await withCache { test in
+      var resource = OriginResource.synthetic(seed: 7, length: length)
+      resource.declaresLength = false
+      resource.supportsRanges = supportsRanges
+      test.origin.serve(resource, at: "/a")
+      let asked = Resource(url: test.origin.url("/a"))
+      try await test.cache.prefetch(asked, range: 1000..<500_000)
+      let stored = try await test.cache.progress(of: asked)
+      #expect(stored.spans.byteCount(in: 1000..<500_000) == 499_000)
+      // Beyond its end the length is found out.
+      try await test.cache.prefetch(asked, range: 0..<length + 1000)
+      try await #expect(test.cache.progress(of: asked).isComplete)
     }
   }
 

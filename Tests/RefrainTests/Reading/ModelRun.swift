@@ -64,6 +64,7 @@ final class ModelRun: Sendable {
       if hasFaults {
         $0.limit = 4 << 20
         $0.retry.attempts = 40
+        $0.retry.firstAttempts = 40
         $0.silenceTimeout = .seconds(5)
         $0.responseTimeout = .seconds(5)
       }

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Synchronization
+import Testing
+
+@testable import Refrain
+@testable import TestSupport
+
+/// Before the first byte, whoever waits learns soon what is wrong; while something plays, an outage
+/// is waited out.
+@Suite(.timeLimit(.minutes(1))) struct FirstContactTests {
+  private let length: Int64 = 300_007
+  private let bytes = SyntheticBytes(seed: 7)
+  private var resource: OriginResource { .synthetic(seed: 7, length: length) }
+
+  @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
+  func `An origin that answers with an error is asked once more`(_ status: Int) async throws {
+    try await withCache { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.all, .status(status)))
+      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
+      #expect(error?.code == .status && error?.status == status)
+      #expect(test.origin.log("/a").requests.count == 2)
+      test.origin.script("/a", .on(.first(1), .status(status)))
+      try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
+    }
+  }
+
+  @Test func `An origin that wants to be asked much later is not asked again`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script("/a", .on(.all, .unavailable(.seconds(3600))))
+      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
+      #expect(error?.status == 503)
+      #expect(test.origin.log("/a").requests.count == 1)
+    }
+  }
+
+  @Test func `A prefetch that has brought something waits an error out`() async throws {
+    try await withCache { test in
+      test.origin.serve(resource, at: "/a")
+      test.origin.script(
+        "/a", .on(.where { (2...5).contains($0.number) }, .unavailable()))
+      try await test.cache.prefetch(Resource(url: test.origin.url("/a")))
+      try await #expect(test.settledLog("/a").distinctBytesSent == length)
+    }
+  }
+
+  @Test func `A refused connection is tried once more`() async throws {
+    try await withCache { test in
+      let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.deafPort())/"))
+      let events = test.cache.events(includingTraffic: false)
+      let reader = try await test.cache.open(Resource(url: url))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await reader.bytes(in: 0..<10)
+      }
+      #expect(error?.code == .unreachable && error?.reason.contains("refused") == true)
+      #expect(error?.remedy.contains("port") == true)
+      reader.cancel()
+      await test.cache.close()
+      var retries = 0
+      for await event in events { if case .retrying = event { retries += 1 } }
+      #expect(retries == 1)
+    }
+  }
+
+  @Test(arguments: [TransportError.Code.unknownHost, .untrusted, .malformed])
+  func `What cannot get better fails at once`(_ code: TransportError.Code) async throws {
+    let transport = ScriptedTransport { _ in throw TransportError(code, "It is so.") }
+    try await withTransport(transport) { cache in
+      let reader = try await cache.open(Resource(url: #require(URL(string: "http://h/a"))))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await reader.bytes(in: 0..<10)
+      }
+      #expect(error?.reason == "It is so." && error?.remedy.isEmpty == false)
+      #expect(error?.remedy.contains("network") == false)
+      #expect(transport.requests.count == 1)
+      reader.cancel()
+    }
+  }
+
+  @Test(arguments: [TransportError.Code.unknownHost, .untrusted, .malformed, .refused])
+  func `While something plays it is waited out`(_ code: TransportError.Code) async throws {
+    let memory = MemoryTransport(seed: 7, length: 300_007)
+    let count = Atomic(0)
+    let transport = ScriptedTransport { request in
+      let number = count.add(1, ordering: .relaxed).newValue
+      if (2...5).contains(number) { throw TransportError(code, "For a while.") }
+      return try await memory.send(request)
+    }
+    try await withTransport(transport) { cache in
+      let reader = try await cache.open(Resource(url: #require(URL(string: "http://h/a"))))
+      _ = try await reader.bytes(in: 0..<10)
+      let all = try await reader.bytes(in: 0..<length)
+      #expect(Array(all) == bytes.bytes(in: 0..<length))
+      reader.cancel()
+    }
+  }
+}
