@@ -45,6 +45,9 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   public var status: Int?
   /// It was waited for too long.
   package var isTimeout = false
+  /// The origin answered in a content coding that was declined: who can decode it may take the answer
+  /// as it is.
+  package var isEncoded = false
 
   public init(_ code: Code, _ reason: String, remedy: String = "", status: Int? = nil) {
     self.code = code

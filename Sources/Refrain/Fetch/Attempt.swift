@@ -12,6 +12,8 @@ final class Attempt: Sendable {
     var url: URL
     /// The user's headers that were sent.
     var asked: HTTPFields
+    /// Stand for the credentials that the request was made for.
+    var credentials: [String]
     var requestTime: Date
     var responseTime: Date
     /// It is a live stream's.
@@ -26,6 +28,7 @@ final class Attempt: Sendable {
   private let headers: HTTPFields
   private let purpose: OriginRequest.Purpose
   private let isConfirmation: Bool
+  private let candidate: Resource?
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Waiting
   private let watch = Mutex<Watchdog.Watch?>(nil)
   private let ending = Mutex(Ending())
@@ -48,16 +51,19 @@ final class Attempt: Sendable {
   /// A confirmation is not waited for as long: what is stored can play.
   private static let confirmationTimeout: Duration = .seconds(5)
 
-  /// - Parameter onConnectivity: told when the transport begins or ends to wait for a network.
+  /// - Parameters:
+  ///   - candidate: asked for in place of what the entry asks for; no hook is called for it.
+  ///   - onConnectivity: told when the transport begins or ends to wait for a network.
   init(
     entry: Entry, headers: HTTPFields, purpose: OriginRequest.Purpose,
-    isConfirmation: Bool = false,
+    isConfirmation: Bool = false, candidate: Resource? = nil,
     onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Waiting = { _ in .goesOn }
   ) {
     self.entry = entry
     self.headers = headers
     self.purpose = purpose
     self.isConfirmation = isConfirmation
+    self.candidate = candidate
     self.onConnectivity = onConnectivity
   }
 
@@ -177,6 +183,7 @@ final class Attempt: Sendable {
   // MARK: Exchange
 
   private func exchange() async throws -> Response {
+    if let candidate { return try await follow(request(for: candidate), for: candidate) }
     var wasAuthorized = false
     while true {
       let (resource, number) = entry.authorized
@@ -258,7 +265,7 @@ final class Attempt: Sendable {
       try Self.check(redirects.request.url, against: resource.filter)
       expect(within: timeout)
       entry.countRequest()
-      let requestTime = Date()
+      let requestTime = entry.context.now.wall
       let response = try await entry.context.transport.send(redirects.request)
       rest()
       let answered = redirects.request.url
@@ -268,7 +275,10 @@ final class Attempt: Sendable {
         let sent = redirects.request.headers
         let received = Response(
           status: response.status, headers: response.headers, body: response.body, url: answered,
-          asked: resource.headers, requestTime: requestTime, responseTime: Date())
+          asked: resource.headers,
+          credentials: candidate == nil
+            ? entry.credentials(behind: resource) : [Credentials.of(resource)],
+          requestTime: requestTime, responseTime: entry.context.now.wall)
         switch ICYAnswer(request: sent, status: response.status, headers: response.headers) {
         case .plain: return Self.live(received, plainly: ICYAnswer.isAsked(sent))
         case .interleaved(let interval): return Self.live(received, interval)

@@ -56,6 +56,10 @@ struct Fetch: Sendable {
         break attempts
       case .again(let reason, let retryAfter):
         failures += 1
+        if reason.status != nil, generation.withState(\.reportsErrors) {
+          error = reason
+          break attempts
+        }
         guard
           let delay = context.configuration.retry.delay(
             afterFailures: failures, retryAfter: retryAfter),
