@@ -31,7 +31,7 @@ public struct CacheProgress: Sendable, Hashable {
 extension MediaCache {
   /// How much of the resource is stored now. Makes no request.
   public func progress(of resource: Resource) async throws -> CacheProgress {
-    try await progress(of: key(for: resource))
+    try await progress(of: storedKey(for: resource))
   }
 
   /// As above, and each time it has changed, at most ten times a second, until the listener's task
@@ -45,7 +45,7 @@ extension MediaCache {
       var last: CacheProgress?
       func send() async {
         // What cannot be looked at has not changed.
-        guard let now = try? await self?.progress(of: key), now != last else { return }
+        guard let now = try? await self?.progress(of: resource), now != last else { return }
         last = now
         continuation.yield(now)
       }
@@ -86,7 +86,7 @@ extension CacheEvent {
     switch self {
     case .committed(let other, _), .evicted(let other, _), .generationChanged(let other),
       .fetchFinished(let other, _, _), .opened(let other):
-      other == key
+      other == key || Selection.isRepresentation(other, of: key)
     default: false
     }
   }

@@ -3,59 +3,6 @@ import Foundation
 
 /// For front doors that answer HTTP's requests.
 extension MediaCache {
-  /// A reader for one request: of the representation that it selects (RFC 9111 §4.1), on its terms.
-  ///
-  /// - Parameter key: the key of the resource, whatever its representations; nil: its own.
-  package func open(
-    _ resource: Resource, on terms: ReadingTerms, fill: FillPolicy? = nil, key: CacheKey? = nil
-  ) async throws -> MediaReader {
-    var terms = terms
-    var key = key ?? self.key(for: resource)
-    for _ in 0..<Self.longestChain {
-      let entry = try await entry(for: key, resource)
-      let reader = try reader(of: entry, on: terms, fill: fill)
-      var known = entry.current?.withState { $0.known }
-      if known == nil, entry.resource != resource {
-        // Somebody else's question is under way: its answer may be for requests like that alone.
-        known = try await reader.knownResponse()
-      }
-      guard let known, let other = known.otherKey(than: key, for: resource.headers) else {
-        entry.renew(resource)
-        return reader
-      }
-      reader.cancel()
-      terms.notBefore = [terms.notBefore, known.invalidatedAt].compactMap { $0 }.max()
-      key = other
-    }
-    throw MediaCacheError(
-      .invalidResponse, "The origin's answer depends on ever more of the request.",
-      remedy: "Its Vary needs mending.")
-  }
-
-  /// A representation may vary by more than the one that was found first, and so on.
-  private static let longestChain = 4
-
-  private func entry(for key: CacheKey, _ resource: Resource) async throws -> Entry {
-    let context = context
-    return try await context.table.entry(for: key) {
-      Entry(key: key, resource: resource, context: context)
-    }
-  }
-
-  /// Takes over the hold on the entry.
-  private func reader(
-    of entry: Entry, on terms: ReadingTerms, fill: FillPolicy?
-  ) throws -> MediaReader {
-    do {
-      return try MediaReader(
-        entry: entry, configuration: context.configuration,
-        fill: fill ?? context.configuration.fill, terms: terms)
-    } catch {
-      entry.release()
-      throw error
-    }
-  }
-
   /// A request was made that may have changed the resource: what is stored of it is used again only
   /// after the origin has confirmed it (RFC 9111 §4.4).
   ///
@@ -90,6 +37,9 @@ extension MediaCache {
     }
   }
 
+  /// A representation may vary by more than the one that was found first, and so on.
+  static let longestChain = 4
+
   /// - Returns: nil where nothing is stored under the key.
   private func withStored<Result>(
     _ key: CacheKey, _ resource: Resource, _ body: (Entry) -> Result
@@ -117,6 +67,9 @@ extension MediaCache {
   }
 
   package func forgetIdleHolds(_ id: UInt64) { context.idleHolds.remove(id) }
+
+  /// What time it is for the cache.
+  package var now: Moment { context.now }
 
   /// The cache's configuration follows RFC 9111 as a shared cache.
   package var isShared: Bool { context.configuration.isShared }

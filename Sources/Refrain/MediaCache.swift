@@ -56,34 +56,23 @@ public final class MediaCache: Sendable {
 
   // MARK: Reading
 
-  /// A reader of the resource. Makes no request: the first read does.
+  /// A reader of the resource, in the representation that its headers select (RFC 9111 §4.1).
+  ///
+  /// Makes no request, as a rule: the first read does. What is stored for other credentials
+  /// (Authorization, or a user in the URL) is used once the origin has confirmed it to these, which
+  /// costs one conditional request; what it has for these alone is stored apart. Responses that are
+  /// `public` are for everybody, and a resource with a `key` of its own is one, whoever asks. While
+  /// others wait for the first answer to a request with other headers, their answer is waited for.
   ///
   /// - Parameter fill: what is fetched beyond what is read; nil: `Configuration.fill`.
-  /// - Throws: `MediaCacheError`, `.badURL` where the URL is neither http nor https.
+  /// - Throws: `MediaCacheError`: `.badURL` where the URL is neither http nor https; what the origin
+  ///   answered where it refuses these credentials what is stored, or `.unreachable`;
+  ///   `CancellationError`.
   public func open(_ resource: Resource, fill: FillPolicy? = nil) async throws -> MediaReader {
-    try await reader(resource, fill: fill ?? configuration.fill, isBackground: false)
+    try await open(resource, on: ReadingTerms(), fill: fill)
   }
 
-  private func reader(
-    _ resource: Resource, fill: FillPolicy, isBackground: Bool
-  ) async throws -> MediaReader {
-    let key = key(for: resource)
-    try Self.check(resource.url)
-    let context = context
-    let entry = try await context.table.entry(for: key) {
-      Entry(key: key, resource: resource, context: context)
-    }
-    entry.renew(resource)
-    do {
-      return try MediaReader(
-        entry: entry, configuration: configuration, fill: fill, isBackground: isBackground)
-    } catch {
-      entry.release()
-      throw error
-    }
-  }
-
-  private static func check(_ url: URL) throws {
+  static func check(_ url: URL) throws {
     let scheme = url.scheme?.lowercased()
     guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false else {
       throw MediaCacheError(
@@ -110,7 +99,8 @@ public final class MediaCache: Sendable {
     _ resource: Resource, range: ByteRange? = nil,
     progress: (@Sendable (PrefetchProgress) -> Void)? = nil
   ) async throws -> ContentInformation {
-    let reader = try await reader(resource, fill: .onDemand, isBackground: true)
+    let reader = try await open(
+      resource, on: ReadingTerms(), fill: .onDemand, isBackground: true)
     return try await withTaskCancellationHandler {
       try await Prefetch(reader: reader, range: range ?? 0..<Int64.max, report: progress).run()
     } onCancel: {
@@ -211,13 +201,14 @@ public final class MediaCache: Sendable {
 
   // MARK: Removing
 
-  /// Removes an entry. Readers that have it open in this process read on from what they hold.
+  /// Removes an entry, and those of other representations of its resource. Readers that have it open
+  /// in this process read on from what they hold.
   ///
   /// - Returns: the bytes of disk that were freed; nil where there was no such entry.
   /// - Throws: `MediaCacheError`, `.inUse` where another process is writing it, `.storage`.
   @discardableResult
   public func remove(_ key: CacheKey) async throws -> Int64? {
-    try await Removal(context: context).remove(KeyHash.name(of: key), key)
+    try await Removal(context: context).removeAllRepresentations(key)
   }
 
   /// Removes every entry that no other process is writing.

@@ -47,6 +47,9 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   package var isTimeout = false
   /// What the transport, or the fetch, knows of trying again; nil: the code decides.
   var retry: RetryPolicy.Failure?
+  /// The origin answered in a content coding that was declined: who can decode it may take the answer
+  /// as it is.
+  package var isEncoded = false
 
   public init(_ code: Code, _ reason: String, remedy: String = "", status: Int? = nil) {
     self.code = code

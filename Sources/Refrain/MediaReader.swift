@@ -85,7 +85,8 @@ public final class MediaReader: Sendable {
     to generation: Generation, _ configuration: Configuration, isBackground: Bool, end: Int64,
     _ terms: ReadingTerms, isMoved: Bool = false
   ) -> (ReaderID, RangeSet<Int64>) {
-    let now = Date()
+    let now = configuration.clock()
+    let asking = GenerationState.Asking(configuration)
     return generation.withState { state in
       let id = state.makeID()
       var reader = GenerationState.Reader(
@@ -95,9 +96,8 @@ public final class MediaReader: Sendable {
       reader.terms = terms
       // The answer that brought the new generation came after the reader: it needs no other.
       reader.awaitsConfirmation =
-        !isMoved && state.info != nil && !state.isLive && !state.joinsOthers(terms, at: now)
-        && !configuration.trustStored
-        && !configuration.offline && state.freshness.map { terms.accept($0, at: now) } != true
+        !isMoved && state.info != nil && !state.isLive
+        && !state.isUsable(on: terms, asking, at: now)
       state.readers[id] = reader
       return (id, state.stored)
     }
@@ -130,15 +130,17 @@ public final class MediaReader: Sendable {
   }
 
   private func known(_ generation: Generation, _ id: ReaderID) throws -> ContentInformation? {
-    let (information, isMoved) = generation.withState { state in
+    let (information, isMoved, isWithheld) = generation.withState { state in
       let reader = state.readers[id]
       let isMoved = state.isSuperseded && reader?.hasRead == false
-      return (reader?.awaitsConfirmation == true ? nil : state.info, isMoved)
+      let isWithheld = reader.map { state.isWithheld(from: $0) } ?? false
+      return (reader?.awaitsConfirmation == true ? nil : state.info, isMoved, isWithheld)
     }
     if isMoved {
       try move(from: generation)
       return nil
     }
+    if isWithheld { throw GenerationState.withheld }
     return information
   }
 

@@ -14,13 +14,14 @@ final class ProxyService: Sendable {
   let relay = Relay()
   let hot = HotResources()
   let uncacheable = UncacheableKeys()
-  let invalidations = Invalidations()
+  let invalidations: Invalidations
   let fills: WholeFills
   private let stopping = Atomic(false)
   private let local = Mutex<ListeningAddress?>(nil)
 
   init(cache: MediaCache, configuration: CacheProxy.Configuration) throws(MediaCacheError) {
     self.cache = cache
+    invalidations = Invalidations(since: cache.now.wall)
     self.configuration = configuration
     routes = try Routes(configuration)
     let isForManyOrigins = configuration.origin == nil
@@ -44,17 +45,13 @@ final class ProxyService: Sendable {
 
   // MARK: Answering at once
 
-  private var slowMarks: Marks {
-    var marks: Marks = [.conditional, .cacheControl]
-    if cache.isShared { marks.insert(.authorization) }
-    return marks
-  }
+  private static let slowMarks: Marks = [.conditional, .cacheControl, .authorization]
 
   /// Whether a request is one of those that are nearly all: for the bytes of a resource, without
   /// conditions.
   func canAnswerAtOnce(_ head: RequestHead) -> Bool {
     (head.isGET || head.isHEAD) && head.minorVersion == 1 && head.framing == .none
-      && head.marks.isDisjoint(with: slowMarks)
+      && head.marks.isDisjoint(with: Self.slowMarks)
   }
 
   func hotResource(_ head: RequestHead) -> HotResource? {

@@ -129,7 +129,9 @@ struct Routes: Sendable {
   /// - Parameter url: what was asked of the origin.
   func rewritten(location: String, of url: URL) -> String {
     guard let absolute = URL(text: location, relativeTo: url)?.absoluteURL,
-      absolute.host()?.isEmpty == false
+      absolute.host()?.isEmpty == false,
+      // Only the client may decide to give up encryption.
+      !(url.scheme?.lowercased() == "https" && absolute.scheme?.lowercased() == "http")
     else { return location }
     // The fragment is the client's own business, and goes along (RFC 9110 §10.2.2).
     let fragment = location.firstIndex(of: "#").map { String(location[$0...]) } ?? ""

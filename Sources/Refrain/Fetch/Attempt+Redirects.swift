@@ -64,12 +64,15 @@ extension Attempt {
     try Self.check(request.url, against: resource.filter)
     expect(within: timeout)
     entry.countRequest()
-    let requestTime = Date()
+    let requestTime = entry.context.now.wall
     let response = try await entry.context.transport.send(request)
     rest()
     return Response(
       status: response.status, headers: response.headers, body: response.body, url: request.url,
-      asked: resource.headers, requestTime: requestTime, responseTime: Date())
+      asked: resource.headers,
+      credentials: candidate == nil
+        ? entry.credentials(behind: resource) : [Credentials.of(resource)],
+      requestTime: requestTime, responseTime: entry.context.now.wall)
   }
 
   /// A connection that was read to its end can be used again; a failure shows on the next.

@@ -12,6 +12,8 @@ final class Attempt: Sendable {
     var url: URL
     /// The user's headers that were sent.
     var asked: HTTPFields
+    /// Stand for the credentials that the request was made for.
+    var credentials: [String]
     var requestTime: Date
     var responseTime: Date
     /// It is a live stream's.
@@ -27,6 +29,7 @@ final class Attempt: Sendable {
   private let purpose: OriginRequest.Purpose
   private let isConfirmation: Bool
   let usesShortcut: Bool
+  let candidate: Resource?
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Waiting
   private let watch = Mutex<Watchdog.Watch?>(nil)
   private let ending = Mutex(Ending())
@@ -52,10 +55,11 @@ final class Attempt: Sendable {
   /// - Parameters:
   ///   - usesShortcut: the request goes to where the chain of redirects ended before. Not for the
   ///     first request, and not for one that confirms: the chain may lead elsewhere by now.
+  ///   - candidate: asked for in place of what the entry asks for; no hook is called for it.
   ///   - onConnectivity: told when the transport begins or ends to wait for a network.
   init(
     entry: Entry, headers: HTTPFields, purpose: OriginRequest.Purpose,
-    isConfirmation: Bool = false, usesShortcut: Bool = false,
+    isConfirmation: Bool = false, usesShortcut: Bool = false, candidate: Resource? = nil,
     onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Waiting = { _ in .goesOn }
   ) {
     self.entry = entry
@@ -63,6 +67,7 @@ final class Attempt: Sendable {
     self.purpose = purpose
     self.isConfirmation = isConfirmation
     self.usesShortcut = usesShortcut
+    self.candidate = candidate
     self.onConnectivity = onConnectivity
   }
 
@@ -165,6 +170,7 @@ final class Attempt: Sendable {
   // MARK: Exchange
 
   private func exchange() async throws -> Response {
+    if let candidate { return try await follow(request(for: candidate), for: candidate) }
     var wasAuthorized = false
     while true {
       let (resource, number) = entry.asked.authorized

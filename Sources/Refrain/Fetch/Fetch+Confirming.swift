@@ -42,7 +42,9 @@ extension Fetch {
       // Unreachable is not gone: what is stored plays, and the next reader asks again.
       context.events.send(
         .warning("\(entry.key) plays as it was stored; the origin could not confirm it: \(error)"))
-      generation.perform { state in state.unconfirmed(error) + state.fetchEnded(id, error: nil) }
+      generation.perform { state in
+        state.unconfirmed(error, at: context.now) + state.fetchEnded(id, error: nil)
+      }
     case .failed(let error):
       context.events.send(.failed(entry.key, error))
       generation.perform { $0.fetchEnded(id, error: error) }
@@ -59,7 +61,7 @@ extension Fetch {
       sentIfRange: request.sentIfRange(known.validator) != nil,
       isNoPage: generation.withState { $0.isNoPage(at: url) })
     let verdict = check.verdict(
-      status: response.status, headers: response.headers, now: Date())
+      status: response.status, headers: response.headers, now: context.now.wall)
     let isInUse = generation.withState { $0.readers.values.contains(where: \.hasRead) }
     switch request.meaning(of: verdict, known: known, isInUse: isInUse) {
     case .confirmed:
@@ -101,9 +103,11 @@ extension Fetch {
       state.freshness = freshness.map { state.outdatedIfAsked(at: response.requestTime, $0) }
       state.headers = merged
       state.variant = Variant.of(response.asked, names: Variant.names(in: merged))
+      state.freshness?.confirmedUptime = context.now.uptime
+      state.grant(to: response.credentials)
       state.isRecordStale = true
       let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
-      return (isOfUse, state.confirmed())
+      return (isOfUse, state.confirmed(at: context.now))
     }
     generation.carryOut(actions)
     return isOfUse

@@ -27,7 +27,7 @@ extension Fetch {
   func judged(
     _ response: Attempt.Response, asked: ByteRange, sentIfRange: Bool
   ) -> (ResponseCheck.Verdict?, [GenerationState.Action]) {
-    let now = Date()
+    let now = context.now.wall
     let url = entry.resource.url
     return generation.withState {
       state -> (ResponseCheck.Verdict?, [GenerationState.Action]) in
@@ -82,7 +82,8 @@ extension Fetch {
     }
     // A part need not say again by what the whole varies.
     state.variant = Variant.of(response.asked, names: Variant.names(in: state.headers))
-    state.vouchedAt = response.responseTime
+    state.grant(to: response.credentials)
+    state.vouchedAt = context.now.uptime
     // A range was answered: the origin has them after all.
     if !isWhole { state.ignoresRanges = false }
     // What a station says of ranges is of no use: a part of its next answer belongs elsewhere.
@@ -105,6 +106,7 @@ extension Fetch {
     information.supportsRanges = information.supportsRanges || supportsRanges
     information.finalURL = response.url
     state.freshness = state.outdatedIfAsked(at: response.requestTime, freshness)
+    state.freshness?.confirmedUptime = context.now.uptime
     if freshness.noStore {
       state.storageBan = .forGood
       state.isTransient = true

@@ -72,7 +72,10 @@ extension Fetch {
           .unreachable, "The origin ended its answer before all of it had come.",
           remedy: "Try again."))
     }
-    if range.upperBound == .max { generation.perform { $0.end(at: offset) } }
+    if range.upperBound == .max {
+      generation.learnPace(length: offset)
+      generation.perform { $0.end(at: offset) }
+    }
     return .done
   }
 

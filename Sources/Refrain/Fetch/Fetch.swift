@@ -64,6 +64,10 @@ struct Fetch: Sendable {
       case .again(let reason, let retryAfter):
         failures += 1
         if reason.failure == .cutShort { cuts += 1 }
+        if reason.status != nil, generation.withState(\.reportsErrors) {
+          error = reason
+          break attempts
+        }
         let isPlaying = generation.withState { $0.isPlaying(id) }
         guard
           let delay = context.configuration.retry.delay(

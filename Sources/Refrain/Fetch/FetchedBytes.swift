@@ -141,6 +141,7 @@ struct FetchedBytes: Sendable {
     let now = ContinuousClock.now
     let commit = generation.withCommit { $0.commit(id, range, to: file, now: now) }
     guard let (journal, syncDelay, actions) = commit else { return }
+    generation.learnPace()
     generation.carryOut(actions)
     context.events.sendTraffic(.committed(entry.key, range))
     if let journal {

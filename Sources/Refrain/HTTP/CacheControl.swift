@@ -46,6 +46,24 @@ struct CacheControl: Sendable, Hashable {
     }
   }
 
+  /// The directives of a field that is meant for this class of caches, as CDN-Cache-Control is for
+  /// shared ones. Its syntax is strict (RFC 9213 §2.1).
+  ///
+  /// - Returns: nil where the field is absent, empty, or breaks the syntax: it is ignored then.
+  init?(targeted value: String?) {
+    guard let value, let dictionary = StructuredDictionary(value), !dictionary.members.isEmpty
+    else { return nil }
+    for (name, value) in dictionary.members {
+      switch value {
+      case .boolean(false): break
+      case .boolean(true): apply(name, nil)
+      // A negative number is no number of seconds, and counts as zero.
+      case .integer(let number): apply(name, String(number))
+      case .other: apply(name, "")
+      }
+    }
+  }
+
   private mutating func apply(_ name: String, _ argument: String?) {
     switch name {
     case "no-store": noStore = true

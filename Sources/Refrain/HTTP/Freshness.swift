@@ -6,6 +6,8 @@ package import Foundation
 package struct Freshness: Codable, Sendable, Hashable {
   /// When the response that says so came.
   package var confirmedAt: Date
+  /// The same by a clock that nobody can set.
+  var confirmedUptime: Uptime?
   /// How old it was then, in seconds (RFC 9111 §4.2.3, `corrected_initial_age`).
   var initialAge: Double
   /// At which age it gets stale, in seconds.
@@ -19,6 +21,8 @@ package struct Freshness: Codable, Sendable, Hashable {
   /// It was found out to have changed, or a request was made that may have changed it
   /// (RFC 9111 §4.4): stale, until the origin confirms it.
   var isOutdated: Bool?
+  /// How soon the origin changes it, as its bytes say; nil where it is no manifest.
+  package var pace: UpdatePace?
 
   /// The longest lifetime that is guessed where the origin gives none: a day (RFC 9111 §4.2.2).
   static let longestHeuristic: Double = 24 * 3600
@@ -46,14 +50,18 @@ package struct Freshness: Codable, Sendable, Hashable {
     status: Int, headers: HTTPFields, requestTime: Date, responseTime: Date,
     keeper: Keeper = Keeper()
   ) {
-    let control = CacheControl(headers["Cache-Control"])
+    // What is meant for caches like this one outranks what is meant for all (RFC 9213 §2.2).
+    let targeted = keeper.isShared ? CacheControl(targeted: headers["CDN-Cache-Control"]) : nil
+    let control = targeted ?? CacheControl(headers["Cache-Control"])
     confirmedAt = responseTime
     mustRevalidate =
       control.mustRevalidate || control.noCache
       || (keeper.isShared && (control.proxyRevalidate || control.sharedMaxAge != nil))
     noStore = control.noStore || (keeper.isShared && !Self.isSharable(control, keeper))
     initialAge = Self.initialAge(headers, requestTime, responseTime)
-    let stated = Self.lifetime(headers, control, responseTime, keeper)
+    let stated =
+      Self.isAgeInvalid(headers)
+      ? 0 : Self.lifetime(headers, control, responseTime, keeper, hasExpires: targeted == nil)
     isGuessed = stated == nil ? true : nil
     lifetime = stated ?? Self.guess(status, headers, responseTime)
   }
@@ -74,6 +82,7 @@ package struct Freshness: Codable, Sendable, Hashable {
   /// Seconds until it gets stale; since it got stale, negative.
   package func remaining(at now: Date) -> Double {
     let elapsed = now.timeIntervalSince(confirmedAt)
+    let lifetime = min(lifetime, pace?.longestUse ?? .infinity)
     guard elapsed >= -lifetime, isOutdated != true else { return -.infinity }
     return lifetime - age(at: now)
   }
@@ -94,12 +103,12 @@ package struct Freshness: Codable, Sendable, Hashable {
     keeper: Keeper = Keeper()
   ) -> Freshness {
     if var all = merged {
-      all["Age"] = headers.values(of: "Age").first
+      all["Age"] = headers["Age"]
       return Freshness(
         status: 200, headers: all, requestTime: requestTime, responseTime: responseTime,
         keeper: keeper)
     }
-    if headers["Cache-Control"] != nil || headers["Expires"] != nil {
+    if ["Cache-Control", "Expires", "CDN-Cache-Control"].contains(where: { headers[$0] != nil }) {
       return Freshness(
         status: 200, headers: headers, requestTime: requestTime, responseTime: responseTime,
         keeper: keeper)
@@ -107,6 +116,7 @@ package struct Freshness: Codable, Sendable, Hashable {
     var next = self
     next.isOutdated = nil
     next.confirmedAt = responseTime
+    next.confirmedUptime = nil
     next.initialAge = Self.initialAge(headers, requestTime, responseTime)
     return next
   }
@@ -124,16 +134,26 @@ package struct Freshness: Codable, Sendable, Hashable {
     let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     let apparent = responseTime.timeIntervalSince(sent)
     let delay = responseTime.timeIntervalSince(requestTime)
-    // Of several the first; one that is no number is ignored (RFC 9111 §5.1).
-    let stated = headers.values(of: "Age").first.flatMap {
-      Int64(saturatingDigits: $0.trimmingOWS, at: CacheControl.longest)
-    }
-    return bounded(max(apparent, Double(stated ?? 0) + bounded(delay)))
+    return bounded(max(apparent, Double(statedAge(headers) ?? 0) + bounded(delay)))
+  }
+
+  /// The first member of Age, where it is a number (RFC 9111 §5.1).
+  private static func statedAge(_ headers: HTTPFields) -> Int64? {
+    guard let field = headers.values(of: "Age").first else { return nil }
+    let first = field.prefix { $0 != "," }.trimmingOWS
+    return Int64(saturatingDigits: first, at: CacheControl.longest)
+  }
+
+  /// A response of which nobody knows how old it is counts as stale: RFC 9111 §4.2 encourages that
+  /// for any information on freshness that is invalid.
+  private static func isAgeInvalid(_ headers: HTTPFields) -> Bool {
+    headers["Age"] != nil && statedAge(headers) == nil
   }
 
   /// What the origin says; nil where it says nothing.
   private static func lifetime(
-    _ headers: HTTPFields, _ control: CacheControl, _ responseTime: Date, _ keeper: Keeper
+    _ headers: HTTPFields, _ control: CacheControl, _ responseTime: Date, _ keeper: Keeper,
+    hasExpires: Bool
   ) -> Double? {
     // `Vary: *`: no request matches but the one that was answered (RFC 9111 §4.1).
     let variesByAnything = headers["Vary"]?.split(separator: ",").contains {
@@ -144,9 +164,10 @@ package struct Freshness: Codable, Sendable, Hashable {
     if let maxAge = control.maxAge { return Double(maxAge) }
 
     let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
-    if let expires = headers.values(of: "Expires").first {
-      // What is no date, "0" above all, lies in the past (RFC 9111 §5.3).
-      return bounded(HTTPDate.parse(expires, now: responseTime)?.timeIntervalSince(sent) ?? 0)
+    if hasExpires, let expires = headers.values(of: "Expires").first {
+      // What is no date to the letter, "0" above all, lies in the past (RFC 9111 §5.3).
+      let date = HTTPDate.parse(expires, now: responseTime, .strict)
+      return bounded(date?.timeIntervalSince(sent) ?? 0)
     }
     return nil
   }
@@ -154,7 +175,9 @@ package struct Freshness: Codable, Sendable, Hashable {
   /// RFC 9111 §4.2.2.
   private static func guess(_ status: Int, _ headers: HTTPFields, _ responseTime: Date) -> Double {
     guard isHeuristicallyCacheable(status),
-      let modified = headers["Last-Modified"].flatMap({ HTTPDate.parse($0, now: responseTime) })
+      let modified = headers["Last-Modified"].flatMap({
+        HTTPDate.parse($0, now: responseTime, .strict)
+      })
     else { return 0 }
     let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     return min(bounded(sent.timeIntervalSince(modified)) / 10, longestHeuristic)

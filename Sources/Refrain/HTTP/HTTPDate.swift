@@ -8,15 +8,26 @@ package import Foundation
 ///     Sunday, 06-Nov-94 08:49:37 GMT    RFC 850, obsolete
 ///     Sun Nov  6 08:49:37 1994          asctime(), obsolete
 package enum HTTPDate {
+  /// How closely a date has to keep to the grammar.
+  package enum Reading: Sendable {
+    /// To the letter: a date that decides how long a response is fresh (RFC 9111 §5.3).
+    case strict
+    /// "UTC" for "GMT", further spaces, single digits and dashes are accepted: servers that write so
+    /// mean the date, and nothing becomes fresher by it.
+    case lenient
+  }
+
   /// The date, or nil where it is in none of the forms or does not exist (30 February). Whether the
   /// day of the week belongs to the date is not checked: servers that get it wrong mean the date.
   ///
   /// - Parameter now: a two-digit year is taken for the last such year that lies no more than 50
   ///   years after this.
-  package static func parse(_ text: String, now: Date = Date()) -> Date? {
+  package static func parse(
+    _ text: String, now: Date = Date(), _ reading: Reading = .lenient
+  ) -> Date? {
     // The longest is "Wednesday, 06-Nov-94 08:49:37 GMT", with 33 bytes.
     let trimmed = text.trimmingOWS
-    guard trimmed.utf8.count <= 40 else { return nil }
+    guard trimmed.utf8.count <= 40, reading == .lenient || isInOneForm(trimmed) else { return nil }
     let words = trimmed.split(separator: " ", omittingEmptySubsequences: true)
     switch words.count {
     case 6:  // "Sun," "06" "Nov" "1994" "08:49:37" "GMT"
@@ -43,6 +54,28 @@ package enum HTTPDate {
     default:
       return nil
     }
+  }
+
+  /// Whether spaces, dashes, letters and digits stand where one of the three forms has them. What is
+  /// right by this and lenient reading is right to the letter.
+  private static func isInOneForm(_ text: some StringProtocol) -> Bool {
+    let shape = text.utf8.map { byte -> UInt8 in
+      switch byte {
+      case 0x30...0x39: UInt8(ascii: "0")
+      case 0x41...0x5A, 0x61...0x7A: UInt8(ascii: "a")
+      default: byte
+      }
+    }
+    if shape.elementsEqual("aaa, 00 aaa 0000 00:00:00 aaa".utf8)
+      || shape.elementsEqual("aaa aaa 00 00:00:00 0000".utf8)
+      || shape.elementsEqual("aaa aaa  0 00:00:00 0000".utf8)
+    {
+      return !text.hasSuffix("UTC")
+    }
+    // "Friday", "Wednesday": no short name is among those with six letters and more.
+    let afterName = shape.drop { $0 == UInt8(ascii: "a") }
+    return shape.count - afterName.count >= 6
+      && afterName.elementsEqual(", 00-aaa-00 00:00:00 aaa".utf8) && !text.hasSuffix("UTC")
   }
 
   /// The date as IMF-fixdate, whole seconds, rounded down. Dates outside of the years 0 to 9999

@@ -17,6 +17,15 @@ package struct ReadingTerms: Sendable, Hashable {
   /// vouch for another.
   package var isStrict = false
 
+  /// Stands for the credentials of the request; what is stored is given only to those that the origin
+  /// gave it to, or confirmed it to. Nil: to any.
+  package var credentials: String?
+  /// The origin is not asked whether what is stored may be given.
+  package var isOnlyStored = false
+  /// Until the resource is known, an error that the origin answers is reported at once: the reader
+  /// itself asks once more, and hands on the answer.
+  package var reportsErrors = false
+
   package init() {}
 
   /// Whether what is stored may be taken without asking the origin.
@@ -32,7 +41,12 @@ package struct ReadingTerms: Sendable, Hashable {
   }
 
   /// Whether what is stale may be taken where the origin cannot be asked (RFC 9111 §4.2.4).
-  func acceptUnconfirmed(_ freshness: Freshness?) -> Bool {
-    !isStrict || !(noCache || freshness?.mustRevalidate == true)
+  func acceptUnconfirmed(_ freshness: Freshness?, at now: Date) -> Bool {
+    if let freshness, let pace = freshness.pace,
+      freshness.age(at: now) > pace.longestUnconfirmedUse
+    {
+      return false
+    }
+    return !isStrict || !(noCache || freshness?.mustRevalidate == true)
   }
 }

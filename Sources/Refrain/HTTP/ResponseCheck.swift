@@ -78,7 +78,11 @@ struct ResponseCheck: Sendable {
   }
 
   private func partial(_ headers: HTTPFields) -> Verdict {
-    if let problem = Self.coding(headers) { return .invalid(problem) }
+    if let problem = Self.coding(headers) {
+      // An origin that begins with it goes on with it. One that sent plain bytes before may do so
+      // again.
+      return known == nil ? .failed(problem) : .invalid(problem)
+    }
     let type = MediaType.essence(headers["Content-Type"])
     if type == "multipart/byteranges" {
       return .invalid(Self.invalid("answered one range with several parts"))
@@ -113,7 +117,11 @@ struct ResponseCheck: Sendable {
   }
 
   private func whole(_ headers: HTTPFields) -> Verdict {
-    if let problem = Self.coding(headers) { return .invalid(problem) }
+    if let problem = Self.coding(headers) {
+      // An origin that begins with it goes on with it. One that sent plain bytes before may do so
+      // again.
+      return known == nil ? .failed(problem) : .invalid(problem)
+    }
     let facts = Facts(
       length: Self.contentLength(headers), mimeType: MediaType.essence(headers["Content-Type"]),
       // The range may have been ignored this once only.
@@ -166,7 +174,13 @@ struct ResponseCheck: Sendable {
     guard let coding = headers["Content-Encoding"]?.lowercased(), !coding.isEmpty,
       coding != "identity"
     else { return nil }
-    return invalid("sends the media compressed (\(coding.prefix(40))) though that was declined")
+    var error = MediaCacheError(
+      .invalidResponse,
+      "The origin sends the resource compressed (\(coding.prefix(40))), although it was asked not to.",
+      remedy:
+        "Turn compression off at the origin for media: ranges of compressed bytes are of no use.")
+    error.isEncoded = true
+    return error
   }
 
   static func contentLength(_ headers: HTTPFields) -> Int64? {

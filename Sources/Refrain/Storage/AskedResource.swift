@@ -38,6 +38,11 @@ final class AskedResource: Sendable {
     state.withLock { ($0.resource, $0.authorization) }
   }
 
+  /// What was given for a resource that is asked for: itself, or what the user's hook exchanged for it.
+  func given(for resource: Resource) -> Resource? {
+    state.withLock { $0.resource == resource ? $0.given : nil }
+  }
+
   /// Requests are made with the newest URL and headers given for the key.
   func renew(_ resource: Resource) {
     state.withLock { state in

@@ -22,11 +22,12 @@ final class CacheContext: Sendable {
     evictor = Evictor(store: store, idleHolds: idleHolds) { events.send($0) }
   }
 
+  var now: Moment { configuration.clock() }
+
   /// An empty generation's state.
   func emptyState() -> GenerationState {
-    let components = configuration.joinPatience.components
     let plan = FetchPlan(
-      patience: Double(components.seconds) + Double(components.attoseconds) / 1e18,
+      patience: configuration.joinPatience.seconds,
       firstRequest: max(configuration.firstRequest, 1),
       maximumReadAhead: max(configuration.maximumReadAhead, configuration.firstRequest))
     return GenerationState(limits: plan, isOffline: configuration.offline)

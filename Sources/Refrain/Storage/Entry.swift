@@ -180,6 +180,12 @@ final class Entry: Sendable {
 
   var resource: Resource { asked.resource }
 
+  /// Stands for the credentials of an answered request: its own, and those of the reader whose request
+  /// the user's hook exchanged for it.
+  func credentials(behind resource: Resource) -> [String] {
+    [asked.given(for: resource), resource].compactMap { $0.map { Credentials.of($0) } }
+  }
+
   /// Requests are made with the newest URL and headers given for the key.
   func renew(_ resource: Resource) { asked.renew(resource) }
 
@@ -231,9 +237,10 @@ final class Entry: Sendable {
 
   /// A request was made that may have changed the resource (RFC 9111 §4.4).
   func invalidate() {
+    let now = context.now.wall
     current?.withState { state in
       state.freshness = state.freshness?.outdated
-      state.invalidatedAt = Date()
+      state.invalidatedAt = now
       state.isRecordStale = true
     }
   }

@@ -26,6 +26,8 @@ struct EntryRecord: Codable, Sendable, Hashable {
   var headers: [String]?
   /// For which request values of the fields in Vary it was given.
   var variant: String?
+  /// To which credentials it was given or confirmed. Absent in records of before.
+  var grants: [String]?
   /// A shared cache may use it.
   var isSharable: Bool?
   /// When a request was made that may have changed the resource.

@@ -279,7 +279,7 @@ actor EntryStorage {
       length: info.length, mimeType: info.mimeType, supportsRanges: info.supportsRanges,
       validator: validator, freshness: known.freshness,
       headers: known.headers.fields.flatMap { [$0.name, $0.value] },
-      variant: generation.withState { $0.variant },
+      variant: known.selection.variant, grants: known.selection.grants,
       isSharable: context.configuration.isShared ? true : nil, invalidatedAt: known.invalidatedAt,
       spans: SpanList.encode(spans), epoch: files.epoch)
   }
@@ -444,6 +444,7 @@ actor EntryStorage {
     record.freshness = freshness
     record.headers = known.headers.fields.flatMap { [$0.name, $0.value] }
     record.variant = variant
+    record.grants = known.selection.grants
     record.invalidatedAt = known.invalidatedAt
     do {
       if freshness.noStore { return try directory.removeFiles() }

@@ -91,9 +91,9 @@ extension GenerationState {
 
   /// The origin has confirmed the generation, or cannot be asked.
   mutating func confirmed(
-    at now: Date = Date(), except refused: Set<ReaderID> = []
+    at now: Moment = .now, except refused: Set<ReaderID> = []
   ) -> [Action] {
-    vouchedAt = now
+    vouchedAt = now.uptime
     for id in readers.keys where !refused.contains(id) {
       readers[id]?.awaitsConfirmation = false
     }
@@ -102,13 +102,14 @@ extension GenerationState {
   }
 
   /// The origin could not be asked: those go on that take what is stale.
-  mutating func unconfirmed(_ error: MediaCacheError) -> [Action] {
+  mutating func unconfirmed(_ error: MediaCacheError, at now: Moment) -> [Action] {
+    let time = wallTime(at: now)
     let refused = Set(
       readers.filter {
-        $0.value.awaitsConfirmation && !$0.value.terms.acceptUnconfirmed(freshness)
+        $0.value.awaitsConfirmation && !$0.value.terms.acceptUnconfirmed(freshness, at: time)
       }.keys)
     let wakes = takeWaiters { refused.contains($0.reader) }
-    let actions = confirmed(except: refused)
+    let actions = confirmed(at: now, except: refused)
     return wakes.isEmpty ? actions : actions + [.wake(wakes, error)]
   }
 

@@ -3,22 +3,6 @@ import Foundation
 
 /// Readers: where they read, and how they wait.
 extension GenerationState {
-  /// For so long after an origin's answer a further reader does not ask again.
-  private static let joinSeconds: TimeInterval = 10
-
-  /// Whether a further reader sees what was seen a moment ago: one play is many readers, often, at
-  /// the same time or, where each is a request of its own, one after the other.
-  func joinsOthers(_ terms: ReadingTerms, at now: Date) -> Bool {
-    guard !terms.noCache,
-      let vouchedAt, (0..<Self.joinSeconds).contains(now.timeIntervalSince(vouchedAt))
-    else { return false }
-    guard terms.isStrict else { return !readers.isEmpty }
-    // What the origin said of its freshness is kept to, and what the request says of it.
-    return freshness?.isGuessed == true && freshness?.isOutdated != true
-      && freshness?.mustRevalidate != true && terms.maxAge == nil && terms.minFresh == nil
-      && terms.notBefore.map { $0 < vouchedAt } != false
-  }
-
   mutating func detach(_ id: ReaderID) -> [Action] {
     readers[id] = nil
     let left = waiters.filter { $0.value.reader == id }
@@ -53,6 +37,7 @@ extension GenerationState {
     defer { readers[id] = reader }
 
     if isSuperseded, !reader.hasRead { return (.moved, []) }
+    if isWithheld(from: reader) { return (.failed(Self.withheld), []) }
     if reader.awaitsConfirmation {
       readers[id] = reader
       return (.wait, confirm(for: reader, at: offset))

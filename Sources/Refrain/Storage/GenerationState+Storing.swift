@@ -60,6 +60,7 @@ extension GenerationState {
     freshness = record.freshness
     headers = record.storedHeaders
     variant = record.variant
+    grants = record.grants
     invalidatedAt = record.invalidatedAt
     generationID = record.generation
     file = contents.file

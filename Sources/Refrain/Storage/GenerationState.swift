@@ -120,13 +120,15 @@ struct GenerationState: Sendable {
   var limits: FetchPlan
   var isOffline: Bool
 
-  var info: ContentInformation? { didSet { lastKnown = nil } }
+  var info: ContentInformation? { didSet { knownChanged() } }
   var validator = Validator() { didSet { lastKnown = nil } }
-  var freshness: Freshness? { didSet { lastKnown = nil } }
+  var freshness: Freshness? { didSet { knownChanged(pace: oldValue?.pace) } }
   /// The origin's other fields.
   var headers = HTTPFields() { didSet { lastKnown = nil } }
   /// Of several representations the one that this is.
-  var variant: String?
+  var variant: String? { didSet { lastKnown = nil } }
+  /// To which credentials the origin gave or confirmed it; nil where that is not known.
+  var grants: [String]? = [] { didSet { lastKnown = nil } }
   /// When a request was made that may have changed the resource.
   var invalidatedAt: Date? { didSet { lastKnown = nil } }
   private var lastKnown: KnownResponse?
@@ -137,7 +139,7 @@ struct GenerationState: Sendable {
   /// The generation before was known to be no web page (`MediaType.isKnownNoPage`).
   var followsNoPage = false
   /// When the origin last answered for this generation, or could not be asked.
-  var vouchedAt: Date?
+  var vouchedAt: Uptime?
   /// The origin says that it has ranges, and ignores them.
   var ignoresRanges = false
 
@@ -183,6 +185,16 @@ struct GenerationState: Sendable {
   init(limits: FetchPlan, isOffline: Bool) {
     self.limits = limits
     self.isOffline = isOffline
+  }
+
+  /// - Parameter pace: what was known of it before. The bytes of a generation do not change, nor what
+  ///   they say.
+  private mutating func knownChanged(pace: UpdatePace? = nil) {
+    lastKnown = nil
+    guard let info, let freshness, freshness.pace == nil else { return }
+    let isNamed = Manifest.isNamed(mimeType: info.mimeType, url: info.finalURL)
+    guard let pace = pace ?? (isNamed ? .unread : nil) else { return }
+    self.freshness?.pace = pace
   }
 
   mutating func makeID() -> UInt64 {

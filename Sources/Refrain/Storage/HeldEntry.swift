@@ -20,15 +20,16 @@ package final class HeldEntry: Sendable {
 
   package var key: CacheKey { entry.key }
 
+  /// What time it is for the cache.
+  package var now: Moment { entry.context.now }
+
   /// What is known of the resource, where it may be given without asking the origin.
-  package func known(_ terms: ReadingTerms, at now: Date) -> KnownResponse? {
+  package func known(_ terms: ReadingTerms, at now: Moment) -> KnownResponse? {
     guard let generation = entry.current else { return nil }
-    let configuration = entry.context.configuration
+    let asking = GenerationState.Asking(entry.context.configuration)
     return generation.withState { state in
       guard !state.isSuperseded, !state.isClosed, let known = state.known else { return nil }
-      guard
-        configuration.trustStored || configuration.offline || terms.accept(known.freshness, at: now)
-          || state.joinsOthers(terms, at: now)
+      guard state.isGranted(to: terms.credentials), state.isUsable(on: terms, asking, at: now)
       else { return nil }
       return known
     }

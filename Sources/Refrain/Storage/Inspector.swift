@@ -17,6 +17,33 @@ struct Inspector: Sendable {
     return summary
   }
 
+  /// For whose requests the entry stored under a key is; nil where nothing is stored.
+  func selection(for key: CacheKey) -> Selection? {
+    let directory = context.store.entryDirectory(named: KeyHash.name(of: key))
+    guard let (record, _) = try? directory.loadRecord(), record.key == key.rawValue else {
+      return nil
+    }
+    return Selection(
+      headers: record.storedHeaders, variant: record.variant, grants: record.grants)
+  }
+
+  /// The keys of other representations of a resource. Looks at every record, where there may be any.
+  func representations(of key: CacheKey) throws(DiskError) -> [CacheKey] {
+    let open = context.table.openEntries.map(\.key)
+    var keys = open.filter { Selection.isRepresentation($0, of: key) }
+    let known = context.table.openEntry(for: key)?.current?.withState(\.selection)
+    guard let selection = selection(for: key) ?? known,
+      !selection.varying.isEmpty || selection.grants != [Credentials.none]
+    else { return keys }
+    for name in try context.store.names() {
+      let directory = context.store.entryDirectory(named: name)
+      guard let (record, _) = try? directory.loadRecord() else { continue }
+      let other = CacheKey(rawValue: record.key)
+      if Selection.isRepresentation(other, of: key), !keys.contains(other) { keys.append(other) }
+    }
+    return keys
+  }
+
   private func summary(named name: String) throws -> EntrySummary? {
     let directory = context.store.entryDirectory(named: name)
     let record: EntryRecord

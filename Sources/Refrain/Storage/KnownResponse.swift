@@ -13,8 +13,7 @@ package final class KnownResponse: Sendable {
   /// Last-Modified stands for every byte (RFC 9110 §8.8.2.2).
   package let isStrongLastModified: Bool
   package let invalidatedAt: Date?
-  private let varying: [String]
-  private let variant: String?
+  let selection: Selection
 
   init?(_ state: GenerationState) {
     guard let information = state.info, let freshness = state.freshness else { return nil }
@@ -26,16 +25,14 @@ package final class KnownResponse: Sendable {
     lastModified = validator.isLateLastModified == true ? nil : validator.lastModified
     isStrongLastModified = state.validator.isStrongLastModified
     invalidatedAt = state.invalidatedAt
-    varying = Variant.names(in: state.headers)
-    variant = state.variant
+    selection = state.selection
   }
 
   /// Whether the answer depends on what a request says of itself.
-  package var varies: Bool { !varying.isEmpty }
+  package var varies: Bool { !selection.varying.isEmpty }
 
   /// The key of the representation that a request selects; nil where it is this one.
   func otherKey(than key: CacheKey, for request: HTTPFields) -> CacheKey? {
-    guard let wanted = Variant.of(request, names: varying), wanted != variant else { return nil }
-    return CacheKey(rawValue: "\(key.rawValue) vary:\(wanted)")
+    selection.otherKey(than: key, for: request)
   }
 }

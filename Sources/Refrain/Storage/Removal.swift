@@ -4,6 +4,29 @@
 struct Removal: Sendable {
   let context: CacheContext
 
+  /// Removes an entry, and those of other representations of its resource.
+  ///
+  /// - Returns: the bytes of disk that were freed; nil where there was nothing.
+  func removeAllRepresentations(_ key: CacheKey) async throws -> Int64? {
+    let context = context
+    let others: [CacheKey]
+    do {
+      others = try await IOThreads.background.run { () throws(DiskError) in
+        try Inspector(context: context).representations(of: key)
+      }
+    } catch {
+      throw MediaCacheError(
+        .storage, "The entries of the cache could not be listed: \(error).",
+        remedy: "Check the disk and the permissions of the cache directory.")
+    }
+    var freed = try await remove(KeyHash.name(of: key), key)
+    for other in others {
+      guard let more = try await remove(KeyHash.name(of: other), other) else { continue }
+      freed = (freed ?? 0) + more
+    }
+    return freed
+  }
+
   /// - Returns: the bytes of disk that were freed; nil where there was nothing.
   func remove(_ name: String, _ key: CacheKey?) async throws -> Int64? {
     let context = context

@@ -21,30 +21,28 @@ struct CachedAnswer: Sendable {
       terms.notBefore = service.invalidations.last(of: service.cache.key(for: resource))
     }
     if directives.onlyIfCached {
-      if service.uncacheable.contains(key) { throw Self.notThere }
+      if service.uncacheable.reason(key) != nil { throw Self.notThere }
     } else {
       if directives.noStore { return try await relay(.request) }
-      if service.uncacheable.contains(key) { return try await relay(.bypass) }
-    }
-    let started = Date()
-    var reader = try await service.cache.open(resource, on: terms, fill: .onDemand, key: key)
-    defer { reader.cancel() }
-    if directives.onlyIfCached { try checkIsThere(reader, terms) }
-    var known: KnownResponse
-    do {
-      known = try await learn(reader)
-      // Found out together with others, it may be for one of them.
-      for _ in 0..<4 where !reader.isSelected(known, by: resource.headers) {
-        reader.cancel()
-        reader = try await service.cache.open(resource, on: terms, fill: .onDemand, key: key)
-        known = try await learn(reader)
+      if let reason = service.uncacheable.reason(key) {
+        return try await relay(.bypass, asksWhole: reason == .encoded)
       }
-    } catch let error as MediaCacheError where error.code == .status && error.status != nil {
+    }
+    let started = service.cache.now.wall
+    let (reader, known): (MediaReader, KnownResponse)
+    do {
+      (reader, known) = try await find(resource, key, terms)
+    } catch let error as MediaCacheError where error.isEncoded {
+      // The client may be able to decode what cannot be kept.
+      service.uncacheable.insert(key, .encoded)
+      return try await relay(.uriMiss, asksWhole: true)
+    } catch let error as MediaCacheError where error.isOriginsAnswer {
       return try await relay(.uriMiss)
     }
+    defer { reader.cancel() }
     guard reader.isSelected(known, by: resource.headers) else { return try await relay(.varyMiss) }
     if service.cache.isShared, known.freshness.noStore {
-      service.uncacheable.insert(key)
+      service.uncacheable.insert(key, .notStorable)
       return try await relay(.bypass)
     }
     if let location = redirection(known) { return try await redirect(to: location) }
@@ -79,6 +77,8 @@ struct CachedAnswer: Sendable {
   private static func terms(_ directives: RequestDirectives) -> ReadingTerms {
     var terms = ReadingTerms()
     terms.isStrict = true
+    terms.reportsErrors = true
+    terms.isOnlyStored = directives.onlyIfCached
     terms.noCache = directives.noCache
     terms.maxAge = directives.maxAge
     terms.minFresh = directives.minFresh
@@ -92,10 +92,41 @@ struct CachedAnswer: Sendable {
 
   // MARK: Finding out
 
+  /// A reader of the representation that the request selects, and what is known of it.
+  private func find(
+    _ resource: Resource, _ key: CacheKey, _ terms: ReadingTerms
+  ) async throws -> (MediaReader, KnownResponse) {
+    var reader = try await open(resource, key, terms)
+    do {
+      if terms.isOnlyStored { try checkIsThere(reader, terms) }
+      var known = try await learn(reader)
+      // Found out together with others, it may be for one of them.
+      for _ in 0..<4 where !reader.isSelected(known, by: resource.headers) {
+        reader.cancel()
+        reader = try await open(resource, key, terms)
+        known = try await learn(reader)
+      }
+      return (reader, known)
+    } catch {
+      reader.cancel()
+      throw error
+    }
+  }
+
+  private func open(
+    _ resource: Resource, _ key: CacheKey, _ terms: ReadingTerms
+  ) async throws -> MediaReader {
+    do {
+      return try await service.cache.open(resource, on: terms, fill: .onDemand, key: key)
+    } catch let error as MediaCacheError where error.code == .notFound {
+      throw Self.notThere
+    }
+  }
+
   /// RFC 9111 §5.2.1.7: 504 where it would take a request.
   private func checkIsThere(_ reader: MediaReader, _ terms: ReadingTerms) throws {
     let held = service.cache.hold(reader)
-    let known = held?.known(terms, at: Date())
+    let known = held?.known(terms, at: service.cache.now)
     let isThere =
       known.flatMap { known -> Bool? in
         guard let length = known.information.length else { return nil }
@@ -178,13 +209,15 @@ struct CachedAnswer: Sendable {
   private func holdOpen(_ reader: MediaReader, _ known: KnownResponse) {
     guard !known.varies, !known.freshness.noStore, reader.isStoring,
       exchange.target.hasPrefix("/"),
-      exchange.fields["Authorization"] == nil || !service.cache.isShared,
+      exchange.fields["Authorization"] == nil,
       service.hot.resource(for: exchange.target)?.isHeld != true,
       let held = service.cache.hold(reader)
     else { return }
     let fields = service.fields
     service.hot.insert(
-      HotResource(held: held, urlText: exchange.url.absoluteString) { known in
+      HotResource(
+        held: held, credentials: Credentials.of(resource), urlText: exchange.url.absoluteString
+      ) { known in
         var rendered = fields.stored(known)
         rendered.append("Cache-Status", CacheStatus.hit.value)
         return rendered
@@ -232,7 +265,7 @@ struct CachedAnswer: Sendable {
     _ started: Date, body: ResponseHead.Body
   ) -> ResponseHead {
     var fields = service.fields.stored(known)
-    fields.append("Age", String(AnswerFields.age(known, at: Date())))
+    fields.append("Age", String(AnswerFields.age(known, at: service.cache.now.wall)))
     let origin = ResponseOrigin(
       reader: reader, known: known, wanted: isHEAD || status == 304 ? [] : wanted, since: started)
     fields.append("Cache-Status", origin.cacheStatus.value)
@@ -338,7 +371,17 @@ struct CachedAnswer: Sendable {
     exchange.report.note { $0.bytesSent += count }
   }
 
-  private func relay(_ reason: CacheStatus.Forwarded) async throws {
-    try await RelayedAnswer(exchange: exchange, reason: reason).run()
+  private func relay(_ reason: CacheStatus.Forwarded, asksWhole: Bool = false) async throws {
+    var answer = RelayedAnswer(exchange: exchange, reason: reason)
+    answer.asksWhole = asksWhole
+    try await answer.run()
+  }
+}
+
+extension MediaCacheError {
+  /// The origin did answer, with an error or a redirect that leads nowhere: what it says is for the
+  /// client.
+  fileprivate var isOriginsAnswer: Bool {
+    status != nil && (code == .status || code == .redirect)
   }
 }

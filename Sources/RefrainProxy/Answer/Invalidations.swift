@@ -11,15 +11,17 @@ final class Invalidations: Sendable {
   private struct State {
     var times: [CacheKey: Date] = [:]
     /// Nothing is known of what came before.
-    var since = Date()
+    var since: Date
   }
 
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
-  func insert(_ key: CacheKey) {
+  init(since: Date) { state = Mutex(State(since: since)) }
+
+  func insert(_ key: CacheKey, at now: Date) {
     state.withLock { state in
-      if state.times.count >= Self.capacity { state = State() }
-      state.times[key] = Date()
+      if state.times.count >= Self.capacity { state = State(since: now) }
+      state.times[key] = now
     }
   }
 

@@ -9,11 +9,18 @@ struct RelayedAnswer: Sendable {
   let exchange: Exchange
   /// Why it is not answered from the cache, as RFC 9211 §2.2 has it.
   let reason: CacheStatus.Forwarded
+  /// No range is asked for, whatever the client wants: a range of an encoded body is of no use
+  /// without the bytes before it.
+  var asksWhole = false
 
   func run() async throws {
     let service = exchange.service
     let request = exchange.request.head
-    let fields = service.originFields.forRelay(exchange.fields, referrer: exchange.referrer)
+    var fields = service.originFields.forRelay(exchange.fields, referrer: exchange.referrer)
+    if asksWhole {
+      fields["Range"] = nil
+      fields["If-Range"] = nil
+    }
     exchange.report.note { $0.source = .relayed }
     if let filter = service.routes.filter, !filter.allows(exchange.url) {
       throw Refusal(403, "\(exchange.url.host() ?? "That host") may not be asked.")
@@ -82,7 +89,8 @@ struct RelayedAnswer: Sendable {
     for url in urls {
       var resource = Resource(url: url)
       resource.filter = exchange.service.routes.filter
-      exchange.service.invalidations.insert(exchange.service.cache.key(for: resource))
+      exchange.service.invalidations.insert(
+        exchange.service.cache.key(for: resource), at: exchange.service.cache.now.wall)
       // Where it cannot be opened, nothing is stored of it that could be used.
       try? await exchange.service.cache.invalidate(resource)
     }

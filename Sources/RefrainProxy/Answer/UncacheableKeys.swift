@@ -8,23 +8,31 @@ final class UncacheableKeys: Sendable {
   private static let capacity = 4096
   private static let patience = TimeAmount.seconds(120)
 
-  private let keys = Mutex<[CacheKey: NIODeadline]>([:])
+  enum Reason: Sendable {
+    /// The origin forbids to store it.
+    case notStorable
+    /// The origin sends it in a content coding, of which no ranges are asked.
+    case encoded
+  }
 
-  func insert(_ key: CacheKey) {
+  private let keys = Mutex<[CacheKey: (until: NIODeadline, reason: Reason)]>([:])
+
+  func insert(_ key: CacheKey, _ reason: Reason) {
     let now = NIODeadline.now()
     keys.withLock { keys in
-      if keys.count >= Self.capacity { keys = keys.filter { $0.value > now } }
+      if keys.count >= Self.capacity { keys = keys.filter { $0.value.until > now } }
       if keys.count >= Self.capacity { keys = [:] }
-      keys[key] = now + Self.patience
+      keys[key] = (now + Self.patience, reason)
     }
   }
 
-  func contains(_ key: CacheKey) -> Bool {
+  /// Why a key is not cacheable; nil where that is not known of it.
+  func reason(_ key: CacheKey) -> Reason? {
     keys.withLock { keys in
-      guard let until = keys[key] else { return false }
-      if until > .now() { return true }
+      guard let (until, reason) = keys[key] else { return nil }
+      if until > .now() { return reason }
       keys[key] = nil
-      return false
+      return nil
     }
   }
 }

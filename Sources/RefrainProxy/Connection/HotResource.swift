@@ -28,9 +28,14 @@ final class HotResource: Sendable {
   private let lastUse = Atomic<UInt64>(0)
 
   init(
-    held: HeldEntry, urlText: String, render: @escaping @Sendable (KnownResponse) -> HTTPFields
+    held: HeldEntry, credentials: String, urlText: String,
+    render: @escaping @Sendable (KnownResponse) -> HTTPFields
   ) {
     self.urlText = urlText
+    var terms = ReadingTerms()
+    terms.isStrict = true
+    terms.credentials = credentials
+    self.terms = terms
     self.render = render
     state = Mutex(State(held: held))
     noteUse(.now())
@@ -55,11 +60,7 @@ final class HotResource: Sendable {
     lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
   }
 
-  private static let terms: ReadingTerms = {
-    var terms = ReadingTerms()
-    terms.isStrict = true
-    return terms
-  }()
+  private let terms: ReadingTerms
 
   /// What answers the request, where all of it is stored and fresh; its head is in the buffer then,
   /// all but the end (`finishHead`).
@@ -67,9 +68,9 @@ final class HotResource: Sendable {
     for head: RequestHead, at now: NIODeadline, reusing buffer: inout ByteBuffer
   ) -> Hit? {
     guard let held = state.withLock({ $0.held }) else { return nil }
-    let date = Date()
+    let date = held.now
     // What it was when it was held, it need not be any more.
-    guard let known = held.known(Self.terms, at: date), let length = known.information.length,
+    guard let known = held.known(terms, at: date), let length = known.information.length,
       !known.varies, !known.freshness.noStore
     else { return nil }
     var range = 0..<length
@@ -86,7 +87,7 @@ final class HotResource: Sendable {
       guard file != nil else { return nil }
     }
     noteUse(now)
-    writeHead(status, range, length, known, date, into: &buffer)
+    writeHead(status, range, length, known, date.wall, into: &buffer)
     return Hit(status: status, range: range, file: file, urlText: urlText)
   }
 

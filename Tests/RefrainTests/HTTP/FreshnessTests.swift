@@ -26,6 +26,22 @@ import Testing
     (["Expires": date(100), "Date": date(-50)], 150),
     (["Expires": date(-100)], 0), (["Expires": "0"], 0), (["Expires": "-1"], 0),
     (["Expires": "0", "Last-Modified": date(-1000)], 0),
+    // Invalid: stale, although the date can be guessed (RFC 9111 §5.3).
+    (["Expires": date(100).replacing("GMT", with: "UTC")], 0),
+    (["Expires": date(100).replacing(", ", with: ",  ")], 0),
+    (["Expires": "Thu, 18-Aug-2050 02:01:18 GMT"], 0),
+    (["Expires": "Thu, 18 aug 2050 02:01:18 GMT"], 0),
+    (["Expires": "Thu, 8 Aug 2050 02:01:18 GMT"], 0),
+    (["Last-Modified": date(-1000).replacing("GMT", with: "UTC")], 0),
+    // Of what age it is, nobody knows.
+    (["Cache-Control": "max-age=60", "Age": "x"], 0),
+    (["Cache-Control": "max-age=60", "Age": "-10"], 0),
+    (["Cache-Control": "max-age=60", "Age": "10s"], 0),
+    (["Cache-Control": "max-age=60", "Age": "10.0"], 0),
+    (["Cache-Control": "max-age=60", "Age": ""], 0),
+    (["Expires": date(100), "Age": "+10"], 0),
+    (["Last-Modified": date(-1000), "Age": "10 "], 100),
+    (["Cache-Control": "max-age=60", "Age": "10, x"], 60),
     (["Last-Modified": date(-1000), "Date": date(0)], 100),
     (["Last-Modified": date(-1000)], 100),
     (["Last-Modified": date(-1e9)], 24 * 3600),
@@ -49,7 +65,8 @@ import Testing
 
   static let cases2: [(HTTPFields, Double, Double)] = [
     ([:], 0, 0), (["Age": "10"], 0, 10), (["Age": "10"], 5, 15), (["Age": "x"], 5, 5),
-    (["Age": "10, 99"], 0, 0), (["Age": "-10"], 0, 0),
+    (["Age": "10, 99"], 0, 10), (["Age": "7200,0"], 0, 7200), (["Age": "10, x"], 0, 10),
+    (["Age": "-10"], 0, 0),
     (["Age": "99999999999999999999"], 0, Double(1 << 31)), (["Date": date(-30)], 0, 30),
     (["Date": date(-30), "Age": "10"], 5, 30), (["Date": date(30), "Age": "10"], 5, 15),
     (["Age": "10"], -5, 10),
@@ -75,6 +92,11 @@ import Testing
   func `It is fresh until its age reaches its lifetime`(_ offset: Double, _ expected: Bool) {
     let freshness = Self.freshness(["Cache-Control": "max-age=60", "Age": "10"])
     #expect(freshness.isFresh(at: Self.now + offset) == expected)
+  }
+
+  @Test func `An invalid Age is stale however long the response says it lives`() {
+    #expect(!Self.freshness(["Cache-Control": "max-age=60", "Age": "10s"]).isFresh(at: Self.now))
+    #expect(Self.freshness(["Last-Modified": Self.date(-1000), "Age": "x"]).isGuessed == nil)
   }
 
   @Test func `Without a lifetime it is never fresh`() {

@@ -61,11 +61,19 @@ import Testing
     if let date = HTTPDate.parse(text, now: now) {
       #expect(HTTPDate.parse(HTTPDate.format(date)) == date, "\(text.debugDescription)")
     }
+    if let date = HTTPDate.parse(text, now: now, .strict) {
+      #expect(HTTPDate.parse(text, now: now) == date, "\(text.debugDescription)")
+    }
+    _ = CacheControl(targeted: text)
+    _ = Manifest.pace(of: Data(text.utf8))
+    _ = Manifest.pace(of: Data(("#EXTM3U\n#EXT-X-TARGETDURATION:" + text).utf8))
+    _ = Manifest.pace(of: Data("<MPD type=\"dynamic\" minimumUpdatePeriod=\"P\(text)\">".utf8))
     if let wait = RetryAfter.parse(text, now: now) { #expect(wait >= .zero) }
 
     let fields: HTTPFields = [
       "ETag": text, "Last-Modified": text, "Date": text, "Expires": text, "Age": text,
       "Cache-Control": text, "Vary": text,
+      "CDN-Cache-Control": text,
     ]
     let validator = Validator(headers: fields)
     #expect(validator.matches(validator) != .different, "\(text.debugDescription)")

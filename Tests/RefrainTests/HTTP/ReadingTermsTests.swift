@@ -57,14 +57,16 @@ import Testing
   @Test func `Unconfirmed, only a strict reader minds what the origin forbids`() {
     let free = Freshness(confirmedAt: Self.now, lifetime: 60)
     let bound = Freshness(confirmedAt: Self.now, lifetime: 60, mustRevalidate: true)
-    #expect(ReadingTerms().acceptUnconfirmed(bound))
+    #expect(ReadingTerms().acceptUnconfirmed(bound, at: Self.now))
     let strict = Self.terms { $0.isStrict = true }
-    #expect(strict.acceptUnconfirmed(free) && !strict.acceptUnconfirmed(bound))
+    #expect(
+      strict.acceptUnconfirmed(free, at: Self.now) && !strict.acceptUnconfirmed(bound, at: Self.now)
+    )
     let insisting = Self.terms {
       $0.isStrict = true
       $0.noCache = true
     }
-    #expect(!insisting.acceptUnconfirmed(free))
+    #expect(!insisting.acceptUnconfirmed(free, at: Self.now))
   }
 }
 

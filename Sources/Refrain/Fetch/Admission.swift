@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Asks the origin whether requests with other credentials than before may have what is stored: one
+/// conditional request with the new ones, so that tokens may rotate and nothing is fetched twice, and
+/// nobody is given what the origin would refuse.
+struct Admission: Sendable {
+  let entry: Entry
+  let generation: Generation
+  let resource: Resource
+
+  enum Outcome: Sendable, Equatable {
+    /// They may, and may be asked with as well.
+    case granted(Resource)
+    /// The origin has something else for these credentials.
+    case different
+    case failed(MediaCacheError)
+  }
+
+  func ask() async throws -> Outcome {
+    let outcome = await ask(resource)
+    try Task.checkCancellation()
+    guard case .failed(let error) = outcome, let status = error.status,
+      [401, 403, 410].contains(status),
+      let hook = entry.context.configuration.authorize,
+      var renewed = try await hook(resource, status)
+    else { return outcome }
+    renewed.filter = resource.filter
+    let second = await ask(renewed)
+    try Task.checkCancellation()
+    return second
+  }
+
+  private func ask(_ resource: Resource) async -> Outcome {
+    let known = generation.withState { state in
+      ResponseCheck.Known(length: state.length, validator: state.validator)
+    }
+    var headers = known.validator.conditional
+    headers.append("Range", RangeHeader.value(0, to: 1))
+    let check = ResponseCheck(asked: 0..<1, known: known)
+    let attempt = Attempt(
+      entry: entry, headers: headers, purpose: .playback, isConfirmation: true, candidate: resource)
+    let context = entry.context
+    return await attempt.run { response in
+      let verdict = check.verdict(
+        status: response.status, headers: response.headers, now: context.now.wall)
+      switch verdict {
+      case .notModified: break
+      case .part(_, let facts), .whole(let facts):
+        switch known.validator.matches(facts.validator) {
+        case .same, .weaklySame: break
+        case .different, .unknown: return .different
+        }
+      case .changed: return .different
+      case .beyondEnd(let length):
+        guard length == 0, known.length == 0 else { return .different }
+      case .refused(let status): return .failed(ResponseCheck.refusal(status))
+      case .transient(let error, _), .invalid(let error), .failed(let error): return .failed(error)
+      }
+      generation.withState { $0.grant(to: [Credentials.of(self.resource)] + response.credentials) }
+      return .granted(resource)
+    } failure: { error, _ in
+      .failed(Self.unasked(error))
+    } cancelled: {
+      .failed(MediaCacheError(.closed, "The request was called off."))
+    }
+  }
+
+  private static func unasked(_ error: MediaCacheError) -> MediaCacheError {
+    guard error.code == .unreachable else { return error }
+    var explained = error
+    explained.reason =
+      "What is stored was given to other credentials, and whether these may have it could not be "
+      + "asked: \(error.reason)"
+    explained.remedy = "Try again later; or give the resource a key, where both are one account's."
+    return explained
+  }
+}

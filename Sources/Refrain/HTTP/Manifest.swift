@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+package import Foundation
+
+/// How soon an origin may change a resource, as its own bytes say: a manifest of a stream that goes
+/// on is a new one every few seconds. Stored with the freshness of its response.
+package enum UpdatePace: Codable, Sendable, Hashable {
+  /// A manifest whose bytes have not all come: any moment.
+  case unread
+  /// It is complete, and does not change any more.
+  case complete
+  /// It does not say.
+  case unstated
+  /// Every so many seconds.
+  case every(Double)
+
+  /// The longest that it may be used without asking the origin, in seconds: half of the time between
+  /// two changes (RFC 8216 §6.3.4).
+  var longestUse: Double {
+    switch self {
+    case .unread: 0
+    case .complete, .unstated: .infinity
+    case .every(let seconds): seconds / 2
+    }
+  }
+
+  /// The greatest age at which it still is of use where the origin cannot be asked, in seconds. A
+  /// player that is given an older one takes the stream for over.
+  var longestUnconfirmedUse: Double {
+    if case .every(let seconds) = self { return 1.5 * seconds }
+    return .infinity
+  }
+
+  /// Whether the origin changes it by itself, so that its URL never names its bytes for good.
+  package var isLive: Bool {
+    if case .every = self { return true }
+    return false
+  }
+}
+
+/// Manifests of streams: HLS playlists (RFC 8216) and DASH's MPD (ISO/IEC 23009-1).
+enum Manifest {
+  /// No manifest is longer. What is longer is not looked into.
+  static let longest: Int64 = 4 << 20
+
+  private static let types: Set<String> = [
+    "application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl",
+    "application/dash+xml",
+  ]
+
+  /// Whether a resource is called a manifest, by its type or by the end of its URL.
+  static func isNamed(mimeType: String?, url: URL) -> Bool {
+    if let mimeType, types.contains(mimeType) { return true }
+    return ["m3u8", "mpd"].contains(url.pathExtension.lowercased())
+  }
+
+  /// What a whole body says of its changes; nil where it is no manifest.
+  static func pace(of body: Data) -> UpdatePace? {
+    let text = String(decoding: body, as: UTF8.self)
+    // A byte order mark may come first.
+    let start = text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]
+    if start.hasPrefix("#EXTM3U") { return playlistPace(start) }
+    return descriptionPace(start)
+  }
+
+  /// Whether a body may be that of a manifest, by its first bytes.
+  static func mayBegin(with bytes: Data) -> Bool {
+    let text = String(decoding: bytes, as: UTF8.self)
+    let start = (text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]).drop(
+      while: \.isWhitespace)
+    return start.hasPrefix("#EXTM3U") || start.hasPrefix("<?xml") || start.hasPrefix("<MPD")
+  }
+
+  // MARK: HLS
+
+  private static func playlistPace(_ text: Substring) -> UpdatePace {
+    var target: Double?
+    for line in text.split(whereSeparator: \.isNewline) where line.hasPrefix("#EXT-X-") {
+      if line == "#EXT-X-ENDLIST" || line == "#EXT-X-PLAYLIST-TYPE:VOD" { return .complete }
+      if let value = value(of: "#EXT-X-TARGETDURATION:", in: line).flatMap(seconds) {
+        target = min(target ?? value, value)
+      }
+      // Of a stream of low latency every part makes a new playlist.
+      if let list = value(of: "#EXT-X-PART-INF:", in: line),
+        let part = attribute("PART-TARGET", in: list).flatMap(seconds)
+      {
+        target = min(target ?? part, part)
+      }
+    }
+    // A list of streams or of songs has no target duration.
+    return target.map { .every($0) } ?? .unstated
+  }
+
+  private static func value(of tag: String, in line: Substring) -> Substring? {
+    line.hasPrefix(tag) ? line.dropFirst(tag.count) : nil
+  }
+
+  private static func attribute(_ name: String, in list: Substring) -> Substring? {
+    for pair in list.split(separator: ",") {
+      let parts = pair.split(separator: "=", maxSplits: 1)
+      if parts.count == 2, parts[0].trimmingOWS == name { return parts[1] }
+    }
+    return nil
+  }
+
+  private static func seconds(_ text: Substring) -> Double? {
+    guard let value = Double(text.trimmingOWS), value.isFinite, value >= 0 else { return nil }
+    return min(value, Double(CacheControl.longest))
+  }
+
+  // MARK: DASH
+
+  /// By the attributes of the first element that is called MPD. A full parser is not needed for them:
+  /// a `<MPD` in a comment before it could at worst have the origin asked more often.
+  private static func descriptionPace(_ text: Substring) -> UpdatePace? {
+    guard let start = text.prefix(4096).firstRange(of: "<MPD")?.upperBound,
+      let first = text[start...].first, first.isWhitespace || first == ">",
+      let end = text[start...].firstIndex(of: ">")
+    else { return nil }
+    let element = text[start..<end]
+    guard xmlAttribute("type", in: element) == "dynamic" else { return .complete }
+    let period = xmlAttribute("minimumUpdatePeriod", in: element).flatMap(duration)
+    // Without an update period, new segments are what is waited for.
+    let segment = xmlAttribute("maxSegmentDuration", in: element).flatMap(duration)
+    return .every(period ?? segment ?? defaultSegment)
+  }
+
+  private static let defaultSegment: Double = 2
+
+  private static func xmlAttribute(_ name: String, in element: Substring) -> Substring? {
+    for quote in ["\"", "'"] {
+      var rest = element
+      while let found = rest.firstRange(of: "\(name)=\(quote)") {
+        let isWhole =
+          found.lowerBound > rest.startIndex
+          && rest[rest.index(before: found.lowerBound)].isWhitespace
+        rest = rest[found.upperBound...]
+        if isWhole { return rest.prefix { String($0) != quote } }
+      }
+    }
+    return nil
+  }
+
+  /// Seconds of an xs:duration without years and months, as MPDs have it: `PT1M2.5S`.
+  private static func duration(_ text: Substring) -> Double? {
+    guard text.hasPrefix("P") else { return nil }
+    var sum = 0.0
+    var number = ""
+    for character in text.dropFirst() {
+      switch character {
+      case "T": continue
+      case "0"..."9", ".": number.append(character)
+      default:
+        let units: [Character: Double] = ["D": 86_400, "H": 3600, "M": 60, "S": 1]
+        guard let unit = units[character], let value = Double(number) else { return nil }
+        sum += value * unit
+        number = ""
+      }
+    }
+    return number.isEmpty && sum.isFinite ? min(sum, Double(CacheControl.longest)) : nil
+  }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+public import Foundation
+
+/// Which of the entries of a resource is for a request: of the representation that it selects
+/// (RFC 9111 §4.1), and given or confirmed by the origin to its credentials.
+extension MediaCache {
+  /// A reader for one request, on its terms.
+  ///
+  /// - Parameter key: the key of the resource, whatever its representations; nil: its own.
+  package func open(
+    _ resource: Resource, on terms: ReadingTerms, fill: FillPolicy? = nil, key: CacheKey? = nil,
+    isBackground: Bool = false
+  ) async throws -> MediaReader {
+    try Self.check(resource.url)
+    var terms = terms
+    var key = key ?? self.key(for: resource)
+    // Who names the key says that it is one resource, whoever asks; nor is anybody asked about what is
+    // trusted, or offline.
+    let configuration = context.configuration
+    if resource.key == nil, !configuration.trustStored, !configuration.offline {
+      terms.credentials = Credentials.of(resource)
+    }
+    for _ in 0..<Self.longestChain {
+      let entry = try await entry(for: key, resource)
+      let reader = try reader(of: entry, on: terms, fill: fill, isBackground: isBackground)
+      do {
+        switch try await choose(entry, reader, resource, key, terms) {
+        case .this(let asked):
+          entry.renew(asked)
+          return reader
+        case .unbound:
+          // The credentials cannot be asked about, and what is stored needs none.
+          terms.credentials = nil
+        case .other(let next):
+          terms.notBefore = [terms.notBefore, reader.generation.withState { $0.invalidatedAt }]
+            .compactMap { $0 }.max()
+          key = next
+        }
+        reader.cancel()
+      } catch {
+        reader.cancel()
+        throw error
+      }
+    }
+    throw MediaCacheError(
+      .invalidResponse, "The origin's answer depends on ever more of the request.",
+      remedy: "Correct its Vary.")
+  }
+
+  private enum Choice {
+    /// Asked for by this resource from now on.
+    case this(Resource)
+    case unbound
+    case other(CacheKey)
+  }
+
+  private func choose(
+    _ entry: Entry, _ reader: MediaReader, _ resource: Resource, _ key: CacheKey,
+    _ terms: ReadingTerms
+  ) async throws -> Choice {
+    var known = entry.current?.withState { $0.known }
+    if known == nil, Self.mayDiffer(entry.resource, resource, terms) {
+      // Somebody else's question is under way: its answer may be for requests like that alone.
+      do {
+        known = try await reader.knownResponse()
+      } catch let error as MediaCacheError where error != GenerationState.closed {
+        known = entry.current?.withState { $0.known }
+        // It failed, or what it brought is withheld from this reader.
+        if known == nil {
+          let isAlone = entry.current?.withState { $0.readers.count <= 1 } == true
+          guard !isAlone, let credentials = terms.credentials else { return .this(resource) }
+          return .other(Selection.key(key, for: credentials))
+        }
+      }
+    }
+    guard let known else { return .this(resource) }
+    if let other = known.otherKey(than: key, for: resource.headers) { return .other(other) }
+    guard !known.selection.isGranted(to: terms.credentials), let credentials = terms.credentials,
+      let generation = entry.current
+    else { return .this(resource) }
+    let own = Selection.key(key, for: credentials)
+    if await storedSelection(own) != nil { return .other(own) }
+    if terms.isOnlyStored {
+      throw MediaCacheError(.notFound, "What is stored was given to other credentials.")
+    }
+    let admission = Admission(entry: entry, generation: generation, resource: resource)
+    switch try await admission.ask() {
+    case .granted(let asked): return .this(asked)
+    case .different: return .other(own)
+    case .failed(let error):
+      // What needs no credentials plays as it would without them.
+      guard error.code == .unreachable,
+        known.selection.grants?.contains(Credentials.none) == true
+      else { throw error }
+      return .unbound
+    }
+  }
+
+  /// Whether the answer to one of two requests may not be one to the other. A signed URL, which is
+  /// another one each time, makes no difference.
+  private static func mayDiffer(_ one: Resource, _ other: Resource, _ terms: ReadingTerms) -> Bool {
+    one.headers != other.headers
+      || (terms.credentials != nil && Credentials.of(one) != terms.credentials)
+  }
+
+  func entry(for key: CacheKey, _ resource: Resource) async throws -> Entry {
+    let context = context
+    return try await context.table.entry(for: key) {
+      Entry(key: key, resource: resource, context: context)
+    }
+  }
+
+  /// Takes over the hold on the entry.
+  private func reader(
+    of entry: Entry, on terms: ReadingTerms, fill: FillPolicy?, isBackground: Bool
+  ) throws -> MediaReader {
+    do {
+      return try MediaReader(
+        entry: entry, configuration: context.configuration,
+        fill: fill ?? context.configuration.fill, isBackground: isBackground, terms: terms)
+    } catch {
+      entry.release()
+      throw error
+    }
+  }
+
+  // MARK: Without a request
+
+  /// The key under which what is stored for a resource is to be found: that of the representation
+  /// that its headers select, for its credentials. Makes no request; where nothing is stored, the
+  /// resource's own key.
+  public func storedKey(for resource: Resource) async -> CacheKey {
+    var key = key(for: resource)
+    let credentials = resource.key == nil ? Credentials.of(resource) : nil
+    for _ in 0..<Self.longestChain {
+      guard let selection = await storedSelection(key) else { return key }
+      if let other = selection.otherKey(than: key, for: resource.headers) {
+        key = other
+      } else if let credentials, !selection.isGranted(to: credentials) {
+        let own = Selection.key(key, for: credentials)
+        return await storedSelection(own) == nil ? key : own
+      } else {
+        return key
+      }
+    }
+    return key
+  }
+
+  private func storedSelection(_ key: CacheKey) async -> Selection? {
+    if let known = context.table.openEntry(for: key)?.current?.withState({ $0.known }) {
+      return known.selection
+    }
+    let context = context
+    return await IOThreads.background.run { Inspector(context: context).selection(for: key) }
+  }
+
+  /// As `completeFile(for:)`, of the representation that the resource selects.
+  public func completeFile(for resource: Resource) async throws -> URL? {
+    try await completeFile(for: storedKey(for: resource))
+  }
+
+  /// As `entry(for:)`, of the representation that the resource selects.
+  public func entry(for resource: Resource) async throws -> EntrySummary? {
+    try await entry(for: storedKey(for: resource))
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+extension Generation {
+  /// Looks into the bytes once all are stored, where they may be those of a manifest: what it says of
+  /// its changes bounds how long it is used without asking. Blocks on the disk.
+  ///
+  /// - Parameter length: the resource's, where the state does not have it yet.
+  func learnPace(length given: Int64? = nil) {
+    let complete = withState { state -> (EntryFile, Int64)? in
+      guard let file = state.file, let length = given ?? state.length,
+        (1...Manifest.longest).contains(length),
+        state.stored.range(containing: 0)?.upperBound ?? 0 >= length,
+        state.freshness?.pace == nil || state.freshness?.pace == .unread
+      else { return nil }
+      return (file, length)
+    }
+    guard let (file, length) = complete, let start = Self.bytes(of: file, min(length, 64)),
+      Manifest.mayBegin(with: start), let body = Self.bytes(of: file, length),
+      let pace = Manifest.pace(of: body)
+    else { return }
+    withState { state in
+      state.freshness?.pace = pace
+      state.isRecordStale = true
+    }
+  }
+
+  /// The first bytes of the file; nil where they cannot be read.
+  private static func bytes(of file: EntryFile, _ count: Int64) -> Data? {
+    var data = Data(count: Int(count))
+    var filled = 0
+    while filled < data.count {
+      let read = data.withUnsafeMutableBytes { buffer in
+        // What cannot be read is found out by whoever reads it.
+        try? file.read(
+          into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: Int64(filled))
+      }
+      guard let read, read > 0 else { return nil }
+      filled += read
+    }
+    return data
+  }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// Origins that compress although they were asked not to (RFC 9110 §12.5.3).
+@Suite(.timeLimit(.minutes(1))) struct EncodedAnswerTests {
+  @Test func `An origin that compresses is an error at once, which says so`() async throws {
+    try await withCache { test async throws in
+      test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
+      test.origin.script("/a", .on(.all, .gzip))
+      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a") }
+      #expect(error?.code == .invalidResponse && error?.isEncoded == true)
+      #expect(error?.reason.contains("gzip") == true && error?.remedy.isEmpty == false)
+      #expect(try await test.settledLog("/a").requests.count == 1)
+    }
+  }
+
+  @Test(arguments: ["", "ftp://a.example/x"])
+  func `A redirect that leads nowhere is an error at once`(_ location: String) async throws {
+    try await withCache { test async throws in
+      let fields = location.isEmpty ? [] : [Field("Location", location)]
+      test.origin.script("/a", .on(.all, .status(302, headers: fields)))
+      let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a") }
+      #expect(error?.code == .redirect && error?.status == 302)
+      #expect(try await test.settledLog("/a").requests.count == 1)
+    }
+  }
+}

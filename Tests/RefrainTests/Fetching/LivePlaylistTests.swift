@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// What an origin changes every few seconds is never given out of date; what stays is not asked for
+/// by everybody.
+@Suite(.timeLimit(.minutes(1))) struct LivePlaylistTests {
+  private func playlist(_ number: Int, isComplete: Bool = false) -> [UInt8] {
+    var text = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:\(number)\n"
+    for index in number..<number + 3 { text += "#EXTINF:2,\n\(index).ts\n" }
+    return Array((text + (isComplete ? "#EXT-X-ENDLIST\n" : "")).utf8)
+  }
+
+  private func resource(
+    _ bytes: [UInt8], _ type: String, modified: Date? = nil, etag: String? = nil,
+    control: String? = nil
+  ) -> OriginResource {
+    var resource = OriginResource(
+      .bytes(bytes), contentType: type, etag: etag, lastModified: modified)
+    if let control { resource.headers.append(Field("Cache-Control", control)) }
+    return resource
+  }
+
+  private var strict: ReadingTerms {
+    var terms = ReadingTerms()
+    terms.isStrict = true
+    return terms
+  }
+
+  /// By a reader of its own, as a front door that answers requests makes one.
+  private func get(_ test: TestCache, _ path: String) async throws -> [UInt8] {
+    let reader = try await test.cache.open(Resource(url: test.origin.url(path)), on: strict)
+    defer { reader.cancel() }
+    return Array(try await reader.bytes(in: 0..<1_000_000))
+  }
+
+  static let names = [
+    ("/live.m3u8", "application/vnd.apple.mpegurl"), ("/live", "text/plain"),
+    ("/live", "audio/mpegurl"), ("/live", "application/octet-stream"),
+  ]
+
+  @Test(arguments: names.indices, [nil, "max-age=600"] as [String?])
+  func `A live playlist is asked for again after half of its target duration`(
+    index: Int, control: String?
+  ) async throws {
+    let (path, type) = Self.names[index]
+    let time = TestClock()
+    try await withCache({ $0.clock = time.now }) { test async throws in
+      for number in 0..<4 {
+        let list = playlist(number)
+        test.origin.serve(
+          resource(
+            list, type, modified: time.now().wall - 3600, etag: "\"\(number)\"", control: control),
+          at: path)
+        #expect(try await get(test, path) == list)
+        time.pass(1.1)
+      }
+      // A moment later is soon enough for another client of the same. By this origin's Date the
+      // answer would be older than it is by the clock that was moved.
+      let last = playlist(9)
+      test.origin.script(path, .on(.all, .header("Date", nil)))
+      test.origin.serve(resource(last, type, etag: "\"9\"", control: control), at: path)
+      #expect(try await get(test, path) == last)
+      let before = try await test.settledLog(path).requests.count
+      if control != nil {
+        #expect(try await get(test, path) == last)
+        #expect(try await test.settledLog(path).requests.count == before)
+      }
+    }
+  }
+
+  @Test func `A playlist that is complete is used as its origin says`() async throws {
+    let time = TestClock()
+    try await withCache({ $0.clock = time.now }) { test async throws in
+      let list = playlist(1, isComplete: true)
+      test.origin.serve(
+        resource(list, "application/vnd.apple.mpegurl", etag: "\"1\"", control: "max-age=60"),
+        at: "/a.m3u8")
+      for _ in 0..<5 {
+        #expect(try await get(test, "/a.m3u8") == list)
+        time.pass(10)
+      }
+      #expect(try await test.settledLog("/a.m3u8").requests.count == 1)
+    }
+  }
+
+  @Test func `What a list says outlives the process that read it`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    let time = TestClock()
+    origin.serve(
+      resource(playlist(1), "text/plain", etag: "\"1\"", control: "max-age=600"), at: "/a")
+    try await withCache(directory: directory, origin: origin, { $0.clock = time.now }) {
+      test async throws in
+      #expect(try await get(test, "/a") == playlist(1))
+    }
+    time.pass(1.1)
+    origin.serve(
+      resource(playlist(2), "text/plain", etag: "\"2\"", control: "max-age=600"), at: "/a")
+    let change: (inout Configuration) -> Void = {
+      $0.clock = time.now
+      $0.trustStored = true
+    }
+    try await withCache(directory: directory, origin: origin, change) { test async throws in
+      #expect(try await get(test, "/a") == playlist(2))
+    }
+    await origin.stop()
+  }
+
+  @Test func `A live playlist that cannot be confirmed is soon of no use`() async throws {
+    let time = TestClock()
+    try await withCache({ $0.clock = time.now }) { test async throws in
+      test.origin.serve(resource(playlist(1), "text/plain", etag: "\"1\""), at: "/a")
+      #expect(try await get(test, "/a") == playlist(1))
+      test.origin.script("/a", .on(.all, .closeWithoutAnswer))
+      time.pass(2)
+      #expect(try await get(test, "/a") == playlist(1))
+      time.pass(1.1)
+      await #expect(throws: MediaCacheError.self) { try await get(test, "/a") }
+    }
+  }
+
+  @Test(arguments: ["text/plain", "application/json", "audio/mpeg"])
+  func `What was modified a moment ago is not expected to stay`(_ type: String) async throws {
+    let time = TestClock()
+    try await withCache({ $0.clock = time.now }) { test async throws in
+      for number in 0..<4 {
+        let bytes = Array("version \(number)".utf8)
+        let now = Date()
+        test.origin.serve(resource(bytes, type, modified: now - 1, etag: "\"\(number)\""), at: "/a")
+        #expect(try await get(test, "/a") == bytes)
+        time.pass(2)
+      }
+    }
+  }
+
+  @Test func `What is no media, of which nothing is known, is asked for each time`() async throws {
+    try await withCache { test async throws in
+      for number in 0..<4 {
+        let bytes = Array("{\"playing\": \(number)}".utf8)
+        test.origin.serve(resource(bytes, "application/json", etag: "\"\(number)\""), at: "/a")
+        #expect(try await get(test, "/a") == bytes)
+      }
+    }
+  }
+
+  @Test(
+    arguments: [(nil, "video/mp4"), (3600, "text/plain"), (3600, "video/mp4")]
+      as [(Double?, String)])
+  func `The requests of one play cost one answer`(_ age: Double?, _ type: String) async throws {
+    let time = TestClock()
+    try await withCache({ $0.clock = time.now }) { test async throws in
+      let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<300_000)
+      test.origin.serve(
+        resource(bytes, type, modified: age.map { Date() - $0 }, etag: "\"a\""), at: "/a")
+      // Held, as front doors hold what is asked for again and again.
+      let held = try await test.reader("/a")
+      defer { held.cancel() }
+      #expect(try await Array(held.bytes(in: 0..<300_000)) == bytes)
+      let before = try await test.settledLog("/a").requests.count
+      for _ in 0..<5 {
+        time.pass(1.5)
+        #expect(try await get(test, "/a") == bytes)
+      }
+      #expect(try await test.settledLog("/a").requests.count == before)
+    }
+  }
+
+  @Test func `Set back or forward, the clock on the wall keeps nothing fresh for longer`()
+    async throws
+  {
+    let time = TestClock()
+    try await withCache({ $0.clock = time.now }) { test async throws in
+      let bytes = { (number: Int) in Array("version \(number)".utf8) }
+      test.origin.serve(resource(bytes(1), "text/plain", control: "max-age=60"), at: "/a")
+      #expect(try await get(test, "/a") == bytes(1))
+      // 70 seconds pass, and the clock is set back by 65.
+      time.pass(70)
+      time.set(forwardBy: -65)
+      test.origin.serve(resource(bytes(2), "text/plain", control: "max-age=60"), at: "/a")
+      #expect(try await get(test, "/a") == bytes(2))
+    }
+  }
+}

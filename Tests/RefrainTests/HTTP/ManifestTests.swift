@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@testable import Refrain
+
+/// What manifests say of how soon they change.
+@Suite struct ManifestTests {
+  static let cases: [(String, UpdatePace?)] = [
+    ("#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\na.ts\n", .every(6)),
+    ("\u{FEFF}#EXTM3U\r\n#EXT-X-TARGETDURATION:6\r\n#EXTINF:6,\r\na.ts\r\n", .every(6)),
+    ("#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\na.ts\n#EXT-X-ENDLIST\n", .complete),
+    ("#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\na.ts\n#EXT-X-ENDLIST", .complete),
+    ("#EXTM3U\n#EXT-X-PLAYLIST-TYPE:VOD\n#EXT-X-TARGETDURATION:6\n", .complete),
+    ("#EXTM3U\n#EXT-X-PLAYLIST-TYPE:EVENT\n#EXT-X-TARGETDURATION:4\n", .every(4)),
+    ("#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-PART-INF:PART-TARGET=0.5\n", .every(0.5)),
+    ("#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\na.m3u8\n", .unstated),
+    ("#EXTM3U\n#EXTINF:200,Song\na.mp3\n", .unstated),
+    ("#EXTM3U\n#EXT-X-TARGETDURATION:many\n", .unstated),
+    ("<?xml version=\"1.0\"?>\n<MPD type=\"static\" minBufferTime=\"PT2S\">", .complete),
+    ("<MPD minBufferTime=\"PT2S\">", .complete),
+    ("<MPD type=\"dynamic\" minimumUpdatePeriod=\"PT1M2.5S\">", .every(62.5)),
+    ("<MPD\n type='dynamic'\n minimumUpdatePeriod='PT0S'>", .every(0)),
+    ("<MPD type=\"dynamic\" maxSegmentDuration=\"PT4S\">", .every(4)),
+    ("<MPD type=\"dynamic\" xtype=\"static\">", .every(2)),
+    ("<MPD xtype=\"dynamic\">", .complete),
+    ("<MPDX type=\"dynamic\">", nil), ("<html>", nil), ("", nil), ("EXTM3U", nil),
+  ]
+
+  @Test(arguments: cases.indices)
+  func `A list that is not complete changes every target duration`(index: Int) {
+    let (text, pace) = Self.cases[index]
+    #expect(Manifest.pace(of: Data(text.utf8)) == pace, "\(text.debugDescription)")
+  }
+
+  @Test func `It is fresh for half of that at most, and of use for one and a half`() {
+    let now = Date(timeIntervalSince1970: 1_700_000_000)
+    var freshness = Freshness(confirmedAt: now, lifetime: 600)
+    freshness.pace = .every(6)
+    #expect(freshness.isFresh(at: now + 2.9) && !freshness.isFresh(at: now + 3))
+    let terms = ReadingTerms()
+    #expect(terms.acceptUnconfirmed(freshness, at: now + 9))
+    #expect(!terms.acceptUnconfirmed(freshness, at: now + 9.1))
+    freshness.pace = .complete
+    #expect(freshness.isFresh(at: now + 599) && terms.acceptUnconfirmed(freshness, at: now + 9999))
+    freshness.pace = .unread
+    #expect(!freshness.isFresh(at: now))
+    freshness = Freshness(confirmedAt: now, lifetime: 1)
+    freshness.pace = .every(6)
+    #expect(!freshness.isFresh(at: now + 1))
+  }
+
+  @Test func `It is known by its type or by its name`() throws {
+    let plain = try #require(URL(string: "https://a.example/x"))
+    let named = try #require(URL(string: "https://a.example/x.M3U8?y=1"))
+    #expect(Manifest.isNamed(mimeType: "application/dash+xml", url: plain))
+    #expect(Manifest.isNamed(mimeType: "text/plain", url: named))
+    #expect(!Manifest.isNamed(mimeType: "text/plain", url: plain))
+  }
+}

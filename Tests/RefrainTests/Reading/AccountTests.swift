@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// Bytes that the origin gave to one account are given to another only with its consent.
+@Suite(.timeLimit(.minutes(1))) struct AccountTests {
+  private let length: Int64 = 100_000
+  private let range: ByteRange = 0..<100_000
+
+  private func bytes(_ seed: UInt64) -> [UInt8] { SyntheticBytes(seed: seed).bytes(in: range) }
+
+  private func serve(_ test: TestCache, control: String = "max-age=600") {
+    var resource = OriginResource.synthetic(seed: 1, length: length)
+    resource.headers = [Field("Cache-Control", control)]
+    test.origin.serve(resource, at: "/a")
+    var other = OriginResource.synthetic(seed: 2, length: length)
+    other.headers = resource.headers
+    let known = ["Bearer one", "Bearer renewed", "Bearer other", "Basic b25lOnBhc3M="]
+    test.origin.script(
+      "/a",
+      .on(.where { !known.contains($0.headers.first("Authorization") ?? "") }, .unauthorized)
+        .on(.where { $0.headers.first("Authorization") == "Bearer other" }, .answerFrom(other)))
+  }
+
+  private func resource(_ test: TestCache, _ authorization: String?, key: String? = nil) -> Resource
+  {
+    var resource = Resource(url: test.origin.url("/a"), key: key.map(CacheKey.init(rawValue:)))
+    resource.headers["Authorization"] = authorization
+    return resource
+  }
+
+  private func read(_ cache: MediaCache, _ resource: Resource) async throws -> [UInt8] {
+    let reader = try await cache.open(resource)
+    defer { reader.cancel() }
+    return try await Array(reader.bytes(in: range))
+  }
+
+  @Test func `Another account is given its own bytes, and each keeps them`() async throws {
+    try await withCache { test async throws in
+      serve(test)
+      func readBoth() async throws {
+        #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
+        #expect(try await read(test.cache, resource(test, "Bearer other")) == bytes(2))
+      }
+      try await readBoth()
+      let before = try await test.settledLog("/a").requests.count
+      for _ in 0..<3 { try await readBoth() }
+      #expect(try await test.settledLog("/a").requests.count == before)
+    }
+  }
+
+  @Test(arguments: ["Bearer unknown", nil])
+  func `Who is refused by the origin is refused what is stored`(_ authorization: String?)
+    async throws
+  {
+    try await withCache { test async throws in
+      serve(test)
+      #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
+      let stranger = resource(test, authorization)
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await read(test.cache, stranger)
+      }
+      #expect(error?.status == 401)
+      let failed = await #expect(throws: MediaCacheError.self) {
+        try await test.cache.prefetch(stranger)
+      }
+      #expect(failed?.status == 401)
+      #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
+    }
+  }
+
+  @Test func `A token that was renewed costs one question, and no byte twice`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    try await withCache(directory: directory, origin: origin) { test async throws in
+      serve(test)
+      #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
+    }
+    try await withCache(directory: directory, origin: origin) { test async throws in
+      let before = try await test.settledLog("/a")
+      for _ in 0..<3 {
+        #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
+      }
+      #expect(try await test.settledLog("/a").requests.count == before.requests.count)
+      for _ in 0..<3 {
+        #expect(try await read(test.cache, resource(test, "Bearer renewed")) == bytes(1))
+      }
+      let log = try await test.settledLog("/a")
+      #expect(log.requests.count == before.requests.count + 1)
+      #expect(log.requests.last?.status == 304)
+      #expect(log.bytesSentTwice == 0)
+    }
+    await origin.stop()
+  }
+
+  @Test func `A user in the URL is an account like any other`() async throws {
+    try await withCache { test async throws in
+      serve(test)
+      var parts = try #require(
+        URLComponents(url: test.origin.url("/a"), resolvingAgainstBaseURL: false))
+      (parts.user, parts.password) = ("one", "pass")
+      let mine = Resource(url: try #require(parts.url))
+      #expect(try await read(test.cache, mine) == bytes(1))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await read(test.cache, resource(test, nil))
+      }
+      #expect(error?.status == 401)
+      #expect(try await read(test.cache, mine) == bytes(1))
+    }
+  }
+
+  @Test func `What was stored for another account does not play where nobody can be asked`()
+    async throws
+  {
+    try await withCache { test async throws in
+      serve(test)
+      #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
+      await test.origin.stopListening()
+      await test.origin.closeConnections()
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await read(test.cache, resource(test, "Bearer other"))
+      }
+      #expect(error?.code == .unreachable && error?.remedy.contains("key") == true)
+      #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
+    }
+  }
+
+  @Test(arguments: ["public, max-age=600", "max-age=600, s-maxage=600"])
+  func `What the origin lets everybody have is not asked about`(_ control: String) async throws {
+    try await withCache { test async throws in
+      serve(test, control: control)
+      #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
+      let before = try await test.settledLog("/a").requests.count
+      #expect(try await read(test.cache, resource(test, "Bearer other")) == bytes(1))
+      #expect(try await test.settledLog("/a").requests.count == before)
+    }
+  }
+
+  @Test func `A key says that it is one resource, whoever asks`() async throws {
+    try await withCache { test async throws in
+      serve(test)
+      #expect(try await read(test.cache, resource(test, "Bearer one", key: "song")) == bytes(1))
+      let before = try await test.settledLog("/a").requests.count
+      let renewed = resource(test, "Bearer renewed", key: "song")
+      #expect(try await read(test.cache, renewed) == bytes(1))
+      #expect(try await test.settledLog("/a").requests.count == before)
+    }
+  }
+
+  @Test func `What the hook exchanges is for the same account`() async throws {
+    let change: (inout Configuration) -> Void = {
+      $0.authorize = { resource, _ in
+        var renewed = resource
+        renewed.headers["Authorization"] = "Bearer renewed"
+        return renewed
+      }
+    }
+    try await withCache(change) { test async throws in
+      serve(test)
+      #expect(try await read(test.cache, resource(test, "Bearer expired")) == bytes(1))
+      let before = try await test.settledLog("/a").requests.count
+      for authorization in ["Bearer expired", "Bearer renewed"] {
+        #expect(try await read(test.cache, resource(test, authorization)) == bytes(1))
+      }
+      #expect(try await test.settledLog("/a").requests.count == before)
+      // Another expired one is exchanged as well, when the origin is asked about it.
+      #expect(try await read(test.cache, resource(test, "Bearer older")) == bytes(1))
+      #expect(try await test.settledLog("/a").bytesSentTwice == 0)
+    }
+  }
+
+  @Test func `Accounts that come at once are given what is their own`() async throws {
+    try await withCache { test async throws in
+      serve(test)
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for index in 0..<6 {
+          group.addTask {
+            let name = ["Bearer one", "Bearer other", "Bearer unknown"][index % 3]
+            do {
+              let read = try await read(test.cache, resource(test, name))
+              #expect(index % 3 < 2 && read == bytes(index % 3 == 0 ? 1 : 2), "\(name)")
+            } catch let error as MediaCacheError {
+              // Whose answer came first is what the other had to wait for.
+              #expect(error.status == 401 || error.code == .resourceChanged, "\(name): \(error)")
+            }
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// Representations of one URL (RFC 9111 §4.1), for those who use the cache itself.
+@Suite(.timeLimit(.minutes(1))) struct RepresentationTests {
+  private let length: Int64 = 100_000
+
+  private func bytes(_ seed: UInt64) -> [UInt8] { SyntheticBytes(seed: seed).bytes(in: 0..<length) }
+
+  private func variant(_ seed: UInt64, _ type: String) -> OriginResource {
+    var resource = OriginResource.synthetic(seed: seed, length: length)
+    resource.contentType = type
+    resource.headers = [Field("Vary", "Accept"), Field("Cache-Control", "max-age=600")]
+    return resource
+  }
+
+  private func serve(_ test: TestCache) {
+    test.origin.serve(variant(1, "audio/flac"), at: "/a")
+    test.origin.script(
+      "/a",
+      .on(
+        .where { $0.headers.first("Accept") == "audio/mpeg" },
+        .answerFrom(variant(2, "audio/mpeg"))))
+  }
+
+  private func resource(_ test: TestCache, _ type: String) -> Resource {
+    Resource(url: test.origin.url("/a"), headers: ["Accept": type])
+  }
+
+  @Test func `Each reader is given the representation that its headers select`() async throws {
+    try await withCache { test async throws in
+      serve(test)
+      for _ in 0..<2 {
+        for (seed, type) in [(1, "audio/flac"), (2, "audio/mpeg")] as [(UInt64, String)] {
+          let reader = try await test.cache.open(resource(test, type))
+          defer { reader.cancel() }
+          #expect(try await reader.contentInformation().mimeType == type)
+          #expect(try await Array(reader.bytes(in: 0..<length)) == bytes(seed))
+        }
+      }
+      // One asks for nothing but the first of both: its answer says that there are two.
+      #expect(try await test.settledLog("/a").bytesSentTwice == 0)
+    }
+  }
+
+  @Test func `Readers that come at once are each given their own`() async throws {
+    try await withCache { test async throws in
+      serve(test)
+      test.origin.script(
+        "/a",
+        .on(
+          .where { $0.headers.first("Accept") == "audio/mpeg" },
+          .answerFrom(variant(2, "audio/mpeg"))
+        ).on(.all, .delay(.milliseconds(20))))
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for index in 0..<6 {
+          group.addTask {
+            let type = index % 2 == 0 ? "audio/flac" : "audio/mpeg"
+            let reader = try await test.cache.open(resource(test, type))
+            defer { reader.cancel() }
+            let read = try await Array(reader.bytes(in: 0..<length))
+            #expect(read == bytes(index % 2 == 0 ? 1 : 2), "\(type)")
+          }
+        }
+        try await group.waitForAll()
+      }
+    }
+  }
+
+  @Test func `What is prefetched, measured, found and removed is the same representation`()
+    async throws
+  {
+    try await withCache { test async throws in
+      serve(test)
+      let (flac, mpeg) = (resource(test, "audio/flac"), resource(test, "audio/mpeg"))
+      try await test.cache.prefetch(flac)
+      // Nothing is known of the other one yet but that there is one.
+      #expect(try await test.cache.progress(of: mpeg).storedBytes == 0)
+      #expect(try await test.cache.completeFile(for: mpeg) == nil)
+      try await test.cache.prefetch(mpeg)
+      for (seed, resource) in [(1, flac), (2, mpeg)] as [(UInt64, Resource)] {
+        #expect(try await test.cache.progress(of: resource).isComplete)
+        let file = try #require(try await test.cache.completeFile(for: resource))
+        #expect(try Array(Data(contentsOf: file)) == bytes(seed))
+      }
+      #expect(try await test.cache.entries().count == 2)
+      #expect(try await test.cache.remove(test.cache.key(for: flac)) != nil)
+      #expect(try await test.cache.entries().isEmpty)
+    }
+  }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+
+@testable import Refrain
+
+/// A clock that stands still until a test moves it.
+final class TestClock: Sendable {
+  private let start = Moment.now
+  private let state = Mutex((passed: 0.0, jumped: 0.0))
+
+  /// For `Configuration.clock`.
+  var now: @Sendable () -> Moment {
+    { [self] in
+      let (passed, jumped) = state.withLock { $0 }
+      return Moment(wall: start.wall + passed + jumped, uptime: start.uptime + passed)
+    }
+  }
+
+  /// Seconds that have passed.
+  var passed: Double { state.withLock { $0.passed } }
+
+  func pass(_ seconds: Double) { state.withLock { $0.passed += seconds } }
+
+  /// The clock on the wall is set, and no time passes.
+  func set(forwardBy seconds: Double) { state.withLock { $0.jumped += seconds } }
+}
