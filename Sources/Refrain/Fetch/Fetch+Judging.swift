@@ -107,6 +107,7 @@ extension Fetch {
     state.freshness = state.outdatedIfAsked(at: response.requestTime, freshness)
     if freshness.noStore {
       state.storageBan = .forGood
+      state.storageProblem = .forbidden
       state.isTransient = true
     }
     return state.establish(information, whole: isWhole ? id : nil)

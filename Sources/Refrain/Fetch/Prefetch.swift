@@ -63,7 +63,7 @@ struct Prefetch: Sendable {
       let readable = try await reader.waitUntilReadable(at: offset)
       if readable.isEmpty { break }
       guard reader.isStoring || reader.cachedSpans.contains(offset) else {
-        throw GenerationState.noRoom
+        throw reader.generation.withState(\.storageProblem).error
       }
       offset = min(readable.upperBound, range.upperBound)
     }
