@@ -59,6 +59,9 @@ public struct Configuration: Sendable {
   /// How long what nobody reads any more may be silent.
   package var abandonedSilence: Duration = .seconds(2)
 
+  /// How long a prefetch waits for another process that stores the resource and does not go on.
+  package var writerSilence: Duration = .seconds(60)
+
   /// Performs the requests. Nil: the platform's own, `AsyncHTTPClientTransport` on Linux and
   /// `URLSessionTransport` on Apple's platforms.
   public var transport: (any Transport)?

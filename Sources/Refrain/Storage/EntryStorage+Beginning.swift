@@ -32,7 +32,7 @@ extension EntryStorage {
   }
 
   /// - Returns: whether this is the entry's writer.
-  private func takeLock() throws(DiskError) -> Bool {
+  func takeLock() throws(DiskError) -> Bool {
     if lock != nil { return true }
     lock = try WriterLock.acquire(directory)
     if let failure = lock?.failure { context.reportNoLocks(failure) }
@@ -40,7 +40,7 @@ extension EntryStorage {
   }
 
   /// What is stored now: what was loaded without the lock may be out of date.
-  private func look() throws(DiskError) -> (
+  func look() throws(DiskError) -> (
     StoringDecision.Found, EntryDirectory.Contents?
   ) {
     do throws(EntryDirectory.Problem) {
