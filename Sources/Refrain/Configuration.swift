@@ -62,6 +62,9 @@ public struct Configuration: Sendable {
   /// What time it is.
   package var clock: @Sendable () -> Moment = { .now }
 
+  /// How long a prefetch waits for another process that stores the resource and does not go on.
+  package var writerSilence: Duration = .seconds(60)
+
   /// Performs the requests. Nil: the platform's own, `AsyncHTTPClientTransport` on Linux and
   /// `URLSessionTransport` on Apple's platforms.
   public var transport: (any Transport)?

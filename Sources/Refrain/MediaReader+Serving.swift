@@ -22,7 +22,7 @@ extension MediaReader {
       case .stored(let upTo, let file):
         // Cut short by somebody else: sendfile(2) would wait for what never comes.
         let wanted = Int(min(Int64(max(count, 1)), upTo - offset))
-        guard file.size >= offset + Int64(wanted) else {
+        guard file.reaches(offset + Int64(wanted)) else {
           failures += 1
           try recover(generation, file, offset, wanted, failures)
           continue

@@ -321,7 +321,8 @@ public final class MediaReader: Sendable {
     }
     entry.context.events.send(
       .warning("\(entry.key) could not be read at \(offset); it is fetched again."))
-    generation.lose(offset..<(offset + Int64(count)), size: file.size)
+    generation.lose(
+      offset..<(offset + Int64(count)), of: file, size: (try? file.status())?.size)
   }
 
   private static func part(

@@ -109,6 +109,7 @@ extension Fetch {
     state.freshness?.confirmedUptime = context.now.uptime
     if freshness.noStore {
       state.storageBan = .forGood
+      state.storageProblem = .forbidden
       state.isTransient = true
     }
     return state.establish(information, whole: isWhole ? id : nil)

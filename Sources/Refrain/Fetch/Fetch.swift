@@ -128,6 +128,8 @@ struct Fetch: Sendable {
   }
 
   private func attempt() async -> Outcome {
+    // What another process has stored by now is not asked for.
+    if generation.withState(\.isFollowing) { _ = await entry.storage.claim(generation) }
     let asking = generation.withState { state -> Asking? in
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else { return nil }
       // What of the hole was filled in the meantime needs not be asked for again. An origin without

@@ -20,7 +20,7 @@ struct FetchedBytes: Sendable {
   /// Keeps what of a chunk is missing. Blocks on the disk.
   func keep(_ chunk: Data, at offset: Int64) async -> Kept {
     let range = offset..<(offset + Int64(chunk.count))
-    let (missing, isOver) = generation.withState { state -> (RangeSet<Int64>, Bool) in
+    let (absent, isOver) = generation.withState { state -> (RangeSet<Int64>, Bool) in
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else {
         return (RangeSet(), true)
       }
@@ -29,9 +29,15 @@ struct FetchedBytes: Sendable {
       return (RangeSet(wanted).subtracting(state.stored), false)
     }
     if isOver { return .kept }
-    if missing.byteCount < Int64(chunk.count), !isSame(chunk, range, except: missing) {
-      entry.supersede(generation, isContradicted: true)
-      return .changed
+    var missing = absent
+    if missing.byteCount < Int64(chunk.count) {
+      switch compare(chunk, range, except: missing) {
+      case .same: break
+      case .different:
+        entry.supersede(generation, isContradicted: true)
+        return .changed
+      case .unreadable(let gone): missing.formUnion(gone)
+      }
     }
     for part in missing.ranges {
       let lower = chunk.startIndex + Int(part.lowerBound - offset)
@@ -46,7 +52,7 @@ struct FetchedBytes: Sendable {
   // MARK: Storing
 
   private func store(_ bytes: Data, at range: ByteRange) async -> Bool {
-    guard mayGrow(to: range.upperBound), let file = await file() else { return false }
+    guard mayGrow(to: range.upperBound), let file = await wholeFile() else { return false }
     let name = entry.name
     // Blocks at either end may be new.
     let granted = Int64(bytes.count) + 8192
@@ -61,9 +67,46 @@ struct FetchedBytes: Sendable {
       await entry.storage.writeFailed(generation, error)
       return false
     }
-    settle(file, granted, name)
+    if settle(file, granted, name) { dropHoles(of: file) }
     commit(range, to: file)
     return true
+  }
+
+  /// The file to write to, holding everything that was written to it. Somebody else may have cut it
+  /// short: what is written beyond its end would leave a hole that reads as zeros, so that what was
+  /// lost is given up first.
+  private func wholeFile() async -> EntryFile? {
+    for _ in 0..<3 {
+      guard let file = await file() else { return nil }
+      let end = generation.withState { $0.stored.ranges.last?.upperBound ?? 0 }
+      let size: Int64
+      do throws(DiskError) {
+        size = try file.status().size
+      } catch {
+        await entry.storage.writeFailed(generation, error)
+        return nil
+      }
+      if size >= end { return file }
+      context.events.send(
+        .warning("\(file.path) was cut short by another program; the rest is fetched again."))
+      generation.lose(size..<end, of: file, size: size)
+    }
+    return nil
+  }
+
+  /// The file takes less than it did: it may have been cut short in the very moment in which more was
+  /// written to it.
+  private func dropHoles(of file: EntryFile) {
+    let holes: RangeSet<Int64>
+    do throws(DiskError) {
+      holes = try file.holes()
+    } catch {
+      return
+    }
+    let stored = generation.withState(\.stored)
+    for gone in stored.intersection(holes).ranges {
+      generation.lose(gone, of: file, size: nil)
+    }
   }
 
   /// What has no length, and could not be told from another stream, may be one without end: it is
@@ -73,6 +116,7 @@ struct FetchedBytes: Sendable {
     return generation.withState { state in
       guard state.isUnrepeatable, end > most else { return true }
       state.storageBan = .forGood
+      state.storageProblem = .endless
       state.isTransient = true
       return false
     }
@@ -121,20 +165,26 @@ struct FetchedBytes: Sendable {
   private func refuse() -> Bool {
     generation.withState { state in
       state.storageBan = .until(.now + .milliseconds(500))
+      state.storageProblem = .noRoom
       state.isTransient = true
     }
     return false
   }
 
-  private func settle(_ file: EntryFile, _ granted: Int64, _ name: String) {
+  /// - Returns: whether the file takes less than it did before.
+  @discardableResult
+  private func settle(_ file: EntryFile, _ granted: Int64, _ name: String) -> Bool {
     // Looked up under the lock, which takes a microsecond: two fetches must not tell in one order
     // what they saw in another.
-    let grown = generation.withState { state in
-      let allocated = file.allocatedBytes
+    let grown = generation.withState { state -> Int64 in
+      guard state.file === file, let allocated = (try? file.status())?.allocated else {
+        return granted
+      }
       defer { state.accounted = allocated }
       return allocated - state.accounted
     }
     context.store.settle(granted, actual: grown, for: name)
+    return grown < 0
   }
 
   private func commit(_ range: ByteRange, to file: EntryFile) {
@@ -160,7 +210,7 @@ struct FetchedBytes: Sendable {
   /// - Returns: why the bytes are of no use to anybody.
   private func passOn(_ bytes: Data, at offset: Int64) -> MediaCacheError? {
     guard generation.withState({ $0.isOfUse(id, from: offset) }) else {
-      return GenerationState.noRoom
+      return generation.withState(\.storageProblem).error
     }
     generation.perform { $0.commitTransient(id, bytes, at: offset) }
     return nil
@@ -168,15 +218,23 @@ struct FetchedBytes: Sendable {
 
   // MARK: Comparing
 
-  /// Whether what came again is what is stored. A validator that vouches for every byte makes the
-  /// comparison needless.
-  private func isSame(
+  private enum Comparison {
+    case same
+    case different
+    /// These bytes cannot be read, which says nothing about them; they are given up.
+    case unreadable(RangeSet<Int64>)
+  }
+
+  /// Compares what came again with what is stored. A validator that vouches for every byte makes that
+  /// needless.
+  private func compare(
     _ chunk: Data, _ range: ByteRange, except missing: RangeSet<Int64>
-  ) -> Bool {
+  ) -> Comparison {
     let (file, stored, isVouched) = generation.withState {
       ($0.file, $0.stored, $0.validator.ifRange != nil)
     }
-    guard !isVouched, let file else { return true }
+    guard !isVouched, let file else { return .same }
+    var unreadable = RangeSet<Int64>()
     var buffer = [UInt8](repeating: 0, count: chunk.count)
     for part in stored.intersection(RangeSet(range)).ranges {
       let count = Int(part.upperBound - part.lowerBound)
@@ -184,12 +242,18 @@ struct FetchedBytes: Sendable {
         try? file.read(
           into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: part.lowerBound)
       }
+      let got = read ?? 0
       let lower = chunk.startIndex + Int(part.lowerBound - range.lowerBound)
-      guard read == count, chunk[lower..<(lower + count)].elementsEqual(buffer[..<count]) else {
-        return false
+      guard chunk[lower..<(lower + got)].elementsEqual(buffer[..<got]) else { return .different }
+      if got < count {
+        let gone = part.lowerBound + Int64(got)..<part.upperBound
+        context.events.send(
+          .warning("\(file.path) could not be read at \(gone.lowerBound); it is fetched again."))
+        generation.lose(gone, of: file, size: (try? file.status())?.size)
+        unreadable.insert(contentsOf: gone)
       }
     }
-    return true
+    return unreadable.isEmpty ? .same : .unreadable(unreadable)
   }
 }
 

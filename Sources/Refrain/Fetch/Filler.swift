@@ -35,6 +35,13 @@ struct Filler: Sendable {
   private func fill(_ generation: Generation, _ reader: ReaderID) async throws -> Bool {
     while true {
       try Task.checkCancellation()
+      // What another process brings is not brought a second time.
+      if generation.withState({ !$0.isComplete && !$0.isLive && !$0.isClosed }),
+        await entry.storage.claim(generation) == .taken
+      {
+        try await Task.sleep(for: Prefetch.followInterval)
+        continue
+      }
       let step = generation.withState { state -> Step in
         if state.isSuperseded || state.isClosed { return .moved }
         // What a live stream plays is not stored.

@@ -27,12 +27,17 @@ struct Prefetch: Sendable {
     return information
   }
 
+  /// How often is looked at what another process has stored.
+  static let followInterval: Duration = .milliseconds(100)
+
   /// Goes over the range until all of it is stored: once more where the resource has changed on the
   /// way, and where there was no room for a moment, which others may be about to give up.
   private func bringAll() async throws {
     var rounds = 0
     var failures = 0
-    while try await !isStored() {
+    while true {
+      try await waitForWriter()
+      if try await isStored() { return }
       guard rounds < Self.mostRounds else {
         throw MediaCacheError(
           .resourceChanged, "The resource keeps changing at the origin while it is fetched.",
@@ -41,6 +46,9 @@ struct Prefetch: Sendable {
       do {
         try await bring()
         rounds += 1
+      } catch let error as MediaCacheError where error.code == .inUse {
+        // Another process began to store it just now.
+        continue
       } catch let error as MediaCacheError where error.code == .storage {
         failures += 1
         guard failures < Self.mostFailures else { throw error }
@@ -49,8 +57,38 @@ struct Prefetch: Sendable {
     }
   }
 
+  /// Waits while another process stores the resource, and takes over what it has stored; then, or
+  /// when that process ends, this one goes on.
+  private func waitForWriter() async throws {
+    let storage = reader.entry.storage
+    let patience = reader.entry.context.configuration.writerSilence
+    var stored: Int64 = -1
+    var quietSince = ContinuousClock.now
+    while true {
+      try Task.checkCancellation()
+      if holdsAll(reader.knownInformation?.length) { return }
+      let generation = reader.generation
+      let claim = await Task(executorPreference: IOThreads.background) {
+        await storage.claim(generation)
+      }.value
+      guard claim == .taken else { return }
+      let count = reader.cachedSpans.byteCount
+      if count > stored { (stored, quietSince) = (count, .now) }
+      guard ContinuousClock.now - quietSince < patience else {
+        throw MediaCacheError(
+          .inUse,
+          "Another process has this resource open and has stored nothing more for \(patience).",
+          remedy: "End that process, or try again when it has ended.")
+      }
+      try await Task.sleep(for: Self.followInterval)
+    }
+  }
+
   private func isStored() async throws -> Bool {
-    let length = try await reader.contentInformation().length
+    holdsAll(try await reader.contentInformation().length)
+  }
+
+  private func holdsAll(_ length: Int64?) -> Bool {
     // Without a length a range that ends is known all the same.
     guard length != nil || range.upperBound < .max else { return false }
     let wanted = range.clamped(to: 0..<max(length ?? .max, 0))
@@ -64,7 +102,7 @@ struct Prefetch: Sendable {
       let readable = try await reader.waitUntilReadable(at: offset)
       if readable.isEmpty { break }
       guard reader.isStoring || reader.cachedSpans.contains(offset) else {
-        throw GenerationState.noRoom
+        throw reader.generation.withState(\.storageProblem).error
       }
       offset = min(readable.upperBound, range.upperBound)
     }

@@ -12,6 +12,7 @@ final class CacheContext: Sendable {
   let watchdog = Watchdog()
   let table = EntryTable()
   let idleHolds = IdleHolds()
+  private let hasReportedLocks = Mutex(false)
 
   init(configuration: Configuration, store: Store, transport: any Transport) {
     let events = EventStreams()
@@ -23,6 +24,20 @@ final class CacheContext: Sendable {
   }
 
   var now: Moment { configuration.clock() }
+
+  /// Reports, once, that the file system cannot lock (`WriterLock.failure`).
+  func reportNoLocks(_ failure: DiskError) {
+    let isFirst = hasReportedLocks.withLock { reported in
+      defer { reported = true }
+      return !reported
+    }
+    guard isFirst else { return }
+    events.send(
+      .warning(
+        "The file system of \(store.directory) cannot lock files (\(failure)). Use the directory "
+          + "from one process at a time: several would undo what each other store. "
+          + "A local directory has no such limit."))
+  }
 
   /// An empty generation's state.
   func emptyState() -> GenerationState {

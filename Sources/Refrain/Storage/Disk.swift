@@ -22,6 +22,9 @@ struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
   /// Nothing has that name, or what should be a directory on the way to it is none.
   var isMissing: Bool { code == ENOENT || code == ENOTDIR }
 
+  /// Writing is not allowed there: a read-only file system, or missing permissions.
+  var isRefused: Bool { code == EROFS || code == EACCES || code == EPERM }
+
   /// Something that is no file of ours has that name: a directory, a link, a socket, a giant.
   var isObstacle: Bool {
     code == EISDIR || code == ELOOP || code == ENXIO || code == EINVAL || code == EFBIG
@@ -36,6 +39,8 @@ enum OpenMode: Sendable {
   case readWrite
   /// For reading and writing, made where it is missing, emptied where it is not.
   case create
+  /// For reading and writing, made where it is missing: a file that is only locked.
+  case lock
 }
 
 /// What a file or a directory is (stat(2)).

@@ -210,6 +210,9 @@ final class Entry: Sendable {
     (state.invalidatedAt, state.followsNoPage) = generation.withState {
       ($0.invalidatedAt, $0.isNoPage(at: url))
     }
+    state.replaced = generation.withState {
+      $0.replaced.union([$0.generationID].compactMap(\.self))
+    }
     return state
   }
 

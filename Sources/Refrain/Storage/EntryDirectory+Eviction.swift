@@ -60,13 +60,23 @@ extension EntryDirectory {
     return CacheKey(rawValue: record.key)
   }
 
-  /// The data file, locked against every reader; nil where it is missing.
+  /// The data file, locked against every reader; nil where it is missing, or cannot be locked at all:
+  /// then only all of it can go.
   private func lockedDataFile(_ record: EntryRecord) throws -> (Int32?, allocated: Int64) {
     let dataPath = "\(path)/\(record.file)"
     guard try disk.status(of: dataPath) != nil else { return (nil, 0) }
     let descriptor = try disk.open(dataPath, .readWrite)
     do {
-      guard try disk.lockSoon(descriptor, .exclusive) else { throw InUse() }
+      let isLocked: Bool
+      do throws(DiskError) {
+        isLocked = try disk.lockSoon(descriptor, .exclusive)
+      } catch {
+        // The file system cannot lock. Others who read the file keep it when it is removed, but
+        // would read zeros where a part of it was freed.
+        disk.close(descriptor)
+        return (nil, 0)
+      }
+      guard isLocked else { throw InUse() }
       return (descriptor, try disk.status(of: descriptor).allocated)
     } catch {
       disk.close(descriptor)

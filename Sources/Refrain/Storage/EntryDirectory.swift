@@ -26,6 +26,8 @@ struct EntryDirectory: Sendable {
     var lastEpoch: Int
     /// Oddities that were mended, a sentence each.
     var warnings: [String]
+    /// The data file may not be written to.
+    var isReadOnly = false
   }
 
   enum Problem: Error {
@@ -41,6 +43,12 @@ struct EntryDirectory: Sendable {
 
   var recordPath: String { "\(path)/\(EntryRecord.fileName)" }
 
+  /// The file that `WriterLock` locks: beside the shards.
+  var lockPath: String {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    return (parts.dropLast(2) + ["\(parts.last ?? "").lock"]).joined(separator: "/")
+  }
+
   /// Reads the sidecar and the journals, opens the data file, and believes only what the file can
   /// hold.
   func load() throws(Problem) -> Contents {
@@ -51,8 +59,9 @@ struct EntryDirectory: Sendable {
       guard let bytes = try readRecord() else { throw .empty }
       let (record, synced) = try Self.decode(bytes)
       let file: EntryFile
+      let isReadOnly: Bool
       do {
-        file = try EntryFile(path: "\(path)/\(record.file)", mode: .readWrite, disk: disk)
+        (file, isReadOnly) = try openFile("\(path)/\(record.file)")
       } catch {
         if try readRecord() != bytes { continue }
         guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
@@ -61,9 +70,21 @@ struct EntryDirectory: Sendable {
       guard file.isLocked else { continue }
       let (journalled, lastEpoch) = try journals(of: record)
       guard let again = try readRecord(), again == bytes else { continue }
-      return try Self.believe(record, synced, journalled, file, lastEpoch)
+      var contents = try Self.believe(record, synced, journalled, file, lastEpoch)
+      contents.isReadOnly = isReadOnly
+      return contents
     }
     throw .broken("another process keeps changing it")
+  }
+
+  /// Opens a data file; for reading only where writing is refused.
+  private func openFile(_ path: String) throws(DiskError) -> (EntryFile, isReadOnly: Bool) {
+    do throws(DiskError) {
+      return (try EntryFile(path: path, mode: .readWrite, disk: disk), false)
+    } catch {
+      guard error.isRefused else { throw error }
+      return (try EntryFile(path: path, mode: .read, disk: disk), true)
+    }
   }
 
   /// The record alone, for listing.
@@ -162,10 +183,43 @@ struct EntryDirectory: Sendable {
     }
   }
 
-  /// Makes the directory where it is missing, and its shard.
+  /// Makes the directory where it is missing, and those above it.
   func create() throws(DiskError) {
-    if let slash = path.lastIndex(of: "/") { try disk.makeDirectory(String(path[..<slash])) }
+    for _ in 0..<3 {
+      do throws(DiskError) {
+        try disk.makeDirectory(Self.parent(of: path))
+        return try disk.makeDirectory(path)
+      } catch {
+        // Somebody has removed the cache's directory, or removes it just now.
+        guard error.isMissing else { throw error }
+        try createParents()
+      }
+    }
     try disk.makeDirectory(path)
+  }
+
+  /// Makes the directory of all shards, with all that is above it: it may have been removed while
+  /// the cache is in use.
+  func createParents() throws(DiskError) {
+    let entries = Self.parent(of: Self.parent(of: path))
+    try make(entries)
+    // Best effort, as on opening the cache: without it, what is stored is only backed up needlessly.
+    do { try disk.setStoredMediaAttributes(entries) } catch {}
+  }
+
+  private func make(_ path: String) throws(DiskError) {
+    do throws(DiskError) {
+      try disk.makeDirectory(path)
+    } catch {
+      let parent = Self.parent(of: path)
+      guard error.isMissing, !parent.isEmpty else { throw error }
+      try make(parent)
+      try disk.makeDirectory(path)
+    }
+  }
+
+  private static func parent(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
   }
 
   /// Makes the names on the way to the entry survive a power cut: `create` does not, for it is not

@@ -32,7 +32,12 @@ package final class EntryFile: Sendable {
       disk.close(descriptor)
       throw error
     }
-    isLocked = (try? disk.lock(descriptor, .shared)) == true
+    do throws(DiskError) {
+      isLocked = try disk.lock(descriptor, .shared)
+    } catch {
+      // Nobody punches holes where nothing can be locked.
+      isLocked = true
+    }
   }
 
   deinit {
@@ -65,9 +70,8 @@ package final class EntryFile: Sendable {
   /// Size and allocated blocks. Does not wait for the disk on a local file system.
   func status() throws(DiskError) -> FileStatus { try disk.status(of: descriptor) }
 
-  var size: Int64 { (try? status())?.size ?? 0 }
-
-  var allocatedBytes: Int64 { (try? status())?.allocated ?? 0 }
+  /// Whether it reaches that far, as far as can be told: somebody else may have cut it short.
+  func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
 
   /// Where it has no blocks.
   func holes() throws(DiskError) -> RangeSet<Int64> { try disk.holes(in: descriptor) }

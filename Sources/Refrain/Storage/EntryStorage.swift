@@ -11,21 +11,21 @@ import Foundation
 /// when the last holder lets go. One thing at a time; called from tasks on `IOThreads` only, for all
 /// of it blocks.
 actor EntryStorage {
-  private let directory: EntryDirectory
-  private let name: String
-  private let key: CacheKey
-  private let context: CacheContext
+  let directory: EntryDirectory
+  let name: String
+  let key: CacheKey
+  let context: CacheContext
 
-  private var lock: WriterLock?
+  var lock: WriterLock?
   /// What is being written to at the moment.
-  private var open: OpenFiles?
+  var open: OpenFiles?
 
   /// Whether the names on the way to the entry are known to survive a power cut.
-  private var isAnchored = false
+  var isAnchored = false
   /// Whether room was asked for what the entry takes besides its data.
-  private var hasOverhead = false
+  var hasOverhead = false
 
-  private struct OpenFiles {
+  struct OpenFiles {
     var generation: Generation
     var id: String
     var fileName: String
@@ -47,15 +47,25 @@ actor EntryStorage {
     var state = empty
     do throws(EntryDirectory.Problem) {
       let contents = try directory.load()
+      // What is not used here is replaced by what is.
+      var replacing = empty
+      replacing.replaced = [contents.record.generation]
       guard contents.record.key == key.rawValue else {
         context.events.send(.warning("\(directory.path) holds another key than \(key)."))
         return state
       }
       // Kept for one person: what was sent to her may be for nobody else.
-      if context.configuration.isShared, contents.record.isSharable != true { return state }
+      if context.configuration.isShared, contents.record.isSharable != true {
+        return replacing
+      }
       state.adopt(contents)
       // Left behind by a process that ended suddenly; what is begun now takes its place.
-      if state.isUnrepeatable { return empty }
+      if state.isUnrepeatable { return replacing }
+      if contents.isReadOnly {
+        state.storageBan = .forGood
+        state.storageProblem = .readOnly
+        state.isTransient = true
+      }
       for warning in contents.warnings { context.events.send(.warning(warning)) }
       context.store.touch(name)
     } catch {
@@ -63,6 +73,7 @@ actor EntryStorage {
       case .empty: break
       case .newer(let version):
         state.storageBan = .forGood
+        state.storageProblem = .newerFormat
         state.isTransient = true
         context.events.send(
           .warning(
@@ -92,7 +103,7 @@ actor EntryStorage {
     if isBanned { return nil }
     if let file { return file }
     guard await reserveOverhead() else {
-      ban(generation, .until(.now + .milliseconds(500)))
+      ban(generation, .until(.now + .milliseconds(500)), .noRoom)
       return nil
     }
     do {
@@ -129,143 +140,17 @@ actor EntryStorage {
     return hasOverhead
   }
 
-  private func begin(_ generation: Generation) throws -> EntryFile? {
-    // Another fetch may have come first while room was made.
-    let ready = generation.withState { $0.journal == nil ? nil : $0.file }
-    if let ready { return ready }
-    try directory.create()
-    if lock == nil { lock = WriterLock.acquire(directory) }
-    guard lock != nil else {
-      guard try directory.disk.isDirectory(directory.path) else {
-        throw DiskError(operation: "open", path: directory.path, code: ENOTDIR)
-      }
-      catchUp(generation)
-      ban(generation, .until(.now + .seconds(1)))
-      return nil
-    }
-    // What was loaded without the lock may be out of date by now.
-    let onDisk: EntryDirectory.Contents?
-    do throws(EntryDirectory.Problem) {
-      onDisk = try directory.load()
-    } catch {
-      switch error {
-      case .empty, .broken: onDisk = nil
-      case .newer:
-        ban(generation, .forGood)
-        return nil
-      case .unreadable(let failure): throw failure
-      }
-    }
-    let loadedID = generation.withState { $0.generationID }
-    if let onDisk, onDisk.record.key == key.rawValue, onDisk.record.generation == loadedID {
-      return try resume(generation, onDisk)
-    }
-    if loadedID == nil, let onDisk, isSame(generation, onDisk) {
-      // Another process has stored it in the meantime.
-      return try resume(generation, onDisk)
-    }
-    if loadedID != nil {
-      // Another process has replaced what this generation was read from: it lives on in memory.
-      ban(generation, .forGood)
-      return nil
-    }
-    return try start(generation)
-  }
-
-  /// Another process writes this entry: what it has stored by now needs not be fetched.
-  private func catchUp(_ generation: Generation) {
-    guard let contents = try? directory.load(), contents.record.key == key.rawValue else { return }
-    guard isSame(generation, contents) else { return }
-    generation.perform { $0.isSuperseded ? [] : $0.catchUp(contents) }
-  }
-
-  /// Whether what is stored is this generation's, by its name or by a validator that vouches for
-  /// every byte.
-  private func isSame(_ generation: Generation, _ contents: EntryDirectory.Contents) -> Bool {
-    let record = contents.record
-    return generation.withState { state in
-      if let id = state.generationID { return id == record.generation }
-      return record.key == key.rawValue && state.length == record.length
-        && state.validator.ifRange != nil && state.validator.matches(record.validator) == .same
-    }
-  }
-
-  /// Goes on with what is stored.
-  private func resume(
-    _ generation: Generation, _ contents: EntryDirectory.Contents
-  ) throws -> EntryFile {
-    // Journals may be there from syncs that were cut short: they count until the record is replaced.
-    let epoch = contents.lastEpoch + 1
-    let journal = try makeJournal(contents.record.generation, epoch)
-    open = OpenFiles(
-      generation: generation, id: contents.record.generation, fileName: contents.record.file,
-      epoch: epoch)
-    let allocated = contents.file.allocatedBytes
-    generation.withState { state in
-      state.generationID = contents.record.generation
-      state.stored = contents.spans
-      state.synced = contents.syncedSpans
-      state.file = contents.file
-      state.journal = journal
-      state.journalCount = 0
-      state.accounted = allocated
-      state.isTransient = false
-      state.storageBan = .none
-    }
-    try writeDown(generation)
-    return contents.file
-  }
-
-  /// Makes the files of a new generation, and lets go of the one before.
-  private func start(_ generation: Generation) throws -> EntryFile? {
-    let information = generation.withState { $0.info }
-    let id = String(UInt64.random(in: .min ... .max), radix: 16)
-    let ending = MediaType.fileExtension(
-      mimeType: information?.mimeType, url: generation.entry.resource.url)
-    let fileName = "\(id).\(ending)"
-    let files = OpenFiles(generation: generation, id: id, fileName: fileName, epoch: 1)
-    let path = "\(directory.path)/\(fileName)"
-    let file: EntryFile
-    let journal: JournalFile
-    do {
-      file = try EntryFile(path: path, mode: .create, disk: directory.disk)
-      journal = try makeJournal(id, 1)
-      try directory.write(record(generation, files, spans: .init()), durably: false)
-    } catch {
-      // The record that is there still holds, and so do its files.
-      for name in [fileName, SpanJournal.fileName(generation: id, epoch: 1)] {
-        try directory.disk.removeFile("\(directory.path)/\(name)")
-      }
-      throw error
-    }
-    open = files
-    generation.withState { state in
-      state.generationID = id
-      state.file = file
-      state.journal = journal
-      state.journalCount = 0
-      state.accounted = 0
-      state.isTransient = false
-      state.storageBan = .none
-    }
-    // Before the first byte: what the old generation took is what this one may take.
-    try directory.removeFiles(
-      except: [EntryRecord.fileName, fileName, lastComponent(journal.path)])
-    context.store.setSize(name, allocated: Store.overhead)
-    return file
-  }
-
-  private func makeJournal(_ id: String, _ epoch: Int) throws(DiskError) -> JournalFile {
+  func makeJournal(_ id: String, _ epoch: Int) throws(DiskError) -> JournalFile {
     let path = "\(directory.path)/\(SpanJournal.fileName(generation: id, epoch: epoch))"
     return try JournalFile(
       path: path, epoch: epoch, bootIdentity: directory.bootIdentity, disk: directory.disk)
   }
 
-  private func lastComponent(_ path: String) -> String {
+  func lastComponent(_ path: String) -> String {
     path.split(separator: "/").last.map(String.init) ?? path
   }
 
-  private func record(
+  func record(
     _ generation: Generation, _ files: OpenFiles, spans: RangeSet<Int64>
   ) throws -> EntryRecord {
     let (known, validator) = generation.withState { ($0.known, $0.validator) }
@@ -287,7 +172,7 @@ actor EntryStorage {
   // MARK: Syncing
 
   /// The bytes of the data file may be lost: fsync(2) says so once, and forgets it.
-  private struct DataLost: Error {
+  struct DataLost: Error {
     var reason: DiskError
   }
 
@@ -305,6 +190,8 @@ actor EntryStorage {
       return generation.withState { $0.syncEnded(isDone: true) }
     } catch let error as DataLost {
       distrust(generation, error.reason)
+    } catch let error as DiskError where error.isMissing {
+      vanish(generation)
     } catch {
       context.events.send(.warning("\(directory.path) could not be brought up to date: \(error)."))
     }
@@ -312,7 +199,7 @@ actor EntryStorage {
     return nil
   }
 
-  private func writeDown(_ generation: Generation) throws {
+  func writeDown(_ generation: Generation) throws {
     guard var files = open else { return }
     files.epoch += 1
     // Whoever commits from here on writes to the next journal. A crash before the record is replaced
@@ -349,6 +236,7 @@ actor EntryStorage {
       state.journal = nil
       state.isTransient = true
       state.storageBan = .forGood
+      state.storageProblem = .disk(error)
       state.stored = state.stored.intersection(state.synced)
     }
     context.events.send(.warning("\(directory.path) is not written to any more: \(error)."))
@@ -361,15 +249,34 @@ actor EntryStorage {
     }
   }
 
+  /// Somebody has removed the entry's directory: it is made again when the next bytes come.
+  private func vanish(_ generation: Generation) {
+    generation.withState { $0.filesVanished() }
+    context.events.send(
+      .warning("\(directory.path) was removed by another program; it is stored again."))
+    open = nil
+    isAnchored = false
+    hasOverhead = false
+    context.store.setSize(name, allocated: 0)
+    // The file that is locked may have gone, too.
+    lock = nil
+  }
+
   private func refuse(_ generation: Generation, _ error: any Error) {
-    ban(generation, .until(.now + Self.retryPause))
+    let failure = error as? DiskError
+    ban(
+      generation, .until(.now + Self.retryPause),
+      failure.map { $0.isNoSpace ? .noRoom : $0.isRefused ? .readOnly : .disk($0) } ?? .noRoom)
     context.events.send(
       .warning("\(key) is played without being stored for now: \(error)."))
   }
 
-  private func ban(_ generation: Generation, _ ban: GenerationState.StorageBan) {
+  func ban(
+    _ generation: Generation, _ ban: GenerationState.StorageBan, _ problem: StorageProblem
+  ) {
     generation.withState { state in
       state.storageBan = ban
+      state.storageProblem = problem
       state.isTransient = true
     }
   }
@@ -438,8 +345,19 @@ actor EntryStorage {
     }
     guard isStale, let id, let known else { return }
     let freshness = known.freshness
-    guard let lock = lock ?? WriterLock.acquire(directory) else { return }
-    defer { withExtendedLifetime(lock) {} }
+    let held: WriterLock?
+    do throws(DiskError) {
+      if let lock { held = lock } else { held = try WriterLock.acquire(directory) }
+    } catch {
+      // Where nothing may be written, nothing is kept up to date.
+      if !error.isRefused {
+        context.events.send(
+          .warning("\(directory.path) could not be brought up to date: \(error)."))
+      }
+      return
+    }
+    guard let held else { return }
+    defer { withExtendedLifetime(held) {} }
     guard var (record, _) = try? directory.loadRecord(), record.generation == id else { return }
     record.freshness = freshness
     record.headers = known.headers.fields.flatMap { [$0.name, $0.value] }
@@ -457,7 +375,7 @@ actor EntryStorage {
 
   /// Removes the entry's files; readers go on with what they hold.
   func removeFiles(_ generation: Generation?) throws -> Bool {
-    if lock == nil { lock = WriterLock.acquire(directory) }
+    if lock == nil { lock = try WriterLock.acquire(directory) }
     guard lock != nil else {
       if try directory.disk.status(of: directory.path) == nil { return false }
       throw MediaCacheError(

@@ -87,7 +87,7 @@ actor Evictor {
   private func evict(_ step: Eviction.Step) -> Int64 {
     let directory = store.entryDirectory(named: step.name)
     do {
-      guard let lock = WriterLock(directory) else {
+      guard let lock = try WriterLock.acquire(directory, waits: false) else {
         if try store.disk.status(of: directory.path) == nil { store.forget(step.name) }
         return 0
       }

@@ -148,17 +148,8 @@ final class Generation: Sendable {
     }
   }
 
-  /// The file does not give back what it was given: the range is fetched again.
-  ///
-  /// - Parameter size: the file's. Where it was cut short, all that was behind is lost, and the
-  ///   record has to say so before anything is written there: what lies between would read as zeros.
-  func lose(_ range: ByteRange, size: Int64) {
-    state.withLock { state in
-      state.stored.remove(contentsOf: range)
-      if size < range.upperBound {
-        state.stored.remove(contentsOf: min(size, range.lowerBound)..<Int64.max)
-        state.journal = nil
-      }
-    }
+  /// As `GenerationState.lose`, of a file that was read from: it may not be this generation's any more.
+  func lose(_ range: ByteRange, of file: EntryFile, size: Int64?) {
+    withState { if $0.file === file { $0.lose(range, size: size) } }
   }
 }

@@ -11,6 +11,7 @@ extension GenerationState {
     ignoresRanges = true
     isTransient = true
     storageBan = .forGood
+    storageProblem = .endless
   }
 
   /// What becomes of the answer of a live stream.

@@ -61,7 +61,7 @@ extension GenerationState {
       return (.transient(bytes), readAhead(for: id))
     }
     if isSuperseded { return (.failed(isLive ? Self.brokeOff : Self.changed), []) }
-    if reader.isBackground, isLive { return (.failed(Self.noRoom), []) }
+    if reader.isBackground, isLive { return (.failed(StorageProblem.endless.error), []) }
     if isOutOfReach(offset) {
       // Who has read nothing may have what is played now.
       return (hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach), [])

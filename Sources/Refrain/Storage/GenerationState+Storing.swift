@@ -12,6 +12,7 @@ extension GenerationState {
     guard file === self.file else { return nil }
     let isNew = !stored.contains(range.lowerBound)
     stored.insert(contentsOf: range)
+    lost.remove(contentsOf: range)
     moveFetch(id, to: range.upperBound)
     if isNew { fetches[id]?.brought += range.upperBound - range.lowerBound }
     unsyncedBytes += range.upperBound - range.lowerBound
@@ -89,12 +90,47 @@ extension GenerationState {
     let wakes = takeWaiters { waiter in
       readers[waiter.reader]?.isBackground == true && waiter.offset.map(range.contains) == true
     }
-    return wakes.isEmpty ? actions : actions + [.wake(wakes, Self.noRoom)]
+    return wakes.isEmpty ? actions : actions + [.wake(wakes, storageProblem.error)]
   }
 
-  static let noRoom = MediaCacheError(
-    .storage, "The bytes cannot be stored at the moment.",
-    remedy: "Raise the limit or free some disk space; an origin can forbid storing, too.")
+  /// What `StoringDecision` has to know.
+  var storingMemory: StoringDecision.Memory {
+    .init(
+      generation: generationID, length: length, validator: validator, answeredAt: vouchedAt,
+      replaced: replaced)
+  }
+
+  /// The file does not give back what it was given: the range is fetched again.
+  ///
+  /// The record has to say so before anything more is written: what lies between would read as zeros.
+  ///
+  /// - Parameter size: the file's, where it is known. Where it was cut short, all that was behind is
+  ///   lost.
+  mutating func lose(_ range: ByteRange, size: Int64?) {
+    var gone = RangeSet(range)
+    if let size, size < range.upperBound {
+      gone.insert(contentsOf: min(size, range.lowerBound)..<Int64.max)
+    }
+    guard !stored.intersection(gone).isEmpty else { return }
+    journal = nil
+    lost.formUnion(stored.intersection(gone))
+    stored.subtract(gone)
+    synced.subtract(gone)
+    isRecordStale = true
+  }
+
+  /// What was stored is gone, with its directory: readers keep what they were given, and the rest is
+  /// fetched, and stored, again.
+  mutating func filesVanished() {
+    journal = nil
+    file = nil
+    generationID = nil
+    stored = RangeSet()
+    synced = RangeSet()
+    lost = RangeSet()
+    unsyncedBytes = 0
+    accounted = 0
+  }
 
   /// The entry was removed from the disk: who reads on reads what is there, and the rest from memory.
   mutating func filesRemoved() {

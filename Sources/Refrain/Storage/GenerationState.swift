@@ -154,8 +154,14 @@ struct GenerationState: Sendable {
   var isTransient = false
 
   var storageBan = StorageBan.none
+  /// Why nothing is stored, where nothing is.
+  var storageProblem = StorageProblem.noRoom
   /// The name under which it is stored; nil while it is not.
   var generationID: String?
+  /// Stored generations that this one takes the place of.
+  var replaced: Set<String> = []
+  /// What the file no longer holds, though its record may still say so.
+  var lost = RangeSet<Int64>()
   /// Of `stored`, what survives a power cut.
   var synced = RangeSet<Int64>()
   var journal: JournalFile?

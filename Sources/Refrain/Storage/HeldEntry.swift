@@ -47,8 +47,8 @@ package final class HeldEntry: Sendable {
     }
     guard let file else { return nil }
     // Cut short by somebody else: sendfile(2) would wait for what never comes.
-    guard file.size >= range.upperBound else {
-      generation.lose(range, size: file.size)
+    guard file.reaches(range.upperBound) else {
+      generation.lose(range, of: file, size: (try? file.status())?.size)
       return nil
     }
     entry.context.events.sendTraffic(

@@ -91,7 +91,7 @@ struct Inspector: Sendable {
   }
 
   private func isInUse(_ directory: EntryDirectory) -> Bool {
-    WriterLock(directory) == nil
+    WriterLock.isHeld(directory)
   }
 
   func usage() throws -> (allocated: Int64, entries: Int) {
@@ -146,14 +146,14 @@ struct Inspector: Sendable {
 
   func verify(_ key: CacheKey?) throws -> [MediaCache.VerifyResult] {
     let names = try key.map { [KeyHash.name(of: $0)] } ?? context.store.names()
-    return names.compactMap { verify(named: $0) }
+    return try names.compactMap { try verify(named: $0) }
   }
 
-  private func verify(named name: String) -> MediaCache.VerifyResult? {
+  private func verify(named name: String) throws -> MediaCache.VerifyResult? {
     let directory = context.store.entryDirectory(named: name)
     var result = MediaCache.VerifyResult(
       key: nil, directory: URL(filePath: directory.path), problems: [], droppedBytes: 0)
-    guard let lock = WriterLock(directory) else {
+    guard let lock = try WriterLock.acquire(directory, waits: false) else {
       guard let record = try? directory.loadRecord().record else { return nil }
       result.key = CacheKey(rawValue: record.key)
       return result

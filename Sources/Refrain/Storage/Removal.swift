@@ -81,7 +81,7 @@ struct Removal: Sendable {
   /// - Returns: false where nothing is there.
   private static func remove(_ directory: EntryDirectory, _ key: CacheKey?) throws -> Bool {
     guard try directory.disk.status(of: directory.path) != nil else { return false }
-    guard let lock = WriterLock.acquire(directory) else {
+    guard let lock = try WriterLock.acquire(directory) else {
       throw MediaCacheError(
         .inUse, "Another process is writing \(key?.rawValue ?? directory.path).",
         remedy: "Stop it, then try again.")

@@ -24,6 +24,7 @@ struct SystemDisk: Disk {
       case .read: O_RDONLY | O_NONBLOCK
       case .readWrite: O_RDWR
       case .create: O_RDWR | O_CREAT | O_TRUNC
+      case .lock: O_RDWR | O_CREAT
       }
     // A link in a file's place must not lead elsewhere.
     let descriptor = retrying { systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }

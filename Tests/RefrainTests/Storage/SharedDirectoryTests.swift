@@ -13,13 +13,14 @@ struct SharedDirectoryTests {
   private let bytes = SyntheticBytes(seed: 1)
 
   private func withTwoCaches(
-    bytesPerSecond: Int? = nil,
+    etag: String? = "\"seed-1\"", bytesPerSecond: Int? = nil,
     _ body: (URL, OriginServer, MediaCache, MediaCache) async throws -> Void
   ) async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
     var resource = OriginResource.synthetic(seed: 1, length: length)
+    resource.etag = etag
     resource.bytesPerSecond = bytesPerSecond
     resource.headers.append(Field("Cache-Control", "max-age=3600"))
     origin.serve(resource, at: "/a.wav")
@@ -100,7 +101,35 @@ struct SharedDirectoryTests {
 
   /// It had nothing to go by when it began: what the other has stored meanwhile must not be lost.
   @Test func whoComesToStoreLaterKeepsWhatTheFirstHasStored() async throws {
-    try await withTwoCaches { directory, origin, first, second in
+    try await keepsWhatTheFirstHasStored(etag: "\"1\"")
+  }
+
+  /// A weak validator does not vouch for every byte, and yet what is stored under it is of use.
+  @Test func `what is stored under a weak validator is not replaced by a second cache`()
+    async throws
+  {
+    try await keepsWhatTheFirstHasStored(etag: "W/\"1\"")
+  }
+
+  @Test func `what is stored without a validator is not replaced by a second cache`() async throws {
+    try await withTwoCaches(etag: nil) { directory, origin, first, second in
+      let url = origin.url("/a.wav")
+      let reader = try await second.open(Resource(url: url))
+      let writer = try await first.open(Resource(url: url))
+      _ = try await writer.bytes(in: 0..<2_000_000)
+      writer.cancel()
+      await first.close()
+      let before = try StoredBytes(directory, url).spans()
+      let read = try await reader.bytes(in: 3_000_000..<3_000_100)
+      #expect([UInt8](read) == bytes.bytes(in: 3_000_000..<3_000_100))
+      reader.cancel()
+      await second.close()
+      #expect(before.subtracting(try StoredBytes(directory, url).spans()).isEmpty)
+    }
+  }
+
+  private func keepsWhatTheFirstHasStored(etag: String) async throws {
+    try await withTwoCaches(etag: etag) { directory, origin, first, second in
       let url = origin.url("/a.wav")
       // The second knows the resource, and nothing is stored yet.
       let reader = try await second.open(Resource(url: url))

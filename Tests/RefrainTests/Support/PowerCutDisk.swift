@@ -117,7 +117,7 @@ final class PowerCutDisk: DiskLayer {
       if case .file(let file)? = state.image.names.current[path] {
         state.descriptors[descriptor] = file
         if mode == .create { state.image.files[file]?.unsynced.append(.truncate(to: 0)) }
-      } else if mode == .create {
+      } else if mode == .create || mode == .lock {
         let file = state.nextFile
         state.nextFile += 1
         state.image.files[file] = File()

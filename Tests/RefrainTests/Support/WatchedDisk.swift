@@ -10,8 +10,18 @@ final class WatchedDisk: DiskLayer {
   enum Operation: Sendable, Hashable {
     case makeDirectory, attributes, open, write, sync, syncDirectory, rename, remove, punch
     case truncate, read, status, list, lock
-    /// Opens a file that is there.
-    case openExisting
+    /// Opens a file that is there, for writing too, or to read it alone.
+    case openExisting, openForReading
+
+    /// Whether it changes anything on the disk.
+    var changesDisk: Bool {
+      switch self {
+      case .truncate, .makeDirectory, .attributes, .open, .write, .sync, .syncDirectory, .rename,
+        .remove, .punch:
+        true
+      case .read, .status, .list, .lock, .openExisting, .openForReading: false
+      }
+    }
   }
 
   let system = SystemDisk()
@@ -50,7 +60,13 @@ final class WatchedDisk: DiskLayer {
   }
 
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32 {
-    try check(mode == .create ? .open : .openExisting, path)
+    let operation: Operation =
+      switch mode {
+      case .create, .lock: .open
+      case .readWrite: .openExisting
+      case .read: .openForReading
+      }
+    try check(operation, path)
     let descriptor = try system.open(path, mode)
     paths.withLock { $0[descriptor] = path }
     after(.open)

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// How a generation comes to its files (`StoringDecision`).
+extension EntryStorage {
+  func begin(_ generation: Generation) throws -> EntryFile? {
+    // Another fetch may have come first while room was made.
+    let ready = generation.withState { $0.journal == nil ? nil : $0.file }
+    if let ready { return ready }
+    let holdsLock = try takeLock()
+    let (found, contents) = try look()
+    let decision = StoringDecision.decide(
+      holdsLock: holdsLock, found: found, memory: generation.withState(\.storingMemory))
+    switch (decision, contents) {
+    case (.resume, let contents?): return try resume(generation, contents)
+    case (.catchUp, let contents?):
+      generation.perform { $0.isSuperseded ? [] : $0.catchUp(contents) }
+      ban(generation, .until(.now + .seconds(1)), .inUse)
+      return nil
+    case (.stream(.inUse), _):
+      ban(generation, .until(.now + .seconds(1)), .inUse)
+      return nil
+    case (.stream(let problem), _):
+      ban(generation, .forGood, problem)
+      return nil
+    case (.start, _), (.resume, nil), (.catchUp, nil):
+      try directory.create()
+      // What was stored of it is gone, with the directory.
+      generation.withState { $0.filesVanished() }
+      return try start(generation)
+    }
+  }
+
+  /// - Returns: whether this is the entry's writer.
+  func takeLock() throws(DiskError) -> Bool {
+    if lock != nil { return true }
+    lock = try WriterLock.acquire(directory)
+    if let failure = lock?.failure { context.reportNoLocks(failure) }
+    return lock != nil
+  }
+
+  /// What is stored now: what was loaded without the lock may be out of date.
+  func look() throws(DiskError) -> (
+    StoringDecision.Found, EntryDirectory.Contents?
+  ) {
+    do throws(EntryDirectory.Problem) {
+      let contents = try directory.load()
+      let record = contents.record
+      guard record.key == key.rawValue else { return (.nothing, nil) }
+      let found = StoringDecision.Record(
+        generation: record.generation, length: record.length, validator: record.validator,
+        confirmedAt: record.freshness.confirmedAt,
+        isOutdated: record.freshness.isOutdated == true)
+      return (.record(found), contents)
+    } catch {
+      switch error {
+      case .empty, .broken: return (.nothing, nil)
+      case .newer: return (.newer, nil)
+      case .unreadable(let failure): throw failure
+      }
+    }
+  }
+
+  /// Goes on with what is stored.
+  private func resume(
+    _ generation: Generation, _ contents: EntryDirectory.Contents
+  ) throws -> EntryFile {
+    // Journals may be there from syncs that were cut short: they count until the record is replaced.
+    let epoch = contents.lastEpoch + 1
+    let journal = try makeJournal(contents.record.generation, epoch)
+    open = OpenFiles(
+      generation: generation, id: contents.record.generation, fileName: contents.record.file,
+      epoch: epoch)
+    let allocated = try contents.file.status().allocated
+    generation.withState { state in
+      // The file may have grown again since it was found to be short.
+      let found = contents.spans.subtracting(state.lost)
+      let isKnown = state.generationID == contents.record.generation
+      state.stored = isKnown ? found.union(state.stored) : found
+      state.synced = contents.syncedSpans.subtracting(state.lost)
+      state.generationID = contents.record.generation
+      state.file = contents.file
+      state.journal = journal
+      state.journalCount = 0
+      state.accounted = allocated
+      state.isTransient = false
+      state.storageBan = .none
+    }
+    try writeDown(generation)
+    return contents.file
+  }
+
+  /// Makes the files of a new generation, and lets go of the one before.
+  private func start(_ generation: Generation) throws -> EntryFile? {
+    let information = generation.withState { $0.info }
+    let id = String(UInt64.random(in: .min ... .max), radix: 16)
+    let ending = MediaType.fileExtension(
+      mimeType: information?.mimeType, url: generation.entry.resource.url)
+    let fileName = "\(id).\(ending)"
+    let files = OpenFiles(generation: generation, id: id, fileName: fileName, epoch: 1)
+    let path = "\(directory.path)/\(fileName)"
+    let file: EntryFile
+    let journal: JournalFile
+    do {
+      file = try EntryFile(path: path, mode: .create, disk: directory.disk)
+      journal = try makeJournal(id, 1)
+      try directory.write(record(generation, files, spans: .init()), durably: false)
+    } catch {
+      // The record that is there still holds, and so do its files.
+      for name in [fileName, SpanJournal.fileName(generation: id, epoch: 1)] {
+        try directory.disk.removeFile("\(directory.path)/\(name)")
+      }
+      throw error
+    }
+    open = files
+    generation.withState { state in
+      state.generationID = id
+      state.file = file
+      state.journal = journal
+      state.journalCount = 0
+      state.accounted = 0
+      state.isTransient = false
+      state.storageBan = .none
+    }
+    // Before the first byte: what the old generation took is what this one may take.
+    try directory.removeFiles(
+      except: [EntryRecord.fileName, fileName, lastComponent(journal.path)])
+    context.store.setSize(name, allocated: Store.overhead)
+    return file
+  }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Another process may be storing the entry: what it has stored need not be fetched, and what it is
+/// storing need not be fetched for the sake of storing.
+extension EntryStorage {
+  enum Claim: Sendable {
+    /// Nobody else stores the entry; this process does from now on, if it can.
+    case granted
+    /// Another process stores it.
+    case taken
+  }
+
+  /// Takes the right to store, where nobody has it, and takes over what another process has stored.
+  func claim(_ generation: Generation) -> Claim {
+    let isBarred = generation.withState { state in
+      if case .forGood = state.storageBan { true } else { false }
+    }
+    if lock != nil || isBarred { return .granted }
+    let isWriter: Bool
+    do throws(DiskError) {
+      isWriter = try takeLock()
+    } catch {
+      // Whoever stores finds out why that cannot be done.
+      return .granted
+    }
+    let (isShared, trusts) = (
+      context.configuration.isShared, context.configuration.trustStored
+    )
+    // An error of the disk here says nothing: whoever stores meets it again.
+    if let (found, stored) = try? look(), let contents = stored {
+      let decision = StoringDecision.decide(
+        holdsLock: false, found: found, memory: generation.withState(\.storingMemory))
+      if decision == .catchUp {
+        generation.perform { $0.isSuperseded || $0.isClosed ? [] : $0.catchUp(contents) }
+      } else if !isShared || contents.record.isSharable == true {
+        generation.perform { $0.adoptLate(contents, trusts: trusts) }
+      }
+    }
+    generation.withState { state in
+      if isWriter {
+        guard state.storageProblem == .inUse, state.isTransient else { return }
+        (state.storageBan, state.isTransient) = (.none, false)
+      } else if state.journal == nil {
+        state.storageBan = .until(.now + .seconds(1))
+        state.storageProblem = .inUse
+        state.isTransient = true
+      }
+    }
+    return isWriter ? .granted : .taken
+  }
+}
+
+extension GenerationState {
+  /// Another process stores the entry, as far as is known.
+  var isFollowing: Bool { isTransient && storageProblem == .inUse }
+
+  /// Takes over what another process has begun to store since the entry was opened with nothing, as
+  /// opening it now would.
+  mutating func adoptLate(_ contents: EntryDirectory.Contents, trusts: Bool) -> [Action] {
+    guard info == nil, generationID == nil, !isSuperseded, !isClosed, fetches.isEmpty else {
+      return []
+    }
+    var next = self
+    next.adopt(contents)
+    guard !next.isUnrepeatable else { return [] }
+    next.vouchedAt = contents.record.freshness.confirmedAt
+    let now = Date()
+    for (id, reader) in readers {
+      next.readers[id]?.awaitsConfirmation =
+        !trusts && !isOffline && !next.joinsOthers(reader.terms, at: now)
+        && next.freshness.map { reader.terms.accept($0, at: now) } != true
+    }
+    self = next
+    let awaits = readers.values.contains(where: \.awaitsConfirmation) && !waiters.isEmpty
+    return wakeServed() + (awaits ? confirm() : [])
+  }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// What becomes of a generation in memory that wants its bytes stored, given what is on disk. A pure
+/// value.
+///
+/// The rule: what another has stored under the key, and anybody could still use, is continued or left
+/// alone. Only what is known to be out of date, or of use to nobody, is replaced.
+enum StoringDecision: Sendable, Hashable {
+  /// Continue with the stored files.
+  case resume
+  /// Make new files, in place of whatever is there.
+  case start
+  /// Another writes this very generation: read what it commits, and store nothing meanwhile.
+  case catchUp
+  /// Store nothing.
+  case stream(StorageProblem)
+
+  /// What is stored under the key.
+  enum Found: Sendable, Hashable {
+    /// Nothing, or nothing that can be read: damaged, or of another key.
+    case nothing
+    /// A later version of this program wrote it.
+    case newer
+    case record(Record)
+  }
+
+  struct Record: Sendable, Hashable {
+    var generation: String
+    var length: Int64?
+    var validator: Validator
+    /// When the origin last vouched for it.
+    var confirmedAt: Date
+    /// Somebody found out that the origin has another version.
+    var isOutdated: Bool
+  }
+
+  /// What is known of the generation in memory.
+  struct Memory: Sendable, Hashable {
+    /// The name under which it is stored; nil where it never was.
+    var generation: String?
+    var length: Int64?
+    var validator: Validator
+    /// When the origin last answered for it.
+    var answeredAt: Date?
+    /// Stored generations that this one takes the place of.
+    var replaced: Set<String> = []
+  }
+
+  /// - Parameter holdsLock: whether the caller has the entry's `WriterLock`.
+  static func decide(holdsLock: Bool, found: Found, memory: Memory) -> StoringDecision {
+    switch found {
+    case .newer: return .stream(.newerFormat)
+    case .nothing: return holdsLock ? .start : .stream(.inUse)
+    case .record(let record):
+      let decision = compare(record, memory)
+      guard !holdsLock else { return decision }
+      // Whatever it is about to write, another does so.
+      return decision == .resume ? .catchUp : .stream(.inUse)
+    }
+  }
+
+  private static func compare(_ record: Record, _ memory: Memory) -> StoringDecision {
+    if memory.generation == record.generation { return .resume }
+    // Its readers hold bytes of files that another process has replaced.
+    if memory.generation != nil { return .stream(.otherVersion) }
+    if memory.replaced.contains(record.generation) { return .start }
+    if let mine = memory.length, let theirs = record.length, mine != theirs {
+      return newer(record, memory)
+    }
+    switch memory.validator.matches(record.validator) {
+    case .same, .weaklySame: return .resume
+    case .different: return newer(record, memory)
+    case .unknown: return record.isOutdated ? .start : .stream(.otherVersion)
+    }
+  }
+
+  /// Of two versions the one that the origin vouched for last.
+  private static func newer(_ record: Record, _ memory: Memory) -> StoringDecision {
+    let isNewer = memory.answeredAt.map { $0 > record.confirmedAt } ?? false
+    return record.isOutdated || isNewer ? .start : .stream(.otherVersion)
+  }
+}
+
+/// Why bytes are not stored.
+enum StorageProblem: Sendable, Hashable {
+  /// The limit is reached with what is in use, or the disk is full.
+  case noRoom
+  /// Another process stores the entry.
+  case inUse
+  /// Another process has stored another version.
+  case otherVersion
+  /// A later version of this program wrote the entry.
+  case newerFormat
+  /// The cache may only be read.
+  case readOnly
+  /// The origin forbids it.
+  case forbidden
+  /// It is a live stream, or may be one.
+  case endless
+  /// The disk failed.
+  case disk(DiskError)
+
+  /// What whoever wants the bytes stored is told.
+  var error: MediaCacheError {
+    switch self {
+    case .noRoom:
+      MediaCacheError(
+        .storage, "There is no room to store the bytes.",
+        remedy: "Raise the limit or free some disk space.")
+    case .inUse:
+      MediaCacheError(
+        .inUse, "Another process is storing this resource.",
+        remedy: "Try again when it has ended.")
+    case .otherVersion:
+      MediaCacheError(
+        .storage, "Another process has stored another version of this resource.",
+        remedy: "Try again; remove the entry if that does not help.")
+    case .newerFormat:
+      MediaCacheError(
+        .storage, "A later version of Refrain has stored this resource.",
+        remedy: "Update Refrain, or remove the entry.")
+    case .readOnly:
+      MediaCacheError(
+        .storage, "The cache directory can only be read.",
+        remedy: "Use another cache directory, or allow writing to this one.")
+    case .forbidden:
+      MediaCacheError(
+        .storage, "The origin forbids storing this resource.",
+        remedy: "Play it instead: it is streamed.")
+    case .endless:
+      MediaCacheError(
+        .storage, "A live stream, or a resource that may have no end, is not stored.",
+        remedy: "Play it instead: it is streamed.")
+    case .disk(let error):
+      MediaCacheError(
+        .storage, "The bytes could not be written: \(error).",
+        remedy: "Check the disk and its permissions.")
+    }
+  }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Synchronization
+import Testing
+
+@testable import Refrain
+
+/// A resource that another process is storing: it is waited for instead of fetched twice, and taken
+/// over when the other ends. A second cache in this process stands for the other, for the locks are
+/// flock(2)'s; where it is killed, it is a process.
+@Suite(.timeLimit(.minutes(1)))
+struct FollowingTests {
+  private let length: Int64 = 4_000_037
+  private let bytes = SyntheticBytes(seed: 1)
+
+  private func withTwoCaches(
+    bytesPerSecond: Int? = nil, writerSilence: Duration = .seconds(100),
+    _ body: (URL, OriginServer, URL, MediaCache, MediaCache) async throws -> Void
+  ) async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    var resource = OriginResource.synthetic(seed: 1, length: length)
+    resource.bytesPerSecond = bytesPerSecond
+    resource.headers.append(Field("Cache-Control", "max-age=3600"))
+    origin.serve(resource, at: "/a.wav")
+    let caches = try (0..<2).map { _ in
+      try MediaCache(
+        directory: directory,
+        configuration: TestCache.configuration { $0.writerSilence = writerSilence })
+    }
+    try await body(directory, origin, origin.url("/a.wav"), caches[0], caches[1])
+    for cache in caches { await cache.close() }
+    await origin.stop()
+  }
+
+  @Test func `a prefetch waits for another writer and takes over when it ends`() async throws {
+    try await withTwoCaches { directory, origin, url, first, second in
+      let writer = try await first.open(Resource(url: url))
+      _ = try await writer.bytes(in: 0..<500_000)
+      let log = try await origin.wait(for: "/a.wav") { $0.running == 0 }
+      let reports = Mutex(0)
+      let isOver = Mutex(false)
+      let prefetch = Task {
+        defer { isOver.withLock { $0 = true } }
+        return try await second.prefetch(Resource(url: url)) { _ in reports.withLock { $0 += 1 } }
+      }
+      // Ten reports a second: longer than any number of tries would take.
+      try await eventually("the prefetch waits") {
+        reports.withLock { $0 } > 40 || isOver.withLock { $0 }
+      }
+      #expect(!isOver.withLock { $0 })
+      #expect(origin.log("/a.wav").requests.count == log.requests.count)
+      writer.cancel()
+      await first.close()
+      _ = try await prefetch.value
+      let all = try await origin.wait(for: "/a.wav") { $0.running == 0 }
+      #expect(all.bytesSentTwice == 0)
+      #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
+      #expect(try await second.completeFile(for: CacheKey(url: url)) != nil)
+    }
+  }
+
+  @Test func `two prefetches at once fetch every byte once`() async throws {
+    try await withTwoCaches(bytesPerSecond: 2_000_000) { directory, origin, url, first, second in
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for cache in [first, second] {
+          group.addTask { try await cache.prefetch(Resource(url: url)) }
+        }
+        try await group.waitForAll()
+      }
+      let log = try await origin.wait(for: "/a.wav") { $0.running == 0 }
+      #expect(log.bytesSentTwice == 0)
+      #expect(log.bodyBytesSent == length)
+      await first.close()
+      await second.close()
+      #expect(try StoredBytes(directory, url).spans() == RangeSet(0..<length))
+      #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
+    }
+  }
+
+  @Test func `whoever fills the whole resource leaves it to another that stores it`() async throws {
+    try await withTwoCaches { directory, origin, url, first, second in
+      let writer = try await first.open(Resource(url: url))
+      _ = try await writer.bytes(in: 0..<500_000)
+      _ = try await origin.wait(for: "/a.wav") { $0.running == 0 }
+      let player = try await second.open(Resource(url: url), fill: .wholeResource)
+      try await #expect([UInt8](player.bytes(in: 0..<500_000)) == bytes.bytes(in: 0..<500_000))
+      writer.cancel()
+      await first.close()
+      try await eventually("the other fills the rest") {
+        player.cachedSpans == RangeSet(0..<length)
+      }
+      let log = try await origin.wait(for: "/a.wav") { $0.running == 0 }
+      // The player itself may have read ahead before it could store.
+      #expect(log.bytesSentTwice <= 2 << 20)
+      player.cancel()
+      await second.close()
+      #expect(try StoredBytes(directory, url).spans() == RangeSet(0..<length))
+    }
+  }
+
+  @Test func `a prefetch goes on where another process was killed`() async throws {
+    try await withTwoCaches { directory, origin, url, first, _ in
+      let child = try await onThread { () -> Sending in
+        let child = try ChildProcess("hold", directory, url, 500_000)
+        while let byte = child.read(1).first, byte != UInt8(ascii: "\n") {}
+        return Sending(child)
+      }
+      let waits = Mutex(0)
+      let prefetch = Task {
+        try await first.prefetch(Resource(url: url)) { _ in waits.withLock { $0 += 1 } }
+      }
+      try await eventually("the prefetch waits") { waits.withLock { $0 } > 3 }
+      _ = try await onThread {
+        child.child.kill()
+        return child.child.wait()
+      }
+      _ = try await prefetch.value
+      let log = try await origin.wait(for: "/a.wav") { $0.running == 0 }
+      #expect(log.bytesSentTwice <= 256 << 10)
+      await first.close()
+      #expect(try StoredBytes(directory, url).spans() == RangeSet(0..<length))
+      #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
+    }
+  }
+
+  @Test func `a writer that does not go on is named as the cause`() async throws {
+    try await withTwoCaches(writerSilence: .milliseconds(300)) { _, _, url, first, second in
+      let writer = try await first.open(Resource(url: url))
+      _ = try await writer.bytes(in: 0..<100_000)
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await second.prefetch(Resource(url: url))
+      }
+      #expect(error?.code == .inUse)
+      #expect(error?.reason.contains("Another process") == true)
+      writer.cancel()
+    }
+  }
+
+  @Test func `waiting for another process ends when it is cancelled`() async throws {
+    try await withTwoCaches { _, _, url, first, second in
+      let writer = try await first.open(Resource(url: url))
+      _ = try await writer.bytes(in: 0..<100_000)
+      let reports = Mutex(0)
+      let prefetch = Task {
+        try await second.prefetch(Resource(url: url)) { _ in reports.withLock { $0 += 1 } }
+      }
+      try await eventually("the prefetch waits") { reports.withLock { $0 } > 3 }
+      prefetch.cancel()
+      await #expect(throws: CancellationError.self) { try await prefetch.value }
+      writer.cancel()
+    }
+  }
+}
