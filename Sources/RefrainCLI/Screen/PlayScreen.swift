@@ -203,7 +203,7 @@
     private func control(_ player: Player, _ action: ScreenAction) {
       switch action {
       case .toggle: player.toggle()
-      case .next: player.next()
+      case .next: goOn(player)
       case .previous: player.previous()
       case .seek(let seconds): player.seek(by: .seconds(seconds))
       case .jump(let tenths):
@@ -236,6 +236,14 @@
       case .moveSelected(let step): move(player, step)
       default: break
       }
+    }
+
+    /// The last item plays on: after it the program would end, and the shell get the next key.
+    private func goOn(_ player: Player) {
+      guard player.queue.next(.asked) != nil else {
+        return add(.init(text: "This is the last item."))
+      }
+      player.next()
     }
 
     private func selected(_ player: Player) -> PlayQueue.Item.ID? {

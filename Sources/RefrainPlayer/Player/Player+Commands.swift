@@ -36,7 +36,9 @@ extension Player {
   /// Plays that item of the queue.
   public func jump(to id: PlayQueue.Item.ID) { send(.jump(id)) }
 
-  /// Goes on with the next item; behind the last one the queue has ended.
+  /// Goes on with the next item. After the last one, unless the queue repeats all, the queue has
+  /// ended, as when it was played to its end; `queue.next(.asked)` says beforehand whether there is a
+  /// next one.
   public func next() { send(.next) }
 
   /// Begins the current item anew where more than 3 seconds of it were heard; else goes back to the

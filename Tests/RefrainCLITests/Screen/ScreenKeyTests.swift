@@ -59,6 +59,27 @@
       }
     }
 
+    @Test func `n on the last item says so and plays on`() async throws {
+      try await withList("--paused") { tmux in
+        try await tmux.waits(for: "‖  First")
+        for title in ["Second song", "Third", "Fourth song", "Fifth"] {
+          try await tmux.press("n")
+          try await tmux.waits(for: "‖  \(title)")
+        }
+        try await tmux.press("n")
+        let lines = try await tmux.waits(for: "This is the last item.")
+        #expect(lines.contains { $0.contains("‖  Fifth") })
+        #expect(!lines.contains { $0.contains("code ") })
+        // The keys still reach the program.
+        try await tmux.press("r")
+        try await tmux.waits(for: "repeat all")
+        try await tmux.press("n")
+        try await tmux.waits(for: "‖  First")
+        try await tmux.press("q")
+        try await tmux.waits(for: "code 0")
+      }
+    }
+
     @Test func nextAndPreviousGoThroughTheQueue() async throws {
       try await withList { tmux in
         try await tmux.waits(for: "▶  First")
