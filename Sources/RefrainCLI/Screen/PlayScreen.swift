@@ -207,7 +207,8 @@
       case .previous: player.previous()
       case .seek(let seconds): player.seek(by: .seconds(seconds))
       case .jump(let tenths):
-        if tenths == 0 {
+        // A live stream refuses all of them.
+        if tenths == 0 || player.isLive {
           player.seek(to: .zero)
         } else if let duration = player.duration {
           player.seek(to: duration * tenths / 10)

@@ -19,6 +19,8 @@
       /// Why the origin cannot be reached just now.
       var absence: MediaCacheError?
       var isHeard = false
+      var isToldLive = false
+      var hasGrowingDuration = false
       /// Told when `absence` has changed.
       var changed: (@Sendable () -> Void)?
     }
@@ -34,6 +36,18 @@
     var isHeard: Bool {
       get { state.withLock { $0.isHeard } }
       set { state.withLock { $0.isHeard = newValue } }
+    }
+
+    /// The engine was told that it is live.
+    var isToldLive: Bool {
+      get { state.withLock { $0.isToldLive } }
+      set { state.withLock { $0.isToldLive = newValue } }
+    }
+
+    /// libmpv's length in time is only how far it has read.
+    var hasGrowingDuration: Bool {
+      get { state.withLock { $0.hasGrowingDuration } }
+      set { state.withLock { $0.hasGrowingDuration = newValue } }
     }
 
     var statistics: MediaReader.Statistics? {
@@ -80,6 +94,16 @@
 
     func onAbsence(_ changed: @escaping @Sendable () -> Void) {
       state.withLock { $0.changed = changed }
+    }
+
+    // MARK: What the stream is
+
+    /// Whether the stream passes by, as a station's does: nothing of it can be sought.
+    var isLive: Bool { state.withLock { $0.readers.last }?.isPassing == true }
+
+    /// Whether libmpv cannot know where the stream ends.
+    var isOpenEnded: Bool {
+      state.withLock { $0.readers.last }.map { $0.hasKnownLength == false } ?? false
     }
 
     // MARK: Streams

@@ -80,9 +80,13 @@
       return state.withLock { !$0.isCancelled && $0.reader === reader }
     }
 
-    /// The new position. Seeking is only reading elsewhere: no byte is asked for yet.
+    /// The new position. Seeking is only reading elsewhere: no byte is asked for yet. A live stream is
+    /// read on in order: elsewhere are bytes that have gone by, or that come in hours.
     func seek(to offset: Int64) -> Int64 {
       guard offset >= 0 else { return Int64(MPV_ERROR_GENERIC.rawValue) }
+      guard offset == position.load(ordering: .relaxed) || !playback.isLive else {
+        return Int64(MPV_ERROR_UNSUPPORTED.rawValue)
+      }
       position.store(offset, ordering: .relaxed)
       state.withLock { $0.seeks += 1 }
       return offset

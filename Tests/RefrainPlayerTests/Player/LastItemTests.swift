@@ -42,4 +42,22 @@ struct LastItemTests {
       #expect(player.queue.currentIndex == 0 && engine.current?.item.media.title == "ok-30")
     }
   }
+
+  @Test func `a start beyond the end fails once and is tried again from the start`() async throws {
+    try await withPlayer { player, engine in
+      player.play([ScriptedEngine.media("ok-30")], from: .seconds(30))
+      engine.take(.begin)
+      engine.take(.duration)
+      guard case .failed(let error) = player.status else {
+        Issue.record("\(player.status)")
+        return
+      }
+      #expect(error.code == .badRange && error.reason.contains("0:30"))
+      player.resume()
+      #expect(engine.current?.position == .zero)
+      engine.take(.begin)
+      engine.take(.duration)
+      #expect(player.status == .loading)
+    }
+  }
 }
