@@ -24,9 +24,8 @@ extension EntryStorage {
       // Whoever stores finds out why that cannot be done.
       return .granted
     }
-    let (isShared, trusts) = (
-      context.configuration.isShared, context.configuration.trustStored
-    )
+    let isShared = context.configuration.isShared
+    let (asking, now) = (GenerationState.Asking(context.configuration), context.now)
     // An error of the disk here says nothing: whoever stores meets it again.
     if let (found, stored) = try? look(), let contents = stored {
       let decision = StoringDecision.decide(
@@ -34,7 +33,7 @@ extension EntryStorage {
       if decision == .catchUp {
         generation.perform { $0.isSuperseded || $0.isClosed ? [] : $0.catchUp(contents) }
       } else if !isShared || contents.record.isSharable == true {
-        generation.perform { $0.adoptLate(contents, trusts: trusts) }
+        generation.perform { $0.adoptLate(contents, asking, at: now) }
       }
     }
     generation.withState { state in
@@ -57,19 +56,18 @@ extension GenerationState {
 
   /// Takes over what another process has begun to store since the entry was opened with nothing, as
   /// opening it now would.
-  mutating func adoptLate(_ contents: EntryDirectory.Contents, trusts: Bool) -> [Action] {
+  mutating func adoptLate(
+    _ contents: EntryDirectory.Contents, _ asking: Asking, at now: Moment
+  ) -> [Action] {
     guard info == nil, generationID == nil, !isSuperseded, !isClosed, fetches.isEmpty else {
       return []
     }
     var next = self
     next.adopt(contents)
     guard !next.isUnrepeatable else { return [] }
-    next.vouchedAt = contents.record.freshness.confirmedAt
-    let now = Date()
+    next.vouchedAt = contents.record.freshness.confirmedUptime
     for (id, reader) in readers {
-      next.readers[id]?.awaitsConfirmation =
-        !trusts && !isOffline && !next.joinsOthers(reader.terms, at: now)
-        && next.freshness.map { reader.terms.accept($0, at: now) } != true
+      next.readers[id]?.awaitsConfirmation = !next.isUsable(on: reader.terms, asking, at: now)
     }
     self = next
     let awaits = readers.values.contains(where: \.awaitsConfirmation) && !waiters.isEmpty

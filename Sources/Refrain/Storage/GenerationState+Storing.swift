@@ -96,7 +96,8 @@ extension GenerationState {
   /// What `StoringDecision` has to know.
   var storingMemory: StoringDecision.Memory {
     .init(
-      generation: generationID, length: length, validator: validator, answeredAt: vouchedAt,
+      generation: generationID, length: length, validator: validator,
+      answeredAt: vouchedAt == nil ? nil : freshness?.confirmedAt,
       replaced: replaced)
   }
 

@@ -112,18 +112,20 @@ struct Inspector: Sendable {
   /// Drops ranges of an entry from its record: they are not what the origin sent.
   func discard(_ ranges: RangeSet<Int64>, of key: CacheKey) throws(MediaCacheError) {
     let directory = context.store.entryDirectory(named: KeyHash.name(of: key))
-    guard let lock = WriterLock.acquire(directory) else {
-      throw MediaCacheError(
-        .inUse, "\(key) is damaged and in use, so that nothing was dropped.",
-        remedy: "Stop what plays or fetches it, then verify it again.")
-    }
-    defer { withExtendedLifetime(lock) {} }
     do {
+      guard let lock = try WriterLock.acquire(directory) else {
+        throw MediaCacheError(
+          .inUse, "\(key) is damaged and in use, so that nothing was dropped.",
+          remedy: "Stop what plays or fetches it, then verify it again.")
+      }
+      defer { withExtendedLifetime(lock) {} }
       let contents = try directory.load()
       var spans = contents.spans
       for range in ranges.ranges { spans.remove(contentsOf: range) }
       try contents.file.sync()
       try replaceSpans(spans, directory, contents)
+    } catch let error as MediaCacheError {
+      throw error
     } catch {
       throw MediaCacheError(
         .storage, "\(key) is damaged and could not be dropped: \(error).",
