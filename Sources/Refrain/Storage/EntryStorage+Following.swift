@@ -67,10 +67,15 @@ extension GenerationState {
     guard !next.isUnrepeatable else { return [] }
     next.vouchedAt = contents.record.freshness.confirmedUptime
     for (id, reader) in readers {
-      next.readers[id]?.awaitsConfirmation = !next.isUsable(on: reader.terms, asking, at: now)
+      let isUsable = next.isUsable(on: reader.terms, asking, at: now)
+      next.readers[id]?.awaitsConfirmation = !isUsable
     }
     self = next
-    let awaits = readers.values.contains(where: \.awaitsConfirmation) && !waiters.isEmpty
-    return wakeServed() + (awaits ? confirm() : [])
+    let served = wakeServed()
+    for waiter in waiters.values {
+      guard let reader = readers[waiter.reader], reader.awaitsConfirmation else { continue }
+      return served + confirm(for: reader, at: waiter.offset)
+    }
+    return served
   }
 }
