@@ -82,6 +82,11 @@ extension Entry {
       supersede(generation)
       return nil
     }
+    // Where each request may be answered by another server, the whole answer in hand is waited for,
+    // however far the reader: a request for its offset alone could end this generation, too.
+    if case .whole = verdict {
+      next.withState { if $0.unreadReplacements >= 2 { $0.ignoresRanges = true } }
+    }
     guard let verdict, replace(generation, with: next) else {
       generation.perform { $0.supersede() }
       return nil

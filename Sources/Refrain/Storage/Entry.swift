@@ -215,6 +215,9 @@ final class Entry: Sendable {
     (state.invalidatedAt, state.followsNoPage) = generation.withState {
       ($0.invalidatedAt, $0.isNoPage(at: url))
     }
+    state.unreadReplacements = generation.withState { state in
+      state.readers.values.contains(where: \.hasRead) ? 0 : state.unreadReplacements + 1
+    }
     return state
   }
 

@@ -157,6 +157,9 @@ struct GenerationState: Sendable {
   var readers: [ReaderID: Reader] = [:]
   var fetches: [FetchID: Fetch] = [:]
   var waiters: [WaiterID: Waiter] = [:]
+  /// How many generations before this one were replaced, one after the other, before a reader was
+  /// given a byte: servers that take turns with versions of their own.
+  var unreadReplacements = 0
   /// Readers of the generation before, under their names there, who had asked for something and read
   /// nothing when this one took its place: they are on their way, and what was begun for them goes on.
   var expectedReaders: Set<ReaderID> = []
