@@ -13,6 +13,8 @@ struct FetchedBytes: Sendable {
     case kept
     /// What came again is not what came before: the origin has another generation.
     case changed
+    /// It is another server's, and differs from what is stored, or cannot be compared with it.
+    case differs
     /// It cannot be stored, and no reader is near that could do with it.
     case nowhere(MediaCacheError)
   }
@@ -20,16 +22,21 @@ struct FetchedBytes: Sendable {
   /// Keeps what of a chunk is missing. Blocks on the disk.
   func keep(_ chunk: Data, at offset: Int64) async -> Kept {
     let range = offset..<(offset + Int64(chunk.count))
-    let (missing, isOver) = generation.withState { state -> (RangeSet<Int64>, Bool) in
+    let (missing, isOver, isComparing) = generation.withState {
+      state -> (RangeSet<Int64>, Bool, Bool) in
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else {
-        return (RangeSet(), true)
+        return (RangeSet(), true, false)
       }
       // No further than asked for, or than this fetch was cut down to.
       let wanted = range.clamped(to: min(fetch.range.lowerBound, offset)..<fetch.range.upperBound)
-      return (RangeSet(wanted).subtracting(state.stored), false)
+      return (RangeSet(wanted).subtracting(state.stored), false, fetch.isComparing)
     }
     if isOver { return .kept }
-    if missing.byteCount < Int64(chunk.count), !isSame(chunk, range, except: missing) {
+    let isSame =
+      missing.byteCount == Int64(chunk.count)
+      || isSame(chunk, range, except: missing, isVouched: isComparing ? false : nil)
+    if isComparing, !isSame { return .differs }
+    if !isSame {
       entry.supersede(generation, isContradicted: true)
       return .changed
     }
@@ -37,6 +44,7 @@ struct FetchedBytes: Sendable {
       let lower = chunk.startIndex + Int(part.lowerBound - offset)
       let bytes = chunk[lower..<(lower + Int(part.upperBound - part.lowerBound))]
       if await store(bytes, at: part) { continue }
+      if isComparing { return .differs }
       if let problem = passOn(bytes, at: part.lowerBound) { return .nowhere(problem) }
     }
     generation.withState { $0.moveFetch(id, to: range.upperBound) }
@@ -137,7 +145,8 @@ struct FetchedBytes: Sendable {
     context.store.settle(granted, actual: grown, for: name)
   }
 
-  private func commit(_ range: ByteRange, to file: EntryFile) {
+  func commit(_ range: ByteRange, to file: EntryFile) {
+    if generation.withState({ $0.keepPending(range, by: id, in: file) }) { return }
     let now = ContinuousClock.now
     let commit = generation.withCommit { $0.commit(id, range, to: file, now: now) }
     guard let (journal, syncDelay, actions) = commit else { return }
@@ -170,13 +179,16 @@ struct FetchedBytes: Sendable {
 
   /// Whether what came again is what is stored. A validator that vouches for every byte makes the
   /// comparison needless.
+  ///
+  /// - Parameter isVouched: whether it does; nil: where the generation's is strong.
   private func isSame(
-    _ chunk: Data, _ range: ByteRange, except missing: RangeSet<Int64>
+    _ chunk: Data, _ range: ByteRange, except missing: RangeSet<Int64>, isVouched: Bool?
   ) -> Bool {
-    let (file, stored, isVouched) = generation.withState {
+    let (file, stored, isStrong) = generation.withState {
       ($0.file, $0.stored, $0.validator.ifRange != nil)
     }
-    guard !isVouched, let file else { return true }
+    guard !(isVouched ?? isStrong) else { return true }
+    guard let file else { return isVouched == nil }
     var buffer = [UInt8](repeating: 0, count: chunk.count)
     for part in stored.intersection(RangeSet(range)).ranges {
       let count = Int(part.upperBound - part.lowerBound)

@@ -153,6 +153,7 @@ final class Generation: Sendable {
   ///   record has to say so before anything is written there: what lies between would read as zeros.
   func lose(_ range: ByteRange, size: Int64) {
     state.withLock { state in
+      state.hasGivenUnstored = true
       state.stored.remove(contentsOf: range)
       if size < range.upperBound {
         state.stored.remove(contentsOf: min(size, range.lowerBound)..<Int64.max)

@@ -73,6 +73,7 @@ extension GenerationState {
     _ id: FetchID, _ bytes: Data, at offset: Int64
   ) -> [Action] {
     let range = offset..<(offset + Int64(bytes.count))
+    hasGivenUnstored = true
     let windows = transientWindows()
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
@@ -95,6 +96,7 @@ extension GenerationState {
     journal = nil
     unsyncedBytes = 0
     isRecordStale = false
+    hasGivenUnstored = true
     guard readers.isEmpty else {
       storageBan = .forGood
       isTransient = true
