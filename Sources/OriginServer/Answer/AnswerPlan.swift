@@ -29,6 +29,10 @@ struct AnswerPlan {
     switch fault {
     case .answerFrom(let other): resource = other
     case .etag(let etag): resource?.etag = etag
+    case .otherServer(let suffix):
+      if let etag = resource?.etag, etag.hasSuffix("\"") {
+        resource?.etag = "\(etag.dropLast())\(suffix)\""
+      }
     case .lastModified(let date): resource?.lastModified = date
     case .noValidators:
       resource?.etag = nil

@@ -36,6 +36,9 @@ public enum Fault: Sendable {
   case answerFrom(OriginResource)
   /// Another ETag (`W/"…"`: a weak one) or none, for conditions as well as in the answer.
   case etag(String?)
+  /// As another server behind the same name that has the same bytes: the resource's ETag, if it has
+  /// one, with this at its end.
+  case otherServer(String)
   /// Another Last-Modified or none, for conditions as well as in the answer.
   case lastModified(Date?)
   /// Neither ETag nor Last-Modified.

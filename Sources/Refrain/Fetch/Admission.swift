@@ -45,7 +45,8 @@ struct Admission: Sendable {
       let verdict = check.verdict(
         status: response.status, headers: response.headers, now: context.now.wall)
       switch verdict {
-      case .notModified: break
+      // A tag that a 304 would do for, too.
+      case .notModified, .otherServer: break
       case .part(_, let facts), .whole(let facts):
         switch known.validator.matches(facts.validator) {
         case .same, .weaklySame: break

@@ -25,7 +25,10 @@ struct ConfirmingRequest: Sendable, Hashable {
   }
 
   /// The value of If-Range that is sent; nil where it is not.
-  func sentIfRange(_ validator: Validator) -> String? { fills ? validator.ifRange : nil }
+  func sentIfRange(_ validator: Validator) -> String? {
+    // Another server that is known would send all of the resource for a tag that is not its own.
+    fills && validator.otherETags == nil ? validator.ifRange : nil
+  }
 
   /// What an answer says of the stored generation.
   enum Meaning: Sendable, Hashable {
@@ -52,7 +55,7 @@ struct ConfirmingRequest: Sendable, Hashable {
     of verdict: ResponseCheck.Verdict, known: ResponseCheck.Known, isInUse: Bool
   ) -> Meaning {
     switch verdict {
-    case .notModified: return .confirmed
+    case .notModified, .otherServer: return .confirmed
     case .part(_, let facts), .whole(let facts):
       let isHeld: Bool
       switch known.validator.matches(facts.validator) {

@@ -10,7 +10,9 @@ extension Fetch {
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else { return nil }
       return (
         ConfirmingRequest(range: range, fills: fetch.fillsWhileConfirming),
-        ResponseCheck.Known(length: state.length, validator: state.validator)
+        ResponseCheck.Known(
+          length: state.length, validator: state.validator,
+          isPage: MediaType.isPage(state.info?.mimeType))
       )
     }
     guard let (request, known) = asking else {
@@ -125,7 +127,7 @@ extension GenerationState {
   ///
   /// - Returns: false where all that it brings is there.
   mutating func goOnAsFetch(_ id: FetchID, with verdict: ResponseCheck.Verdict) -> Bool {
-    guard fetches[id] != nil, !isComplete else { return false }
+    guard fetches[id] != nil, !isComplete, !isComparing else { return false }
     switch verdict {
     case .part(let range, _):
       ignoresRanges = false

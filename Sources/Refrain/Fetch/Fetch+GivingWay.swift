@@ -4,9 +4,19 @@ import Foundation
 /// An answer of another generation is that generation's first: the fetch goes on with it there, and
 /// nothing is asked for twice.
 extension Fetch {
-  /// The origin has another generation: the response begins it.
+  /// The origin has another generation: the response begins it. Unless it is another server's that
+  /// has the same bytes, which readers in the middle can go on with.
   func giveWay(
     to response: Attempt.Response, asked: ByteRange, attempt: Attempt
+  ) async -> Outcome {
+    if let outcome = await compare(response, asked: asked, attempt: attempt) { return outcome }
+    return await supersede(by: response, asked: asked, attempt: attempt)
+  }
+
+  /// - Parameter body: what is left of the response's body, and what of it is to be read again; nil:
+  ///   all of it.
+  func supersede(
+    by response: Attempt.Response, asked: ByteRange, attempt: Attempt, body: IncomingBody? = nil
   ) async -> Outcome {
     guard let (fetch, verdict) = entry.supersede(generation, by: self, response, asked: asked)
     else { return .done }
@@ -14,24 +24,30 @@ extension Fetch {
     await fetch.prepareIfEmpty()
     if case .whole = verdict { fetch.tell { $0.begin(StreamStation(response.headers)) } }
     return .movedOn(
-      fetch, await fetch.use(verdict, of: response, asked: asked, attempt: attempt))
+      fetch, await fetch.use(verdict, of: response, asked: asked, attempt: attempt, body: body))
   }
 
   /// Does with a response what its head calls for.
   func use(
     _ verdict: ResponseCheck.Verdict, of response: Attempt.Response, asked: ByteRange,
-    attempt: Attempt
+    attempt: Attempt, body: IncomingBody? = nil
   ) async -> Outcome {
     switch verdict {
     case .part(let range, _):
-      return await receive(response, range: range, attempt: attempt)
+      return await receive(response, range: range, attempt: attempt, body: body)
     case .whole(let facts):
       let length = facts.length ?? generation.withState(\.length)
-      return await receive(response, range: 0..<(length ?? .max), attempt: attempt)
+      return await receive(
+        response, range: 0..<(length ?? .max), attempt: attempt, body: body)
     case .notModified:
       return .again(
         ResponseCheck.invalid("answered 304 to what was no question"), retryAfter: nil)
     case .changed:
+      return await giveWay(to: response, asked: asked, attempt: attempt)
+    case .otherServer:
+      // The next answer may be the right server's, and the whole resource can be compared.
+      let count = generation.withState { $0.countOtherAnswer(id) }
+      if count <= GenerationState.mostOtherAnswers { return .askAnew }
       return await giveWay(to: response, asked: asked, attempt: attempt)
     case .beyondEnd(let length): return beyondEnd(length, asked: asked.lowerBound)
     case .refused(let status): return .failed(ResponseCheck.refusal(status))
@@ -81,6 +97,11 @@ extension Entry {
     default:
       supersede(generation)
       return nil
+    }
+    // Where each request may be answered by another server, the whole answer in hand is waited for,
+    // however far the reader: a request for its offset alone could end this generation, too.
+    if case .whole = verdict {
+      next.withState { if $0.unreadReplacements >= 2 { $0.ignoresRanges = true } }
     }
     guard let verdict, replace(generation, with: next) else {
       generation.perform { $0.supersede() }

@@ -32,7 +32,8 @@ extension Fetch {
     return generation.withState {
       state -> (ResponseCheck.Verdict?, [GenerationState.Action]) in
       let known = state.info.map {
-        ResponseCheck.Known(length: $0.length, validator: state.validator)
+        ResponseCheck.Known(
+          length: $0.length, validator: state.validator, isPage: MediaType.isPage($0.mimeType))
       }
       let check = ResponseCheck(
         asked: asked, known: known, sentIfRange: sentIfRange, isNoPage: state.isNoPage(at: url))
@@ -68,7 +69,7 @@ extension Fetch {
     context.events.send(.streamTitle(entry.key, title))
   }
 
-  private func note(
+  func note(
     _ facts: ResponseCheck.Facts, _ response: Attempt.Response, isWhole: Bool,
     in state: inout GenerationState
   ) -> [GenerationState.Action] {

@@ -4,7 +4,8 @@ import Foundation
 /// The bytes of a response, kept as they come.
 extension Fetch {
   func receive(
-    _ response: Attempt.Response, range: ByteRange, attempt: Attempt
+    _ response: Attempt.Response, range: ByteRange, attempt: Attempt, body: IncomingBody? = nil,
+    comparing facts: ResponseCheck.Facts? = nil
   ) async -> Outcome {
     var offset = range.lowerBound
     var meter = RateMeter()
@@ -12,7 +13,7 @@ extension Fetch {
     var demultiplexer = response.interval.map { ICYDemultiplexer(interval: $0) }
     generation.perform { $0.beginBody(id) }
     defer { generation.perform { $0.endBody(id) } }
-    var iterator: any AsyncIteratorProtocol<Data, any Error> = response.body.makeAsyncIterator()
+    let body = body ?? IncomingBody(response)
     while true {
       switch offset < range.upperBound ? standing(offset) : .foreground {
       case .over: return .done
@@ -33,7 +34,7 @@ extension Fetch {
       meter.begin()
       var chunk: Data?
       do {
-        chunk = try await iterator.next(isolation: nil)
+        chunk = try await body.next()
       } catch {
         attempt.rest()
         return attempt.outcome(of: error) {
@@ -53,12 +54,17 @@ extension Fetch {
       // its end can be used again.
       guard let chunk, offset < range.upperBound else { break }
       if chunk.isEmpty { continue }
-      entry.countReceived(chunk.count)
+      if !body.isReplaying { entry.countReceived(chunk.count) }
       // What comes beyond the range that was announced belongs nowhere.
       let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
       switch await bytes.keep(part, at: offset) {
-      case .kept: offset += Int64(part.count)
+      case .kept:
+        offset += Int64(part.count)
+        if let facts { await settleComparison(response, facts, comparedTo: offset, bytes) }
       case .changed: return .done
+      case .differs:
+        return await supersede(
+          by: response, attempt: attempt, body: body, contradictedBy: chunk, at: offset)
       case .nowhere(let error): return .onlyForPlayback(error)
       }
     }

@@ -123,7 +123,7 @@ struct Fetch: Sendable {
 
   private struct Asking: Sendable {
     var range: ByteRange
-    var validator: Validator
+    var ifRange: String?
     var known: ResponseCheck.Known?
   }
 
@@ -139,7 +139,8 @@ struct Fetch: Sendable {
       }
       state.fetches[id]?.position = start
       return Asking(
-        range: start..<fetch.range.upperBound, validator: state.validator,
+        range: start..<fetch.range.upperBound,
+        ifRange: state.info == nil ? nil : state.ifRange(for: fetch),
         known: state.info.map { .init(length: $0.length, validator: state.validator) })
     }
     guard let asking else { return .done }
@@ -149,7 +150,7 @@ struct Fetch: Sendable {
         asking.range.lowerBound,
         to: asking.range.upperBound == .max ? nil : asking.range.upperBound)
     ]
-    let ifRange = asking.known == nil ? nil : asking.validator.ifRange
+    let ifRange = asking.ifRange
     if let ifRange { headers.append("If-Range", ifRange) }
     guard await waitForTurn() else { return .done }
     let purpose: OriginRequest.Purpose = isBackground ? .prefetch : .playback

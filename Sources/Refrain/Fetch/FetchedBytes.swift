@@ -13,6 +13,8 @@ struct FetchedBytes: Sendable {
     case kept
     /// What came again is not what came before: the origin has another generation.
     case changed
+    /// It is another server's, and differs from what is stored, or cannot be compared with it.
+    case differs
     /// It cannot be stored, and no reader is near that could do with it.
     case nowhere(MediaCacheError)
   }
@@ -20,19 +22,23 @@ struct FetchedBytes: Sendable {
   /// Keeps what of a chunk is missing. Blocks on the disk.
   func keep(_ chunk: Data, at offset: Int64) async -> Kept {
     let range = offset..<(offset + Int64(chunk.count))
-    let (absent, isOver) = generation.withState { state -> (RangeSet<Int64>, Bool) in
+    let (absent, isOver, isComparing) = generation.withState {
+      state -> (RangeSet<Int64>, Bool, Bool) in
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else {
-        return (RangeSet(), true)
+        return (RangeSet(), true, false)
       }
       // No further than asked for, or than this fetch was cut down to.
       let wanted = range.clamped(to: min(fetch.range.lowerBound, offset)..<fetch.range.upperBound)
-      return (RangeSet(wanted).subtracting(state.stored), false)
+      return (RangeSet(wanted).subtracting(state.stored), false, fetch.isComparing)
     }
     if isOver { return .kept }
     var missing = absent
     if missing.byteCount < Int64(chunk.count) {
-      switch compare(chunk, range, except: missing) {
+      let vouched = isComparing ? false : nil
+      switch compare(chunk, range, except: missing, isVouched: vouched) {
       case .same: break
+      // Bytes that cannot be read may have been given to a reader, and were not compared.
+      case .different where isComparing, .unreadable where isComparing: return .differs
       case .different:
         entry.supersede(generation, isContradicted: true)
         return .changed
@@ -43,6 +49,7 @@ struct FetchedBytes: Sendable {
       let lower = chunk.startIndex + Int(part.lowerBound - offset)
       let bytes = chunk[lower..<(lower + Int(part.upperBound - part.lowerBound))]
       if await store(bytes, at: part) { continue }
+      if isComparing { return .differs }
       if let problem = passOn(bytes, at: part.lowerBound) { return .nowhere(problem) }
     }
     generation.withState { $0.moveFetch(id, to: range.upperBound) }
@@ -187,7 +194,8 @@ struct FetchedBytes: Sendable {
     return grown < 0
   }
 
-  private func commit(_ range: ByteRange, to file: EntryFile) {
+  func commit(_ range: ByteRange, to file: EntryFile) {
+    if generation.withState({ $0.keepPending(range, by: id, in: file) }) { return }
     let now = ContinuousClock.now
     let commit = generation.withCommit { $0.commit(id, range, to: file, now: now) }
     guard let (journal, syncDelay, actions) = commit else { return }
@@ -227,13 +235,16 @@ struct FetchedBytes: Sendable {
 
   /// Compares what came again with what is stored. A validator that vouches for every byte makes that
   /// needless.
+  ///
+  /// - Parameter isVouched: whether it does; nil: where the generation's is strong.
   private func compare(
-    _ chunk: Data, _ range: ByteRange, except missing: RangeSet<Int64>
+    _ chunk: Data, _ range: ByteRange, except missing: RangeSet<Int64>, isVouched: Bool?
   ) -> Comparison {
-    let (file, stored, isVouched) = generation.withState {
+    let (file, stored, isStrong) = generation.withState {
       ($0.file, $0.stored, $0.validator.ifRange != nil)
     }
-    guard !isVouched, let file else { return .same }
+    guard !(isVouched ?? isStrong) else { return .same }
+    guard let file else { return isVouched == nil ? .same : .different }
     var unreadable = RangeSet<Int64>()
     var buffer = [UInt8](repeating: 0, count: chunk.count)
     for part in stored.intersection(RangeSet(range)).ranges {

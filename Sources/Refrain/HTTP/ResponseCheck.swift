@@ -17,6 +17,8 @@ struct ResponseCheck: Sendable {
   struct Known: Sendable, Hashable {
     var length: Int64?
     var validator: Validator
+    /// It is a web page: what comes with another type is something else.
+    var isPage = false
   }
 
   /// What a response tells of the resource.
@@ -36,6 +38,9 @@ struct ResponseCheck: Sendable {
     case notModified
     /// The origin has another generation by now.
     case changed
+    /// A 206 of another server behind the same name. All that was compared of its bytes was equal;
+    /// these were not.
+    case otherServer
     /// A 416: nothing begins at the offset; the length where the origin said it.
     case beyondEnd(length: Int64?)
     /// A 401, 403 or 410: another URL or header may help.
@@ -96,7 +101,8 @@ struct ResponseCheck: Sendable {
       length: content.total, mimeType: type, supportsRanges: true,
       validator: Validator(headers: headers))
     switch compare(facts) {
-    case .different: return .changed
+    case .different:
+      return known?.validator.hasOther(facts.validator) == true ? .otherServer : .changed
     case .contradiction:
       return .invalid(Self.invalid("gives another length than before for the same version"))
     case .same: break
@@ -165,7 +171,9 @@ struct ResponseCheck: Sendable {
     switch known.validator.matches(facts.validator) {
     case .different: return .different
     case .same: return lengthDiffers ? .contradiction : .same
-    case .weaklySame, .unknown: return lengthDiffers ? .different : .same
+    case .weaklySame, .unknown:
+      let replacesPage = known.isPage && facts.mimeType != nil && !MediaType.isPage(facts.mimeType)
+      return lengthDiffers || replacesPage ? .different : .same
     }
   }
 

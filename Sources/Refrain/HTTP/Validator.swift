@@ -17,6 +17,12 @@ struct Validator: Sendable, Hashable, Codable {
   var isLateETag: Bool?
   /// As `isLateETag`, of Last-Modified.
   var isLateLastModified: Bool?
+  /// ETags of other servers behind the same name: their answers were compared with all that was
+  /// stored, and equal.
+  var otherETags: [String]?
+
+  /// No load balancer has more servers with tags of their own worth remembering.
+  private static let mostOthers = 8
 
   init(etag: String? = nil, lastModified: String? = nil, isStrongLastModified: Bool = false) {
     self.etag = etag
@@ -50,13 +56,26 @@ struct Validator: Sendable, Hashable, Codable {
   /// (RFC 9110 §13.1.2, §13.1.3). Empty where there is nothing to ask with.
   var conditional: HTTPFields {
     var fields = HTTPFields()
-    if let etag, EntityTag(etag).kind != .malformed, isLateETag != true {
-      fields.append("If-None-Match", etag)
-    }
+    // Any of several will do (RFC 9110 §13.1.2).
+    let tags = ([isLateETag == true ? nil : etag] + (otherETags ?? [])).compactMap { $0 }
+    let known = tags.filter { EntityTag($0).kind != .malformed }
+    if !known.isEmpty { fields.append("If-None-Match", known.joined(separator: ", ")) }
     if let lastModified, isLateLastModified != true {
       fields.append("If-Modified-Since", lastModified)
     }
     return fields
+  }
+
+  /// Whether another server's validator was found to stand for the same bytes.
+  func hasOther(_ other: Validator) -> Bool {
+    other.etag.map { otherETags?.contains($0) == true } ?? false
+  }
+
+  /// Remembers the validator of another server: what it stood for has turned out to be equal.
+  mutating func remember(_ other: Validator) {
+    let tags = ([other.isLateETag == true ? nil : other.etag] + (other.otherETags ?? []))
+      .compactMap { $0 }.filter { $0 != etag }
+    otherETags = tags.isEmpty ? nil : Array(tags.prefix(Self.mostOthers))
   }
 
   /// Whether there is anything that stands for what is stored.

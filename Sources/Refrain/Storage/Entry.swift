@@ -213,6 +213,9 @@ final class Entry: Sendable {
     state.replaced = generation.withState {
       $0.replaced.union([$0.generationID].compactMap(\.self))
     }
+    state.unreadReplacements = generation.withState { state in
+      state.readers.values.contains(where: \.hasRead) ? 0 : state.unreadReplacements + 1
+    }
     return state
   }
 

@@ -7,7 +7,7 @@ extension GenerationState {
   ///
   /// - Parameter offset: where it waits; nil: until it is known what the resource is.
   mutating func confirm(for reader: Reader, at offset: Int64?) -> [Action] {
-    guard !fetches.values.contains(where: \.isConfirmation) else { return [] }
+    guard !isComparing, !fetches.values.contains(where: \.isConfirmation) else { return [] }
     let request = confirmingRequest(for: reader, at: offset)
     let id = makeID()
     fetches[id] = Fetch(
@@ -39,6 +39,8 @@ extension GenerationState {
     guard !isSuperseded, !isClosed, !isOffline, let reader = readers[id], reader.isActive,
       !reader.awaitsConfirmation
     else { return [] }
+    // One answer may turn out to be all that is wanted, or to change all that is known.
+    if isComparing { return isWaiting ? resumePaused() : [] }
     var limits = limits
     limits.length = length
     limits.supportsRanges = ignoresRanges ? false : info?.supportsRanges
@@ -105,6 +107,7 @@ extension GenerationState {
   /// what was asked for is on its way; a whole response stops where no reader wants it.
   func isWanted(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !isSuperseded, !isClosed else { return false }
+    if fetch.isComparing { return true }
     guard fetch.isWhole else { return fetch.position < fetch.range.upperBound }
     var limits = limits
     limits.rate = nil

@@ -76,6 +76,7 @@ extension GenerationState {
     _ id: FetchID, _ bytes: Data, at offset: Int64
   ) -> [Action] {
     let range = offset..<(offset + Int64(bytes.count))
+    hasGivenUnstored = true
     let windows = transientWindows()
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
@@ -113,6 +114,7 @@ extension GenerationState {
       gone.insert(contentsOf: min(size, range.lowerBound)..<Int64.max)
     }
     guard !stored.intersection(gone).isEmpty else { return }
+    hasGivenUnstored = true
     journal = nil
     lost.formUnion(stored.intersection(gone))
     stored.subtract(gone)
@@ -123,6 +125,7 @@ extension GenerationState {
   /// What was stored is gone, with its directory: readers keep what they were given, and the rest is
   /// fetched, and stored, again.
   mutating func filesVanished() {
+    hasGivenUnstored = true
     journal = nil
     file = nil
     generationID = nil
@@ -138,6 +141,7 @@ extension GenerationState {
     journal = nil
     unsyncedBytes = 0
     isRecordStale = false
+    hasGivenUnstored = true
     guard readers.isEmpty else {
       storageBan = .forGood
       isTransient = true

@@ -68,6 +68,12 @@ struct GenerationState: Sendable {
     var isCounted = false
     var task: Task<Void, Never>?
     var paused: CheckedContinuation<Void, Never>?
+    /// Its answer is another server's, compared with all that is stored before any of it is used.
+    var isComparing = false
+    /// What was written of such an answer: readable once all is compared.
+    var pending = RangeSet<Int64>()
+    /// How often another server has answered (`ResponseCheck.Verdict.otherServer`).
+    var otherAnswers = 0
     /// Its range is on its way, unless what is stored does not hold any more.
     var bringsBytes: Bool { !isConfirmation || fillsWhileConfirming }
     /// Where it waits for a network that a prefetch may use: has it asked for anew.
@@ -136,6 +142,8 @@ struct GenerationState: Sendable {
   var stored = RangeSet<Int64>()
   var file: EntryFile?
   var transient = TransientBytes()
+  /// Readers may have been given bytes that are not stored any more, or never were.
+  var hasGivenUnstored = false
   /// The generation before was known to be no web page (`MediaType.isKnownNoPage`).
   var followsNoPage = false
   /// When the origin last answered for this generation, or could not be asked.
@@ -177,6 +185,9 @@ struct GenerationState: Sendable {
   var readers: [ReaderID: Reader] = [:]
   var fetches: [FetchID: Fetch] = [:]
   var waiters: [WaiterID: Waiter] = [:]
+  /// How many generations before this one were replaced, one after the other, before a reader was
+  /// given a byte: servers that take turns with versions of their own.
+  var unreadReplacements = 0
   /// Readers of the generation before, under their names there, who had asked for something and read
   /// nothing when this one took its place: they are on their way, and what was begun for them goes on.
   var expectedReaders: Set<ReaderID> = []

@@ -10,7 +10,7 @@ import Testing
 
   private enum Kind: Equatable {
     case part(ByteRange)
-    case whole, notModified, changed
+    case whole, notModified, changed, otherServer
     case beyondEnd(Int64?)
     case refused, transient
     case invalid, failed
@@ -26,6 +26,7 @@ import Testing
     case .whole: return .whole
     case .notModified: return .notModified
     case .changed: return .changed
+    case .otherServer: return .otherServer
     case .beyondEnd(let length): return .beyondEnd(length)
     case .refused: return .refused
     case .transient: return .transient

@@ -26,7 +26,23 @@ final class ModelRun: Sendable {
     self.hasFaults = hasFaults
     origin = try await OriginServer.start()
     for index in Self.paths.indices { serve(index, version: 0) }
+    guard hasFaults else { return }
+    // The first answer may be the page: then it is what the resource is, until the song comes.
+    let bytes = SyntheticBytes(seed: seed &* 1000 &+ 999)
+    versions.withLock { $0[Self.paths[Self.portal], default: []].append(bytes) }
+    origin.serve(
+      OriginResource(
+        .synthetic(seed: bytes.seed, length: length(Self.portal) + 777), contentType: "text/html",
+        supportsRanges: false), at: Self.page)
   }
+
+  /// Validators come with some answers only, and later than the first.
+  private static let untagged = 2
+  /// Two servers answer in turn, with tags of their own.
+  private static let balanced = 0
+  /// Now and then a sign-in page comes in its place.
+  private static let portal = 1
+  private static let page = "/sign-in.html"
 
   private func note(_ step: String) { steps.withLock { $0[step, default: 0] += 1 } }
 
@@ -41,11 +57,28 @@ final class ModelRun: Sendable {
     let bytes = SyntheticBytes(seed: seed &* 1000 &+ UInt64(index) * 100 &+ version)
     // Known before it is served: no reader is faster than the model.
     versions.withLock { $0[path, default: []].append(bytes) }
-    var resource = OriginResource.synthetic(seed: bytes.seed, length: length(index))
+    // Where an answer may come without a validator, the length alone says that it is another version.
+    let isUntagged = hasFaults && index == Self.untagged
+    let length = length(index) + (isUntagged ? Int64(version) : 0)
+    var resource = OriginResource.synthetic(seed: bytes.seed, length: length)
     if index == 1 { resource.headers.append(Field("Cache-Control", "max-age=3600")) }
     if hasFaults, index == 3 { resource.supportsRanges = false }
     if hasFaults, index == 4 { resource.declaresLength = false }
     origin.serve(resource, at: path)
+  }
+
+  /// Transient faults, and what some of the paths do besides.
+  private func script(_ index: Int, seed: UInt64, requests: Int) -> FaultScript {
+    let faults = FaultScript.random(seed: seed, requests: requests)
+    switch index {
+    case Self.untagged:
+      return faults.on(.where { ($0.number + Int(seed % 3)) % 3 != 0 }, .noValidators)
+    case Self.balanced:
+      return faults.on(.where { ($0.number + Int(seed % 2)) % 2 == 0 }, .otherServer("-b"))
+    case Self.portal:
+      return faults.on(.where { ($0.number + Int(seed % 7)) % 7 < 2 }, .redirect(302, to: Self.page))
+    default: return faults
+    }
   }
 
   // MARK: Running
@@ -85,8 +118,8 @@ final class ModelRun: Sendable {
       }
       var random = SeededGenerator(seed: seed &+ life &* 1000 &+ 99)
       if hasFaults {
-        for path in Self.paths {
-          origin.script(path, .random(seed: random.next(), requests: 60))
+        for (index, path) in Self.paths.enumerated() {
+          origin.script(path, script(index, seed: random.next(), requests: 60))
         }
       }
       for _ in 0..<2 {
@@ -364,7 +397,8 @@ final class ModelRun: Sendable {
           as MediaCacheError where error.code == .inUse
         {}
       case 3: _ = try await cache.entries()
-      case 4: origin.script(Self.paths[index], .random(seed: random.next(), requests: 30))
+      case 4:
+        origin.script(Self.paths[index], script(index, seed: random.next(), requests: 30))
       default: _ = try await cache.usage()
       }
       for _ in 0..<Int.random(in: 0..<300, using: &random) { await Task.yield() }
@@ -412,7 +446,8 @@ final class ModelRun: Sendable {
     }
 
     func check(_ information: ContentInformation) {
-      if let length = information.length, length != run.length(index) {
+      let isFixed = !run.hasFaults || ![ModelRun.untagged, ModelRun.portal].contains(index)
+      if let length = information.length, isFixed, length != run.length(index) {
         Issue.record("seed \(run.seed): \(path) has \(length) bytes, it says")
       }
     }

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Several servers behind one name may have the same bytes under different validators. A whole
+/// answer under another validator is compared with all that is stored before any of it is used.
+///
+/// What proves that no reader is given two versions: from the first byte of the answer to the last
+/// byte stored, each is either compared with the stored one, or written from the answer. When the
+/// last stored byte was equal, every byte of the generation is a byte of the answer's version, and
+/// from then on the generation goes by its validator. Nothing of the answer is readable before.
+/// Bytes under the earlier validator are not stored after that, however often it is seen: of those
+/// that were not compared nobody knows. They are asked for again, from the server that has been
+/// compared, or compared in turn. A request that brings no bytes (304) may name either.
+extension Fetch {
+  /// Goes on with the generation where a response brings the same bytes under another validator.
+  ///
+  /// - Returns: nil where it cannot be compared, or no reader would be ended by a new generation.
+  func compare(
+    _ response: Attempt.Response, asked: ByteRange, attempt: Attempt
+  ) async -> Outcome? {
+    let check = ResponseCheck(asked: asked, known: nil)
+    guard
+      case .whole(let facts) = check.verdict(
+        status: response.status, headers: response.headers, now: Date()),
+      let length = facts.length, !response.isLive
+    else { return nil }
+    switch generation.withState({ $0.comparison(with: facts) }) {
+    case .possible: break
+    case .impossible: return nil
+    case .underWay: return .done
+    }
+    guard await entry.storage.prepare(generation) != nil else { return nil }
+    guard let others = generation.withState({ $0.beginComparing(id, with: facts) }) else {
+      return generation.withState(\.isComparing) ? .done : nil
+    }
+    // What they would store now is of the other validator, and passed by when it is compared.
+    for task in others { task.cancel() }
+    for task in others { await task.value }
+    let outcome = await receive(
+      response, range: 0..<length, attempt: attempt, comparing: facts)
+    generation.perform { $0.endComparing(id) }
+    return outcome
+  }
+
+  /// Goes by the validator of a response once all that is stored was compared with it.
+  func settleComparison(
+    _ response: Attempt.Response, _ facts: ResponseCheck.Facts, comparedTo offset: Int64,
+    _ bytes: FetchedBytes
+  ) async {
+    let settled = generation.withState {
+      state -> (RangeSet<Int64>, EntryFile?, [GenerationState.Action])? in
+      guard let fetch = state.fetches[id], fetch.isComparing,
+        state.stored.ranges.last?.upperBound ?? 0 <= offset
+      else { return nil }
+      state.fetches[id]?.isComparing = false
+      state.fetches[id]?.pending = RangeSet()
+      state.fetches[id]?.isConfirmation = false
+      state.stored.formUnion(fetch.pending)
+      var validator = facts.validator
+      validator.remember(state.validator)
+      state.validator = validator
+      let actions = note(facts, response, isWhole: false, in: &state)
+      return (fetch.pending, state.file, actions)
+    }
+    guard let (pending, file, actions) = settled else { return }
+    generation.carryOut(actions)
+    if let file {
+      for range in pending.ranges { bytes.commit(range, to: file) }
+    }
+    // The origin has been heard: that confirms what is stored.
+    generation.perform { $0.confirmed() }
+  }
+
+  /// What is stored differs from a response in hand: the response begins another generation, from
+  /// its first byte.
+  func supersede(
+    by response: Attempt.Response, attempt: Attempt, body: IncomingBody,
+    contradictedBy chunk: Data, at offset: Int64
+  ) async -> Outcome {
+    let (file, length) = generation.withState { state -> (EntryFile?, Int64?) in
+      guard let fetch = state.fetches[id] else { return (nil, nil) }
+      let there = state.stored.union(fetch.pending)
+      let isThere = there.byteCount(in: 0..<offset) == offset
+      return (isThere ? state.file : nil, state.length)
+    }
+    guard let file, let length else {
+      entry.supersede(generation)
+      return .done
+    }
+    body.replay(0..<offset, of: file, then: chunk)
+    return await supersede(by: response, asked: 0..<length, attempt: attempt, body: body)
+  }
+}
+
+extension GenerationState {
+  /// After so many answers of other servers to one question the resource counts as changed.
+  static let mostOtherAnswers = 6
+  /// After so many, the question is put so that an answer brings the whole resource to compare.
+  private static let mostPlainAnswers = 3
+
+  enum Comparison: Sendable {
+    case possible, impossible
+    /// Another fetch compares: this one is of no use beside it.
+    case underWay
+  }
+
+  var isComparing: Bool { fetches.values.contains(where: \.isComparing) }
+
+  func comparison(with facts: ResponseCheck.Facts) -> Comparison {
+    if isComparing { return .underWay }
+    guard !isSuperseded, !isClosed, !isLive, let info, let length = info.length,
+      facts.length == length, facts.mimeType == info.mimeType, !stored.isEmpty,
+      !hasGivenUnstored, !isTransient, readers.values.contains(where: \.hasRead)
+    else { return .impossible }
+    return .possible
+  }
+
+  /// Begins to compare a whole response with all that is stored.
+  ///
+  /// - Returns: the fetches that have to end first; nil where it cannot be compared.
+  mutating func beginComparing(
+    _ id: FetchID, with facts: ResponseCheck.Facts
+  ) -> [Task<Void, Never>]? {
+    guard case .possible = comparison(with: facts), fetches[id] != nil, file != nil, journal != nil,
+      let length
+    else { return nil }
+    var tasks: [Task<Void, Never>] = []
+    for (other, fetch) in fetches where other != id && !fetch.isConfirmation {
+      if let task = fetch.task { tasks.append(task) }
+      fetches[other]?.range = fetch.range.lowerBound..<max(fetch.range.lowerBound, fetch.position)
+    }
+    fetches[id]?.isComparing = true
+    fetches[id]?.isWhole = true
+    fetches[id]?.isReceiving = true
+    fetches[id]?.range = 0..<length
+    fetches[id]?.position = 0
+    return tasks
+  }
+
+  /// A comparison that came to no end is given up.
+  mutating func endComparing(_ id: FetchID) -> [Action] {
+    guard fetches[id]?.isComparing == true else { return [] }
+    fetches[id]?.isComparing = false
+    fetches[id]?.isReceiving = false
+    fetches[id]?.pending = RangeSet()
+    fetches[id]?.position = 0
+    let isAwaited = fetches[id]?.isConfirmation != true
+    guard isAwaited,
+      let waiter = waiters.values.first(where: { readers[$0.reader]?.awaitsConfirmation == true }),
+      let reader = readers[waiter.reader]
+    else { return [] }
+    return confirm(for: reader, at: waiter.offset)
+  }
+
+  /// - Returns: whether bytes that were written have to wait until all is compared.
+  mutating func keepPending(_ range: ByteRange, by id: FetchID, in file: EntryFile) -> Bool {
+    guard fetches[id]?.isComparing == true else { return false }
+    if file === self.file { fetches[id]?.pending.insert(contentsOf: range) }
+    return true
+  }
+
+  mutating func countOtherAnswer(_ id: FetchID) -> Int {
+    fetches[id]?.otherAnswers += 1
+    return fetches[id]?.otherAnswers ?? .max
+  }
+
+  /// The value of If-Range for a fetch. Where several servers are known, a plain range brings little
+  /// to throw away from the wrong one; its validator tells which it was.
+  func ifRange(for fetch: Fetch) -> String? {
+    if validator.otherETags != nil, fetch.otherAnswers < Self.mostPlainAnswers { return nil }
+    return validator.ifRange
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// The body of a response as it comes. What has come can be read again from the file that it was
+/// kept in: a fetch that goes on in another generation begins with it.
+final class IncomingBody {
+  private var iterator: any AsyncIteratorProtocol<Data, any Error>
+  private var kept: (file: EntryFile, range: ByteRange)?
+  private var returned: Data?
+  /// What was given last had come before.
+  private(set) var isReplaying = false
+
+  private static let step: Int64 = 256 << 10
+
+  init(_ response: Attempt.Response) {
+    iterator = response.body.makeAsyncIterator()
+  }
+
+  /// Has the body begin again: with what is kept of it in a file, and the chunk after that.
+  func replay(_ range: ByteRange, of file: EntryFile, then chunk: Data) {
+    kept = (file, range)
+    returned = chunk
+  }
+
+  /// The next bytes; nil at the end. Blocks while it reads the file.
+  func next() async throws -> Data? {
+    isReplaying = kept != nil || returned != nil
+    if let (file, range) = kept, !range.isEmpty {
+      let end = min(range.lowerBound + Self.step, range.upperBound)
+      var bytes = Data(count: Int(end - range.lowerBound))
+      let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: range.lowerBound) }
+      guard count == bytes.count else {
+        throw TransportError(.connectionLost, "\(file.path) lost bytes while it was read.")
+      }
+      kept = (file, end..<range.upperBound)
+      return bytes
+    }
+    kept = nil
+    if let chunk = returned {
+      returned = nil
+      return chunk
+    }
+    return try await iterator.next(isolation: nil)
+  }
+}
