@@ -107,6 +107,8 @@ extension Entry {
       generation.perform { $0.supersede() }
       return nil
     }
+    // Nobody is short of it any more in the old generation, which no longer knows it from here on.
+    generation.perform { $0.endBody(fetch.id) }
     // Before the old generation ends its fetches.
     let task = generation.withState { $0.fetches.removeValue(forKey: fetch.id)?.task }
     let isLate = next.withState { state in

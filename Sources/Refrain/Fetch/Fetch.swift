@@ -63,6 +63,8 @@ struct Fetch: Sendable {
         break attempts
       case .again(let reason, let retryAfter):
         failures += 1
+        // What is of no use came from where the redirects ended: they may lead elsewhere by now.
+        if gained <= 0 { entry.asked.note(nil, for: entry.asked.resource) }
         if reason.failure == .cutShort { cuts += 1 }
         if reason.status != nil, generation.withState(\.reportsErrors) {
           error = reason

@@ -36,8 +36,8 @@ public struct RetryPolicy: Sendable, Hashable {
     case network
   }
 
-  /// As often as that in a row a response may end at the same byte.
-  private static let mostCuts = 3
+  /// How many times in a row a response may end at the same byte.
+  package var cutAttempts = 3
 
   /// Statuses that may pass: Request Timeout, Too Many Requests, and the server errors
   /// (RFC 9110 §15.5.9, RFC 6585 §4, RFC 9110 §15.6) that do not say "never".
@@ -62,7 +62,7 @@ public struct RetryPolicy: Sendable, Hashable {
     let isShort = !isPlaying && (failure == .answer || failure == .refused)
     let limit =
       switch failure {
-      case .cutShort: min(attempts, Self.mostCuts)
+      case .cutShort: min(attempts, cutAttempts)
       case .permanent where !isPlaying: min(attempts, 1)
       case _ where isShort: min(attempts, firstAttempts)
       default: attempts

@@ -125,7 +125,7 @@ extension GenerationState {
   /// What was stored is gone, with its directory: readers keep what they were given, and the rest is
   /// fetched, and stored, again.
   mutating func filesVanished() {
-    hasGivenUnstored = true
+    if !stored.isEmpty { hasGivenUnstored = true }
     journal = nil
     file = nil
     generationID = nil

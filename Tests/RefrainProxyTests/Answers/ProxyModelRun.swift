@@ -55,6 +55,7 @@ struct ProxyModelRun: Sendable {
         if !hasFaults { configuration.joinPatience = .seconds(1000) }
         if hasFaults {
           configuration.retry.attempts = 40
+          configuration.retry.cutAttempts = 40
           configuration.retry.firstAttempts = 40
         }
       }

@@ -97,6 +97,8 @@ final class ModelRun: Sendable {
       if hasFaults {
         $0.limit = 4 << 20
         $0.retry.attempts = 40
+        // Faults at random may well be three at one byte.
+        $0.retry.cutAttempts = 40
         $0.retry.firstAttempts = 40
         $0.silenceTimeout = .seconds(5)
         $0.responseTimeout = .seconds(5)
