@@ -101,8 +101,10 @@ struct FetchedBytes: Sendable {
     return nil
   }
 
-  /// The file takes less than it did: it may have been cut short in the very moment in which more was
-  /// written to it.
+  /// Gives up what lies in a hole of the file, which reads as zeros. Called when the file takes less
+  /// space than before: another program may have cut it short between `wholeFile` and the write.
+  ///
+  /// A cut that frees no block, or less than the write itself took, cannot be seen.
   private func dropHoles(of file: EntryFile) {
     let holes: RangeSet<Int64>
     do throws(DiskError) {
@@ -111,10 +113,18 @@ struct FetchedBytes: Sendable {
       return
     }
     let stored = generation.withState(\.stored)
-    for gone in stored.intersection(holes).ranges {
+    for hole in holes.ranges where !stored.intersection(RangeSet(hole)).isEmpty {
+      context.events.send(
+        .warning("\(file.path) was cut short by another program; the rest is fetched again."))
+      // The blocks on both sides are partly zeros: the cut cleared the rest of the one, and the
+      // write filled the other from its own offset on.
+      let gone = max(0, hole.lowerBound - Self.largestBlock)..<(hole.upperBound + Self.largestBlock)
       generation.lose(gone, of: file, size: nil)
     }
   }
+
+  /// The largest block of a Linux file system, in bytes.
+  private static let largestBlock: Int64 = 64 << 10
 
   /// What has no length, and could not be told from another stream, may be one without end: it is
   /// not to drive out all that is worth keeping.
@@ -139,7 +149,7 @@ struct FetchedBytes: Sendable {
       await entry.storage.writeFailed(generation, error)
       return false
     }
-    settle(file, 0, entry.name)
+    if settle(file, 0, entry.name) { dropHoles(of: file) }
     commit(range, to: file)
     return true
   }

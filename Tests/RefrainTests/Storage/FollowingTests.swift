@@ -16,6 +16,7 @@ struct FollowingTests {
 
   private func withTwoCaches(
     bytesPerSecond: Int? = nil, writerSilence: Duration = .seconds(100),
+    disk: any Disk = SystemDisk(),
     _ body: (URL, OriginServer, URL, MediaCache, MediaCache) async throws -> Void
   ) async throws {
     let directory = TestCache.temporaryDirectory()
@@ -28,27 +29,49 @@ struct FollowingTests {
     let caches = try (0..<2).map { _ in
       try MediaCache(
         directory: directory,
-        configuration: TestCache.configuration { $0.writerSilence = writerSilence })
+        configuration: TestCache.configuration { $0.writerSilence = writerSilence }, disk: disk)
     }
     try await body(directory, origin, origin.url("/a.wav"), caches[0], caches[1])
     for cache in caches { await cache.close() }
     await origin.stop()
   }
 
+  /// Counts how often a lock of an entry's writer is tried: whoever waits for it tries again and
+  /// again, a few times in every `Prefetch.followInterval`.
+  private final class LockTries: Sendable {
+    let disk = WatchedDisk()
+    private let tries = Mutex(0)
+
+    init() {
+      disk.fail { [weak self] operation, path in
+        if operation == .lock, path.hasSuffix(".lock") { self?.tries.withLock { $0 += 1 } }
+        return nil
+      }
+    }
+
+    var count: Int { tries.withLock { $0 } }
+  }
+
   @Test func `a prefetch waits for another writer and takes over when it ends`() async throws {
-    try await withTwoCaches { directory, origin, url, first, second in
+    let tries = LockTries()
+    try await withTwoCaches(disk: tries.disk) { directory, origin, url, first, second in
       let writer = try await first.open(Resource(url: url))
+      // It reads ahead so far and no further: what is requested later, the prefetch requests.
+      writer.setEnd(600_000)
       _ = try await writer.bytes(in: 0..<500_000)
+      try await eventually("the writer has read ahead") {
+        writer.cachedSpans.byteCount(in: 0..<600_000) == 600_000
+      }
       let log = try await origin.wait(for: "/a.wav") { $0.running == 0 }
-      let reports = Mutex(0)
+      let before = tries.count
       let isOver = Mutex(false)
       let prefetch = Task {
         defer { isOver.withLock { $0 = true } }
-        return try await second.prefetch(Resource(url: url)) { _ in reports.withLock { $0 += 1 } }
+        return try await second.prefetch(Resource(url: url))
       }
-      // Ten reports a second: longer than any number of tries would take.
+      // Longer than it takes a prefetch to give up on what cannot be stored.
       try await eventually("the prefetch waits") {
-        reports.withLock { $0 } > 40 || isOver.withLock { $0 }
+        tries.count > before + 200 || isOver.withLock { $0 }
       }
       #expect(!isOver.withLock { $0 })
       #expect(origin.log("/a.wav").requests.count == log.requests.count)
@@ -102,17 +125,16 @@ struct FollowingTests {
   }
 
   @Test func `a prefetch goes on where another process was killed`() async throws {
-    try await withTwoCaches { directory, origin, url, first, _ in
+    let tries = LockTries()
+    try await withTwoCaches(disk: tries.disk) { directory, origin, url, first, _ in
       let child = try await onThread { () -> Sending in
         let child = try ChildProcess("hold", directory, url, 500_000)
         while let byte = child.read(1).first, byte != UInt8(ascii: "\n") {}
         return Sending(child)
       }
-      let waits = Mutex(0)
-      let prefetch = Task {
-        try await first.prefetch(Resource(url: url)) { _ in waits.withLock { $0 += 1 } }
-      }
-      try await eventually("the prefetch waits") { waits.withLock { $0 } > 3 }
+      let before = tries.count
+      let prefetch = Task { try await first.prefetch(Resource(url: url)) }
+      try await eventually("the prefetch waits") { tries.count > before + 20 }
       _ = try await onThread {
         child.child.kill()
         return child.child.wait()
@@ -140,14 +162,13 @@ struct FollowingTests {
   }
 
   @Test func `waiting for another process ends when it is cancelled`() async throws {
-    try await withTwoCaches { _, _, url, first, second in
+    let tries = LockTries()
+    try await withTwoCaches(disk: tries.disk) { _, _, url, first, second in
       let writer = try await first.open(Resource(url: url))
       _ = try await writer.bytes(in: 0..<100_000)
-      let reports = Mutex(0)
-      let prefetch = Task {
-        try await second.prefetch(Resource(url: url)) { _ in reports.withLock { $0 += 1 } }
-      }
-      try await eventually("the prefetch waits") { reports.withLock { $0 } > 3 }
+      let before = tries.count
+      let prefetch = Task { try await second.prefetch(Resource(url: url)) }
+      try await eventually("the prefetch waits") { tries.count > before + 20 }
       prefetch.cancel()
       await #expect(throws: CancellationError.self) { try await prefetch.value }
       writer.cancel()
