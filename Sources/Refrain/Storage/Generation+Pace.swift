@@ -15,11 +15,18 @@ extension Generation {
       else { return nil }
       return (file, length)
     }
-    guard let (file, length) = complete, let start = Self.bytes(of: file, min(length, 64)),
-      Manifest.mayBegin(with: start), let body = Self.bytes(of: file, length),
-      let pace = Manifest.pace(of: body)
-    else { return }
+    guard let (file, length) = complete, let start = Self.bytes(of: file, min(length, 64)) else {
+      return
+    }
+    var pace: UpdatePace?
+    if Manifest.mayBegin(with: start) {
+      guard let body = Self.bytes(of: file, length) else { return }
+      pace = Manifest.pace(of: body)
+    }
     withState { state in
+      // It is only called a manifest, as plain lists of songs are.
+      let isNamed = state.freshness?.pace == .unread
+      guard let pace = pace ?? (isNamed ? .unstated : nil) else { return }
       state.freshness?.pace = pace
       state.isRecordStale = true
     }
