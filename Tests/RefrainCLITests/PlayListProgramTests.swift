@@ -157,6 +157,54 @@
       }
     }
 
+    @Test func `a start beyond the end names the length and exits with 1`() async throws {
+      try await withTune { program, _, url, output in
+        let run = try await program.run("play", "--audio-output", output, "--start", "1:15", url)
+        #expect(run.status == 1)
+        #expect(run.output.isEmpty)
+        #expect(run.errorLines.count == 1)
+        #expect(run.errors.contains("cannot begin at 1:15: it lasts 0:14."))
+      }
+    }
+
+    @Test func `only the first item begins at the start that was asked for`() async throws {
+      try await withTune { program, _, url, output in
+        let run = try await program.run(
+          "play", "--audio-output", output, "--start", "10", url, url + "?again")
+        #expect(run.status == 0)
+        let first = try Data(contentsOf: URL(filePath: output)).count
+        let second = try Data(contentsOf: program.directory.appending(path: "heard-2.wav")).count
+        let bytesPerSecond = Double(Tune.sampleRate * Tune.channels * 2)
+        #expect(abs(Double(second - Tune.wav.count)) < 0.05 * bytesPerSecond)
+        #expect(abs(Double(second - first) - 10 * bytesPerSecond) < 0.05 * bytesPerSecond)
+      }
+    }
+
+    @Test func `a live stream is live in lines for programs, and refuses to seek`() async throws {
+      try await withTune { program, origin, _, _ in
+        var wav = Data(Tune.wav)
+        wav.replaceSubrange(40..<44, with: [0, 0, 0, 0x7F])
+        origin.serve(
+          OriginResource(
+            .bytes(wav), contentType: "audio/wav", supportsRanges: false, declaresLength: false,
+            headers: [Field("icy-name", "Radio"), Field("Cache-Control", "no-store")],
+            bytesPerSecond: 400_000),
+          at: "/radio")
+        let running = try RunningProgram(
+          program,
+          ["play", "--json", "--start", "5", "--seek", "9", origin.url("/radio").absoluteString])
+        var lines: [String] = []
+        while lines.count(where: { $0.contains(#""event":"seekRefused""#) }) < 2 {
+          lines.append(try await running.nextLine())
+        }
+        running.send(SIGTERM)
+        #expect(await running.end() == 143)
+        #expect(lines.count { $0.contains(#""event":"live""#) } == 1)
+        #expect(!lines.contains { $0.contains(#""event":"duration""#) })
+        #expect(!lines.contains { $0.contains(#""event":"failed""#) })
+      }
+    }
+
     @Test func repeatedAllPlaysUntilASignal() async throws {
       try await withTune { program, origin, url, _ in
         let running = try RunningProgram(

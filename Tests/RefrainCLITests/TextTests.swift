@@ -100,6 +100,8 @@ struct PlayTextTests {
     let wide = PlayStatus(name: String(repeating: "桜", count: 30))
     #expect(wide.line(width: 30).displayWidth <= 30)
     #expect(PlayStatus(name: "x").line(width: 80) == "0:00  x")
+    let live = PlayStatus(name: "Radio", position: .seconds(75), duration: nil, isLive: true)
+    #expect(live.line(width: 80) == "1:15 live  Radio")
   }
 
   @Test func furtherFilesAreNumbered() {

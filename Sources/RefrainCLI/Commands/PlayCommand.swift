@@ -26,9 +26,11 @@
 
         With --json each line of standard output is an object. Its 'event' is 'item' (another one \
         is next), 'status' (what the player does, and what it waits for), 'metadata', 'duration', \
-        'started' (the first sound came after so many seconds), 'position', 'cached' (how many \
-        bytes are stored), 'retrying' (a request failed, and the next one is sent after so many \
-        seconds), 'silent', 'ended' (the item was played to its end), 'failed' or, when \
+        'live' (it is a live stream, and has no duration), 'seekRefused' (nothing can be sought in \
+        a live stream), 'started' (the first sound came after so many seconds), 'position', \
+        'cached' (how many bytes are stored), 'retrying' (a request failed, and the next one is \
+        sent after so many seconds), 'silent', 'ended' (the item was played to its end), 'failed' \
+        or, when \
         an item that did not fail is over, 'report'.
 
         Examples:
@@ -59,7 +61,7 @@
 
     @Option(
       help: ArgumentHelp(
-        "Begin the first item at a position: seconds, or 1:30.", valueName: "position"),
+        "Begin the first item at a position within it: seconds, or 1:30.", valueName: "position"),
       transform: { text in try usage { try TimeText.parse(text) } })
     var start = Duration.zero
 

@@ -6,10 +6,12 @@ struct PlayStatus: Sendable {
   var name: String
   var position = Duration.zero
   var duration: Duration?
+  var isLive = false
 
-  /// `0:07 / 0:14  song.flac`
+  /// `0:07 / 0:14  song.flac`, `0:07 live  Radio`
   func line(width: Int) -> String {
-    let times = TimeText.position(position) + (duration.map { " / \(TimeText.position($0))" } ?? "")
+    let length = isLive ? " live" : duration.map { " / \(TimeText.position($0))" } ?? ""
+    let times = TimeText.position(position) + length
     let fit = TextFit()
     let room = max(8, width - times.count - 2)
     return fit.shortened(

@@ -55,6 +55,8 @@ struct PlayEvent: Encodable {
     case .position(let time):
       self.init("position", current)
       seconds = time / .seconds(1)
+    case .live(true): self.init("live", current)
+    case .seekRefused(let item): self.init("seekRefused", item.media)
     case .silent: self.init("silent", current)
     case .finished(let item): self.init("ended", item.media)
     case .failed(let item, let error):

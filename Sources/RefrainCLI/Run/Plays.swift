@@ -34,7 +34,11 @@
     init(_ settings: PlaySettings, screen: PlayScreen?) {
       self.settings = settings
       self.screen = screen
+      firstStart = settings.start
     }
+
+    /// The position at which the first item begins, until that was played.
+    private var firstStart: Duration
 
     /// Plays a queue until it is over, or whoever listens has had enough. An item that fails is told,
     /// and does not keep the others from their turn.
@@ -97,9 +101,9 @@
       player.setVolume(settings.volume)
       player.setRepeatMode(settings.repeatMode)
       let first = settings.isShuffled ? media.indices.randomElement() ?? 0 : 0
-      player.play(media, startingAt: first)
+      player.play(media, startingAt: first, from: firstStart)
+      firstStart = .zero
       if settings.isShuffled { player.setShuffled(true) }
-      if settings.start > .zero { player.seek(to: settings.start) }
       if settings.isPaused { player.pause() }
     }
 
@@ -133,6 +137,8 @@
           hasSought = true
         case .duration(let duration): status.duration = duration
         case .position(let position): status.position = position
+        case .live(let isLive): status.isLive = isLive
+        case .seekRefused(let item): refuseSeek(in: item.media)
         case .silent: tellSilence()
         case .failed(let item, let error):
           failed.insert(item.id)
@@ -201,6 +207,15 @@
       screen.add(.init(text: "\(URLArgument.name(of: url)): \(error.reason)", level: .error))
       held.append { Console.shared.note(line) }
     }
+
+    private func refuseSeek(in media: Media) {
+      guard let screen else {
+        return Console.shared.note("refrain: \(name(of: media)): \(Self.liveText)")
+      }
+      screen.add(.init(text: Self.liveText))
+    }
+
+    private static let liveText = "A live stream plays as it comes: nothing can be sought in it."
 
     private func name(of media: Media) -> String {
       media.title.map(printable) ?? URLArgument.name(of: media.url)

@@ -203,11 +203,12 @@
     private func control(_ player: Player, _ action: ScreenAction) {
       switch action {
       case .toggle: player.toggle()
-      case .next: player.next()
+      case .next: goOn(player)
       case .previous: player.previous()
       case .seek(let seconds): player.seek(by: .seconds(seconds))
       case .jump(let tenths):
-        if tenths == 0 {
+        // A live stream refuses all of them.
+        if tenths == 0 || player.isLive {
           player.seek(to: .zero)
         } else if let duration = player.duration {
           player.seek(to: duration * tenths / 10)
@@ -236,6 +237,14 @@
       case .moveSelected(let step): move(player, step)
       default: break
       }
+    }
+
+    /// The last item plays on: after it the program would end, and the shell get the next key.
+    private func goOn(_ player: Player) {
+      guard player.queue.next(.asked) != nil else {
+        return add(.init(text: "This is the last item."))
+      }
+      player.next()
     }
 
     private func selected(_ player: Player) -> PlayQueue.Item.ID? {

@@ -171,6 +171,14 @@ extension AVPlayerEngine {
     let duration = playing.duration
     guard playing.told.duration != .some(duration) else { return }
     playing.told.duration = .some(duration)
+    if playing.isLive, !playing.told.isLive {
+      playing.told.isLive = true
+      pending.append(.live(playing.item.id))
+      // It plays from where it is joined.
+      if let serial = playing.seeks.refuse() {
+        pending.append(.sought(playing.item.id, serial: serial, at: playing.position))
+      }
+    }
     pending.append(.duration(playing.item.id, duration))
   }
 

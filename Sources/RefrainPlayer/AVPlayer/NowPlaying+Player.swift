@@ -42,9 +42,10 @@ extension NowPlayingInfo {
         ?? media?.url.deletingPathExtension().lastPathComponent,
       artist: media?.artist ?? metadata.artist ?? metadata.station,
       album: media?.album ?? metadata.album,
-      duration: player.duration ?? media?.duration, position: player.position, rate: player.rate,
+      duration: player.isLive ? nil : player.duration ?? media?.duration, position: player.position,
+      rate: player.rate,
       isPlaying: player.status == .playing,
-      isLive: player.status == .playing && player.duration == nil && metadata.station != nil,
+      isLive: player.isLive,
       queueIndex: player.queue.currentIndex, queueCount: player.queue.items.count,
       artwork: artwork.flatMap { $0.isEmpty ? nil : $0 })
   }

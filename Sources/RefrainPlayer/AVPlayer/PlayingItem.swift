@@ -16,6 +16,7 @@ import RefrainAVFoundation
   struct Told {
     var hasBegun = false
     var isReady = false
+    var isLive = false
     /// Nil: nothing was said of it. Nil within: it has none.
     var duration: Duration??
     var buffered: [Range<Duration>] = []
@@ -85,6 +86,9 @@ import RefrainAVFoundation
 
   /// Nil while it is unknown, and of what has no end.
   var duration: Duration? { isReadyToPlay ? Duration(playerItem.duration) : nil }
+
+  /// Whether it has no end: AVPlayer says so of a live stream once it is ready.
+  var isLive: Bool { isReadyToPlay && playerItem.duration.isIndefinite }
 
   var position: Duration { max(Duration(playerItem.currentTime()) ?? .zero, .zero) }
 

@@ -52,6 +52,12 @@ struct SeekRequests: Hashable {
     return request.serial
   }
 
+  /// Takes back what was not begun yet. Returns its serial number.
+  mutating func refuse() -> Int? {
+    defer { wanted = nil }
+    return wanted?.serial
+  }
+
   /// Where it is to be, if it is not there yet.
   var target: Request? { wanted ?? running }
 

@@ -14,6 +14,9 @@ public enum EngineEvent: Sendable, Hashable {
   /// Its length in time, as soon as it is known and where it turns out differently; nil: it has none,
   /// as a live stream has none.
   case duration(EngineItem.ID, Duration?)
+  /// It is a live stream: it plays as it comes, has no length in time, and cannot be sought in. Told
+  /// once: before `ready`, or where it turns out later.
+  case live(EngineItem.ID)
   case position(EngineItem.ID, Duration)
   /// What is decoded ahead and can be heard without any further byte.
   case buffered(EngineItem.ID, [Range<Duration>])
@@ -38,7 +41,7 @@ public enum EngineEvent: Sendable, Hashable {
     switch self {
     case .began(let id), .ready(let id, _), .duration(let id, _), .position(let id, _),
       .buffered(let id, _), .waiting(let id, _), .sought(let id, _, _), .metadata(let id, _),
-      .ended(let id, _), .failed(let id, _):
+      .ended(let id, _), .failed(let id, _), .live(let id):
       id
     case .silent, .pausedBySystem: nil
     }

@@ -13,7 +13,8 @@ public protocol PlayerEngine: AnyObject, Sendable {
   /// Plays an item in place of all that there is.
   ///
   /// - Parameters:
-  ///   - start: where to begin.
+  ///   - start: where to begin: nothing before it is heard. An item that begins past its end ends at
+  ///     once, after its `duration` was reported; a live stream plays as it comes.
   ///   - isPaused: whether to wait there for `play()`.
   func load(_ item: EngineItem, at start: Duration, isPaused: Bool)
 
@@ -24,7 +25,8 @@ public protocol PlayerEngine: AnyObject, Sendable {
   func play()
   func pause()
 
-  /// Goes to a position, exactly. Before the start is the start; past the end, the item ends.
+  /// Goes to a position, exactly. Before the start is the start; past the end, the item ends. In a
+  /// live stream nothing happens, and `sought` reports where it is.
   ///
   /// - Parameter serial: grows with each seek; comes back in `EngineEvent.sought`.
   func seek(to position: Duration, serial: Int)

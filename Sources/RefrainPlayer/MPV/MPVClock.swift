@@ -12,25 +12,38 @@
     /// The last one that was asked for meanwhile, or before the item could be heard.
     private var waiting: Seek?
     private var isHeard = false
+    /// Where the item was loaded to begin.
+    private let start: Duration
+    /// It begins where it has ended already: it ends without a sound.
+    private(set) var isPastEnd = false
     /// When the position was last another one.
     private var lastAdvance = ContinuousClock.now
     private var lastPosition: ContinuousClock.Instant?
     private var lastBuffer: ContinuousClock.Instant?
 
+    init(start: Duration = .zero) { self.start = start }
+
     // MARK: Seeks
 
     enum Wish: Equatable {
       case seek(Seek)
-      /// Let the item begin there.
-      case start(Duration)
       case nothing
+    }
+
+    /// Where an item that was not heard yet is to begin; nil where nobody has sought in it.
+    var beginning: Duration? { isHeard ? nil : waiting?.position }
+
+    /// The item was opened, and begins next.
+    mutating func open(lasting duration: Duration) {
+      let place = beginning ?? start
+      isPastEnd = place > .zero && place >= duration
     }
 
     /// What to have libmpv do about a seek.
     mutating func ask(_ seek: Seek) -> Wish {
       guard isHeard else {
         waiting = seek
-        return .start(seek.position)
+        return .nothing
       }
       guard self.seek == nil else {
         waiting = seek

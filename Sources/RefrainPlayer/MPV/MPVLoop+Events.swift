@@ -43,9 +43,28 @@
         for event in playing.rest() { tell(event) }
       case MPV_EVENT_HOOK:
         guard let hook = event.data?.assumingMemoryBound(to: mpv_event_hook.self) else { return }
-        events.yield(.held(hook.pointee.id))
+        guard String(cString: hook.pointee.name) == Self.openedHook else {
+          events.yield(.held(hook.pointee.id))
+          return
+        }
+        opened()
+        mpv_hook_continue(handle, hook.pointee.id)
       default:
         break
+      }
+    }
+
+    /// The current item was opened; nothing of it can be heard yet.
+    func opened() {
+      guard let playback = playing.current else { return }
+      if noteLive(playback) {
+        begin(at: .zero)
+      } else {
+        if !playback.isOpenEnded, let seconds = number(MPVProperty.duration.rawValue) {
+          tell(.duration(playback.item.id, .seconds(seconds)))
+          clock.open(lasting: .seconds(seconds))
+        }
+        if let position = clock.beginning { begin(at: position) }
       }
     }
 
@@ -53,23 +72,25 @@
     func restart() {
       clock.advance(.now)
       // Unknown where it is over already.
-      guard let playback = playing.current, number("seeking") != 1 else { return }
+      guard let playback = playing.current, number("seeking") != 1, !clock.isPastEnd else { return }
       interruption = nil
       let id = playback.item.id
-      let position = Self.position(number("time-pos") ?? 0)
+      let position = self.position
+      let isLive = noteLive(playback)
       let arrival = clock.arrive(at: position)
       if playback.isHeard {
         if case .none = arrival { tell(.position(id, position)) }
       } else {
         playback.isHeard = true
-        start(at: .zero)
-        tellAll(of: id)
+        tellAll(of: playback)
         tell(.ready(id, at: position))
         if output == .device, text("current-ao") ?? "null" == "null" { tell(.silent) }
       }
       switch arrival {
       case .none: break
       case .sought(let serial): tell(.sought(id, serial: serial, at: position))
+      case .further where isLive:
+        if let serial = clock.abandon() { tell(.sought(id, serial: serial, at: position)) }
       case .further(let seek): go(to: seek)
       }
     }
@@ -87,6 +108,9 @@
         if clock.isDue(.now) { tell(.position(id, Self.position(number))) }
       case .duration:
         guard change.format == MPV_FORMAT_NONE || number?.isFinite == true else { return }
+        guard !noteLive(playback), !playback.hasGrowingDuration else { return }
+        // What libmpv says of an open end before the first sound is judged then.
+        guard playback.isHeard || !playback.isOpenEnded else { return }
         tell(.duration(id, number.map { .seconds($0) }))
       case .buffered:
         guard let number, number.isFinite, playback.isHeard, clock.isBufferDue(.now) else { return }
@@ -101,8 +125,15 @@
     }
 
     /// What libmpv does not tell where it is as it was of the item before.
-    func tellAll(of id: EngineItem.ID) {
-      tell(.duration(id, number(MPVProperty.duration.rawValue).map { .seconds($0) }))
+    func tellAll(of playback: MPVPlayback) {
+      let id = playback.item.id
+      let duration = number(MPVProperty.duration.rawValue)
+      if playback.isOpenEnded {
+        // Where the format states no length, libmpv takes what it has demuxed for the whole.
+        let demuxed = number(MPVProperty.buffered.rawValue) ?? 0
+        playback.hasGrowingDuration = playback.isLive || (duration ?? 0) < demuxed + 1
+      }
+      tell(.duration(id, playback.hasGrowingDuration ? nil : duration.map { .seconds($0) }))
       var node = mpv_node()
       let name = MPVProperty.metadata.rawValue
       guard mpv_get_property(handle, name, MPV_FORMAT_NODE, &node) >= 0 else { return }
@@ -119,6 +150,20 @@
     /// still heard.
     static func position(_ seconds: Double) -> Duration { .seconds(max(0, seconds)) }
 
+    /// Where libmpv is.
+    var position: Duration { Self.position(number("time-pos") ?? 0) }
+
+    /// Reports a live stream once. Returns whether it is one.
+    @discardableResult
+    func noteLive(_ playback: MPVPlayback) -> Bool {
+      guard playback.isLive else { return false }
+      if !playback.isToldLive {
+        playback.isToldLive = true
+        tell(.live(playback.item.id))
+      }
+      return true
+    }
+
     /// Tells where it waits, or waits no longer. mpv itself tells it of sound devices alone, not of
     /// files.
     func lookAtWaiting() {
@@ -133,15 +178,16 @@
 
     func finish(_ ended: MPVPlaying.Item, _ end: mpv_event_end_file) {
       forget([ended])
-      // Where nothing was heard, it has not been taken back yet.
-      start(at: .zero)
       (waiting, interruption) = (nil, nil)
       let playback = ended.playback
       switch end.reason {
       case MPV_END_FILE_REASON_STOP, MPV_END_FILE_REASON_QUIT, MPV_END_FILE_REASON_REDIRECT:
         break
-      // mpv takes failed reads for the end where it can: what the reads came to has the last word.
+      // libmpv takes failed reads for the end where it can: missing bytes have the last word.
       case MPV_END_FILE_REASON_EOF where playback.error == nil:
+        playing.noteEnd(of: playback.item.id)
+      // To libmpv, an item without a sound is an error.
+      case MPV_END_FILE_REASON_ERROR where playback.error == nil && clock.isPastEnd:
         playing.noteEnd(of: playback.item.id)
       default:
         // mpv would go on with what follows by itself.

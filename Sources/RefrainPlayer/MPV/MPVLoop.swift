@@ -52,6 +52,7 @@
           try Self.check(mpv_set_option_string(handle, name, value), "take \(name)=\(value)")
         }
         try Self.check(mpv_initialize(handle), "start")
+        try Self.check(mpv_hook_add(handle, 0, Self.openedHook, 0), "wait before an item")
         if case .wavFile = output {
           try Self.check(mpv_hook_add(handle, 0, "on_after_end_file", 0), "wait between items")
         }
@@ -68,6 +69,9 @@
         mpv_observe_property(handle, 0, property.rawValue, property.format)
       }
     }
+
+    /// libmpv has opened a file, and waits: where it begins can still be chosen.
+    static let openedHook = "on_preloaded"
 
     private static func check(_ status: CInt, _ doing: String) throws {
       guard status >= 0 else { throw MediaCacheError(mpv: status, doing: doing) }
@@ -115,11 +119,10 @@
     }
 
     func load(_ playback: MPVPlayback, _ position: Duration, _ isPaused: Bool) {
-      start(at: position)
       pause(isPaused)
-      clock = MPVClock()
+      clock = MPVClock(start: position)
       (waiting, interruption, isWaitingForCache) = (nil, nil, false)
-      let (item, entry) = enter(playback, "replace")
+      let (item, entry) = enter(playback, "replace", start: position)
       forget(playing.replaceAll(with: entry == nil ? nil : item, entry: entry ?? 0))
       if entry == nil { refuse(playback) }
     }
@@ -144,7 +147,11 @@
     }
 
     /// Gives mpv an item, and returns mpv's id of it.
-    func enter(_ playback: MPVPlayback, _ how: String) -> (MPVPlaying.Item, Int64?) {
+    ///
+    /// - Parameter start: where it begins, and nothing else: an option of the one file.
+    func enter(
+      _ playback: MPVPlayback, _ how: String, start: Duration = .zero
+    ) -> (MPVPlaying.Item, Int64?) {
       var number: UInt64?
       let address: String
       if playback.item.media.url.isFileURL {
@@ -155,8 +162,8 @@
       }
       playback.onAbsence { [weak mailbox] in mailbox?.post(.look) }
       var result = mpv_node()
-      let status = withArguments(["loadfile", address, how]) {
-        mpv_command_ret(handle, $0, &result)
+      let status = MPVCommand.loadFile(address, how, start: start).withNode {
+        mpv_command_node(handle, $0, &result)
       }
       defer { mpv_free_node_contents(&result) }
       let item = MPVPlaying.Item(playback: playback, number: number)
@@ -171,23 +178,22 @@
 
     func seek(_ seek: MPVClock.Seek) {
       guard !playing.isEmpty else { return }
-      switch clock.ask(seek) {
-      case .seek(let seek): go(to: seek)
-      case .start(let position): start(at: position)
-      case .nothing: break
+      if let playback = playing.current, noteLive(playback) {
+        return tell(.sought(playback.item.id, serial: seek.serial, at: position))
       }
+      if case .seek(let seek) = clock.ask(seek) { go(to: seek) }
     }
 
     func go(to seek: MPVClock.Seek) {
       playing.current?.expectSeek()
       let isTaken = command("seek", "\(max(0, seek.position.inSeconds))", "absolute+exact")
       guard !isTaken, let playback = playing.current, let serial = clock.abandon() else { return }
-      tell(.sought(playback.item.id, serial: serial, at: Self.position(number("time-pos") ?? 0)))
+      tell(.sought(playback.item.id, serial: serial, at: position))
     }
 
-    /// Holds for every entry: taken back when one is heard.
-    func start(at position: Duration) {
-      set("start", position > .zero ? "\(position.inSeconds)" : "none")
+    /// Where the file that is being opened begins. Holds for that file alone.
+    func begin(at position: Duration) {
+      set("file-local-options/start", MPVCommand.startText(position))
     }
 
     /// A failure leaves things as they are: seeking in nothing, say.

@@ -15,11 +15,12 @@
       /// One for each time that a stream was opened, or opened anew.
       var readers: [MediaReader] = []
       var streams: [Weak<MPVStream>] = []
-      /// What became of the last read. mpv takes an error for the end of the file now and then.
-      var error: MediaCacheError?
+      var failures = StreamFailures()
       /// Why the origin cannot be reached just now.
       var absence: MediaCacheError?
       var isHeard = false
+      var isToldLive = false
+      var hasGrowingDuration = false
       /// Told when `absence` has changed.
       var changed: (@Sendable () -> Void)?
     }
@@ -37,6 +38,18 @@
       set { state.withLock { $0.isHeard = newValue } }
     }
 
+    /// The engine was told that it is live.
+    var isToldLive: Bool {
+      get { state.withLock { $0.isToldLive } }
+      set { state.withLock { $0.isToldLive = newValue } }
+    }
+
+    /// libmpv's length in time is only how far it has read.
+    var hasGrowingDuration: Bool {
+      get { state.withLock { $0.hasGrowingDuration } }
+      set { state.withLock { $0.hasGrowingDuration = newValue } }
+    }
+
     var statistics: MediaReader.Statistics? {
       let readers = state.withLock { $0.readers }
       // Readers of one resource see the same origin: the first has counted what all of them caused.
@@ -51,13 +64,19 @@
 
     // MARK: What reading came to
 
-    /// Why the last read failed; nil where it did not.
-    var error: MediaCacheError? { state.withLock { $0.error } }
+    /// Why bytes are missing that libmpv asked for; nil where none are. An end that libmpv reports is
+    /// the end of the media only where this is nil.
+    var error: MediaCacheError? { state.withLock { $0.failures.error } }
 
-    /// Notes what became of a read. Cancelling is nothing to be reported.
-    func note(_ error: (any Error)?) {
+    /// Records that the byte at `offset` could not be read. A cancelled read is no failure.
+    func fail(at offset: Int64, _ error: any Error) {
       guard !(error is CancellationError) else { return }
-      state.withLock { $0.error = error.map(MediaCacheError.init(carrying:)) }
+      state.withLock { $0.failures.fail(at: offset, MediaCacheError(carrying: error)) }
+    }
+
+    /// Records that these bytes were read.
+    func succeed(in range: Range<Int64>) {
+      state.withLock { $0.failures.succeed(in: range) }
     }
 
     /// Why the origin cannot be reached, while a read waits for that to pass.
@@ -75,6 +94,16 @@
 
     func onAbsence(_ changed: @escaping @Sendable () -> Void) {
       state.withLock { $0.changed = changed }
+    }
+
+    // MARK: What the stream is
+
+    /// Whether the stream passes by, as a station's does: nothing of it can be sought.
+    var isLive: Bool { state.withLock { $0.readers.last }?.isPassing == true }
+
+    /// Whether libmpv cannot know where the stream ends.
+    var isOpenEnded: Bool {
+      state.withLock { $0.readers.last }.map { $0.hasKnownLength == false } ?? false
     }
 
     // MARK: Streams

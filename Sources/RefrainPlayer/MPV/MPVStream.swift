@@ -45,10 +45,12 @@
         }
         defer { state.withLock { $0.isReading = false } }
         do {
-          let count = try reader.readBlocking(into: buffer, at: offset)
-          position.store(offset + Int64(count), ordering: .relaxed)
-          succeed()
-          return Int64(count)
+          let count = Int64(try reader.readBlocking(into: buffer, at: offset))
+          if count == 0 { try Self.checkEnd(at: offset, of: reader) }
+          position.store(offset + count, ordering: .relaxed)
+          playback.absence = nil
+          playback.succeed(in: offset..<(offset + count))
+          return count
         } catch let error as MediaCacheError where playback.isHeard && patience.bears(error) {
           playback.absence = error
           guard waitForNetwork(patience.nextDelay(), reader) else {
@@ -57,15 +59,19 @@
           }
         } catch {
           playback.absence = nil
-          playback.note(error)
+          playback.fail(at: offset, error)
           return -1
         }
       }
     }
 
-    private func succeed() {
-      playback.absence = nil
-      playback.note(nil)
+    /// An end before the length that the origin gave is no end.
+    private static func checkEnd(at offset: Int64, of reader: MediaReader) throws {
+      guard let length = try reader.contentInformationBlocking().length, offset < length else {
+        return
+      }
+      throw MediaCacheError(
+        .unreachable, "The stream ended at byte \(offset) of \(length).", remedy: "Try again.")
     }
 
     /// Returns whether the read is still wanted.
@@ -74,9 +80,13 @@
       return state.withLock { !$0.isCancelled && $0.reader === reader }
     }
 
-    /// The new position. Seeking is only reading elsewhere: no byte is asked for yet.
+    /// The new position. Seeking is only reading elsewhere: no byte is asked for yet. A live stream is
+    /// read on in order: elsewhere are bytes that have gone by, or that come in hours.
     func seek(to offset: Int64) -> Int64 {
       guard offset >= 0 else { return Int64(MPV_ERROR_GENERIC.rawValue) }
+      guard offset == position.load(ordering: .relaxed) || !playback.isLive else {
+        return Int64(MPV_ERROR_UNSUPPORTED.rawValue)
+      }
       position.store(offset, ordering: .relaxed)
       state.withLock { $0.seeks += 1 }
       return offset
@@ -89,7 +99,8 @@
         if let length = try reader.contentInformationBlocking().length { return length }
         return Int64(MPV_ERROR_UNSUPPORTED.rawValue)
       } catch {
-        playback.note(error)
+        // Every byte is missing: the first stands for all.
+        playback.fail(at: 0, error)
         return Int64(MPV_ERROR_GENERIC.rawValue)
       }
     }

@@ -74,7 +74,7 @@
         try MPVStream(of: playback).install(in: info)
         return 0
       } catch {
-        playback.note(error)
+        playback.fail(at: 0, error)
         return MPV_ERROR_LOADING_FAILED.rawValue
       }
     }

@@ -6,9 +6,16 @@ extension Player {
 
   /// Plays media in place of the queue.
   ///
-  /// - Parameter index: which of them is first. Without any, everything stops.
-  public func play(_ media: [Media], startingAt index: Int = 0) {
-    send(.play(media, startingAt: index))
+  /// - Parameters:
+  ///   - media: the new queue; where it is empty, everything stops.
+  ///   - index: which of them is first.
+  ///   - position: where the first one begins: nothing before it is heard. Where the item is not
+  ///     longer than that, it fails with an error that names its length; a live stream plays as it
+  ///     comes, and `PlayerEvent.seekRefused` says so.
+  public func play(
+    _ media: [Media], startingAt index: Int = 0, from position: Duration = .zero
+  ) {
+    send(.play(media, startingAt: index, from: max(.zero, position)))
   }
 
   /// Plays one media in place of the queue.
@@ -36,7 +43,9 @@ extension Player {
   /// Plays that item of the queue.
   public func jump(to id: PlayQueue.Item.ID) { send(.jump(id)) }
 
-  /// Goes on with the next item; behind the last one the queue has ended.
+  /// Goes on with the next item. After the last one, unless the queue repeats all, the queue has
+  /// ended, as when it was played to its end; `queue.next(.asked)` says beforehand whether there is a
+  /// next one.
   public func next() { send(.next) }
 
   /// Begins the current item anew where more than 3 seconds of it were heard; else goes back to the
@@ -59,7 +68,9 @@ extension Player {
   /// Ends what plays. The queue stays.
   public func stop() { send(.stop) }
 
-  /// Goes to a position of the current item, exactly. Past its end, the next one plays.
+  /// Goes to a position of the current item, exactly. Past its end, the next one plays. In a live
+  /// stream (`isLive`) nothing happens, and `PlayerEvent.seekRefused` says so; likewise for the other
+  /// ways of seeking.
   public func seek(to position: Duration) { send(.seek(position)) }
 
   /// Goes on or back from where it is, or from where a seek leads that is under way.

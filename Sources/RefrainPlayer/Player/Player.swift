@@ -21,6 +21,9 @@ public final class Player {
   public private(set) var position = Duration.zero
   /// Of the current item; nil while it is unknown, and for live streams.
   public private(set) var duration: Duration?
+  /// The current item is a live stream: it plays as it comes, has no length, and cannot be sought in.
+  /// False while that is unknown.
+  public private(set) var isLive = false
   /// What is decoded ahead.
   public private(set) var bufferedRanges: [Range<Duration>] = []
   /// How much of the current item is stored, in bytes; nil for files, and while it is unknown.
@@ -96,7 +99,7 @@ public final class Player {
   /// What to write down, to go on after a restart.
   public var session: PlayerSession {
     PlayerSession(
-      queue: queue, position: machine.isLive ? 0 : position.inSeconds, rate: rate, volume: volume,
+      queue: queue, position: isLive ? 0 : position.inSeconds, rate: rate, volume: volume,
       isMuted: isMuted)
   }
 
@@ -220,6 +223,7 @@ public final class Player {
     set(\.item, now.item)
     set(\.position, now.position)
     set(\.duration, now.duration)
+    set(\.isLive, now.isLive)
     set(\.bufferedRanges, now.bufferedRanges)
     set(\.cacheProgress, now.cacheProgress)
     set(\.cachedRanges, now.cachedRanges)

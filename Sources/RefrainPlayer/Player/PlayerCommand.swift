@@ -2,7 +2,8 @@
 
 /// What a listener, or the passing of time, asks of a player.
 enum PlayerCommand: Sendable, Hashable {
-  case play([Media], startingAt: Int)
+  /// From a position of the first one.
+  case play([Media], startingAt: Int, from: Duration)
   case enqueue([Media])
   case insertNext([Media])
   case insert([Media], at: Int)

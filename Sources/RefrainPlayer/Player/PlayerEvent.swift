@@ -11,6 +11,8 @@ public enum PlayerEvent: Sendable, Hashable {
   /// At most ten times a second, and after seeks.
   case position(Duration)
   case duration(Duration?)
+  /// The current item turned out to be a live stream, or another item is current that is none.
+  case live(Bool)
   case buffered([Range<Duration>])
   case cached(CacheProgress?)
   case fetching(RangeSet<Int64>)
@@ -24,6 +26,8 @@ public enum PlayerEvent: Sendable, Hashable {
   case started(PlayQueue.Item, after: Duration)
   /// A seek is over, and led here.
   case sought(Duration)
+  /// A seek was asked for in this item, which is a live stream and plays on as it comes.
+  case seekRefused(PlayQueue.Item)
   /// Played to its end.
   case finished(PlayQueue.Item)
   /// Could not be played, or not further; the next one is tried, unless `status` says otherwise.

@@ -5,11 +5,12 @@ extension PlayerMachine {
     var actions: [PlayerAction] = []
     if command.isChoice { (lastFailure, failures) = (nil, 0) }
     switch command {
-    case .play(let media, let index):
+    case .play(let media, let index, let position):
       leave(&actions)
       state.queue.replace(with: media, startingAt: index)
       state.wantsToPlay = true
-      loadCurrent(&actions)
+      loadCurrent(at: position, &actions)
+      if position > .zero, isOccupied { beginning = position }
     case .enqueue(let media): state.queue.append(media)
     case .insertNext(let media): state.queue.insertNext(media)
     case .insert(let media, let index): state.queue.insert(media, at: index)
@@ -32,7 +33,11 @@ extension PlayerMachine {
       let target = (seeking?.target ?? state.position) + distance
       seek(to: min(target, state.duration ?? target), &actions)
     case .scrub(let position):
-      if let stored = state.cachedRanges.nearest(to: position) { seek(to: stored, &actions) }
+      if state.isLive {
+        refuseSeek(&actions)
+      } else if let stored = state.cachedRanges.nearest(to: position) {
+        seek(to: stored, &actions)
+      }
     case .setRate(let rate):
       guard rate.isFinite else { break }
       state.rate = min(max(rate, 0.5), 3)
@@ -98,7 +103,7 @@ extension PlayerMachine {
       if !isOccupied { state.wantsToPlay = true }
       state.queue.goBack()
       loadCurrent(&actions)
-    } else if isOccupied, !isLive {
+    } else if isOccupied, !state.isLive {
       seek(to: .zero, &actions)
     } else if isOccupied {
       leave(&actions)
@@ -142,8 +147,9 @@ extension PlayerMachine {
   }
 
   private mutating func seek(to position: Duration, _ actions: inout [PlayerAction]) {
-    // A live stream is heard as it comes.
-    guard state.item != nil, !isLive else { return }
+    guard state.item != nil else { return }
+    guard !state.isLive else { return refuseSeek(&actions) }
+    beginning = nil
     let position = max(.zero, position)
     switch stage {
     case .loading, .ready:
@@ -157,6 +163,11 @@ extension PlayerMachine {
     case .ended: loadCurrent(at: position, &actions)
     case .idle, .failed: state.position = position
     }
+  }
+
+  /// A live stream is heard as it comes.
+  mutating func refuseSeek(_ actions: inout [PlayerAction]) {
+    if let item = state.item { actions.append(.tell(.seekRefused(item))) }
   }
 
   private mutating func restore(_ session: PlayerSession, _ actions: inout [PlayerAction]) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import Refrain
 
 extension PlayerMachine {
@@ -11,11 +12,17 @@ extension PlayerMachine {
       stage = .ready(id)
       absence = nil
       isHeard = true
+      beginning = nil
       (lastFailure, failures) = (nil, 0)
       readyPosition = position
       if seeking == nil { state.position = position }
       if state.wantsToPlay { isInterrupted = false }
-    case .duration(_, let duration): state.duration = duration
+    case .duration(_, let duration):
+      state.duration = state.isLive ? nil : duration
+      if let beginning, let duration, beginning >= duration {
+        failBeyondEnd(beginning, &actions)
+      }
+    case .live: becomeLive(&actions)
     case .position(_, let position):
       guard seeking == nil else { break }
       state.position = position
@@ -31,7 +38,12 @@ extension PlayerMachine {
     case .metadata(_, let metadata):
       tags = metadata
       combineMetadata()
-    case .ended(_, let next): end(followedBy: next, &actions)
+    case .ended(_, let next):
+      if let beginning {
+        failBeyondEnd(beginning, &actions)
+      } else {
+        end(followedBy: next, &actions)
+      }
     case .failed(_, let error): fail(error, &actions)
     case .silent: state.isSilent = true
     case .pausedBySystem(true):
@@ -43,6 +55,28 @@ extension PlayerMachine {
     }
     settle(&actions)
     return actions
+  }
+
+  /// The current item cannot be sought in: what was asked for before that was known is refused.
+  private mutating func becomeLive(_ actions: inout [PlayerAction]) {
+    guard !state.isLive else { return }
+    (state.isLive, state.duration) = (true, nil)
+    if seeking != nil || beginning != nil {
+      state.position = readyPosition
+      refuseSeek(&actions)
+    }
+    (seeking, beginning) = (nil, nil)
+  }
+
+  private mutating func failBeyondEnd(_ position: Duration, _ actions: inout [PlayerAction]) {
+    let url = state.item?.media.url.withoutUserInfo.absoluteString ?? "The item"
+    let length = state.duration.map { "lasts \($0.asTime)" } ?? "ends before that"
+    let error = MediaCacheError(
+      .badRange, "\(url) cannot begin at \(position.asTime): it \(length).",
+      remedy: "Choose a position before its end.")
+    // Tried again, it begins at its start.
+    state.position = .zero
+    fail(error, &actions)
   }
 
   private mutating func end(followedBy next: EngineItem.ID?, _ actions: inout [PlayerAction]) {

@@ -23,6 +23,8 @@ struct PlayerMachine {
   /// What the engine goes on with by itself.
   var following: (engine: EngineItem.ID, item: PlayQueue.Item)?
   var seeking: (serial: Int, target: Duration)?
+  /// Where the current item was asked to begin, until it is heard: to be within it.
+  var beginning: Duration?
   var waiting: WaitingReason?
   /// Why the current item had to be loaded again, until it is heard again.
   var absence: MediaCacheError?
@@ -49,11 +51,6 @@ struct PlayerMachine {
 
   init(fill: FillPolicy = .wholeResource) { self.fill = fill }
 
-  /// It is heard, and has no length that one could seek in.
-  var isLive: Bool {
-    if case .ready = stage { state.duration == nil } else { false }
-  }
-
   /// The engine's item that is the current one.
   var engineItem: EngineItem.ID? {
     switch stage {
@@ -74,9 +71,11 @@ struct PlayerMachine {
 
   mutating func reset() {
     (seeking, waiting, absence, following) = (nil, nil, nil, nil)
+    beginning = nil
     (isHeard, patience, readyPosition) = (false, NetworkPatience(), .zero)
     state.position = .zero
     state.duration = nil
+    state.isLive = false
     state.bufferedRanges = []
     state.cacheProgress = nil
     state.fetching = RangeSet()
@@ -118,7 +117,7 @@ struct PlayerMachine {
     guard let item = state.item else { return rest(.idle, &actions) }
     actions.append(.retry(after: nil))
     // A live stream has no place to go on from.
-    load(item, at: state.duration == nil ? .zero : state.position, &actions)
+    load(item, at: state.isLive ? .zero : state.position, &actions)
   }
 
   mutating func load(

@@ -10,6 +10,9 @@ public struct PlayerState: Sendable, Hashable {
   public internal(set) var position = Duration.zero
   /// Of the current item; nil while it is unknown, and for live streams.
   public internal(set) var duration: Duration?
+  /// The current item is a live stream: it plays as it comes, has no length, and cannot be sought in.
+  /// False while that is unknown.
+  public internal(set) var isLive = false
   /// What is decoded ahead.
   public internal(set) var bufferedRanges: [Range<Duration>] = []
   /// How much of the current item is stored, in bytes; nil for files, and while it is unknown.

@@ -59,6 +59,53 @@
       }
     }
 
+    @Test func `n on the last item says so and plays on`() async throws {
+      try await withList("--paused") { tmux in
+        try await tmux.waits(for: "‖  First")
+        for title in ["Second song", "Third", "Fourth song", "Fifth"] {
+          try await tmux.press("n")
+          try await tmux.waits(for: "‖  \(title)")
+        }
+        try await tmux.press("n")
+        let lines = try await tmux.waits(for: "This is the last item.")
+        #expect(lines.contains { $0.contains("‖  Fifth") })
+        #expect(!lines.contains { $0.contains("code ") })
+        // The keys still reach the program.
+        try await tmux.press("r")
+        try await tmux.waits(for: "repeat all")
+        try await tmux.press("n")
+        try await tmux.waits(for: "‖  First")
+        try await tmux.press("q")
+        try await tmux.waits(for: "code 0")
+      }
+    }
+
+    @Test func `keys that seek leave a live stream as it is and say why`() async throws {
+      try await ScreenStateTests.withTune { tmux, _, origin, url in
+        var wav = Data(Tune.wav)
+        wav.replaceSubrange(40..<44, with: [0, 0, 0, 0x7F])
+        origin.serve(
+          OriginResource(
+            .bytes(wav), contentType: "audio/wav", supportsRanges: false, declaresLength: false,
+            headers: [Field("icy-name", "Radio"), Field("Cache-Control", "no-store")],
+            bytesPerSecond: 250_000),
+          at: "/radio")
+        let radio = origin.url("/radio").absoluteString
+        for key in ["Left", "Right", "5", "Home"] {
+          try await tmux.enter("./refrain play \(radio) \(url); echo code $?")
+          try await tmux.waits(until: "it is live") { lines in
+            lines.contains { $0.contains("▶  radio") && $0.contains("Live") }
+              && lines.contains { $0.contains("●  live") }
+          }
+          try await tmux.press(key)
+          let lines = try await tmux.waits(for: "A live stream plays as it comes")
+          #expect(lines.contains { $0.contains("▶  radio") && $0.contains("Live") })
+          try await tmux.press("q")
+          try await tmux.waits(for: "code 0")
+        }
+      }
+    }
+
     @Test func nextAndPreviousGoThroughTheQueue() async throws {
       try await withList { tmux in
         try await tmux.waits(for: "▶  First")

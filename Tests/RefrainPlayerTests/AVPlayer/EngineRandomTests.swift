@@ -44,7 +44,7 @@
         case .ready:
           if stage != .begun { complain(event) }
           stage = .ready
-        case .duration, .buffered, .metadata: if stage == .over { complain(event) }
+        case .duration, .live, .buffered, .metadata: if stage == .over { complain(event) }
         case .position: if stage != .ready { complain(event) }
         case .waiting(_, let reason):
           if stage != .ready || (reason != nil) == isWaiting { complain(event) }

@@ -45,6 +45,22 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.allCases)
+  func `what follows an item begun past its end begins at its start`(
+    _ kind: EngineKind
+  ) async throws {
+    try await kind.with { rig in
+      let first = rig.referee.load(rig.media(tenths: 10), at: .seconds(50))
+      let second = try #require(rig.referee.follow(with: rig.media(tenths: 100)))
+      try await rig.until("the second is ready") { rig.referee.isReady(second) }
+      #expect(rig.referee.isOver(first))
+      #expect((rig.referee.position(of: second) ?? .seconds(9)) < .seconds(1))
+      #expect(
+        rig.referee.events.contains { if case .duration(first, .some) = $0 { true } else { false } }
+          || kind == .scripted)
+    }
+  }
+
+  @Test(arguments: EngineKind.allCases)
   func whatFollowsBeginsByItself(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       let first = rig.referee.load(rig.media(tenths: 10))

@@ -39,6 +39,91 @@
         }
         #expect(titles == ["Somebody - First", "Somebody - Second"])
         try await eventually("it plays") { player.status == .playing }
+        #expect(player.isLive && player.duration == nil)
+        await player.close()
+      }
+    }
+
+    /// Ten minutes of MPEG frames without any header, as stations send them.
+    private func serve(_ listening: Listening, isStation: Bool) -> Media {
+      let headers = [Field("icy-name", "Radio Refrain"), Field("Cache-Control", "no-store")]
+      listening.origin.serve(
+        OriginResource(
+          .bytes(SilentMP3.lasting(seconds: 600)), contentType: "audio/mpeg",
+          supportsRanges: false, declaresLength: false, headers: isStation ? headers : [],
+          bytesPerSecond: SilentMP3.bytesPerSecond * 3),
+        at: "/radio")
+      return Media(listening.origin.url("/radio"))
+    }
+
+    @Test func `seeks in a live stream do nothing and say so`() async throws {
+      try await Listening.with { listening in
+        let player = try await listening.player()
+        let radio = serve(listening, isStation: true)
+        let events = player.events()
+        player.play([radio, listening.media])
+        var refused = 0
+        var asked: Duration?
+        for await event in events {
+          switch event {
+          case .position(let position) where asked == nil && position > .seconds(2):
+            asked = position
+            player.seek(by: .seconds(-5))
+            player.seek(by: .seconds(60))
+            player.seek(to: .zero)
+            player.scrub(to: .seconds(1))
+          case .seekRefused(let item):
+            #expect(item.media == radio)
+            refused += 1
+          case .duration(.some), .sought, .finished, .failed: Issue.record("\(event)")
+          default: break
+          }
+          if case .position(let position) = event, let asked, position > asked + .seconds(2) {
+            break
+          }
+        }
+        #expect(refused == 4)
+        #expect(player.isLive && player.status == .playing && player.item?.media == radio)
+        // Beginning elsewhere than the station is now is a seek, too.
+        player.play([radio], from: .seconds(10))
+        let again = player.events()
+        for await event in again {
+          if case .seekRefused = event { refused += 1 }
+          if case .failed = event { Issue.record("\(event)") }
+          if case .started = event { break }
+        }
+        #expect(refused == 5 && player.isLive)
+        // What comes after it has a length.
+        player.play(listening.media)
+        #expect(!player.isLive)
+        try await eventually("the tune plays") { player.duration != nil }
+        await player.close()
+      }
+    }
+
+    @Test func `a kept stream without a length is sought in and has no growing duration`()
+      async throws
+    {
+      try await Listening.with { listening in
+        let player = try await listening.player()
+        let media = serve(listening, isStation: false)
+        let events = player.events()
+        player.play([media])
+        var hasAsked = false
+        for await event in events {
+          switch event {
+          case .position(let position) where !hasAsked && position > .seconds(3):
+            hasAsked = true
+            player.seek(to: .seconds(1))
+          case .duration(.some), .seekRefused, .failed, .finished: Issue.record("\(event)")
+          default: break
+          }
+          if case .sought(let position) = event {
+            #expect(abs(position / .seconds(1) - 1) < 0.2)
+            break
+          }
+        }
+        #expect(!player.isLive && player.duration == nil)
         await player.close()
       }
     }

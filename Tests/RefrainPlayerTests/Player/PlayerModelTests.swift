@@ -92,7 +92,7 @@ struct PlayerLife {
     let index = Int.random(in: -1...4, using: &random)
     let command: PlayerCommand =
       switch Int.random(in: 0..<26, using: &random) {
-      case 0, 1: .play(media(), startingAt: max(0, index))
+      case 0, 1: .play(media(), startingAt: max(0, index), from: .zero)
       case 2: .enqueue(media())
       case 3: .insertNext(media())
       case 4: .insert(media(), at: max(0, min(index, player.queue.items.count)))
@@ -211,6 +211,7 @@ final class EventRecorder {
       ("item", item == now.item && now.item == player.item),
       ("position", state.position == now.position && now.position == player.position),
       ("duration", state.duration == now.duration && now.duration == player.duration),
+      ("live", state.isLive == now.isLive && now.isLive == player.isLive),
       ("buffered", state.bufferedRanges == now.bufferedRanges),
       ("metadata", state.metadata == now.metadata && now.metadata == player.metadata),
       ("rate", state.rate == now.rate && now.rate == player.rate),
@@ -233,7 +234,9 @@ final class EventRecorder {
     case .rate(let value): state.rate = value
     case .volume(let volume, let isMuted): (state.volume, state.isMuted) = (volume, isMuted)
     case .sleepTimer(let value): state.sleepTimer = value
-    case .silent, .cached, .fetching, .started, .sought, .finished, .failed, .left: break
+    case .live(let value): state.isLive = value
+    case .silent, .cached, .fetching, .started, .sought, .seekRefused, .finished, .failed, .left:
+      break
     }
   }
 }

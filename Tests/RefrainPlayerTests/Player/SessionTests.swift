@@ -117,11 +117,14 @@ struct SessionTests {
   @Test func liveStreamIsHeardAsItComesAndNotSoughtIn() async throws {
     try await withPlayer { player, engine in
       player.play(["ok-30", "live"].map(ScriptedEngine.media), startingAt: 1)
+      // Before anything is known of it.
+      player.seek(to: .seconds(20))
       for step in [ScriptedEngine.Step.begin, .duration, .ready] { engine.take(step) }
       for _ in 0..<5 { engine.take(.tick) }
       player.seek(to: .seconds(60))
       player.seek(by: .seconds(-5))
       #expect(engine.current?.seek == nil && player.status == .playing)
+      #expect(player.isLive && player.duration == nil && player.position == .seconds(5))
       #expect(player.session.position == 0)
       // Begun anew, it is what is sent now.
       let before = engine.current?.item.id

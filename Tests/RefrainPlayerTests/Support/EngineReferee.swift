@@ -132,6 +132,7 @@ final class EngineReferee {
     case .duration(_, let duration):
       rule(begun.contains(id), "has a length before it began")
       rule(duration.map { $0 >= .zero } ?? true, "has a negative length")
+    case .live: rule(begun.contains(id), "is live before it began")
     case .metadata: rule(begun.contains(id), "speaks before it began")
     case .position(_, let position):
       rule(ready.contains(id), "has a position before it is ready")

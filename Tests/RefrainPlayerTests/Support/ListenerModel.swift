@@ -24,7 +24,7 @@ struct ListenerModel {
     default: break
     }
     switch command {
-    case .play(let media, let index):
+    case .play(let media, let index, _):
       queue.replace(with: media, startingAt: index)
       media.isEmpty ? rest(.idle) : begin(wants: true)
     case .enqueue(let media): queue.append(media)

@@ -72,9 +72,8 @@
       let player = Player(
         cache: cache, engine: try await MPVEngine(cache: cache, output: .wavFile(file)))
       let events = player.events()
-      player.play(media ?? [self.media])
+      player.play(media ?? [self.media], from: start)
       if isPaused { player.pause() }
-      if start > .zero { player.seek(to: start) }
       var heard = Heard()
       for await event in events {
         heard.events.append(event)

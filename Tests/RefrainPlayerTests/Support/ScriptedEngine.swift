@@ -124,8 +124,13 @@ final class ScriptedEngine: PlayerEngine {
     switch step {
     case .begin:
       now.hasBegun = true
+      let seek = Self.isLive(now.item.media) ? now.seek : nil
+      if seek != nil { now.seek = nil }
       current = now
       report?(.began(id))
+      guard Self.isLive(now.item.media) else { break }
+      report?(.live(id))
+      if let seek { report?(.sought(id, serial: seek.serial, at: now.position)) }
     case .ready:
       now.isReady = true
       current = now

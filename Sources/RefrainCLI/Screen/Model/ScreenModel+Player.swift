@@ -81,19 +81,8 @@ extension ScreenModel.Status {
 }
 
 extension ScreenModel.Length {
-  /// What plays, has no duration and whose bytes nobody has counted, has no end.
   fileprivate init(_ state: PlayerState) {
-    if let duration = state.duration {
-      self = .known(duration)
-      return
-    }
-    let isHeard =
-      switch state.status {
-      case .playing, .paused, .buffering: true
-      case .idle, .loading, .ended, .failed: false
-      }
-    let isEndless = state.cacheProgress.map { $0.length == nil } ?? false
-    self = isHeard && isEndless ? .live : .unknown
+    self = state.isLive ? .live : state.duration.map(Self.known) ?? .unknown
   }
 }
 

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import Refrain
+  import RefrainPlayer
+  import TestSupport
+  import Testing
+
+  extension Listening {
+    /// A player whose sound goes to a file.
+    fileprivate func recording() async throws -> (Player, URL) {
+      let file = directory.appending(path: "\(UUID().uuidString).wav")
+      let engine = try await MPVEngine(cache: cache, output: .wavFile(file))
+      return (Player(cache: cache, engine: engine), file)
+    }
+
+    /// Waits until the queue has ended, and closes the player.
+    fileprivate func heard(
+      from player: Player, _ events: AsyncStream<PlayerEvent>, in file: URL
+    ) async throws -> Heard {
+      var heard = Heard()
+      for await event in events {
+        heard.events.append(event)
+        if event == .status(.ended) { break }
+      }
+      await player.close()
+      heard.samples = try WAVFile(file).samples
+      return heard
+    }
+  }
+
+  /// Where an item begins.
+  @MainActor
+  @Suite(.timeLimit(.minutes(3)))
+  struct StartTests {
+    private static let frames = Tune.samples.count / Tune.channels
+
+    private func expectTheRest(_ heard: Heard, from second: Int) {
+      #expect(heard.hasEnded)
+      let expected = Self.frames - second * Tune.sampleRate
+      #expect(abs(heard.framesOfTheEnd - expected) <= Tune.sampleRate / 20)
+      // Nothing else was heard before it.
+      #expect(abs(heard.samples.count / Tune.channels - expected) <= Tune.sampleRate / 20)
+    }
+
+    @Test func `an item that begins later sounds once, cold and warm`() async throws {
+      for _ in 0..<6 {
+        try await Listening.with { listening in
+          expectTheRest(try await listening.play(start: .seconds(10)), from: 10)
+          for _ in 0..<3 {
+            expectTheRest(try await listening.play(start: .seconds(4)), from: 4)
+          }
+        }
+      }
+    }
+
+    @Test func `a seek before the first sound is where the item begins`() async throws {
+      for _ in 0..<4 {
+        try await Listening.with { listening in
+          listening.origin.script(Listening.path, .on(.first(1), .stall(at: .body(0))))
+          let (player, file) = try await listening.recording()
+          let events = player.events()
+          player.play(listening.media)
+          // It is being opened, and cannot be before the bytes come.
+          try await eventually("the origin stalls") { listening.log.stalled > 0 }
+          player.seek(to: .seconds(10))
+          listening.origin.release(Listening.path)
+          expectTheRest(try await listening.heard(from: player, events, in: file), from: 10)
+        }
+      }
+    }
+
+    @Test func `what follows an item that began later begins at its start`() async throws {
+      try await Listening.with { listening in
+        let heard = try await listening.play(listening.tracks, start: .seconds(2))
+        #expect(heard.hasEnded && heard.reports.count == 3)
+        let expected = Self.frames - 2 * Tune.sampleRate
+        #expect(abs(heard.framesOfTheEnd - expected) <= Tune.sampleRate / 20)
+      }
+    }
+
+    @Test func `a start beyond the end is an error that names the length`() async throws {
+      try await Listening.with { listening in
+        let heard = try await listening.play(start: .seconds(75))
+        let error = try #require(heard.failure)
+        #expect(error.code == .badRange)
+        #expect(error.reason.contains("tune.wav cannot begin at 1:15: it lasts 0:14."))
+        #expect(!error.remedy.isEmpty)
+        #expect(heard.samples.isEmpty)
+      }
+    }
+
+    @Test func `after a start beyond the end the next item plays from its start`() async throws {
+      try await Listening.with { listening in
+        let heard = try await listening.play(
+          [listening.tracks[0], listening.media], start: .seconds(3600))
+        #expect(heard.hasEnded && heard.isTheTune)
+        let failures = heard.events.compactMap { event in
+          if case .failed(_, let error) = event { error.code } else { nil }
+        }
+        #expect(failures == [.badRange])
+      }
+    }
+
+    @Test func `a session goes on at its position without sounding before it`() async throws {
+      try await Listening.with { listening in
+        var queue = PlayQueue()
+        queue.append([listening.media])
+        let (player, file) = try await listening.recording()
+        let events = player.events()
+        player.restore(PlayerSession(queue: queue, position: 10))
+        player.resume()
+        expectTheRest(try await listening.heard(from: player, events, in: file), from: 10)
+      }
+    }
+  }
+#endif

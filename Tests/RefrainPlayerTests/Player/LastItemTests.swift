@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainPlayer
+import TestSupport
+import Testing
+
+/// What comes after the last item.
+@MainActor
+@Suite(.timeLimit(.minutes(1)))
+struct LastItemTests {
+  private func withPlayer(_ body: (Player, ScriptedEngine) async throws -> Void) async throws {
+    let directory = FileManager.default.temporaryDirectory
+      .appending(path: "refrain-last-\(UUID().uuidString)", directoryHint: .isDirectory)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let cache = try MediaCache(directory: directory)
+    let engine = ScriptedEngine()
+    try await body(Player(cache: cache, engine: engine), engine)
+    await cache.close()
+  }
+
+  @Test func `next on the last item ends the queue, as the queue says beforehand`() async throws {
+    try await withPlayer { player, engine in
+      player.play(["ok-30", "ok-40"].map(ScriptedEngine.media))
+      #expect(player.queue.next(.asked)?.media.title == "ok-40")
+      player.next()
+      #expect(player.queue.next(.asked) == nil)
+      player.next()
+      #expect(player.status == .ended && engine.current == nil)
+      #expect(player.queue.currentIndex == 1)
+      // Nothing is left to end.
+      player.next()
+      #expect(player.status == .ended)
+    }
+  }
+
+  @Test func `next on the last item of a queue that repeats all plays the first`() async throws {
+    try await withPlayer { player, engine in
+      player.play(["ok-30", "ok-40"].map(ScriptedEngine.media), startingAt: 1)
+      player.setRepeatMode(.all)
+      player.next()
+      #expect(player.queue.currentIndex == 0 && engine.current?.item.media.title == "ok-30")
+    }
+  }
+
+  @Test func `a start beyond the end fails once and is tried again from the start`() async throws {
+    try await withPlayer { player, engine in
+      player.play([ScriptedEngine.media("ok-30")], from: .seconds(30))
+      engine.take(.begin)
+      engine.take(.duration)
+      guard case .failed(let error) = player.status else {
+        Issue.record("\(player.status)")
+        return
+      }
+      #expect(error.code == .badRange && error.reason.contains("0:30"))
+      player.resume()
+      #expect(engine.current?.position == .zero)
+      engine.take(.begin)
+      engine.take(.duration)
+      #expect(player.status == .loading)
+    }
+  }
+}

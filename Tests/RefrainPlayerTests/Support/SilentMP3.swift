@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Silence as MPEG-1 layer III frames: 44.1 kHz, stereo, 128 kbit/s, without any header before them,
+/// as stations send it.
+enum SilentMP3 {
+  /// Bytes of a frame, which lasts 1152 samples.
+  static let frameLength = 417
+
+  static let bytesPerSecond = frameLength * 44_100 / 1152
+
+  static func frames(_ count: Int) -> Data {
+    var frame = Data([0xFF, 0xFB, 0x90, 0x00])
+    frame.append(Data(count: frameLength - frame.count))
+    var data = Data(capacity: count * frameLength)
+    for _ in 0..<count { data.append(frame) }
+    return data
+  }
+
+  /// Rounded up to a whole frame.
+  static func lasting(seconds: Int) -> Data { frames((seconds * 44_100 + 1151) / 1152) }
+}
