@@ -55,22 +55,6 @@
       }
     }
 
-    @Test func `a seek before the first sound is where the item begins`() async throws {
-      for _ in 0..<4 {
-        try await Listening.with { listening in
-          listening.origin.script(Listening.path, .on(.first(1), .stall(at: .body(0))))
-          let (player, file) = try await listening.recording()
-          let events = player.events()
-          player.play(listening.media)
-          // It is being opened, and cannot be before the bytes come.
-          try await eventually("the origin stalls") { listening.log.stalled > 0 }
-          player.seek(to: .seconds(10))
-          listening.origin.release(Listening.path)
-          expectTheRest(try await listening.heard(from: player, events, in: file), from: 10)
-        }
-      }
-    }
-
     @Test func `what follows an item that began later begins at its start`() async throws {
       try await Listening.with { listening in
         let heard = try await listening.play(listening.tracks, start: .seconds(2))
