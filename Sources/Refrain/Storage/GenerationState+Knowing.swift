@@ -53,10 +53,8 @@ extension GenerationState {
   mutating func fetchEnded(
     _ id: FetchID, error: MediaCacheError?, isForBackground: Bool = false
   ) -> [Action] {
-    guard let fetch = fetches[id] else { return [] }
-    var actions = error == nil ? endInVain(id) : []
-    fetches[id] = nil
-    if fetch.isCounted { actions.append(.countShort(-1)) }
+    guard let fetch = fetches.removeValue(forKey: id) else { return [] }
+    var actions: [Action] = fetch.isCounted ? [.countShort(-1)] : []
     if let error {
       let readers = readers
       let information = info

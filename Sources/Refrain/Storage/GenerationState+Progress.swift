@@ -17,14 +17,6 @@ extension GenerationState {
     return waiters.values.contains { isLeft($0, by: fetch, id) }
   }
 
-  /// - Returns: what is to be done for those that a fetch leaves waiting in vain.
-  mutating func endInVain(_ id: FetchID) -> [Action] {
-    guard let fetch = fetches[id] else { return [] }
-    let before = self
-    let wakes = takeWaiters { before.isLeft($0, by: fetch, id) }
-    return wakes.isEmpty ? [] : [.wake(wakes, Self.nothingCame)]
-  }
-
   private func isLeft(_ waiter: Waiter, by fetch: Fetch, _ id: FetchID) -> Bool {
     guard !fetch.isConfirmation, !fetch.isCalledOff, fetch.brought == 0, hasAudience,
       readers[waiter.reader]?.awaitsConfirmation == false, !isServed(waiter)
