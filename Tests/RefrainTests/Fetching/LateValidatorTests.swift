@@ -23,13 +23,14 @@ import Testing
   /// The parts that one reader reads of the same length under each of three answers.
   private let parts: [ByteRange] = [0..<1000, 150_000..<151_000, 300_000..<301_000]
 
-  private static let sequences: [(first: (String?, Double?), then: (String?, Double?), last: (String?, Double?))] = [
-    ((nil, nil), ("\"v1\"", nil), ("\"v2\"", nil)),
-    ((nil, nil), ("W/\"v1\"", nil), ("W/\"v2\"", nil)),
-    ((nil, nil), (nil, 1_000_000), (nil, 1_000_001)),
-    ((nil, 1_000_000), ("\"v1\"", 1_000_000), ("\"v2\"", 1_000_000)),
-    (("W/\"v\"", nil), ("W/\"v\"", 1_000_000), ("W/\"v\"", 1_000_001)),
-  ]
+  private static let sequences:
+    [(first: (String?, Double?), then: (String?, Double?), last: (String?, Double?))] = [
+      ((nil, nil), ("\"v1\"", nil), ("\"v2\"", nil)),
+      ((nil, nil), ("W/\"v1\"", nil), ("W/\"v2\"", nil)),
+      ((nil, nil), (nil, 1_000_000), (nil, 1_000_001)),
+      ((nil, 1_000_000), ("\"v1\"", 1_000_000), ("\"v2\"", 1_000_000)),
+      (("W/\"v\"", nil), ("W/\"v\"", 1_000_000), ("W/\"v\"", 1_000_001)),
+    ]
 
   @Test(arguments: sequences.indices)
   func `One reader never gets bytes of two versions`(_ index: Int) async throws {

@@ -59,7 +59,8 @@ import Testing
     await origin.stop()
   }
 
-  @Test func `Bytes that are missing are waited for, and none of the page is stored`() async throws {
+  @Test func `Bytes that are missing are waited for, and none of the page is stored`() async throws
+  {
     try await withCache({ $0.retry.attempts = 100 }) { test in
       test.origin.serve(song(), at: "/a.mp3")
       let reader = try await test.reader("/a.mp3")

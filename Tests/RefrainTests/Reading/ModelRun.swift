@@ -76,7 +76,8 @@ final class ModelRun: Sendable {
     case Self.balanced:
       return faults.on(.where { ($0.number + Int(seed % 2)) % 2 == 0 }, .otherServer("-b"))
     case Self.portal:
-      return faults.on(.where { ($0.number + Int(seed % 7)) % 7 < 2 }, .redirect(302, to: Self.page))
+      return faults.on(
+        .where { ($0.number + Int(seed % 7)) % 7 < 2 }, .redirect(302, to: Self.page))
     default: return faults
     }
   }
