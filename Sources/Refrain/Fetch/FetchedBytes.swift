@@ -61,13 +61,13 @@ struct FetchedBytes: Sendable {
   private func store(_ bytes: Data, at range: ByteRange) async -> Bool {
     guard mayGrow(to: range.upperBound), let file = await wholeFile() else { return false }
     let name = entry.name
-    // Blocks at either end may be new.
+    // Blocks at either end may be new, and one of the journal.
     let granted = Int64(bytes.count) + 8192
-    guard await reserve(granted) else { return false }
+    guard await reserve(granted + Self.journalBlock) else { return false }
     do throws(DiskError) {
       try file.write(bytes, at: range.lowerBound)
     } catch {
-      settle(file, granted, name)
+      settle(file, granted + Self.journalBlock, name)
       if error.isNoSpace, await context.evictor.free(max(granted, 8 << 20)) > 0 {
         return await storeAgain(bytes, at: range, file)
       }
@@ -75,7 +75,8 @@ struct FetchedBytes: Sendable {
       return false
     }
     if settle(file, granted, name) { dropHoles(of: file) }
-    commit(range, to: file)
+    let journal = commit(range, to: file)
+    context.store.settle(Self.journalBlock, actual: journal?.growth() ?? 0, for: name)
     return true
   }
 
@@ -139,6 +140,7 @@ struct FetchedBytes: Sendable {
     }
   }
 
+  private static let journalBlock: Int64 = 4096
   private static let mostOfUnrepeatable: Int64 = 1 << 30
 
   /// After room was made on a full disk.
@@ -150,7 +152,8 @@ struct FetchedBytes: Sendable {
       return false
     }
     if settle(file, 0, entry.name) { dropHoles(of: file) }
-    commit(range, to: file)
+    let journal = commit(range, to: file)
+    context.store.settle(0, actual: journal?.growth() ?? 0, for: entry.name)
     return true
   }
 
@@ -167,13 +170,13 @@ struct FetchedBytes: Sendable {
   }
 
   private func reserve(_ bytes: Int64) async -> Bool {
+    // Nothing goes for the sake of what could not be stored whole if all went: it is stored as far
+    // as there is room.
+    let mayEvict = generation.withState(\.length).map(context.store.canHold) ?? true
     // Others may take what was made room for.
     for _ in 0..<4 {
-      switch context.store.reserve(bytes, for: entry.name) {
-      case .granted: return true
-      case .needsRoom:
-        guard await context.evictor.makeRoom(for: bytes) else { return refuse() }
-      }
+      if case .granted = context.store.reserve(bytes) { return true }
+      guard mayEvict, await context.evictor.makeRoom(for: bytes) else { break }
     }
     return refuse()
   }
@@ -188,39 +191,43 @@ struct FetchedBytes: Sendable {
     return false
   }
 
+  /// After everything was written that the grant was for.
+  ///
   /// - Returns: whether the file takes less than it did before.
   @discardableResult
   private func settle(_ file: EntryFile, _ granted: Int64, _ name: String) -> Bool {
     // Looked up under the lock, which takes a microsecond: two fetches must not tell in one order
     // what they saw in another.
-    let grown = generation.withState { state -> Int64 in
+    let (grown, spans) = generation.withState { state -> (Int64, Int64) in
       guard state.file === file, let allocated = (try? file.status())?.allocated else {
-        return granted
+        return (granted, 0)
       }
-      defer { state.accounted = allocated }
-      return allocated - state.accounted
+      return state.account(allocated)
     }
-    context.store.settle(granted, actual: grown, for: name)
+    context.store.settle(granted, actual: grown + spans, for: name)
     return grown < 0
   }
 
-  func commit(_ range: ByteRange, to file: EntryFile) {
-    if generation.withState({ $0.keepPending(range, by: id, in: file) }) { return }
+  /// - Returns: the journal that was written to.
+  @discardableResult
+  func commit(_ range: ByteRange, to file: EntryFile) -> JournalFile? {
+    if generation.withState({ $0.keepPending(range, by: id, in: file) }) { return nil }
     let now = ContinuousClock.now
     let commit = generation.withCommit { $0.commit(id, range, to: file, now: now) }
-    guard let (journal, syncDelay, actions) = commit else { return }
+    guard let (journal, syncDelay, actions) = commit else { return nil }
     generation.learnPace()
     generation.carryOut(actions)
     context.events.sendTraffic(.committed(entry.key, range))
     if let journal {
       do {
-        try journal.file.write(range, number: journal.number)
+        try journal.file.write(journal.span, number: journal.number)
       } catch {
         // Lost is what a killed process would fetch again, nothing else.
         context.events.send(.warning("A journal could not be written: \(error)."))
       }
     }
     if let syncDelay { entry.syncSoon(generation, after: syncDelay) }
+    return journal?.file
   }
 
   // MARK: Passing on
@@ -283,7 +290,7 @@ extension Generation {
   func withCommit(
     _ body: (inout GenerationState) -> GenerationState.Commit?
   ) -> (
-    journal: (file: JournalFile, number: Int)?, syncDelay: Duration?,
+    journal: (file: JournalFile, number: Int, span: ByteRange)?, syncDelay: Duration?,
     actions: [GenerationState.Action]
   )? {
     guard let commit = withState(body) else { return nil }

@@ -85,7 +85,13 @@ struct Prefetch: Sendable {
   }
 
   private func isStored() async throws -> Bool {
-    holdsAll(try await reader.contentInformation().length)
+    let length = try await reader.contentInformation().length
+    if holdsAll(length) { return true }
+    if let length {
+      let wanted = range.clamped(to: 0..<max(length, 0))
+      try reader.checkLimit(wanted.upperBound - wanted.lowerBound)
+    }
+    return false
   }
 
   private func holdsAll(_ length: Int64?) -> Bool {

@@ -22,7 +22,7 @@ extension EntryDirectory {
       try removeFiles()
       return nil
     }
-    let (descriptor, _) = try lockedDataFile(record)
+    let descriptor = try lockedDataFile(record)
     defer { if let descriptor { release(descriptor) } }
     // The record goes first: half of a removal is an entry with nothing in it.
     try disk.removeFile(recordPath)
@@ -33,10 +33,10 @@ extension EntryDirectory {
   /// Gives back the last `bytes` of what is stored, to the block.
   ///
   /// The record lets go of the bytes, for good, before the file does: at no instant does a record
-  /// claim what a hole has taken.
+  /// claim what is not in the file. Where a file cannot be made shorter, all of the entry goes.
   func shorten(by bytes: Int64) throws -> CacheKey? {
     var (record, spans) = try loadRecord()
-    let (descriptor, allocated) = try lockedDataFile(record)
+    let descriptor = try lockedDataFile(record)
     guard let descriptor else { return try removeUnused() }
     defer { release(descriptor) }
     // What only a journal vouches for is about to be vouched for by the record.
@@ -56,32 +56,57 @@ extension EntryDirectory {
     record.epoch = try readJournals(of: record).lastEpoch + 1
     try write(record, durably: true, keepsAge: true)
     try removeFiles(except: [EntryRecord.fileName, record.file])
-    if cut < max(size, allocated) { try disk.punch(cut..<max(size, cut + 1), in: descriptor) }
+    do throws(DiskError) {
+      try disk.truncate(descriptor, to: min(cut, size))
+    } catch {
+      try disk.removeFile(recordPath)
+      try removeFiles()
+    }
     return CacheKey(rawValue: record.key)
+  }
+
+  /// What every file takes but those named, and how much of it somebody reads: that is free only
+  /// when the last reader has closed it.
+  func allocatedBytes(
+    except kept: Set<String> = []
+  ) throws(DiskError) -> (all: Int64, read: Int64) {
+    var sum: (all: Int64, read: Int64) = (0, 0)
+    for name in try disk.names(in: path) where !kept.contains(name) {
+      let file = "\(path)/\(name)"
+      guard let status = try disk.status(of: file) else { continue }
+      sum.all += status.allocated
+      let isData = name != EntryRecord.fileName && !name.hasSuffix(SpanJournal.suffix)
+      guard isData, status.kind == .file, status.allocated > 0 else { continue }
+      let descriptor = try disk.open(file, .read)
+      defer { disk.close(descriptor) }
+      // Where the file system cannot lock, nobody knows.
+      switch try? disk.lock(descriptor, .exclusive) {
+      case true?: disk.unlock(descriptor)
+      case false?: sum.read += status.allocated
+      case nil: break
+      }
+    }
+    return sum
   }
 
   /// The data file, locked against every reader; nil where it is missing, or cannot be locked at all:
   /// then only all of it can go.
-  private func lockedDataFile(_ record: EntryRecord) throws -> (Int32?, allocated: Int64) {
+  private func lockedDataFile(_ record: EntryRecord) throws -> Int32? {
     let dataPath = "\(path)/\(record.file)"
-    guard try disk.status(of: dataPath) != nil else { return (nil, 0) }
+    guard try disk.status(of: dataPath) != nil else { return nil }
     let descriptor = try disk.open(dataPath, .readWrite)
-    do {
-      let isLocked: Bool
-      do throws(DiskError) {
-        isLocked = try disk.lockSoon(descriptor, .exclusive)
-      } catch {
-        // The file system cannot lock. Others who read the file keep it when it is removed, but
-        // would read zeros where a part of it was freed.
-        disk.close(descriptor)
-        return (nil, 0)
-      }
-      guard isLocked else { throw InUse() }
-      return (descriptor, try disk.status(of: descriptor).allocated)
+    let isLocked: Bool
+    do throws(DiskError) {
+      isLocked = try disk.lockSoon(descriptor, .exclusive)
     } catch {
+      // The file system cannot lock. Others who read the file keep it when it is removed, but would
+      // find its end where a part of it was freed.
       disk.close(descriptor)
-      throw error
+      return nil
     }
+    if isLocked { return descriptor }
+    disk.close(descriptor)
+    throw InUse()
   }
 
   private func release(_ descriptor: Int32) {

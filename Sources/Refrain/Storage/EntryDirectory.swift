@@ -185,18 +185,23 @@ struct EntryDirectory: Sendable {
 
   /// Makes the directory where it is missing, and those above it.
   func create() throws(DiskError) {
-    for _ in 0..<3 {
+    for attempt in 1... {
       do throws(DiskError) {
-        try disk.makeDirectory(Self.parent(of: path))
+        try disk.makeDirectory(shardPath)
         return try disk.makeDirectory(path)
       } catch {
-        // Somebody has removed the cache's directory, or removes it just now.
-        guard error.isMissing else { throw error }
+        // Somebody has removed the cache's directory, or the shard, in which nothing was.
+        guard error.isMissing, attempt < 100 else { throw error }
         try createParents()
       }
     }
-    try disk.makeDirectory(path)
   }
+
+  /// The entry's name.
+  var name: String { path.split(separator: "/").last.map(String.init) ?? path }
+
+  /// The directory of all entries whose names begin alike.
+  var shardPath: String { Self.parent(of: path) }
 
   /// Makes the directory of all shards, with all that is above it: it may have been removed while
   /// the cache is in use.
@@ -264,7 +269,18 @@ struct EntryDirectory: Sendable {
     for name in try disk.names(in: path) where !kept.contains(name) {
       try remove("\(path)/\(name)")
     }
-    if kept.isEmpty { try disk.removeDirectory(path) }
+    guard kept.isEmpty else { return }
+    try disk.removeDirectory(path)
+    Self.removeIfEmpty(shardPath, disk: disk)
+  }
+
+  /// Removes a directory in which nothing is.
+  static func removeIfEmpty(_ path: String, disk: any Disk) {
+    do {
+      try disk.removeDirectory(path)
+    } catch {
+      // Something is in it (rmdir(2), ENOTEMPTY), or it takes a block that it need not: that is all.
+    }
   }
 
   /// A file, or a directory that somebody put here with all that is in it.

@@ -11,11 +11,11 @@ import Foundation
 /// it is readable for as long as somebody holds this.
 ///
 /// Holds a shared flock(2) on the file for as long as it lives, which tells other processes that
-/// the bytes are in use and may not be punched out.
+/// the bytes are in use and may not be cut off.
 package final class EntryFile: Sendable {
   let path: String
   package let descriptor: Int32
-  /// Whether the shared lock was had: not while another process punches holes.
+  /// Whether the shared lock was had: not while another process makes the file shorter.
   let isLocked: Bool
   private let disk: any Disk
 

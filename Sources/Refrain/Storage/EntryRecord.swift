@@ -62,17 +62,19 @@ struct EntryRecord: Codable, Sendable, Hashable {
     let data = Data(bytes)
     let record: EntryRecord
     do {
-      let version = try JSONDecoder().decode(Version.self, from: data).version
-      if version > EntryRecord.version { throw Problem.newer(version) }
-      // Versions below 1 never were.
-      guard version == EntryRecord.version else {
-        throw Problem.broken("its version is \(version)")
-      }
       record = try JSONDecoder().decode(EntryRecord.self, from: data)
-    } catch let problem as Problem {
-      throw problem
     } catch {
+      // A later version may have other members.
+      guard let version = try? JSONDecoder().decode(Version.self, from: data).version else {
+        throw .broken("it cannot be parsed")
+      }
+      if version > EntryRecord.version { throw .newer(version) }
       throw .broken("it cannot be parsed")
+    }
+    if record.version > EntryRecord.version { throw .newer(record.version) }
+    // Versions below 1 never were.
+    guard record.version == EntryRecord.version else {
+      throw .broken("its version is \(record.version)")
     }
     guard let spans = SpanList.decode(record.spans) else { throw .broken("its spans are no spans") }
     if let length = record.length {

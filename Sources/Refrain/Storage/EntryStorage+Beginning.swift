@@ -34,7 +34,9 @@ extension EntryStorage {
   /// - Returns: whether this is the entry's writer.
   func takeLock() throws(DiskError) -> Bool {
     if lock != nil { return true }
-    lock = try WriterLock.acquire(directory)
+    let taken = try WriterLock.acquire(directory)
+    if taken != nil, sizeBefore == nil { sizeBefore = try sizeWithShard() }
+    lock = taken
     if let failure = lock?.failure { context.reportNoLocks(failure) }
     return lock != nil
   }
@@ -82,7 +84,7 @@ extension EntryStorage {
       state.file = contents.file
       state.journal = journal
       state.journalCount = 0
-      state.accounted = allocated
+      _ = state.account(allocated)
       state.isTransient = false
       state.storageBan = .none
     }
@@ -119,13 +121,15 @@ extension EntryStorage {
       state.journal = journal
       state.journalCount = 0
       state.accounted = 0
+      state.accountedSpans = 0
       state.isTransient = false
       state.storageBan = .none
     }
     // Before the first byte: what the old generation took is what this one may take.
-    try directory.removeFiles(
-      except: [EntryRecord.fileName, fileName, lastComponent(journal.path)])
-    context.store.setSize(name, allocated: Store.overhead)
+    let kept: Set = [EntryRecord.fileName, fileName, lastComponent(journal.path)]
+    let removed = try directory.allocatedBytes(except: kept)
+    try directory.removeFiles(except: kept)
+    context.store.credit(name, freed: removed.all - removed.read, held: removed.read)
     return file
   }
 }

@@ -24,6 +24,9 @@ actor EntryStorage {
   var isAnchored = false
   /// Whether room was asked for what the entry takes besides its data.
   var hasOverhead = false
+  /// What the entry took before anything was written to it, with its shard; nil while it is not being
+  /// written to.
+  var sizeBefore: Int64?
 
   struct OpenFiles {
     var generation: Generation
@@ -102,7 +105,7 @@ actor EntryStorage {
     }
     if isBanned { return nil }
     if let file { return file }
-    guard await reserveOverhead() else {
+    guard await reserveOverhead(generation) else {
       ban(generation, .until(.now + .milliseconds(500)), .noRoom)
       return nil
     }
@@ -129,15 +132,34 @@ actor EntryStorage {
     }
   }
 
-  private func reserveOverhead() async -> Bool {
+  private func reserveOverhead(_ generation: Generation) async -> Bool {
+    // See `FetchedBytes.reserve`.
+    let mayEvict = generation.withState(\.length).map(context.store.canHold) ?? true
     for _ in 0..<4 where !hasOverhead {
-      if case .granted = context.store.reserve(Store.overhead, for: name) {
+      if case .granted = context.store.reserve(Store.overhead) {
         hasOverhead = true
-      } else if await !context.evictor.makeRoom(for: Store.overhead) {
-        break
+      } else {
+        guard mayEvict, await context.evictor.makeRoom(for: Store.overhead) else { break }
       }
     }
     return hasOverhead
+  }
+
+  /// What the entry takes, with its shard: that grows with the entries in it.
+  nonisolated func sizeWithShard() throws(DiskError) -> Int64 {
+    let shard = try Store.allocated([directory.shardPath], directory.disk)
+    return try (context.store.measure(name)?.allocatedBytes ?? 0) + shard
+  }
+
+  /// What was written is counted for good. Only while the lock is held, or was never had.
+  private func concludeSize(isClosed: Bool) {
+    guard hasOverhead || sizeBefore != nil || isClosed else { return }
+    let reserved = hasOverhead ? Store.overhead : 0
+    var growth: Int64? = 0
+    if let sizeBefore { growth = (try? sizeWithShard()).map { $0 - sizeBefore } }
+    context.store.conclude(name, reserved: reserved, growth: growth, isClosed: isClosed)
+    hasOverhead = false
+    sizeBefore = nil
   }
 
   func makeJournal(_ id: String, _ epoch: Int) throws(DiskError) -> JournalFile {
@@ -205,11 +227,12 @@ actor EntryStorage {
     // Whoever commits from here on writes to the next journal. A crash before the record is replaced
     // finds the old record and both journals; after it, the new record and the next journal.
     let next = try makeJournal(files.id, files.epoch)
-    let (stored, file) = generation.withState { state in
+    let (stored, file, last) = generation.withState { state in
+      let last = state.journal
       state.journal = next
       state.journalCount = 0
       state.syncBegan(at: .now)
-      return (state.stored, state.file)
+      return (state.stored, state.file, last)
     }
     open = files
     do throws(DiskError) {
@@ -227,6 +250,7 @@ actor EntryStorage {
       state.isRecordStale = false
     }
     try directory.removeJournals(of: files.id, before: files.epoch)
+    if let last { context.store.credit(name, freed: last.takeCounted()) }
   }
 
   /// What could not be synced may be gone from memory, too: it is neither claimed any more, nor read,
@@ -256,8 +280,7 @@ actor EntryStorage {
       .warning("\(directory.path) was removed by another program; it is stored again."))
     open = nil
     isAnchored = false
-    hasOverhead = false
-    context.store.setSize(name, allocated: 0)
+    concludeSize(isClosed: false)
     // The file that is locked may have gone, too.
     lock = nil
   }
@@ -323,7 +346,7 @@ actor EntryStorage {
       state.file = nil
     }
     open = nil
-    hasOverhead = false
+    concludeSize(isClosed: true)
     context.store.markClosed(name)
     lock = nil
   }
@@ -359,6 +382,18 @@ actor EntryStorage {
     guard let held else { return }
     defer { withExtendedLifetime(held) {} }
     guard var (record, _) = try? directory.loadRecord(), record.generation == id else { return }
+    // Where the entry is being written to, all is counted in the end.
+    let before = sizeBefore == nil ? try? sizeWithShard() : nil
+    context.store.prepareToFree()
+    let mark = context.store.scanMark(name)
+    context.store.countReplacement()
+    defer {
+      if let before, let after = try? sizeWithShard() {
+        context.store.noteFreed(before - after, mark)
+      }
+      context.store.noteFreed(Store.replacement, nil)
+      context.store.report()
+    }
     record.freshness = freshness
     record.headers = known.headers.fields.flatMap { [$0.name, $0.value] }
     record.variant = variant
@@ -381,8 +416,12 @@ actor EntryStorage {
       throw MediaCacheError(
         .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
     }
+    if sizeBefore == nil { sizeBefore = try sizeWithShard() }
+    let read = try directory.allocatedBytes().read
     try directory.removeFiles()
     generation?.withState { $0.filesRemoved() }
+    context.store.credit(name, freed: 0, held: read)
+    concludeSize(isClosed: false)
     open = nil
     isAnchored = false
     lock = nil

@@ -15,6 +15,8 @@ struct Eviction: Sendable {
     /// Bytes to free; all of the entry where it is no less than what the entry takes.
     var bytes: Int64
     var removesAll: Bool
+    /// As it was known when this was planned; seconds since 1970.
+    var lastAccess: Double
   }
 
   /// The least recently used first. The last one is only shortened where most of it may stay: its
@@ -29,7 +31,7 @@ struct Eviction: Sendable {
       steps.append(
         Step(
           name: candidate.name, bytes: shortens ? left : candidate.allocatedBytes,
-          removesAll: !shortens))
+          removesAll: !shortens, lastAccess: candidate.lastAccess))
       left -= candidate.allocatedBytes
     }
     return steps

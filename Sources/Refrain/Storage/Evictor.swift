@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Synchronization
 
 /// Makes room in a store, one at a time. Called from tasks on `IOThreads` only: a default actor runs
 /// where its caller's task prefers, and everything here blocks.
@@ -7,6 +8,11 @@ actor Evictor {
   private let store: Store
   private let idleHolds: IdleHolds
   private let report: @Sendable (CacheEvent) -> Void
+  /// Why the directory could not be looked through last, which is reported once.
+  private var scanFailure: Int32?
+
+  /// Rounds of ten milliseconds in which what was held idle may be written down.
+  private static let attempts = 100
 
   init(
     store: Store, idleHolds: IdleHolds, report: @Sendable @escaping (CacheEvent) -> Void
@@ -20,89 +26,118 @@ actor Evictor {
   ///
   /// - Returns: whether there is room now.
   func makeRoom(for bytes: Int64) async -> Bool {
-    guard let limit = store.limit else { return true }
-    guard lookUp() else { return false }
-    var attempts = 0
+    guard let limit = store.usableLimit else { return true }
+    var attempts: Int?
     while true {
-      let amount = Eviction.amount(needed: bytes, used: store.usedBytes, limit: limit)
-      if amount > 0 { free(amount) }
-      if store.usedBytes + bytes <= limit { return true }
-      // What is held open needlessly can go as soon as it has been written down.
-      if idleHolds.releaseAll() { attempts = Self.attempts }
-      guard attempts > 0 else { return false }
-      attempts -= 1
+      // What is used is only guessed: nothing goes for a guess where it is soon known.
+      await store.waitWhileGuessing()
+      if store.shortage(of: bytes) == 0 { return true }
+      await store.waitForCandidates()
+      let apparent = store.shortage(of: bytes)
+      if apparent > 0, !store.isUsageExact(within: apparent), await store.rescan() { continue }
+      // Another caller may have made room in the meantime: from here on nobody else has a turn.
+      let shortage = store.shortage(of: bytes)
+      let freed = evictOldest(Eviction.amount(needed: shortage, used: limit, limit: limit))
+      if store.shortage(of: bytes) == 0 { return true }
+      // Others may have stored what could go.
+      if freed == 0, await store.rescan() { continue }
+      // What is held open needlessly can go as soon as it has been written down. It may be opened
+      // again at once, and again: that is waited for once.
+      let isReleased = idleHolds.releaseAll()
+      let left = attempts ?? (isReleased ? Self.attempts : 0)
+      guard left > 0 else { return false }
+      attempts = left - 1
       try? await Task.sleep(for: .milliseconds(10))
     }
   }
-
-  private static let attempts = 100
-  /// Why the directory could not be looked through last, which is reported once.
-  private var scanFailure: Int32?
 
   /// Frees some `bytes` for a disk that is full, whatever the limit says.
   ///
   /// - Returns: what was freed.
   @discardableResult
-  func free(_ bytes: Int64) -> Int64 {
-    guard lookUp() else { return 0 }
+  func free(_ bytes: Int64) async -> Int64 {
+    await store.waitForCandidates()
+    let freed = evictOldest(bytes)
+    guard freed < bytes, await store.rescan() else { return freed }
+    return freed + evictOldest(bytes - freed)
+  }
+
+  /// Takes from the entries that were used the longest ago, without giving up its turn.
+  ///
+  /// - Returns: what was freed.
+  private func evictOldest(_ bytes: Int64) -> Int64 {
+    reportScanFailure()
+    guard bytes > 0 else { return 0 }
     var freed: Int64 = 0
     // What turns out to be in use elsewhere stays, and others go in its place.
     var spared: Set<String> = []
+    var used: Set<String> = []
+    store.prepareToFree()
     while freed < bytes {
-      let candidates = store.candidates().filter { !spared.contains($0.name) }
+      let candidates = store.index.withLock { $0.candidates }.filter { !spared.contains($0.name) }
       let steps = Eviction.plan(candidates, toFree: bytes - freed)
       if steps.isEmpty { break }
       for step in steps {
-        let gone = evict(step)
-        if gone <= 0 { spared.insert(step.name) }
-        freed += gone
+        // With the last entry of a shard more goes than was planned.
+        if freed >= bytes { break }
+        switch evict(step) {
+        case .freed(let bytes):
+          if bytes <= 0 { spared.insert(step.name) }
+          freed += max(bytes, 0)
+        case .usedSince:
+          // It is ranked once more by its new age.
+          if !used.insert(step.name).inserted { spared.insert(step.name) }
+        }
       }
     }
+    store.report()
     return freed
   }
 
-  /// Looks up what is used, where that has grown old.
-  ///
-  /// - Returns: false where it has never been known: nothing can be stored under a limit then. Where
-  ///   it only cannot be brought up to date, the old account stands.
-  private func lookUp() -> Bool {
-    guard store.needsScan else { return true }
-    do throws(DiskError) {
-      try store.scan()
-      scanFailure = nil
-    } catch {
-      if scanFailure != error.code {
-        report(
-          .warning(
-            "\(store.directory) cannot be looked through: \(error). "
-              + (store.isScanned
-                ? "What was found before is counted on."
-                : "Nothing is stored until it can, for the limit could not be kept.")))
-      }
-      scanFailure = error.code
-    }
-    return store.isScanned
+  private func reportScanFailure() {
+    let failure = store.scanFailure
+    defer { scanFailure = failure?.code }
+    guard let failure, failure.code != scanFailure else { return }
+    report(
+      .warning(
+        "\(store.directory) cannot be looked through: \(failure). What was found before is counted "
+          + "on; where nothing was, little is stored until it can, for the limit could not be kept."))
   }
 
-  private func evict(_ step: Eviction.Step) -> Int64 {
+  private enum Outcome {
+    case freed(Int64)
+    /// Another process has used it since it was looked at.
+    case usedSince
+  }
+
+  private func evict(_ step: Eviction.Step) -> Outcome {
     let directory = store.entryDirectory(named: step.name)
     do {
       guard let lock = try WriterLock.acquire(directory, waits: false) else {
-        if try store.disk.status(of: directory.path) == nil { store.forget(step.name) }
-        return 0
+        if try store.disk.status(of: directory.path) == nil {
+          store.index.withLock { $0.forget(step.name) }
+        }
+        return .freed(0)
       }
       defer { withExtendedLifetime(lock) {} }
-      guard !store.isOpen(step.name) else { return 0 }
+      guard !store.isOpen(step.name) else { return .freed(0) }
       return try evict(step, directory)
     } catch {
       report(.warning("\(directory.path) could not be evicted: \(error)."))
-      return 0
+      return .freed(0)
     }
   }
 
-  private func evict(_ step: Eviction.Step, _ directory: EntryDirectory) throws -> Int64 {
-    let before = try store.measure(step.name)?.allocatedBytes ?? 0
+  private func evict(_ step: Eviction.Step, _ directory: EntryDirectory) throws -> Outcome {
+    let before = try store.measure(step.name)
+    if let before, before.lastAccess > step.lastAccess {
+      store.index.withLock { $0.note(before) }
+      return .usedSince
+    }
+    let shard = try Store.allocated([directory.shardPath], store.disk)
+    let mark = store.scanMark(step.name)
     var key: CacheKey?
+    if !step.removesAll { store.countReplacement() }
     do {
       key =
         try step.removesAll
@@ -111,14 +146,16 @@ actor Evictor {
       // A part of it may be gone all the same.
       report(.warning("\(directory.path) could not be evicted: \(error)."))
     }
-    let after = try store.measure(step.name)?.allocatedBytes
-    if let after {
-      store.setSize(step.name, allocated: after)
-    } else {
-      store.forget(step.name)
+    let after = try store.measure(step.name)
+    store.index.withLock { index in
+      if let after { index.note(after) } else { index.forget(step.name) }
     }
-    let freed = before - (after ?? 0)
+    let shardAfter = try Store.allocated([directory.shardPath], store.disk)
+    let freed =
+      (before?.allocatedBytes ?? 0) - (after?.allocatedBytes ?? 0) + shard - shardAfter
+    store.noteFreed(freed, mark)
+    if !step.removesAll { store.noteFreed(Store.replacement, nil) }
     if let key, freed > 0 { report(.evicted(key, bytes: freed)) }
-    return max(freed, 0)
+    return .freed(freed)
   }
 }

@@ -19,11 +19,32 @@ extension GenerationState {
     isRecordStale = true
     var commit = Commit(actions: wakeServed(), journal: nil, syncDelay: nil)
     if let journal {
-      commit.journal = (journal, journalCount)
-      journalCount += 1
+      var run = JournalRun(journal: journal, first: journalCount, span: range)
+      if let last = fetches[id]?.journalRun, last.journal === journal,
+        last.span.upperBound == range.lowerBound
+      {
+        run = last
+        run.span = last.span.lowerBound..<range.upperBound
+        run.turn = 1 - last.turn
+      } else {
+        journalCount += 2
+      }
+      fetches[id]?.journalRun = run
+      commit.journal = (journal, run.first + run.turn, run.span)
     }
     if !isSyncing { commit.syncDelay = nextSync(now) }
     return commit
+  }
+
+  /// Notes what the data file takes on disk.
+  ///
+  /// - Returns: how much more that is than was noted before, and how much more the record takes: a
+  ///   span takes some forty bytes of it, which are there twice while it is replaced.
+  mutating func account(_ allocated: Int64) -> (file: Int64, record: Int64) {
+    // It takes no less before it is replaced.
+    let spans = max(accountedSpans, 96 * Int64(stored.ranges.count))
+    defer { (accounted, accountedSpans) = (allocated, spans) }
+    return (allocated - accounted, spans - accountedSpans)
   }
 
   /// A power cut takes 4 MiB or 2 s at most: half of either leaves time for the sync itself.
@@ -134,6 +155,7 @@ extension GenerationState {
     lost = RangeSet()
     unsyncedBytes = 0
     accounted = 0
+    accountedSpans = 0
   }
 
   /// The entry was removed from the disk: who reads on reads what is there, and the rest from memory.

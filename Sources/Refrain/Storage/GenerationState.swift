@@ -76,8 +76,20 @@ struct GenerationState: Sendable {
     var otherAnswers = 0
     /// Its range is on its way, unless what is stored does not hold any more.
     var bringsBytes: Bool { !isConfirmation || fillsWhileConfirming }
+    /// The span that it extends, as it is written down in the journal.
+    var journalRun: JournalRun?
     /// Where it waits for a network that a prefetch may use: has it asked for anew.
     var beginAnew: (@Sendable () -> Void)?
+  }
+
+  /// A span that grows, and its two records in a journal.
+  struct JournalRun: Sendable {
+    var journal: JournalFile
+    /// The number of the first record.
+    var first: Int
+    /// Which of the two is written next.
+    var turn = 0
+    var span: ByteRange
   }
 
   struct Waiter: Sendable {
@@ -106,7 +118,7 @@ struct GenerationState: Sendable {
   struct Commit: Sendable {
     var actions: [Action]
     /// Where the span is to be written down.
-    var journal: (file: JournalFile, number: Int)?
+    var journal: (file: JournalFile, number: Int, span: ByteRange)?
     /// A sync is wanted, after that time.
     var syncDelay: Duration?
   }
@@ -176,6 +188,8 @@ struct GenerationState: Sendable {
   var journalCount = 0
   /// Allocated blocks of the file, as the store was told.
   var accounted: Int64 = 0
+  /// What the spans take in the record, as the store was told.
+  var accountedSpans: Int64 = 0
   var unsyncedBytes: Int64 = 0
   var lastSync: ContinuousClock.Instant?
   var isSyncing = false

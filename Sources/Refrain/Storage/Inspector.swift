@@ -160,7 +160,16 @@ struct Inspector: Sendable {
       result.key = CacheKey(rawValue: record.key)
       return result
     }
-    defer { withExtendedLifetime(lock) {} }
+    let store = context.store
+    store.prepareToFree()
+    let before = (try? store.measure(name))?.allocatedBytes
+    let mark = store.scanMark(name)
+    defer {
+      if let before, let after = try? store.measure(name)?.allocatedBytes ?? 0 {
+        store.noteFreed(before - after, mark)
+      }
+      withExtendedLifetime(lock) {}
+    }
     do throws(EntryDirectory.Problem) {
       let contents = try directory.load()
       result.key = CacheKey(rawValue: contents.record.key)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Synchronization
 
 /// Takes entries out of a cache directory.
 struct Removal: Sendable {
@@ -33,22 +34,25 @@ struct Removal: Sendable {
     let open: Entry? = if let key { await context.table.settledEntry(for: key) } else { nil }
     let directory = context.store.entryDirectory(named: name)
     let work = Task(executorPreference: IOThreads.background) { () throws -> Int64? in
-      let size: Int64?
+      let size: Int64
+      context.store.prepareToFree()
       do {
-        size = try context.store.measure(name)?.allocatedBytes
         if let open {
+          size = try context.store.measure(name)?.allocatedBytes ?? 0
           guard try await open.storage.removeFiles(open.current) else { return nil }
         } else {
-          guard try Self.remove(directory, key) else { return nil }
+          guard let freed = try Self.remove(directory, key, in: context.store) else { return nil }
+          size = freed
         }
       } catch let error as DiskError {
         throw MediaCacheError(
           .storage, "\(key?.rawValue ?? directory.path) could not be removed: \(error).",
           remedy: "Check the permissions of the cache directory.")
       }
-      context.store.forget(name)
-      if let key { context.events.send(.evicted(key, bytes: size ?? 0)) }
-      return size ?? 0
+      context.store.index.withLock { $0.forget(name) }
+      context.store.report()
+      if let key { context.events.send(.evicted(key, bytes: size)) }
+      return size
     }
     return try await work.value
   }
@@ -78,16 +82,24 @@ struct Removal: Sendable {
     return freed
   }
 
-  /// - Returns: false where nothing is there.
-  private static func remove(_ directory: EntryDirectory, _ key: CacheKey?) throws -> Bool {
-    guard try directory.disk.status(of: directory.path) != nil else { return false }
+  /// - Returns: the bytes that were freed; nil where nothing is there.
+  private static func remove(
+    _ directory: EntryDirectory, _ key: CacheKey?, in store: Store
+  ) throws -> Int64? {
+    let disk = directory.disk
+    guard try disk.status(of: directory.path) != nil else { return nil }
     guard let lock = try WriterLock.acquire(directory) else {
       throw MediaCacheError(
         .inUse, "Another process is writing \(key?.rawValue ?? directory.path).",
         remedy: "Stop it, then try again.")
     }
     defer { withExtendedLifetime(lock) {} }
+    let (own, shard) = ([directory.path], [directory.shardPath])
+    let mark = store.scanMark(directory.name)
+    let freed = try Store.allocated(own, disk) + directory.allocatedBytes().all
+    let shardBefore = try Store.allocated(shard, disk)
     try directory.removeFiles()
-    return true
+    store.noteFreed(freed + shardBefore - (try Store.allocated(shard, disk)), mark)
+    return freed
   }
 }

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// Spans that were written to the data file, but not synced yet: a file of fixed-size records,
-/// added to after every commit, beside the sidecar that the next sync replaces.
+/// Spans that were written to the data file, but not synced yet: a file of fixed-size records beside
+/// the sidecar that the next sync replaces.
+///
+/// A fetch has two records for the span that it extends, and writes them in turn after each commit:
+/// while one is being replaced, the other says what was there before. So the journal grows with the
+/// number of spans, not of chunks.
 ///
 /// What it says holds while the machine runs (`BootIdentity`), so that a killed process loses
 /// nothing; after a power cut it is ignored. A record that was not wholly written fails its

@@ -2,44 +2,28 @@
 import Foundation
 import Synchronization
 
-/// A cache directory: where entries lie in it, what it takes on disk, and who has to go when it is
-/// full. Nothing is read on opening; sizes are looked up when first needed.
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A cache directory: where entries lie in it, and what it takes on disk.
+///
+/// Opening reads nothing. What is used is known from `UsageFile`, which all caches of the directory
+/// share; what could go is found by a scan in the background (`Store+Scanning`).
 final class Store: Sendable {
   let directory: String
   let disk: any Disk
   let limit: Int64?
   /// This run of the machine.
   let bootIdentity: String
-  private let accounts = Mutex(Accounts())
-
-  /// What is known of disk use.
-  private struct Accounts {
-    var sizes: [String: Eviction.Candidate] = [:]
-    var used: Int64 = 0
-    /// Entries open in this process, with how often.
-    var open: [String: Int] = [:]
-    var scan: ScanTime?
-    var grantedSinceScan: Int64 = 0
-
-    mutating func set(_ name: String, allocated: Int64, lastAccess: Double) {
-      used += allocated - (sizes[name]?.allocatedBytes ?? 0)
-      sizes[name] = .init(name: name, lastAccess: lastAccess, allocatedBytes: allocated)
-    }
-
-    mutating func remove(_ name: String) {
-      used -= sizes.removeValue(forKey: name)?.allocatedBytes ?? 0
-    }
-  }
-
-  private struct ScanTime {
-    var ended: ContinuousClock.Instant
-    var duration: Duration
-
-    /// Other processes write too: sizes grow old, the sooner the cheaper they are to look up.
-    var isOld: Bool {
-      ContinuousClock.now - ended > max(.seconds(5), duration * 20)
-    }
-  }
+  let usage: UsageFile
+  let index = Mutex(EntryIndex())
+  let scanning = Mutex(Scanning())
+  private let account = Mutex(Account())
+  /// Names this cache among the writers of `usage`.
+  let id: UInt64
 
   /// What an open entry takes besides its data, at most and as a rule: its directory and the shard,
   /// the sidecar and its successor, two journals. Asked for before its files are made, and settled
@@ -54,9 +38,23 @@ final class Store: Sendable {
     self.limit = limit
     self.disk = disk
     self.bootIdentity = bootIdentity
+    let entriesPath = "\(directory)/entries"
+    usage = UsageFile(
+      path: "\(directory)/\(UsageFile.name)", bootIdentity: bootIdentity, disk: disk
+    ) {
+      // Where it cannot be looked up, it is measured in the background.
+      guard let names = try? disk.names(in: entriesPath),
+        !names.contains(where: Store.isShardName)
+      else { return nil }
+      return try? Store.allocated([directory, entriesPath], disk)
+    }
+    id = account.withLock { $0.id }
+    LiveWriters.add(id)
   }
 
-  private var entriesPath: String { "\(directory)/entries" }
+  deinit { LiveWriters.remove(id) }
+
+  var entriesPath: String { "\(directory)/entries" }
 
   /// Makes the cache directory. Blocks.
   ///
@@ -88,152 +86,135 @@ final class Store: Sendable {
   /// The names of all entries. Blocks.
   func names() throws(DiskError) -> [String] {
     var names: [String] = []
-    for shard in try disk.names(in: entriesPath) where shard.utf8.count == 2 {
-      names += try disk.names(in: "\(entriesPath)/\(shard)").filter(Self.isEntryName)
-    }
+    for shard in try shards() { names += try self.names(inShard: shard) }
     return names
+  }
+
+  func shards() throws(DiskError) -> [String] {
+    try disk.names(in: entriesPath).filter(Self.isShardName)
+  }
+
+  private static func isShardName(_ name: String) -> Bool { name.utf8.count == 2 }
+
+  func names(inShard shard: String) throws(DiskError) -> [String] {
+    try disk.names(in: "\(entriesPath)/\(shard)").filter(Self.isEntryName)
   }
 
   static func isEntryName(_ name: String) -> Bool {
     name.utf8.count == 32 && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
   }
 
-  // MARK: Accounts
+  // MARK: Room
 
   enum Grant: Sendable {
     case granted
-    /// Room has to be made, or sizes looked up, first: `makeRoom`.
+    /// Room has to be made first: `Evictor.makeRoom`.
     case needsRoom
   }
 
-  /// Asks for room for `bytes` more of an entry. Every grant is settled by `settle`.
-  func reserve(_ bytes: Int64, for name: String) -> Grant {
-    guard let limit else { return .granted }
-    return accounts.withLock { accounts in
-      guard let scan = accounts.scan, accounts.used + bytes <= limit else { return .needsRoom }
-      if accounts.grantedSinceScan > 16 << 20, scan.isOld { return .needsRoom }
-      accounts.grantedSinceScan += bytes
-      Self.grow(&accounts, name, by: bytes)
-      return .granted
+  /// What all entries and directories may take: somewhat less than the limit, for a record that is
+  /// replaced, or shortened to make room, is there twice for a moment.
+  var usableLimit: Int64? { limit.map { $0 - min(32 << 10, $0 / 16) } }
+
+  /// How much is granted at once: what this cache has been granted and does not need is lost to the
+  /// others while it writes.
+  private var quantum: Int64 {
+    limit.map { min(4 << 20, max(64 << 10, $0 / 128)) } ?? 4 << 20
+  }
+
+  /// Whether a resource of that length could be stored whole if nothing else was.
+  func canHold(_ length: Int64) -> Bool {
+    usableLimit.map { length <= $0 - Self.overhead } ?? true
+  }
+
+  /// Asks for room for `bytes` more of an entry. Every grant is settled by `settle` or `conclude`.
+  /// Blocks for some ten microseconds, whatever the number of entries.
+  func reserve(_ bytes: Int64) -> Grant {
+    if account.withLock({ $0.take(bytes) }) { return .granted }
+    let (limit, quantum, process) = (usableLimit, quantum, Int64(getpid()))
+    let isGranted = usage.update { record in
+      account.withLock {
+        $0.reserve(bytes, from: &record, quantum: quantum, limit: limit, process: process)
+      }
     }
+    checkUsage()
+    return isGranted ? .granted : .needsRoom
   }
 
-  /// Tells what became of a grant: what the entry's data takes more now.
+  /// Reports what became of a grant: what the entry's files take more now.
   func settle(_ granted: Int64, actual: Int64, for name: String) {
-    guard limit != nil, granted != actual else { return }
-    accounts.withLock { Self.grow(&$0, name, by: actual - granted) }
+    account.withLock { $0.settle(granted, actual: actual, for: name) }
   }
 
-  private static func grow(_ accounts: inout Accounts, _ name: String, by bytes: Int64) {
-    let size = accounts.sizes[name]
-    accounts.set(
-      name, allocated: max(0, (size?.allocatedBytes ?? 0) + bytes),
-      lastAccess: size?.lastAccess ?? Date().timeIntervalSince1970)
+  /// Files of an open entry were removed; `held` bytes are in files that somebody still reads.
+  func credit(_ name: String, freed: Int64, held: Int64 = 0) {
+    account.withLock { $0.credit(name, freed: freed, held: held) }
+    if held > 0 { report() }
   }
+
+  /// The files of an entry are as they will stay. Blocks.
+  func conclude(_ name: String, reserved: Int64, growth: Int64?, isClosed: Bool) {
+    account.withLock {
+      $0.conclude(name, reserved: reserved, growth: growth, isClosed: isClosed)
+    }
+    report()
+  }
+
+  /// Files are about to be removed or shortened: what is freed from here on was there when the
+  /// directory was last measured. Blocks.
+  func prepareToFree() { reportAlways() }
+
+  /// Files of an entry that is not open here were removed or shortened. After `prepareToFree`.
+  ///
+  /// - Parameter mark: from `scanMark`, before they were.
+  func noteFreed(_ bytes: Int64, _ mark: ScanMark?) {
+    if let mark { noteFreed(bytes, since: mark) }
+    account.withLock { $0.addFreed(bytes) }
+  }
+
+  /// Counts a record that is about to be replaced, and is there twice for a moment: out of what
+  /// `usableLimit` keeps free. Balanced by `noteFreed`. Blocks.
+  func countReplacement() {
+    account.withLock { $0.addFreed(-Self.replacement) }
+    report()
+  }
+
+  static let replacement: Int64 = 8192
+
+  /// Tells the other caches of the directory what was freed and is not needed here. Blocks.
+  func report() {
+    if account.withLock({ $0.hasNews }) { reportAlways() }
+  }
+
+  private func reportAlways() {
+    let process = Int64(getpid())
+    usage.update { record in account.withLock { $0.report(to: &record, process: process) } }
+  }
+
+  /// How much has to be freed before `bytes` can be reserved. Blocks.
+  func shortage(of bytes: Int64) -> Int64 {
+    report()
+    let left = account.withLock { $0.allowance }
+    let limit = usableLimit
+    return usage.update { $0.shortage(of: max(0, bytes - left), limit: limit) }
+  }
+
+  // MARK: Entries
 
   /// An open entry is not evicted by this process.
-  func markOpen(_ name: String) {
-    accounts.withLock { $0.open[name, default: 0] += 1 }
-  }
+  func markOpen(_ name: String) { index.withLock { $0.markOpen(name) } }
 
-  /// The entry was closed: its size is looked up once more. Blocks.
+  /// The entry was closed: what it takes is looked up once more. Blocks.
   func markClosed(_ name: String) {
     // Where it cannot be looked up, what is known of it stands.
-    let measured: Eviction.Candidate?
-    let isMeasured: Bool
-    do throws(DiskError) {
-      (measured, isMeasured) = (try measure(name), true)
-    } catch {
-      (measured, isMeasured) = (nil, false)
-    }
-    accounts.withLock { accounts in
-      accounts.open[name] = accounts.open[name].flatMap { $0 > 1 ? $0 - 1 : nil }
-      guard accounts.scan != nil, isMeasured else { return }
-      if let measured {
-        accounts.set(name, allocated: measured.allocatedBytes, lastAccess: measured.lastAccess)
-      } else {
-        accounts.remove(name)
-      }
+    let measured = limit == nil ? nil : try? measure(name)
+    index.withLock { index in
+      index.markClosed(name)
+      if let measured { index.note(measured) }
     }
   }
 
-  func forget(_ name: String) {
-    accounts.withLock { $0.remove(name) }
-  }
-
-  /// Looks every size up anew. Blocks: some ten microseconds an entry.
-  ///
-  /// - Throws: where a directory cannot be read. What was known before stands then, for as long as
-  ///   any account does.
-  func scan() throws(DiskError) {
-    let start = ContinuousClock.now
-    var sizes: [String: Eviction.Candidate] = [:]
-    let base: Int64
-    do throws(DiskError) {
-      for name in try names() {
-        if let size = try measure(name) { sizes[name] = size }
-      }
-      base = try measureBase()
-    } catch {
-      accounts.withLock { accounts in
-        accounts.scan?.ended = ContinuousClock.now
-        accounts.grantedSinceScan = 0
-      }
-      throw error
-    }
-    accounts.withLock { [sizes] accounts in
-      // What was written while the scan ran is at least what this process knew of open entries.
-      for name in accounts.open.keys {
-        guard let known = accounts.sizes[name] else { continue }
-        let found = sizes[name]?.allocatedBytes ?? 0
-        accounts.sizes[name]?.allocatedBytes = max(found, known.allocatedBytes)
-      }
-      let open = accounts.sizes.filter { accounts.open[$0.key] != nil }
-      accounts.sizes = sizes.merging(open) { $1 }
-      accounts.used = accounts.sizes.values.reduce(base) { $0 + $1.allocatedBytes }
-      let now = ContinuousClock.now
-      accounts.scan = ScanTime(ended: now, duration: now - start)
-      accounts.grantedSinceScan = 0
-    }
-  }
-
-  /// What the directories above the entries take.
-  private func measureBase() throws(DiskError) -> Int64 {
-    var sum: Int64 = 0
-    let shards = try disk.names(in: entriesPath).map { "\(entriesPath)/\($0)" }
-    for path in [directory, entriesPath] + shards {
-      sum += try disk.status(of: path)?.allocated ?? 0
-    }
-    return sum
-  }
-
-  /// Whether what is used has ever been looked up.
-  var isScanned: Bool { accounts.withLock { $0.scan != nil } }
-
-  var needsScan: Bool { accounts.withLock { $0.scan?.isOld ?? true } }
-
-  var usedBytes: Int64 { accounts.withLock { $0.used } }
-
-  var entryCount: Int { accounts.withLock { $0.sizes.count } }
-
-  /// Entries that may go.
-  func candidates() -> [Eviction.Candidate] {
-    accounts.withLock { accounts in
-      accounts.sizes.values.filter { accounts.open[$0.name] == nil }
-    }
-  }
-
-  func isOpen(_ name: String) -> Bool {
-    accounts.withLock { $0.open[name] != nil }
-  }
-
-  func setSize(_ name: String, allocated: Int64) {
-    accounts.withLock { accounts in
-      accounts.set(
-        name, allocated: allocated,
-        lastAccess: accounts.sizes[name]?.lastAccess ?? Date().timeIntervalSince1970)
-    }
-  }
+  func isOpen(_ name: String) -> Bool { index.withLock { $0.isOpen(name) } }
 
   /// What an entry takes, and when it was last used: the sidecar's time of change. Blocks.
   func measure(_ name: String) throws(DiskError) -> Eviction.Candidate? {
@@ -249,10 +230,17 @@ final class Store: Sendable {
     return .init(name: name, lastAccess: lastAccess, allocatedBytes: allocated)
   }
 
+  /// What these take, without what is in them; 0 for what is missing.
+  static func allocated(_ paths: [String], _ disk: any Disk) throws(DiskError) -> Int64 {
+    var sum: Int64 = 0
+    for path in paths { sum += try disk.status(of: path)?.allocated ?? 0 }
+    return sum
+  }
+
   /// Notes that an entry was used just now (utimensat(2) on its sidecar). Blocks.
   func touch(_ name: String) {
     // Of no consequence where it fails: the entry then looks older than it is.
     try? disk.setChangeTime(of: entryDirectory(named: name).recordPath, to: nil)
-    accounts.withLock { $0.sizes[name]?.lastAccess = Date().timeIntervalSince1970 }
+    index.withLock { $0.touch(name, at: Date().timeIntervalSince1970) }
   }
 }

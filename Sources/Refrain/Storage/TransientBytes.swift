@@ -3,12 +3,28 @@ import Foundation
 
 /// Bytes that may not, or cannot, be stored: they live in memory between the fetch that brings them
 /// and the readers that are near, and are dropped when no reader is. A pure value.
+///
+/// What comes in sequence is gathered into chunks of some 64 KiB, however small the pieces: there
+/// are few to search and to drop.
 struct TransientBytes: Sendable {
+  private struct Chunk: Sendable {
+    var lower: Int64
+    var bytes: Data
+
+    var upper: Int64 { lower + Int64(bytes.count) }
+    var range: ByteRange { lower..<upper }
+  }
+
   /// Ascending, without overlap.
-  private var chunks: [(range: ByteRange, bytes: Data)] = []
+  private var chunks: [Chunk] = []
   private(set) var spans = RangeSet<Int64>()
 
+  private static let chunkSize = 64 << 10
+
   var isEmpty: Bool { chunks.isEmpty }
+
+  /// How many pieces there are to search.
+  var chunkCount: Int { chunks.count }
 
   /// Adds what of `bytes` is not there yet.
   mutating func insert(_ bytes: Data, at offset: Int64) {
@@ -16,19 +32,39 @@ struct TransientBytes: Sendable {
     let missing = RangeSet(range).subtracting(spans)
     for part in missing.ranges {
       let lower = bytes.startIndex + Int(part.lowerBound - offset)
-      let slice = bytes[lower..<(lower + Int(part.upperBound - part.lowerBound))]
-      let index = chunks.firstIndex { $0.range.lowerBound > part.lowerBound } ?? chunks.count
-      chunks.insert((part, slice), at: index)
+      add(bytes[lower..<(lower + Int(part.upperBound - part.lowerBound))], at: part.lowerBound)
     }
     spans.insert(contentsOf: range)
   }
 
+  private mutating func add(_ bytes: Data, at offset: Int64) {
+    let index = indexOfChunk(after: offset)
+    let last = index - 1
+    if last >= 0, chunks[last].upper == offset,
+      chunks[last].bytes.count + bytes.count <= Self.chunkSize
+    {
+      chunks[last].bytes.append(bytes)
+    } else {
+      chunks.insert(Chunk(lower: offset, bytes: bytes), at: index)
+    }
+  }
+
+  /// The index of the first chunk that begins behind `offset`, found by bisection.
+  private func indexOfChunk(after offset: Int64) -> Int {
+    var (low, high) = (0, chunks.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if chunks[middle].lower > offset { high = middle } else { low = middle + 1 }
+    }
+    return low
+  }
+
   /// The bytes from `offset` to the end of the chunk that holds it.
   func bytes(at offset: Int64) -> Data? {
-    guard let chunk = chunks.last(where: { $0.range.lowerBound <= offset }),
-      chunk.range.contains(offset)
-    else { return nil }
-    return chunk.bytes[(chunk.bytes.startIndex + Int(offset - chunk.range.lowerBound))...]
+    let index = indexOfChunk(after: offset) - 1
+    guard index >= 0, chunks[index].range.contains(offset) else { return nil }
+    let chunk = chunks[index]
+    return chunk.bytes[(chunk.bytes.startIndex + Int(offset - chunk.lower))...]
   }
 
   /// Drops every chunk that no window touches.

@@ -5,7 +5,8 @@ import Synchronization
 @testable import Refrain
 
 /// The system's disk, failing where it is told to, and watched: `after` runs when an operation has
-/// been done, before its caller goes on.
+/// been done, before its caller goes on and before the next one begins. So what it finds on disk was
+/// there at one instant.
 final class WatchedDisk: DiskLayer {
   enum Operation: Sendable, Hashable {
     case makeDirectory, attributes, open, write, sync, syncDirectory, rename, remove, punch
@@ -28,6 +29,8 @@ final class WatchedDisk: DiskLayer {
   private let fault = Mutex<(@Sendable (Operation, String) -> Int32?)?>(nil)
   private let paths = Mutex<[Int32: String]>([:])
   private let after: @Sendable (Operation) -> Void
+  /// One operation at a time.
+  private let turn = NSRecursiveLock()
 
   init(after: @Sendable @escaping (Operation) -> Void = { _ in }) {
     self.after = after
@@ -49,12 +52,16 @@ final class WatchedDisk: DiskLayer {
 
   func makeDirectory(_ path: String) throws(DiskError) {
     try check(.makeDirectory, path)
+    turn.lock()
+    defer { turn.unlock() }
     try system.makeDirectory(path)
     after(.makeDirectory)
   }
 
   func setStoredMediaAttributes(_ path: String) throws {
     try check(.attributes, path)
+    turn.lock()
+    defer { turn.unlock() }
     try system.setStoredMediaAttributes(path)
     after(.attributes)
   }
@@ -67,6 +74,8 @@ final class WatchedDisk: DiskLayer {
       case .read: .openForReading
       }
     try check(operation, path)
+    turn.lock()
+    defer { turn.unlock() }
     let descriptor = try system.open(path, mode)
     paths.withLock { $0[descriptor] = path }
     after(.open)
@@ -89,48 +98,64 @@ final class WatchedDisk: DiskLayer {
       try system.write(part, to: descriptor, at: offset)
       throw error
     }
+    turn.lock()
+    defer { turn.unlock() }
     try system.write(bytes, to: descriptor, at: offset)
     after(.write)
   }
 
   func sync(_ descriptor: Int32) throws(DiskError) {
     try check(.sync, descriptor)
+    turn.lock()
+    defer { turn.unlock() }
     try system.sync(descriptor)
     after(.sync)
   }
 
   func syncDirectory(_ path: String) throws(DiskError) {
     try check(.syncDirectory, path)
+    turn.lock()
+    defer { turn.unlock() }
     try system.syncDirectory(path)
     after(.syncDirectory)
   }
 
   func rename(_ old: String, to new: String) throws(DiskError) {
     try check(.rename, new)
+    turn.lock()
+    defer { turn.unlock() }
     try system.rename(old, to: new)
     after(.rename)
   }
 
   func removeFile(_ path: String) throws(DiskError) {
     try check(.remove, path)
+    turn.lock()
+    defer { turn.unlock() }
     try system.removeFile(path)
     after(.remove)
   }
 
   func removeDirectory(_ path: String) throws(DiskError) {
     try check(.remove, path)
+    turn.lock()
+    defer { turn.unlock() }
     try system.removeDirectory(path)
     after(.remove)
   }
 
   func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError) {
     try check(.punch, descriptor)
+    turn.lock()
+    defer { turn.unlock() }
     try system.punch(range, in: descriptor)
     after(.punch)
   }
 
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError) {
     try check(.truncate, descriptor)
+    turn.lock()
+    defer { turn.unlock() }
     try system.truncate(descriptor, to: size)
     after(.truncate)
   }

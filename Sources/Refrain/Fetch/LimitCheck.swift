@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+
+extension MediaReader {
+  /// Refuses what could never be stored, before anything is evicted for its sake.
+  ///
+  /// - Throws: `MediaCacheError`, `.storage`, naming what is wanted and the limit.
+  func checkLimit(_ wanted: Int64) throws(MediaCacheError) {
+    let store = entry.context.store
+    guard let limit = store.limit, !store.canHold(wanted) else { return }
+    let size = Self.text(wanted)
+    throw MediaCacheError(
+      .storage, "\(size) cannot be stored: the limit of the cache is \(Self.text(limit)).",
+      remedy: "Raise the limit above \(size). It can be played without being stored.")
+  }
+
+  private static func text(_ bytes: Int64) -> String {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)]
+    guard let (unit, shift) = units.first(where: { bytes >= 10 << $0.1 }) else {
+      return "\(bytes) bytes"
+    }
+    return "\(bytes >> shift) \(unit)"
+  }
+}

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+
+/// Looking at every entry, in the background: for what the directory takes, and for what may go.
+extension Store {
+  struct Scanning: Sendable {
+    var task: Task<Void, Never>?
+    var isClosed = false
+    /// Whether it was looked at whether the directory should be measured.
+    var isChecked = false
+    /// The number of the scan that runs, or ran last.
+    var number = 0
+    /// The shards whose entries it has measured.
+    var measured: Set<String> = []
+    /// Of what it has measured, what was freed since.
+    var freed: Int64 = 0
+    /// Why the last scan did not come to its end.
+    var failure: DiskError?
+  }
+
+  /// A scan that has measured an entry.
+  struct ScanMark: Sendable {
+    fileprivate var number: Int
+  }
+
+  /// Whether the scan that runs has measured an entry, which is about to be removed or shortened: what
+  /// is freed then is taken off what the scan finds. Otherwise the scan finds it gone, or may have.
+  func scanMark(_ name: String) -> ScanMark? {
+    scanning.withLock { scanning in
+      guard scanning.task != nil, scanning.measured.contains(KeyHash.shard(of: name)) else {
+        return nil
+      }
+      return ScanMark(number: scanning.number)
+    }
+  }
+
+  func noteFreed(_ bytes: Int64, since mark: ScanMark) {
+    scanning.withLock { scanning in
+      if scanning.number == mark.number { scanning.freed += bytes }
+    }
+  }
+
+  /// So long after it was measured, by whatever cache, a directory is measured again when it is first
+  /// written to: somebody may have removed files by hand.
+  private static let checkInterval: TimeInterval = 3600
+
+  /// Has the directory measured where what is used is a guess, or was measured long ago, or a writer
+  /// has died.
+  func checkUsage() {
+    guard let limit else { return }
+    let isFirst = scanning.withLock { scanning in
+      defer { scanning.isChecked = true }
+      return !scanning.isChecked
+    }
+    guard isFirst else { return }
+    let record = usage.update { $0 }
+    let age = Date().timeIntervalSince1970 - record.checkedAt
+    let isOld = !(0..<Self.checkInterval).contains(age)
+    if record.unchecked != nil || isOld || record.slack > UsageRecord.uncheckedLimit(limit)
+      || !LiveWriters.dead(among: record.writers).isEmpty
+    {
+      startScan()
+    }
+  }
+
+  /// Begins a scan where none runs.
+  @discardableResult
+  func startScan() -> Task<Void, Never>? {
+    scanning.withLock { scanning in
+      if scanning.isClosed { return nil }
+      if let task = scanning.task { return task }
+      scanning.number += 1
+      scanning.measured = []
+      scanning.freed = 0
+      let task = Task(executorPreference: IOThreads.background) {
+        var failure: DiskError?
+        do throws(DiskError) {
+          try await self.scan()
+        } catch {
+          failure = error
+        }
+        self.scanning.withLock { [failure] scanning in
+          scanning.task = nil
+          scanning.failure = failure
+        }
+      }
+      scanning.task = task
+      return task
+    }
+  }
+
+  /// A shard at a time, for others wait for the same threads.
+  private func scan() async throws(DiskError) {
+    let began = ContinuousClock.now
+    let start = usage.update { $0.beginCheck(dead: LiveWriters.dead(among: $0.writers)) }
+    index.withLock { $0.beginScan() }
+    var found: Set<String> = []
+    var sum = try Store.allocated(
+      [directory, entriesPath, "\(directory)/\(UsageFile.name)"], disk)
+    for shard in try shards() {
+      if Task.isCancelled { return }
+      let names = try names(inShard: shard)
+      for name in names {
+        guard let entry = try measure(name) else { continue }
+        sum += entry.allocatedBytes
+        found.insert(name)
+        index.withLock { $0.note(entry, byScan: true) }
+      }
+      let path = "\(entriesPath)/\(shard)"
+      if names.isEmpty { EntryDirectory.removeIfEmpty(path, disk: disk) }
+      sum += try Store.allocated([path], disk)
+      scanning.withLock { _ = $0.measured.insert(shard) }
+      await Task.yield()
+    }
+    // What is freed from here on is reported as ever.
+    let freed = scanning.withLock { scanning in
+      scanning.number += 1
+      return scanning.freed
+    }
+    usage.update { [sum] in
+      $0.endCheck(start, measured: max(0, sum - freed), at: Date().timeIntervalSince1970)
+    }
+    index.withLock { [found] in $0.endScan(found: found, began: began, ended: .now) }
+  }
+
+  /// Waits until enough is known of the entries to choose among them: all of them where that takes no
+  /// longer than `patience`, then those that were looked at by then.
+  func waitForCandidates(patience: Duration = .seconds(1)) async {
+    let start = ContinuousClock.now
+    while index.withLock({ $0.lastScan == nil }) {
+      guard let scan = startScan() else { return }
+      let isEmpty = index.withLock { $0.candidates.isEmpty }
+      if !isEmpty, ContinuousClock.now - start > patience { return }
+      do { try await Task.sleep(for: .milliseconds(2)) } catch { return }
+      if scanFailure != nil {
+        await scan.value
+        if scanFailure != nil { return }
+      }
+    }
+  }
+
+  /// Why the last scan did not come to its end; nil where it did.
+  var scanFailure: DiskError? { scanning.withLock { $0.failure } }
+
+  /// Whether what is used is known to within `bytes`; where it is not, another look may show that
+  /// there is room. Blocks.
+  func isUsageExact(within bytes: Int64) -> Bool { usage.update { $0.slack < bytes } }
+
+  /// Looks at every entry once more where others may have stored much since the last time.
+  ///
+  /// - Returns: whether it did.
+  func rescan() async -> Bool {
+    guard index.withLock({ $0.isOld(at: .now) }), let task = startScan() else { return false }
+    await task.value
+    return scanFailure == nil
+  }
+
+  /// Waits while what is used is a guess, but no longer than `patience`: nothing is to be evicted for
+  /// a guess where the truth is soon known.
+  func waitWhileGuessing(patience: Duration = .seconds(1)) async {
+    let start = ContinuousClock.now
+    while usage.update({ $0.unchecked != nil }), ContinuousClock.now - start < patience {
+      guard startScan() != nil else { return }
+      do { try await Task.sleep(for: .milliseconds(2)) } catch { return }
+      if scanFailure != nil { return }
+    }
+  }
+
+  /// Nothing is written any more: what was granted and not used is given back. Waits for a scan to
+  /// notice that it is not wanted.
+  func close() async {
+    let task = scanning.withLock { scanning in
+      scanning.isClosed = true
+      return scanning.task
+    }
+    task?.cancel()
+    await task?.value
+    await IOThreads.background.run { self.report() }
+  }
+}

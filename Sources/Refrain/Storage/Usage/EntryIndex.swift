@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+
+/// What entries take and when they were last used, as far as it was looked at: what eviction chooses
+/// from. A pure value, filled in the background.
+struct EntryIndex: Sendable {
+  private var entries: [String: Eviction.Candidate] = [:]
+  /// Entries open in this process, with how often.
+  private var open: [String: Int] = [:]
+  /// The last scan that came to its end; nil: none has.
+  private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
+
+  /// Entries that were looked at, but not by the scan that runs.
+  private var noted: Set<String> = []
+
+  mutating func note(_ entry: Eviction.Candidate, byScan: Bool = false) {
+    entries[entry.name] = entry
+    if !byScan { noted.insert(entry.name) }
+  }
+
+  mutating func beginScan() { noted = [] }
+
+  mutating func forget(_ name: String) { entries[name] = nil }
+
+  mutating func touch(_ name: String, at time: Double) { entries[name]?.lastAccess = time }
+
+  mutating func markOpen(_ name: String) { open[name, default: 0] += 1 }
+
+  mutating func markClosed(_ name: String) {
+    open[name] = open[name].flatMap { $0 > 1 ? $0 - 1 : nil }
+  }
+
+  func isOpen(_ name: String) -> Bool { open[name] != nil }
+
+  /// Entries that may go.
+  var candidates: [Eviction.Candidate] {
+    entries.values.filter { open[$0.name] == nil }
+  }
+
+  var isEmpty: Bool { entries.isEmpty }
+
+  /// What a scan did not come across is gone.
+  mutating func endScan(
+    found: Set<String>, began: ContinuousClock.Instant, ended: ContinuousClock.Instant
+  ) {
+    entries = entries.filter {
+      found.contains($0.key) || noted.contains($0.key) || open[$0.key] != nil
+    }
+    noted = []
+    lastScan = (ended, ended - began)
+  }
+
+  /// Whether others may have stored much since the last scan; the cheaper a scan, the sooner.
+  func isOld(at now: ContinuousClock.Instant) -> Bool {
+    lastScan.map { now - $0.ended > max(.seconds(5), $0.duration * 20) } ?? true
+  }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The file `usage` of a cache directory, which every cache there reads and changes under a lock
+/// (flock(2)) that is held for microseconds. Where it cannot be had, each cache counts for itself.
+///
+/// Nothing depends on it but how much is stored: a file that is missing, damaged or from before a
+/// restart of the machine costs a measuring of the directory in the background.
+final class UsageFile: Sendable {
+  static let name = "usage"
+
+  private let path: String
+  private let bootIdentity: String
+  private let disk: any Disk
+  /// Whether the directory has no entries yet, and then what it takes.
+  private let measureEmpty: @Sendable () -> Int64?
+  /// In place of the file, where that cannot be used.
+  private let own: Mutex<UsageRecord>
+  /// It could not be written: what it says does not hold.
+  private let isBroken = Atomic(false)
+
+  init(
+    path: String, bootIdentity: String, disk: any Disk,
+    measureEmpty: @Sendable @escaping () -> Int64?
+  ) {
+    self.path = path
+    self.disk = disk
+    self.bootIdentity = bootIdentity
+    self.measureEmpty = measureEmpty
+    own = Mutex(UsageRecord(unchecked: 0, bootIdentity: bootIdentity))
+  }
+
+  /// Reads the record, changes it, and writes it. Blocks for some ten microseconds as a rule.
+  func update<Result: Sendable>(_ body: (inout UsageRecord) -> Result) -> Result {
+    guard !isBroken.load(ordering: .acquiring), let descriptor = lockedDescriptor() else {
+      return own.withLock { body(&$0) }
+    }
+    defer { release(descriptor) }
+    let (before, isStored) = read(descriptor)
+    var record = before
+    let result = body(&record)
+    if record != before || !isStored { write(record, to: descriptor) }
+    return result
+  }
+
+  // MARK: Locking
+
+  /// A process that was stopped while it held the lock holds it on: then each counts for itself.
+  private static let longestWait: Duration = .seconds(2)
+
+  private func lockedDescriptor() -> Int32? {
+    let start = ContinuousClock.now
+    var pause: UInt32 = 20
+    while ContinuousClock.now - start < Self.longestWait {
+      guard let descriptor = try? disk.open(path, .lock) else { return nil }
+      switch lock(descriptor) {
+      case true?: return descriptor
+      case false?: usleep(pause)
+      case nil: return nil
+      }
+      pause = min(pause * 2, 2000)
+    }
+    return nil
+  }
+
+  /// - Returns: false where it has to be tried again, with another descriptor; nil where it is no use.
+  private func lock(_ descriptor: Int32) -> Bool? {
+    do throws(DiskError) {
+      let opened = try disk.status(of: descriptor)
+      guard opened.kind == .file else {
+        disk.close(descriptor)
+        return nil
+      }
+      if try disk.lock(descriptor, .exclusive) {
+        // The directory may have been removed, and made again, in the meantime.
+        if try disk.status(of: path)?.identity == opened.identity { return true }
+        release(descriptor)
+        return false
+      }
+      disk.close(descriptor)
+      return false
+    } catch {
+      release(descriptor)
+      return nil
+    }
+  }
+
+  private func release(_ descriptor: Int32) {
+    disk.unlock(descriptor)
+    disk.close(descriptor)
+  }
+
+  // MARK: Bytes
+
+  private func read(_ descriptor: Int32) -> (record: UsageRecord, isStored: Bool) {
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    let count = buffer.withUnsafeMutableBytes { buffer in
+      // What cannot be read is measured.
+      (try? disk.read(descriptor, into: buffer, at: 0)) ?? 0
+    }
+    if count > 0, var record = UsageRecord.decode(Array(buffer[..<count])) {
+      guard record.bootIdentity != bootIdentity else { return (record, true) }
+      record.bootIdentity = bootIdentity
+      record.writers = []
+      record.unchecked = 0
+      return (record, false)
+    }
+    var record = UsageRecord(unchecked: 0, bootIdentity: bootIdentity)
+    // The file's own block is not there yet.
+    if let size = measureEmpty() {
+      record.used = size + 4096
+      record.unchecked = nil
+      record.checkedAt = Date().timeIntervalSince1970
+    }
+    return (record, false)
+  }
+
+  private func write(_ record: UsageRecord, to descriptor: Int32) {
+    do throws(DiskError) {
+      try disk.write(record.encoded(), to: descriptor, at: 0)
+    } catch {
+      // What others would read is not what this one counts: nobody may believe it.
+      try? disk.truncate(descriptor, to: 0)
+      own.withLock { $0 = record }
+      isBroken.store(true, ordering: .releasing)
+    }
+  }
+}

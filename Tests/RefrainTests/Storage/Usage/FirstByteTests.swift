@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Synchronization
+import Testing
+
+@testable import Refrain
+
+/// Under a limit too, the first byte waits for nothing that grows with the number of entries.
+@Suite(.timeLimit(.minutes(2)))
+struct FirstByteTests {
+  private let length: Int64 = 300_000
+  private let bytes = SyntheticBytes(seed: 1)
+
+  private func url(_ name: String) throws -> URL {
+    try #require(URL(string: "http://origin.test/\(name).wav"))
+  }
+
+  private func cache(_ directory: URL, _ limit: Int64?, _ disk: any Disk) throws -> MediaCache {
+    let transport = MemoryTransport(seed: 1, length: length)
+    return try MediaCache(
+      directory: directory,
+      configuration: TestCache.configuration {
+        $0.transport = transport
+        $0.limit = limit
+        $0.trustStored = true
+      }, disk: disk)
+  }
+
+  /// Counts the directories that are listed, and keeps those waiting that list a shard.
+  private final class ListingDisk: DiskLayer {
+    let system = SystemDisk()
+    private let isClosed: Mutex<Bool>
+    private let listed = Mutex(0)
+
+    init(isClosed: Bool) { self.isClosed = Mutex(isClosed) }
+
+    var count: Int { listed.withLock { $0 } }
+
+    func open() { isClosed.withLock { $0 = false } }
+
+    func names(in path: String) throws(DiskError) -> [String] {
+      listed.withLock { $0 += 1 }
+      let isShard = path.split(separator: "/").last?.utf8.count == 2
+      while isShard, isClosed.withLock({ $0 }) { usleep(1000) }
+      return try system.names(in: path)
+    }
+  }
+
+  private func fill(_ directory: URL, _ count: Int) async throws {
+    let cache = try cache(directory, nil, SystemDisk())
+    for index in 0..<count {
+      try await cache.prefetch(Resource(url: url("old-\(index)")), range: 0..<1000)
+    }
+    await cache.close()
+  }
+
+  @Test func `A cache with a limit lists as little as one without`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try await fill(directory, 60)
+    let disk = ListingDisk(isClosed: false)
+    let cache = try cache(directory, 1 << 30, disk)
+    let reader = try await cache.open(Resource(url: url("new")))
+    #expect(try await [UInt8](reader.bytes(in: 0..<1000)) == bytes.bytes(in: 0..<1000))
+    #expect(disk.count < 12)
+    reader.cancel()
+    await cache.close()
+  }
+
+  @Test(arguments: [false, true])
+  func `After a crash, and without a count, the directory is measured while others read on`(
+    _ isMissing: Bool
+  ) async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try await fill(directory, 5)
+    let path = directory.path(percentEncoded: false)
+    let usage = UsageFile(
+      path: "\(path)/usage", bootIdentity: BootIdentity.current, disk: SystemDisk()
+    ) { nil }
+    if isMissing {
+      try FileManager.default.removeItem(atPath: "\(path)/usage")
+    } else {
+      usage.update { record in
+        _ = record.grant(
+          4096, quantum: 0, to: (id: 7, process: Int64(Int32.max)), limit: nil, freed: 0, left: 0)
+      }
+    }
+    let disk = ListingDisk(isClosed: true)
+    let cache = try cache(directory, 1 << 30, disk)
+    let reader = try await cache.open(Resource(url: url("new")))
+    let whole = 0..<length
+    #expect(try await [UInt8](reader.bytes(in: whole)) == bytes.bytes(in: whole))
+    #expect(reader.isStoring)
+    // Nothing was measured yet.
+    #expect(usage.update { isMissing ? $0.unchecked != nil : !$0.writers.isEmpty })
+    disk.open()
+    try await eventually("the directory is measured") {
+      usage.update { record in record.unchecked == nil && !record.writers.contains { $0.id == 7 } }
+    }
+    reader.cancel()
+    await cache.close()
+  }
+
+  @Test func `Room is made from what was looked at, before all was`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try await fill(directory, 8)
+    let disk = ListingDisk(isClosed: false)
+    let cache = try cache(directory, 64 << 20, disk)
+    let store = cache.context.store
+    await IOThreads.background.run {
+      for name in (try? store.names()) ?? [] {
+        if let entry = try? store.measure(name) { store.index.withLock { $0.note(entry) } }
+      }
+    }
+    // A scan that does not come on.
+    let slow = ListingDisk(isClosed: true)
+    let waiting = try self.cache(directory, 64 << 20, slow)
+    let index = store.index.withLock { $0 }
+    waiting.context.store.index.withLock { $0 = index }
+    let evictor = waiting.context.evictor
+    let freed = await Task(executorPreference: IOThreads.shared) { await evictor.free(8192) }.value
+    #expect(freed >= 8192)
+    slow.open()
+    await waiting.close()
+    await cache.close()
+  }
+}

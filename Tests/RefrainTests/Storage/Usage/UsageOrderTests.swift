@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Synchronization
+import Testing
+
+@testable import Refrain
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What is counted is at no instant less than what is there, in whatever order things happen.
+@Suite(.timeLimit(.minutes(2)))
+struct UsageOrderTests {
+  private let length: Int64 = 2_000_000
+  private let bytes = SyntheticBytes(seed: 1)
+
+  private func url(_ name: String) throws -> URL {
+    try #require(URL(string: "http://origin.test/\(name).wav"))
+  }
+
+  private func configuration(
+    _ limit: Int64?, length: Int64? = nil, chunkSize: Int = 48 << 10
+  ) -> Configuration {
+    let transport = MemoryTransport(
+      seed: 1, length: length ?? self.length, chunkSize: chunkSize)
+    return TestCache.configuration {
+      $0.transport = transport
+      $0.limit = limit
+      $0.trustStored = true
+    }
+  }
+
+  /// Compares after every operation what is counted with what is there.
+  private final class Auditor: Sendable {
+    private let path: String
+    private let worst = Mutex(Int64.min)
+    private let count = Mutex(0)
+
+    init(_ directory: URL) {
+      path = directory.path(percentEncoded: false)
+    }
+
+    func check() {
+      // Nothing to compare with before the first grant.
+      guard let bytes = try? SystemDisk().contents(of: "\(path)/usage"),
+        let record = UsageRecord.decode(bytes)
+      else { return }
+      let excess = allocatedBytes(path) - record.used
+      worst.withLock { $0 = max($0, excess) }
+      count.withLock { $0 += 1 }
+    }
+
+    /// By how much more was there than was counted.
+    var excess: Int64 { worst.withLock { $0 } }
+    var checks: Int { count.withLock { $0 } }
+  }
+
+  @Test func `A fetch that stores while an old generation is removed is counted`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let auditor = Auditor(directory)
+    let isWaiting = Mutex(false)
+    let hasStored = Mutex(false)
+    let disk = WatchedDisk { _ in auditor.check() }
+    disk.fail { operation, path in
+      if operation == .write, path.hasSuffix(".wav"), isWaiting.withLock({ $0 }) {
+        hasStored.withLock { $0 = true }
+      }
+      guard operation == .remove, path.hasSuffix("/leftover") else { return nil }
+      isWaiting.withLock { $0 = true }
+      // The second fetch finds the new file, and stores in it.
+      for _ in 0..<20_000 where !hasStored.withLock({ $0 }) { usleep(1000) }
+      usleep(20_000)
+      return nil
+    }
+    let cache = try MediaCache(
+      directory: directory, configuration: configuration(64 << 20), disk: disk)
+    let url = try url("a")
+    let stored = try StoredBytes(directory, url)
+    try stored.directory.create()
+    try Data(count: 8192).write(to: URL(filePath: "\(stored.directory.path)/leftover"))
+    // It counts from the first.
+    let path = directory.path(percentEncoded: false)
+    let usage = UsageFile(
+      path: "\(path)/usage", bootIdentity: BootIdentity.current, disk: SystemDisk()
+    ) { allocatedBytes(path) }
+    usage.update { _ in }
+    let (first, second) = try await (
+      cache.open(Resource(url: url)), cache.open(Resource(url: url))
+    )
+    async let start = first.bytes(in: 0..<300_000)
+    try await eventually("the leftover is being removed") { isWaiting.withLock { $0 } }
+    let middle = try await second.bytes(in: 1_000_000..<1_300_000)
+    #expect([UInt8](middle) == bytes.bytes(in: 1_000_000..<1_300_000))
+    #expect(try await [UInt8](start) == bytes.bytes(in: 0..<300_000))
+    #expect(hasStored.withLock { $0 })
+    first.cancel()
+    second.cancel()
+    await cache.close()
+    #expect(auditor.excess <= 0)
+    #expect(auditor.checks > 10)
+  }
+
+  @Test func `Entries that are stored, evicted and removed at once are counted`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let auditor = Auditor(directory)
+    let disk = WatchedDisk { _ in auditor.check() }
+    let caches = try (0..<2).map { _ in
+      try MediaCache(directory: directory, configuration: configuration(5 << 20), disk: disk)
+    }
+    let bytes = bytes
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for (number, cache) in caches.enumerated() {
+        for index in 0..<4 {
+          let resource = Resource(url: try url("\(number)-\(index)"))
+          group.addTask {
+            for round in 0..<2 {
+              let reader = try await cache.open(resource)
+              defer { reader.cancel() }
+              let range = Int64(round * 700_000)..<Int64(round * 700_000 + 900_000)
+              let all = try await reader.bytes(in: range)
+              #expect([UInt8](all) == bytes.bytes(in: range))
+              if index == 3 { try await cache.remove(cache.key(for: resource)) }
+            }
+          }
+        }
+      }
+      try await group.waitForAll()
+    }
+    for cache in caches { await cache.close() }
+    #expect(auditor.excess <= 0)
+    let path = directory.path(percentEncoded: false)
+    #expect(allocatedBytes(path) <= 5 << 20)
+  }
+
+  @Test func `A journal of small pieces does not grow, and what it says holds`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let most = Mutex(Int64(0))
+    let url = try url("a")
+    let stored = try StoredBytes(directory, url)
+    let disk = WatchedDisk()
+    disk.fail { operation, path in
+      guard operation == .write, path.hasSuffix(SpanJournal.suffix) else { return nil }
+      let size = SystemFiles.status(of: path)?.size ?? 0
+      most.withLock { $0 = max($0, size) }
+      return nil
+    }
+    let cache = try MediaCache(
+      directory: directory, configuration: configuration(nil, length: 100_000, chunkSize: 64),
+      disk: disk)
+    let reader = try await cache.open(Resource(url: url))
+    let all = try await reader.bytes(in: 0..<100_000)
+    #expect([UInt8](all) == bytes.bytes(in: 0..<100_000))
+    // As a process that is killed now leaves it; the last piece is written down after it was read.
+    try await eventually("all is written down") {
+      RangeSet(0..<100_000).subtracting(stored.usableSpans()).isEmpty
+    }
+    #expect(try stored.firstWrongByte(bytes) == nil)
+    reader.cancel()
+    await cache.close()
+    // Two records for each request.
+    #expect(most.withLock { $0 } < 2000)
+  }
+
+  @Test func `Of two records of a span, one holds while the other is half written`() throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let cache = try MediaCache(directory: directory, configuration: configuration(nil))
+    let path = directory.path(percentEncoded: false)
+    let disk = SystemDisk()
+    let file = try EntryFile(path: "\(path)/data", mode: .create, disk: disk)
+    let journal = try JournalFile(
+      path: "\(path)/journal", epoch: 1, bootIdentity: "boot", disk: disk)
+    var state = cache.context.emptyState()
+    state.file = file
+    state.journal = journal
+    state.fetches[1] = .init(range: 0..<10_000, position: 0)
+    for start in stride(from: 0, to: 2000, by: 100) as StrideTo<Int64> {
+      let commit = state.commit(1, start..<start + 100, to: file, now: .now)
+      let (_, number, span) = try #require(commit?.journal)
+      #expect(span == 0..<start + 100)
+      var bytes = try #require(try disk.contents(of: journal.path))
+      let offset = SpanJournal.headerSize + number * SpanJournal.recordSize
+      bytes += [UInt8](repeating: 0, count: max(0, offset + SpanJournal.recordSize - bytes.count))
+      let record = SpanJournal.record(span)
+      // Torn anywhere: the span is there, but for its last piece.
+      for cut in 0...record.count {
+        bytes.replaceSubrange(offset..<offset + cut, with: record[..<cut])
+        let upper = SpanJournal.decode(bytes, bootIdentity: "boot").ranges.last?.upperBound ?? 0
+        #expect(upper == start + 100 || upper == start)
+      }
+      try journal.write(span, number: number)
+    }
+    // What another fetch brings is written elsewhere.
+    state.fetches[2] = .init(range: 5000..<6000, position: 5000)
+    let commit = state.commit(2, 5000..<5100, to: file, now: .now)
+    #expect(commit?.journal?.number == 2)
+    #expect(commit?.journal?.span == 5000..<5100)
+  }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+import Testing
+
+@testable import Refrain
+
+struct UsageRecordTests {
+  private let one = (id: UInt64(1), process: Int64(10))
+  private let two = (id: UInt64(2), process: Int64(20))
+
+  private func grant(
+    _ record: inout UsageRecord, _ bytes: Int64, to writer: (id: UInt64, process: Int64),
+    quantum: Int64 = 0, limit: Int64? = 1000, freed: Int64 = 0, left: Int64 = 0
+  ) -> Int64? {
+    record.grant(bytes, quantum: quantum, to: writer, limit: limit, freed: freed, left: left)
+  }
+
+  @Test func `What is granted to all together stays under the limit`() {
+    var record = UsageRecord(bootIdentity: "run")
+    #expect(grant(&record, 100, to: one, quantum: 400) == 400)
+    #expect(grant(&record, 100, to: two, quantum: 400) == 400)
+    #expect(record.used == 800)
+    // There is no room for a quantum any more, but for what is needed there is.
+    #expect(grant(&record, 100, to: one, quantum: 400, left: 100) == 100)
+    #expect(grant(&record, 101, to: two) == nil)
+    #expect(record.shortage(of: 101, limit: 1000) == 1)
+    #expect(grant(&record, 101, to: two, freed: 1) == 101)
+    #expect(record.used == 1000)
+  }
+
+  @Test func `Who has no limit is granted everything, and it counts`() {
+    var record = UsageRecord(bootIdentity: "run")
+    #expect(grant(&record, 5000, to: one, limit: nil) == 5000)
+    #expect(grant(&record, 1, to: two) == nil)
+    record.giveBack(4500, by: one, left: 0)
+    #expect(record.used == 500)
+    #expect(record.writers.isEmpty)
+    #expect(grant(&record, 1, to: two) == 1)
+  }
+
+  @Test func `While what is used is a guess, little is granted`() {
+    let limit: Int64 = 1600
+    var record = UsageRecord(unchecked: 0, bootIdentity: "run")
+    #expect(grant(&record, 60, to: one, limit: limit) == 60)
+    #expect(grant(&record, 60, to: two, limit: limit) == nil)
+    // What one has freed oneself is known.
+    #expect(grant(&record, 60, to: two, limit: limit, freed: 60) == 60)
+    let start = record.beginCheck(dead: [])
+    record.endCheck(start, measured: 100, at: 5)
+    #expect(record.unchecked == nil)
+    #expect(grant(&record, 1000, to: one, limit: limit) == 1000)
+  }
+
+  @Test func `A measurement misses nothing that is written while it is made`() {
+    var record = UsageRecord(used: 300, bootIdentity: "run")
+    // Of these, 100 are on disk when the measuring begins.
+    _ = grant(&record, 200, to: one)
+    let start = record.beginCheck(dead: [])
+    _ = grant(&record, 50, to: two, left: 0)
+    // Whatever of it was seen: 300 were there, and 100 to 250 more.
+    for seen in stride(from: 400, through: 550, by: 50) as StrideThrough<Int64> {
+      var checked = record
+      checked.endCheck(start, measured: seen, at: 1)
+      #expect(checked.used >= 550)
+    }
+  }
+
+  @Test func `What was granted and never written is not counted for good`() {
+    var record = UsageRecord(used: 300, bootIdentity: "run")
+    _ = grant(&record, 200, to: one)
+    let start = record.beginCheck(dead: [])
+    record.giveBack(200, by: one, left: 0)
+    record.endCheck(start, measured: 300, at: 1)
+    #expect(record.used == 300)
+  }
+
+  @Test func `A dead writer counts until it was measured what it wrote`() {
+    var record = UsageRecord(used: 300, bootIdentity: "run")
+    _ = grant(&record, 200, to: one)
+    let start = record.beginCheck(dead: [1])
+    #expect(record.used == 500)
+    record.endCheck(start, measured: 340, at: 1)
+    #expect(record.used == 340)
+    #expect(record.writers.isEmpty)
+  }
+
+  @Test func `A random life keeps the count above what is there`() {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    print("A random life keeps the count above what is there: seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    for _ in 0..<200 {
+      var record = UsageRecord(bootIdentity: "run")
+      var accounts = (0..<3).map { _ in Account() }
+      var real: Int64 = 0
+      var check: UsageRecord.CheckStart?
+      // What a measurement that began may miss.
+      var written: Int64 = 0
+      for _ in 0..<80 {
+        let index = Int.random(in: 0..<3, using: &random)
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0, 1:
+          let bytes = Int64.random(in: 1...200, using: &random)
+          if accounts[index].reserve(
+            bytes, from: &record, quantum: 100, limit: 2000, process: 1)
+          {
+            let taken = Int64.random(in: 0...bytes, using: &random)
+            real += taken
+            written += taken
+            // Now and then a measurement ends between writing and settling.
+            if Bool.random(using: &random) {
+              accounts[index].settle(bytes, actual: taken, for: "a")
+            } else {
+              Self.end(&check, &record, real, written, &random)
+              accounts[index].settle(bytes, actual: taken, for: "a")
+            }
+          }
+        case 2, 3:
+          let gone = Int64.random(in: 0...real, using: &random)
+          real -= gone
+          accounts[index].addFreed(gone)
+        case 4: accounts[index].report(to: &record, process: 1)
+        default:
+          if check == nil {
+            check = record.beginCheck(dead: [])
+            written = 0
+          } else {
+            Self.end(&check, &record, real, written, &random)
+          }
+        }
+        let outstanding = accounts.reduce(0) { $0 + $1.outstanding }
+        guard record.used >= real + outstanding, real <= 2000 else {
+          Issue.record("seed \(seed): \(real) + \(outstanding) are counted as \(record.used)")
+          return
+        }
+      }
+    }
+  }
+
+  private static func end(
+    _ check: inout UsageRecord.CheckStart?, _ record: inout UsageRecord, _ real: Int64,
+    _ written: Int64, _ random: inout SeededGenerator
+  ) {
+    guard let start = check.take() else { return }
+    let least = max(0, real - written)
+    record.endCheck(start, measured: Int64.random(in: least...real, using: &random), at: 1)
+  }
+
+  @Test func `A record reads as it was written`() {
+    var record = UsageRecord(
+      used: 5, granted: 7, returned: 1, unchecked: 9, checkedAt: 12.5, bootIdentity: "run")
+    _ = record.grant(3, quantum: 9, to: one, limit: nil, freed: 0, left: 0)
+    #expect(UsageRecord.decode(record.encoded()) == record)
+    record.unchecked = nil
+    // What an earlier, longer one left behind it does no harm.
+    #expect(UsageRecord.decode(record.encoded() + [1, 2, 3, 4, 5, 6, 7, 8]) == record)
+  }
+
+  @Test func `A damaged record is none`() {
+    var record = UsageRecord(used: 5, bootIdentity: "run")
+    _ = record.grant(3, quantum: 9, to: one, limit: nil, freed: 0, left: 0)
+    let bytes = record.encoded()
+    #expect(UsageRecord.decode([]) == nil)
+    for index in bytes.indices {
+      var damaged = bytes
+      damaged[index] ^= 0x10
+      #expect(UsageRecord.decode(damaged) == nil, "byte \(index)")
+      #expect(UsageRecord.decode(Array(bytes[..<index])) == nil, "cut at \(index)")
+    }
+  }
+}
