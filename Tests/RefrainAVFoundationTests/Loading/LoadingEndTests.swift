@@ -14,7 +14,9 @@
     @Test func `When the asset goes, whoever waits is told`() async throws {
       try await withAssets { test in
         test.serve(5_000_000)
-        test.origin.script("/song.wav", .on(.all, .stall(at: .resource(60_000))))
+        // Both answers stall: the one from the start, and the one for the place further on.
+        test.origin.script(
+          "/song.wav", .on(.all, .stall(at: .resource(60_000)), .stall(at: .resource(4_000_000))))
         let player = test.player()
         try await player.ask()
         let requests = [

@@ -111,8 +111,11 @@ import Testing
       resource.headers.append(Field("Cache-Control", "max-age=100"))
       test.origin.serve(resource, at: "/a")
       _ = try await test.read("/a", 0..<65_536)
-      // What was asked for ahead comes home first.
+      // What was asked for ahead is stored first.
       let before = try await test.settledLog("/a").bodyBytesSent
+      try await eventually("what was sent is not stored") {
+        try await test.cache.entries().map(\.storedBytes) == [before]
+      }
       let reader = try await test.reader("/a")
       defer { reader.cancel() }
       _ = try await reader.bytes(in: 0..<length)
