@@ -114,7 +114,7 @@ import Testing
       // What was asked for ahead is stored first.
       let before = try await test.settledLog("/a").bodyBytesSent
       try await eventually("what was sent is not stored") {
-        try await test.cache.entries().map(\.storedBytes) == [before]
+        try await test.cache.entries().map(\.cachedBytes) == [before]
       }
       let reader = try await test.reader("/a")
       defer { reader.cancel() }
