@@ -104,6 +104,9 @@ package final class RawServer: Sendable {
       setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
+    /// Nothing more is sent: the client sees the end of the connection after what was.
+    package func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     package func close() { closeDescriptor(descriptor) }
   }
 

@@ -23,6 +23,7 @@
         do {
           while let chunk = try await base.next() {
             guard chunk.readableBytes > 0 else { continue }
+            if let reason = BrokenBody.reason(in: chunk) { throw errors.lost(reason) }
             return Data(buffer: chunk, byteTransferStrategy: .noCopy)
           }
         } catch {

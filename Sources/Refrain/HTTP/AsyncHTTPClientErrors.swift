@@ -37,6 +37,21 @@
       }
     }
 
+    static let closed = "the other side closed it"
+
+    /// In words how a connection broke; nil where the error is about something else.
+    static func reasonOfBreak(_ error: any Error) -> String? {
+      switch error {
+      case HTTPParserError.invalidEOFState, HTTPParserError.closedConnection: closed
+      case let error as IOError: words(error.errnoCode)
+      default: nil
+      }
+    }
+
+    func lost(_ why: String) -> TransportError {
+      TransportError(.connectionLost, "The connection to \(host) broke: \(why.prefix(300)).")
+    }
+
     private func translate(_ error: HTTPClientError) -> TransportError {
       switch error {
       case .invalidURL, .emptyHost, .emptyScheme, .missingSocketPath:
@@ -48,7 +63,7 @@
       case .readTimeout, .writeTimeout:
         return TransportError(.timedOut, "\(host) was silent for too long.")
       case .remoteConnectionClosed, .uncleanShutdown, .requestStreamCancelled:
-        return lost("the other side closed it")
+        return lost(Self.closed)
       case .cancelled:
         return lost("it was cancelled")
       case .contentLengthMissing, .invalidProxyResponse:
@@ -67,7 +82,7 @@
     private func translate(_ error: HTTPParserError) -> TransportError {
       switch error {
       case .invalidEOFState, .closedConnection:
-        lost("the other side closed it")
+        lost(Self.closed)
       case .headerOverflow:
         malformed("headers larger than any real ones")
       case .invalidConstant, .invalidVersion, .strictModeAssertion:
@@ -144,10 +159,6 @@
 
     private func unreachable(_ what: String) -> TransportError {
       TransportError(.unreachable, "\(host) \(what.prefix(300)).")
-    }
-
-    private func lost(_ why: String) -> TransportError {
-      TransportError(.connectionLost, "The connection to \(host) broke: \(why.prefix(300)).")
     }
 
     private func malformed(_ what: String) -> TransportError {

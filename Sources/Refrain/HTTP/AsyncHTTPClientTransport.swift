@@ -27,7 +27,9 @@
       // A refused connection is an answer. Whether it is tried again is decided above.
       configuration.connectionPool.retryConnectionEstablishment = false
       configuration.httpVersion = .automatic
-      configuration.http1_1ConnectionDebugInitializer = { ICYStatusLine.install(in: $0) }
+      configuration.http1_1ConnectionDebugInitializer = { channel in
+        ICYStatusLine.install(in: channel).flatMap { BrokenBody.install(in: channel) }
+      }
       return HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }()
 

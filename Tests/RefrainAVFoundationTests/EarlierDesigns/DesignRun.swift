@@ -26,8 +26,6 @@
     struct Result: Sendable {
       var originBytes: Int64 = 0
       var originRequests = 0
-      /// Of these bytes, those of answers that were called off before their end.
-      var calledOffBytes: Int64 = 0
       /// What the player was given.
       var heardBytes: Int64 = 0
       var counts = Meter.Counts()
@@ -92,9 +90,6 @@
       let log = try await origin.wait(for: path) { $0.running == 0 }
       result.originBytes = log.bodyBytesSent
       result.originRequests = log.requests.count
-      for request in log.requests {
-        if case .abandoned = request.outcome { result.calledOffBytes += request.bodyBytesSent }
-      }
       result.counts = meter.counts
       return result
     }

@@ -30,7 +30,7 @@
 
       // What is under way when a request is called off is lost to every design; how much that is
       // depends on the machine.
-      let fetched = refrain.originBytes - refrain.calledOffBytes
+      let fetched = refrain.counts.received
       for (design, other) in others {
         if trace.isHeardInFull {
           #expect(refrain.counts.mediaWritten <= other.counts.mediaWritten, "\(design)")

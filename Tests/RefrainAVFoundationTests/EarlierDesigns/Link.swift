@@ -98,6 +98,7 @@ struct MeteredTransport: Transport {
           return Data()
         }
         chunk.withUnsafeBytes { copy.copyMemory(from: $0) }
+        meter.received(count)
         meter.hold(count)
         return Data(
           bytesNoCopy: address, count: count,

@@ -7,6 +7,8 @@ final class Meter: Sendable {
     /// Media in memory now: received and not let go of, read, or kept.
     var held: Int64 = 0
     var peakMemory: Int64 = 0
+    /// Media that arrived: what was under way when a request was called off did not.
+    var received: Int64 = 0
     var mediaWritten: Int64 = 0
     /// What was written to remember which bytes are there.
     var recordsWritten: Int64 = 0
@@ -25,6 +27,7 @@ final class Meter: Sendable {
     }
   }
 
+  func received(_ bytes: Int) { state.withLock { $0.received += Int64(bytes) } }
   func letGo(_ bytes: Int) { state.withLock { $0.held -= Int64(bytes) } }
   func wrote(media bytes: Int) { state.withLock { $0.mediaWritten += Int64(bytes) } }
   func wrote(record bytes: Int) { state.withLock { $0.recordsWritten += Int64(bytes) } }

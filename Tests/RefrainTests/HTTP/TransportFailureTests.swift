@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
+  import TestSupport
   import Testing
 
   @testable import Refrain
@@ -33,6 +34,36 @@
       }
       #expect(error?.code == .connectionLost)
       #expect(error?.reason.contains("127.0.0.1") == true)
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func `What came before a connection broke is handed on, however late it is asked for`(
+      _ tested: TestedTransport
+    ) async throws {
+      let sent = (0..<60_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
+      let server = try RawServer { connection in
+        _ = connection.readRequest()
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+        connection.send(sent)
+        connection.endSending()
+        connection.waitForEnd()
+      }
+      defer { server.stop() }
+      let response = try await tested.transport.send(OriginRequest(url: server.url()))
+      // SwiftNIO reads to the end of a connection and closes it, whether anybody asks or not.
+      if tested == .asyncHTTPClient {
+        try await eventually("the connection is open") {
+          server.connections.first?.isClosedByClient == true
+        }
+      }
+      var came: [UInt8] = []
+      do {
+        for try await chunk in response.body { came += chunk }
+        Issue.record("It ended as if it were whole.")
+      } catch let error as TransportError {
+        #expect(error.code == .connectionLost)
+      }
+      #expect(came == sent)
     }
 
     @Test(arguments: TestedTransport.allCases)
