@@ -20,6 +20,16 @@
 
     var cache: URL { directory.appending(path: "cache", directoryHint: .isDirectory) }
 
+    /// The size of the largest file in the cache, in bytes: how far a medium is written.
+    var largestFileSize: Int {
+      let files = FileManager.default.enumerator(
+        at: cache, includingPropertiesForKeys: [.fileSizeKey])
+      let sizes = files?.compactMap { file in
+        (file as? URL).flatMap { try? $0.resourceValues(forKeys: [.fileSizeKey]).fileSize }
+      }
+      return sizes?.max() ?? 0
+    }
+
     /// Runs `body` with a folder of its own, and leaves nothing behind.
     static func with(_ body: (Program) async throws -> Void) async throws {
       let directory = FileManager.default.temporaryDirectory

@@ -58,7 +58,7 @@
 
     @Test(arguments: sizes)
     func cold(_ size: ScreenSize) async throws {
-      try await Self.withTune(size, bytesPerSecond: 300_000) { tmux, _, _, url in
+      try await Self.withTune(size, bytesPerSecond: 200_000) { tmux, _, _, url in
         try await tmux.enter("./refrain play \(url)")
         let lines = try await tmux.waits(until: "playing, with speed and shades") { lines in
           let text = lines.joined()
