@@ -101,8 +101,6 @@ protocol Disk: Sendable {
   func removeFile(_ path: String) throws(DiskError)
   /// rmdir(2). Already gone: fine.
   func removeDirectory(_ path: String) throws(DiskError)
-  /// fallocate(2) with FALLOC_FL_PUNCH_HOLE: the range reads as zeros and takes no block.
-  func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError)
   /// ftruncate(2): the file ends there.
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError)
 

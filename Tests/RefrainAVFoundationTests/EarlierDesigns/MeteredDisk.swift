@@ -50,9 +50,6 @@ final class MeteredDisk: Disk {
   }
   func removeFile(_ path: String) throws(DiskError) { try system.removeFile(path) }
   func removeDirectory(_ path: String) throws(DiskError) { try system.removeDirectory(path) }
-  func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError) {
-    try system.punch(range, in: descriptor)
-  }
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError) {
     try system.truncate(descriptor, to: size)
   }
