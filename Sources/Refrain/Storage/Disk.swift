@@ -123,8 +123,8 @@ protocol Disk: Sendable {
   /// Where a sparse file has no blocks (lseek(2), SEEK_HOLE). None where the system cannot tell a
   /// hole from zeros that were written.
   func holes(in descriptor: Int32) throws(DiskError) -> RangeSet<Int64>
-  /// Sets the time of the last change, in seconds since 1970; nil: to now (utimensat(2)).
-  func setChangeTime(of path: String, to time: Double?) throws(DiskError)
+  /// Sets the time of the last change, in seconds since 1970 (utimensat(2)).
+  func setChangeTime(of path: String, to time: Double) throws(DiskError)
 
   /// flock(2) with LOCK_NB. The lock belongs to the open file description: a second one in the same
   /// process conflicts as one of another process would, and the kernel releases it when the process

@@ -345,6 +345,8 @@ actor EntryStorage {
       state.journal = nil
       state.file = nil
     }
+    // What was written has the time of the disk's clock.
+    if open != nil { context.store.touch(name) }
     open = nil
     concludeSize(isClosed: true)
     context.store.markClosed(name)
@@ -402,7 +404,7 @@ actor EntryStorage {
     do {
       if freshness.noStore { return try directory.removeFiles() }
       if removes { return try directory.disk.removeFile(directory.recordPath) }
-      try directory.write(record, durably: true)
+      try directory.write(record, durably: true, keepsAge: true)
     } catch {
       context.events.send(.warning("\(directory.path) could not be brought up to date: \(error)."))
     }

@@ -130,7 +130,8 @@ actor Evictor {
 
   private func evict(_ step: Eviction.Step, _ directory: EntryDirectory) throws -> Outcome {
     let before = try store.measure(step.name)
-    if let before, before.lastAccess > step.lastAccess {
+    // Its clock may have been set back since.
+    if let before, before.lastAccess != step.lastAccess {
       store.index.withLock { $0.note(before) }
       return .usedSince
     }

@@ -89,7 +89,7 @@ extension GenerationState {
 
   /// The origin has confirmed the generation, or cannot be asked.
   mutating func confirmed(
-    at now: Moment = .now, except refused: Set<ReaderID> = []
+    at now: Moment, except refused: Set<ReaderID> = []
   ) -> [Action] {
     vouchedAt = now.uptime
     for id in readers.keys where !refused.contains(id) {

@@ -71,7 +71,7 @@ final class MeteredDisk: Disk {
   func holes(in descriptor: Int32) throws(DiskError) -> RangeSet<Int64> {
     try system.holes(in: descriptor)
   }
-  func setChangeTime(of path: String, to time: Double?) throws(DiskError) {
+  func setChangeTime(of path: String, to time: Double) throws(DiskError) {
     try system.setChangeTime(of: path, to: time)
   }
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
