@@ -8,6 +8,8 @@ struct FetchedBytes: Sendable {
 
   private var entry: Entry { generation.entry }
   private var context: CacheContext { generation.entry.context }
+  /// Names the resource in what is reported.
+  private var url: String { entry.storage.url }
 
   enum Kept: Sendable {
     case kept
@@ -95,11 +97,17 @@ struct FetchedBytes: Sendable {
         return nil
       }
       if size >= end { return file }
-      context.events.send(
-        .warning("\(file.path) was cut short by another program; the rest is fetched again."))
+      reportCut(file)
       generation.lose(size..<end, of: file, size: size)
     }
     return nil
+  }
+
+  private func reportCut(_ file: EntryFile) {
+    context.events.send(
+      .warning(
+        "The file of \(url) was cut short by another program (\(file.path)); the rest is fetched "
+          + "again."))
   }
 
   /// Gives up what lies in a hole of the file, which reads as zeros. Called when the file takes less
@@ -115,8 +123,7 @@ struct FetchedBytes: Sendable {
     }
     let stored = generation.withState(\.stored)
     for hole in holes.ranges where !stored.intersection(RangeSet(hole)).isEmpty {
-      context.events.send(
-        .warning("\(file.path) was cut short by another program; the rest is fetched again."))
+      reportCut(file)
       // The blocks on both sides are partly zeros: the cut cleared the rest of the one, and the
       // write filled the other from its own offset on.
       let gone = max(0, hole.lowerBound - Self.largestBlock)..<(hole.upperBound + Self.largestBlock)
@@ -223,7 +230,7 @@ struct FetchedBytes: Sendable {
         try journal.file.write(journal.span, number: journal.number)
       } catch {
         // Lost is what a killed process would fetch again, nothing else.
-        context.events.send(.warning("A journal could not be written: \(error)."))
+        context.events.send(.warning("The journal of \(url) could not be written: \(error)."))
       }
     }
     if let syncDelay { entry.syncSoon(generation, after: syncDelay) }
@@ -276,7 +283,9 @@ struct FetchedBytes: Sendable {
       if got < count {
         let gone = part.lowerBound + Int64(got)..<part.upperBound
         context.events.send(
-          .warning("\(file.path) could not be read at \(gone.lowerBound); it is fetched again."))
+          .warning(
+            "The file of \(url) could not be read at \(gone.lowerBound) (\(file.path)); it is "
+              + "fetched again."))
         generation.lose(gone, of: file, size: (try? file.status())?.size)
         unreadable.insert(contentsOf: gone)
       }
