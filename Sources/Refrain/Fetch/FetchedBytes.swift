@@ -70,8 +70,10 @@ struct FetchedBytes: Sendable {
       try file.write(bytes, at: range.lowerBound)
     } catch {
       settle(file, granted + Self.journalBlock, name)
-      if error.isNoSpace, await context.evictor.free(max(granted, 8 << 20)) > 0 {
-        return await storeAgain(bytes, at: range, file)
+      if error.isNoSpace {
+        let hasFreed = await context.evictor.free(max(granted, 8 << 20)) > 0
+        let hasRoom = if hasFreed { true } else { await giveUpReplaced() }
+        if hasRoom { return await storeAgain(bytes, at: range, file) }
       }
       await entry.storage.writeFailed(generation, error)
       return false
@@ -79,6 +81,7 @@ struct FetchedBytes: Sendable {
     if settle(file, granted, name) { dropHoles(of: file) }
     let journal = commit(range, to: file)
     context.store.settle(Self.journalBlock, actual: journal?.growth() ?? 0, for: name)
+    await recordFirstBytes()
     return true
   }
 
@@ -161,7 +164,20 @@ struct FetchedBytes: Sendable {
     if settle(file, 0, entry.name) { dropHoles(of: file) }
     let journal = commit(range, to: file)
     context.store.settle(0, actual: journal?.growth() ?? 0, for: entry.name)
+    await recordFirstBytes()
     return true
+  }
+
+  /// See `EntryStorage.recordFirstBytes`.
+  private func recordFirstBytes() async {
+    guard generation.withState(\.isUnrecorded) else { return }
+    await entry.storage.recordFirstBytes(generation)
+  }
+
+  /// See `EntryStorage.giveUpReplaced`.
+  private func giveUpReplaced() async -> Bool {
+    guard generation.withState(\.isUnrecorded) else { return false }
+    return await entry.storage.giveUpReplaced(generation)
   }
 
   private func file() async -> EntryFile? {
@@ -185,6 +201,7 @@ struct FetchedBytes: Sendable {
       if case .granted = context.store.reserve(bytes) { return true }
       guard mayEvict, await context.evictor.makeRoom(for: bytes) else { break }
     }
+    if await giveUpReplaced(), case .granted = context.store.reserve(bytes) { return true }
     return refuse()
   }
 

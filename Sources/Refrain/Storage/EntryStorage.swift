@@ -181,10 +181,6 @@ actor EntryStorage {
       path: path, epoch: epoch, bootIdentity: directory.bootIdentity, disk: directory.disk)
   }
 
-  func lastComponent(_ path: String) -> String {
-    path.split(separator: "/").last.map(String.init) ?? path
-  }
-
   func record(
     _ generation: Generation, _ files: OpenFiles, spans: RangeSet<Int64>
   ) throws -> EntryRecord {
@@ -253,6 +249,9 @@ actor EntryStorage {
     } catch {
       throw DataLost(reason: error)
     }
+    let isFirst = isUnrecorded(generation)
+    // No record names a file whose own name a power cut could take.
+    if isFirst { try directory.disk.syncDirectory(directory.path) }
     try directory.write(record(generation, files, spans: stored), durably: true)
     if !isAnchored {
       try directory.syncParents()
@@ -261,14 +260,16 @@ actor EntryStorage {
     generation.withState { state in
       state.synced = stored
       state.isRecordStale = false
+      state.isUnrecorded = false
     }
     try directory.removeJournals(of: files.id, before: files.epoch)
     if let last { context.store.credit(name, freed: last.takeCounted()) }
+    if isFirst { try removeOthers(than: [files.owner]) }
   }
 
   /// What could not be synced may be gone from memory, too: it is neither claimed any more, nor read,
   /// and nothing is written to this file until the entry is opened again.
-  private func distrust(_ generation: Generation, _ error: DiskError) {
+  func distrust(_ generation: Generation, _ error: DiskError) {
     generation.withState { state in
       state.journal = nil
       state.isTransient = true
@@ -278,8 +279,10 @@ actor EntryStorage {
     }
     context.events.send(.warning("No more of \(url) is stored: \(error)."))
     guard let files = open else { return }
+    let isUnrecorded = isUnrecorded(generation)
     open = nil
     do {
+      if isUnrecorded { return try discard(files.owner) }
       try directory.removeJournals(of: files.id, before: .max)
     } catch {
       reportOutdated(error)
@@ -287,7 +290,7 @@ actor EntryStorage {
   }
 
   /// Somebody has removed the entry's directory: it is made again when the next bytes come.
-  private func vanish(_ generation: Generation) {
+  func vanish(_ generation: Generation) {
     generation.withState { $0.filesVanished() }
     context.events.send(
       .warning(
@@ -329,14 +332,16 @@ actor EntryStorage {
   /// Writes down what is known, lets go of the lock, and tidies up.
   func finish(_ generation: Generation) {
     if let open, open.generation === generation {
-      let (isStale, journal, leavesNothing) = generation.withState { state in
+      let (isStale, isEmpty, journal, leavesNothing) = generation.withState { state in
         (
-          state.isRecordStale || state.stored != state.synced, state.journal,
-          state.freshness?.noStore == true || state.isUnrepeatable
+          state.isRecordStale || state.stored != state.synced, state.stored.isEmpty,
+          state.journal, state.freshness?.noStore == true || state.isUnrepeatable
         )
       }
       do {
-        if leavesNothing {
+        if isUnrecorded(generation), isEmpty || leavesNothing {
+          try discard(open.owner)
+        } else if leavesNothing {
           try directory.removeFiles()
         } else {
           if isStale { try writeDown(generation) }

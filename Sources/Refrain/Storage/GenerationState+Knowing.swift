@@ -114,6 +114,8 @@ extension GenerationState {
   /// A newer generation has taken this one's place.
   mutating func supersede() -> [Action] {
     isSuperseded = true
+    // Nobody reads or writes it here any more: what it takes is free once it is removed.
+    if journal == nil, !readers.values.contains(where: \.hasRead) { file = nil }
     return endAll(waitersWith: nil)
   }
 
