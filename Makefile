@@ -4,7 +4,7 @@
 SWIFT ?= swift
 # Headers and libraries that the build needs, and programs that tests run against.
 DEPS := libmpv-dev pkg-config
-CLIENTS := ffmpeg nginx rclone python3 curl mpv vlc chromium tmux
+CLIENTS := ffmpeg nginx rclone python3 curl openssl mpv vlc chromium tmux
 # The packages that they are in. VLC without its windows.
 PACKAGES := $(patsubst vlc,vlc-bin vlc-plugin-base,$(CLIENTS))
 # What the proxy is measured against, and with.

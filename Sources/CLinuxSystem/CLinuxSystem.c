@@ -11,10 +11,6 @@ ssize_t refrain_pread_nowait(int fd, void *buffer, size_t count, off_t offset) {
   return preadv2(fd, &vector, 1, offset, RWF_NOWAIT);
 }
 
-int refrain_punch_hole(int fd, off_t offset, off_t count) {
-  return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, count);
-}
-
 off_t refrain_seek_hole(int fd, off_t offset) { return lseek(fd, offset, SEEK_HOLE); }
 
 off_t refrain_seek_data(int fd, off_t offset) { return lseek(fd, offset, SEEK_DATA); }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-public import Foundation
 
 /// How much of a resource is stored, at one moment.
 public struct CacheProgress: Sendable, Hashable {

@@ -32,7 +32,8 @@ public final class MediaCache: Sendable {
     let path = directory.standardizedFileURL.path(percentEncoded: false)
     let store = Store(
       directory: path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path,
-      limit: configuration.limit, disk: disk, bootIdentity: bootIdentity)
+      limit: configuration.limit, disk: disk, bootIdentity: bootIdentity,
+      clock: configuration.clock)
     let warnings: [String]
     do {
       warnings = try store.create()

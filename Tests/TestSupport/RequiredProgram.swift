@@ -53,6 +53,7 @@ package struct RequiredProgram: Sendable {
   package static let mpv = RequiredProgram("mpv")
   package static let vlc = RequiredProgram("vlc")
   package static let chromium = RequiredProgram("chromium")
+  package static let openssl = RequiredProgram("openssl")
   package static let tmux = RequiredProgram("tmux")
 
   /// The system's own before what a version manager put in its place: such a shim is slow to start.

@@ -8,9 +8,6 @@
 // pread(2) that answers EAGAIN instead of waiting for a disk: preadv2(2) with RWF_NOWAIT.
 ssize_t refrain_pread_nowait(int fd, void *buffer, size_t count, off_t offset);
 
-// fallocate(2) with FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE.
-int refrain_punch_hole(int fd, off_t offset, off_t count);
-
 // lseek(2) with SEEK_HOLE and SEEK_DATA.
 off_t refrain_seek_hole(int fd, off_t offset);
 off_t refrain_seek_data(int fd, off_t offset);

@@ -32,12 +32,15 @@ struct Admission: Sendable {
   }
 
   private func ask(_ resource: Resource) async -> Outcome {
-    let known = generation.withState { state in
-      ResponseCheck.Known(length: state.length, validator: state.validator)
+    let (known, isNoPage) = generation.withState { state in
+      let known = ResponseCheck.Known(
+        length: state.length, validator: state.validator,
+        isPage: MediaType.isPage(state.info?.mimeType))
+      return (known, state.isNoPage(at: resource.url))
     }
     var headers = known.validator.conditional
     headers.append("Range", RangeHeader.value(0, to: 1))
-    let check = ResponseCheck(asked: 0..<1, known: known)
+    let check = ResponseCheck(asked: 0..<1, known: known, isNoPage: isNoPage)
     let attempt = Attempt(
       entry: entry, headers: headers, purpose: .playback, isConfirmation: true, candidate: resource)
     let context = entry.context

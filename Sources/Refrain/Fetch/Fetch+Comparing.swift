@@ -21,7 +21,7 @@ extension Fetch {
     let check = ResponseCheck(asked: asked, known: nil)
     guard
       case .whole(let facts) = check.verdict(
-        status: response.status, headers: response.headers, now: Date()),
+        status: response.status, headers: response.headers, now: context.now.wall),
       let length = facts.length, !response.isLive
     else { return nil }
     switch generation.withState({ $0.comparison(with: facts) }) {
@@ -68,7 +68,7 @@ extension Fetch {
       for range in pending.ranges { bytes.commit(range, to: file) }
     }
     // The origin has been heard: that confirms what is stored.
-    generation.perform { $0.confirmed() }
+    generation.perform { $0.confirmed(at: context.now) }
   }
 
   /// What is stored differs from a response in hand: the response begins another generation, from

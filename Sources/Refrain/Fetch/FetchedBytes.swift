@@ -8,6 +8,8 @@ struct FetchedBytes: Sendable {
 
   private var entry: Entry { generation.entry }
   private var context: CacheContext { generation.entry.context }
+  /// Names the resource in what is reported.
+  private var url: String { entry.storage.url }
 
   enum Kept: Sendable {
     case kept
@@ -68,8 +70,10 @@ struct FetchedBytes: Sendable {
       try file.write(bytes, at: range.lowerBound)
     } catch {
       settle(file, granted + Self.journalBlock, name)
-      if error.isNoSpace, await context.evictor.free(max(granted, 8 << 20)) > 0 {
-        return await storeAgain(bytes, at: range, file)
+      if error.isNoSpace {
+        let hasFreed = await context.evictor.free(max(granted, 8 << 20)) > 0
+        let hasRoom = if hasFreed { true } else { await giveUpReplaced() }
+        if hasRoom { return await storeAgain(bytes, at: range, file) }
       }
       await entry.storage.writeFailed(generation, error)
       return false
@@ -77,6 +81,7 @@ struct FetchedBytes: Sendable {
     if settle(file, granted, name) { dropHoles(of: file) }
     let journal = commit(range, to: file)
     context.store.settle(Self.journalBlock, actual: journal?.growth() ?? 0, for: name)
+    await recordFirstBytes()
     return true
   }
 
@@ -95,11 +100,17 @@ struct FetchedBytes: Sendable {
         return nil
       }
       if size >= end { return file }
-      context.events.send(
-        .warning("\(file.path) was cut short by another program; the rest is fetched again."))
+      reportCut(file)
       generation.lose(size..<end, of: file, size: size)
     }
     return nil
+  }
+
+  private func reportCut(_ file: EntryFile) {
+    context.events.send(
+      .warning(
+        "The file of \(url) was cut short by another program (\(file.path)); the rest is fetched "
+          + "again."))
   }
 
   /// Gives up what lies in a hole of the file, which reads as zeros. Called when the file takes less
@@ -115,8 +126,7 @@ struct FetchedBytes: Sendable {
     }
     let stored = generation.withState(\.stored)
     for hole in holes.ranges where !stored.intersection(RangeSet(hole)).isEmpty {
-      context.events.send(
-        .warning("\(file.path) was cut short by another program; the rest is fetched again."))
+      reportCut(file)
       // The blocks on both sides are partly zeros: the cut cleared the rest of the one, and the
       // write filled the other from its own offset on.
       let gone = max(0, hole.lowerBound - Self.largestBlock)..<(hole.upperBound + Self.largestBlock)
@@ -154,7 +164,20 @@ struct FetchedBytes: Sendable {
     if settle(file, 0, entry.name) { dropHoles(of: file) }
     let journal = commit(range, to: file)
     context.store.settle(0, actual: journal?.growth() ?? 0, for: entry.name)
+    await recordFirstBytes()
     return true
+  }
+
+  /// See `EntryStorage.recordFirstBytes`.
+  private func recordFirstBytes() async {
+    guard generation.withState(\.isUnrecorded) else { return }
+    await entry.storage.recordFirstBytes(generation)
+  }
+
+  /// See `EntryStorage.giveUpReplaced`.
+  private func giveUpReplaced() async -> Bool {
+    guard generation.withState(\.isUnrecorded) else { return false }
+    return await entry.storage.giveUpReplaced(generation)
   }
 
   private func file() async -> EntryFile? {
@@ -178,6 +201,7 @@ struct FetchedBytes: Sendable {
       if case .granted = context.store.reserve(bytes) { return true }
       guard mayEvict, await context.evictor.makeRoom(for: bytes) else { break }
     }
+    if await giveUpReplaced(), case .granted = context.store.reserve(bytes) { return true }
     return refuse()
   }
 
@@ -223,7 +247,7 @@ struct FetchedBytes: Sendable {
         try journal.file.write(journal.span, number: journal.number)
       } catch {
         // Lost is what a killed process would fetch again, nothing else.
-        context.events.send(.warning("A journal could not be written: \(error)."))
+        context.events.send(.warning("The journal of \(url) could not be written: \(error)."))
       }
     }
     if let syncDelay { entry.syncSoon(generation, after: syncDelay) }
@@ -276,7 +300,9 @@ struct FetchedBytes: Sendable {
       if got < count {
         let gone = part.lowerBound + Int64(got)..<part.upperBound
         context.events.send(
-          .warning("\(file.path) could not be read at \(gone.lowerBound); it is fetched again."))
+          .warning(
+            "The file of \(url) could not be read at \(gone.lowerBound) (\(file.path)); it is "
+              + "fetched again."))
         generation.lose(gone, of: file, size: (try? file.status())?.size)
         unreadable.insert(contentsOf: gone)
       }

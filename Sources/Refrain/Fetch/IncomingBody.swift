@@ -30,7 +30,8 @@ final class IncomingBody {
       var bytes = Data(count: Int(end - range.lowerBound))
       let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: range.lowerBound) }
       guard count == bytes.count else {
-        throw TransportError(.connectionLost, "\(file.path) lost bytes while it was read.")
+        throw TransportError(
+          .connectionLost, "What is stored lost bytes while it was read (\(file.path)).")
       }
       kept = (file, end..<range.upperBound)
       return bytes

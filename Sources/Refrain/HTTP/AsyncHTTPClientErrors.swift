@@ -132,10 +132,11 @@
       let reason = Self.reasonOfBoringSSL(text)
       if reason == "certificate verify failed" {
         return TransportError(
-          .untrusted, "The certificate of \(host) could not be verified.")
+          .untrusted, "The certificate of \(host) is not trusted: it could not be verified.")
       }
       if text.contains("failedToValidateHostname") || text.contains("match hostname") {
-        return TransportError(.untrusted, "The certificate of \(host) is for another host.")
+        return TransportError(
+          .untrusted, "The certificate of \(host) is not trusted: it is for another host.")
       }
       return unreachable("could not be spoken to over TLS: \(reason)")
     }

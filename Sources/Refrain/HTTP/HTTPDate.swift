@@ -23,7 +23,7 @@ package enum HTTPDate {
   /// - Parameter now: a two-digit year is taken for the last such year that lies no more than 50
   ///   years after this.
   package static func parse(
-    _ text: String, now: Date = Date(), _ reading: Reading = .lenient
+    _ text: String, now: Date = Moment.now.wall, _ reading: Reading = .lenient
   ) -> Date? {
     // The longest is "Wednesday, 06-Nov-94 08:49:37 GMT", with 33 bytes.
     let trimmed = text.trimmingOWS

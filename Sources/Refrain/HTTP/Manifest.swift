@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-package import Foundation
+import Foundation
 
 /// How soon an origin may change a resource, as its own bytes say: a manifest of a stream that goes
 /// on is a new one every few seconds. Stored with the freshness of its response.

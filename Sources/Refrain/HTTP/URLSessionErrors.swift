@@ -35,7 +35,7 @@ struct URLSessionErrors: Sendable {
     case .serverCertificateHasBadDate, .serverCertificateUntrusted,
       .serverCertificateHasUnknownRoot, .serverCertificateNotYetValid:
       return TransportError(
-        .untrusted, "The certificate of \(host) could not be verified: \(words(error)).")
+        .untrusted, "The certificate of \(host) is not trusted: \(words(error)).")
     case .secureConnectionFailed, .clientCertificateRejected, .clientCertificateRequired:
       return unreachable("could not be spoken to over TLS: \(words(error))")
     case .appTransportSecurityRequiresSecureConnection:

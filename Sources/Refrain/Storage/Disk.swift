@@ -101,8 +101,6 @@ protocol Disk: Sendable {
   func removeFile(_ path: String) throws(DiskError)
   /// rmdir(2). Already gone: fine.
   func removeDirectory(_ path: String) throws(DiskError)
-  /// fallocate(2) with FALLOC_FL_PUNCH_HOLE: the range reads as zeros and takes no block.
-  func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError)
   /// ftruncate(2): the file ends there.
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError)
 
@@ -125,8 +123,8 @@ protocol Disk: Sendable {
   /// Where a sparse file has no blocks (lseek(2), SEEK_HOLE). None where the system cannot tell a
   /// hole from zeros that were written.
   func holes(in descriptor: Int32) throws(DiskError) -> RangeSet<Int64>
-  /// Sets the time of the last change, in seconds since 1970; nil: to now (utimensat(2)).
-  func setChangeTime(of path: String, to time: Double?) throws(DiskError)
+  /// Sets the time of the last change, in seconds since 1970 (utimensat(2)).
+  func setChangeTime(of path: String, to time: Double) throws(DiskError)
 
   /// flock(2) with LOCK_NB. The lock belongs to the open file description: a second one in the same
   /// process conflicts as one of another process would, and the kernel releases it when the process

@@ -42,7 +42,8 @@ final class Entry: Sendable {
     asked = AskedResource(resource, key: key)
     state = Mutex(State())
     storage = EntryStorage(
-      directory: context.store.entryDirectory(named: name), name: name, key: key, context: context)
+      directory: context.store.entryDirectory(named: name), name: name, key: key,
+      url: resource.url, context: context)
     context.store.markOpen(name)
     let loaded = storage.load(context.emptyState())
     let generation = Generation(entry: self, state: loaded)

@@ -87,6 +87,9 @@ struct EntryDirectory: Sendable {
     }
   }
 
+  /// The URL of what is stored, for what is reported; the directory where no record names one.
+  var resourceName: String { (try? loadRecord().record.url) ?? path }
+
   /// The record alone, for listing.
   func loadRecord() throws(Problem) -> (record: EntryRecord, spans: RangeSet<Int64>) {
     guard var bytes = try readRecord() else { throw .empty }
@@ -125,7 +128,9 @@ struct EntryDirectory: Sendable {
     do throws(DiskError) { size = try file.status().size } catch { throw .unreadable(error) }
     let end = min(size, record.length ?? size)
     if let last = spans.ranges.last?.upperBound, last > end {
-      warnings.append("\(file.path) is shorter than its record says; the rest is fetched again.")
+      warnings.append(
+        "The file of \(record.url) is shorter than its record says (\(file.path)); the rest is "
+          + "fetched again.")
       spans.remove(contentsOf: end..<last)
       if syncedSpans.ranges.last?.upperBound ?? 0 > end {
         syncedSpans.remove(contentsOf: end..<Int64.max)

@@ -4,9 +4,17 @@ import Foundation
 /// How a generation comes to its files (`StoringDecision`).
 extension EntryStorage {
   func begin(_ generation: Generation) throws -> EntryFile? {
+    // The files are another's by now.
+    if generation.withState({ $0.isSuperseded || $0.isClosed }) { return nil }
     // Another fetch may have come first while room was made.
     let ready = generation.withState { $0.journal == nil ? nil : $0.file }
     if let ready { return ready }
+    if let files = open, isUnrecorded(generation) {
+      // What was written to them has been lost.
+      open = nil
+      try discard(files.owner)
+      generation.withState { $0.filesVanished() }
+    }
     let holdsLock = try takeLock()
     let (found, contents) = try look()
     let decision = StoringDecision.decide(
@@ -27,7 +35,7 @@ extension EntryStorage {
       try directory.create()
       // What was stored of it is gone, with the directory.
       generation.withState { $0.filesVanished() }
-      return try start(generation)
+      return try start(generation, replacing: contents)
     }
   }
 
@@ -89,12 +97,23 @@ extension EntryStorage {
       state.storageBan = .none
     }
     try writeDown(generation)
+    tidy()
     return contents.file
   }
 
-  /// Makes the files of a new generation, and lets go of the one before.
-  private func start(_ generation: Generation) throws -> EntryFile? {
+  /// Makes the files of a new generation.
+  ///
+  /// - Parameter found: what is stored. It stays until bytes of the new generation are stored, unless
+  ///   nothing of it is readable.
+  private func start(
+    _ generation: Generation, replacing found: EntryDirectory.Contents?
+  ) throws -> EntryFile? {
     let information = generation.withState { $0.info }
+    // An empty resource is complete before a byte comes.
+    let replaced = found.flatMap { contents in
+      contents.spans.isEmpty || information?.length == 0
+        ? nil : Owner(id: contents.record.generation, fileName: contents.record.file)
+    }
     let id = String(UInt64.random(in: .min ... .max), radix: 16)
     let ending = MediaType.fileExtension(
       mimeType: information?.mimeType, url: generation.entry.resource.url)
@@ -106,7 +125,9 @@ extension EntryStorage {
     do {
       file = try EntryFile(path: path, mode: .create, disk: directory.disk)
       journal = try makeJournal(id, 1)
-      try directory.write(record(generation, files, spans: .init()), durably: false)
+      if replaced == nil {
+        try directory.write(record(generation, files, spans: .init()), durably: false)
+      }
     } catch {
       // The record that is there still holds, and so do its files.
       for name in [fileName, SpanJournal.fileName(generation: id, epoch: 1)] {
@@ -124,12 +145,9 @@ extension EntryStorage {
       state.accountedSpans = 0
       state.isTransient = false
       state.storageBan = .none
+      state.isUnrecorded = replaced != nil
     }
-    // Before the first byte: what the old generation took is what this one may take.
-    let kept: Set = [EntryRecord.fileName, fileName, lastComponent(journal.path)]
-    let removed = try directory.allocatedBytes(except: kept)
-    try directory.removeFiles(except: kept)
-    context.store.credit(name, freed: removed.all - removed.read, held: removed.read)
+    try removeOthers(than: [files.owner] + [replaced].compactMap(\.self))
     return file
   }
 }

@@ -14,6 +14,8 @@ actor EntryStorage {
   let directory: EntryDirectory
   let name: String
   let key: CacheKey
+  /// Names the resource in what is reported, without a user and password.
+  let url: String
   let context: CacheContext
 
   var lock: WriterLock?
@@ -38,7 +40,10 @@ actor EntryStorage {
   /// After a failure to store, nothing is tried for this long.
   private static let retryPause: Duration = .seconds(5)
 
-  init(directory: EntryDirectory, name: String, key: CacheKey, context: CacheContext) {
+  init(
+    directory: EntryDirectory, name: String, key: CacheKey, url: URL, context: CacheContext
+  ) {
+    self.url = url.withoutUserInfo.absoluteString
     self.directory = directory
     self.name = name
     self.key = key
@@ -54,7 +59,9 @@ actor EntryStorage {
       var replacing = empty
       replacing.replaced = [contents.record.generation]
       guard contents.record.key == key.rawValue else {
-        context.events.send(.warning("\(directory.path) holds another key than \(key)."))
+        context.events.send(
+          .warning(
+            "What is stored in \(directory.path) has another key than \(url): it is not used."))
         return state
       }
       // Kept for one person: what was sent to her may be for nobody else.
@@ -80,12 +87,13 @@ actor EntryStorage {
         state.isTransient = true
         context.events.send(
           .warning(
-            "\(directory.path) was written by a later version (\(version)); it is left alone, and "
-              + "\(key) is played without being stored."))
+            "A later version (\(version)) has stored \(url): that is left alone, and it is played "
+              + "without being stored."))
       case .broken(let why):
-        context.events.send(.warning("\(directory.path) is not used: \(why)."))
+        context.events.send(
+          .warning("What is stored of \(url) is not used: \(why) (in \(directory.path))."))
       case .unreadable(let failure):
-        context.events.send(.warning("\(directory.path) cannot be read now: \(failure)."))
+        context.events.send(.warning("What is stored of \(url) cannot be read now: \(failure)."))
       }
     }
     return state
@@ -162,14 +170,15 @@ actor EntryStorage {
     sizeBefore = nil
   }
 
+  func reportOutdated(_ error: any Error) {
+    context.events.send(
+      .warning("What is stored of \(url) could not be brought up to date: \(error)."))
+  }
+
   func makeJournal(_ id: String, _ epoch: Int) throws(DiskError) -> JournalFile {
     let path = "\(directory.path)/\(SpanJournal.fileName(generation: id, epoch: epoch))"
     return try JournalFile(
       path: path, epoch: epoch, bootIdentity: directory.bootIdentity, disk: directory.disk)
-  }
-
-  func lastComponent(_ path: String) -> String {
-    path.split(separator: "/").last.map(String.init) ?? path
   }
 
   func record(
@@ -215,7 +224,7 @@ actor EntryStorage {
     } catch let error as DiskError where error.isMissing {
       vanish(generation)
     } catch {
-      context.events.send(.warning("\(directory.path) could not be brought up to date: \(error)."))
+      reportOutdated(error)
     }
     _ = generation.withState { $0.syncEnded(isDone: false) }
     return nil
@@ -240,6 +249,9 @@ actor EntryStorage {
     } catch {
       throw DataLost(reason: error)
     }
+    let isFirst = isUnrecorded(generation)
+    // No record names a file whose own name a power cut could take.
+    if isFirst { try directory.disk.syncDirectory(directory.path) }
     try directory.write(record(generation, files, spans: stored), durably: true)
     if !isAnchored {
       try directory.syncParents()
@@ -248,14 +260,16 @@ actor EntryStorage {
     generation.withState { state in
       state.synced = stored
       state.isRecordStale = false
+      state.isUnrecorded = false
     }
     try directory.removeJournals(of: files.id, before: files.epoch)
     if let last { context.store.credit(name, freed: last.takeCounted()) }
+    if isFirst { try removeOthers(than: [files.owner]) }
   }
 
   /// What could not be synced may be gone from memory, too: it is neither claimed any more, nor read,
   /// and nothing is written to this file until the entry is opened again.
-  private func distrust(_ generation: Generation, _ error: DiskError) {
+  func distrust(_ generation: Generation, _ error: DiskError) {
     generation.withState { state in
       state.journal = nil
       state.isTransient = true
@@ -263,21 +277,25 @@ actor EntryStorage {
       state.storageProblem = .disk(error)
       state.stored = state.stored.intersection(state.synced)
     }
-    context.events.send(.warning("\(directory.path) is not written to any more: \(error)."))
+    context.events.send(.warning("No more of \(url) is stored: \(error)."))
     guard let files = open else { return }
+    let isUnrecorded = isUnrecorded(generation)
     open = nil
     do {
+      if isUnrecorded { return try discard(files.owner) }
       try directory.removeJournals(of: files.id, before: .max)
     } catch {
-      context.events.send(.warning("\(directory.path) could not be brought up to date: \(error)."))
+      reportOutdated(error)
     }
   }
 
   /// Somebody has removed the entry's directory: it is made again when the next bytes come.
-  private func vanish(_ generation: Generation) {
+  func vanish(_ generation: Generation) {
     generation.withState { $0.filesVanished() }
     context.events.send(
-      .warning("\(directory.path) was removed by another program; it is stored again."))
+      .warning(
+        "What was stored of \(url) was removed by another program (\(directory.path)); it is stored "
+          + "again."))
     open = nil
     isAnchored = false
     concludeSize(isClosed: false)
@@ -291,7 +309,7 @@ actor EntryStorage {
       generation, .until(.now + Self.retryPause),
       failure.map { $0.isNoSpace ? .noRoom : $0.isRefused ? .readOnly : .disk($0) } ?? .noRoom)
     context.events.send(
-      .warning("\(key) is played without being stored for now: \(error)."))
+      .warning("\(url) is played without being stored for now: \(error)."))
   }
 
   func ban(
@@ -314,14 +332,16 @@ actor EntryStorage {
   /// Writes down what is known, lets go of the lock, and tidies up.
   func finish(_ generation: Generation) {
     if let open, open.generation === generation {
-      let (isStale, journal, leavesNothing) = generation.withState { state in
+      let (isStale, isEmpty, journal, leavesNothing) = generation.withState { state in
         (
-          state.isRecordStale || state.stored != state.synced, state.journal,
-          state.freshness?.noStore == true || state.isUnrepeatable
+          state.isRecordStale || state.stored != state.synced, state.stored.isEmpty,
+          state.journal, state.freshness?.noStore == true || state.isUnrepeatable
         )
       }
       do {
-        if leavesNothing {
+        if isUnrecorded(generation), isEmpty || leavesNothing {
+          try discard(open.owner)
+        } else if leavesNothing {
           try directory.removeFiles()
         } else {
           if isStale { try writeDown(generation) }
@@ -333,8 +353,7 @@ actor EntryStorage {
       } catch let error as DataLost {
         distrust(generation, error.reason)
       } catch {
-        context.events.send(
-          .warning("\(directory.path) could not be brought up to date: \(error)."))
+        reportOutdated(error)
       }
     } else {
       // A record that only came to be fresh again is worth writing, if nobody else writes.
@@ -345,6 +364,8 @@ actor EntryStorage {
       state.journal = nil
       state.file = nil
     }
+    // What was written has the time of the disk's clock.
+    if open != nil { context.store.touch(name) }
     open = nil
     concludeSize(isClosed: true)
     context.store.markClosed(name)
@@ -374,8 +395,7 @@ actor EntryStorage {
     } catch {
       // Where nothing may be written, nothing is kept up to date.
       if !error.isRefused {
-        context.events.send(
-          .warning("\(directory.path) could not be brought up to date: \(error)."))
+        reportOutdated(error)
       }
       return
     }
@@ -402,9 +422,9 @@ actor EntryStorage {
     do {
       if freshness.noStore { return try directory.removeFiles() }
       if removes { return try directory.disk.removeFile(directory.recordPath) }
-      try directory.write(record, durably: true)
+      try directory.write(record, durably: true, keepsAge: true)
     } catch {
-      context.events.send(.warning("\(directory.path) could not be brought up to date: \(error)."))
+      reportOutdated(error)
     }
   }
 

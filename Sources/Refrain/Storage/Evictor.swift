@@ -101,7 +101,8 @@ actor Evictor {
     report(
       .warning(
         "\(store.directory) cannot be looked through: \(failure). What was found before is counted "
-          + "on; where nothing was, little is stored until it can, for the limit could not be kept."))
+          + "on; where nothing was, little is stored until it can, for the limit could not be kept."
+      ))
   }
 
   private enum Outcome {
@@ -123,14 +124,15 @@ actor Evictor {
       guard !store.isOpen(step.name) else { return .freed(0) }
       return try evict(step, directory)
     } catch {
-      report(.warning("\(directory.path) could not be evicted: \(error)."))
+      report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
       return .freed(0)
     }
   }
 
   private func evict(_ step: Eviction.Step, _ directory: EntryDirectory) throws -> Outcome {
     let before = try store.measure(step.name)
-    if let before, before.lastAccess > step.lastAccess {
+    // Its clock may have been set back since.
+    if let before, before.lastAccess != step.lastAccess {
       store.index.withLock { $0.note(before) }
       return .usedSince
     }
@@ -144,7 +146,7 @@ actor Evictor {
         ? directory.removeUnused() : directory.shorten(by: step.bytes)
     } catch {
       // A part of it may be gone all the same.
-      report(.warning("\(directory.path) could not be evicted: \(error)."))
+      report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
     }
     let after = try store.measure(step.name)
     store.index.withLock { index in

@@ -89,7 +89,7 @@ extension GenerationState {
 
   /// The origin has confirmed the generation, or cannot be asked.
   mutating func confirmed(
-    at now: Moment = .now, except refused: Set<ReaderID> = []
+    at now: Moment, except refused: Set<ReaderID> = []
   ) -> [Action] {
     vouchedAt = now.uptime
     for id in readers.keys where !refused.contains(id) {
@@ -114,6 +114,8 @@ extension GenerationState {
   /// A newer generation has taken this one's place.
   mutating func supersede() -> [Action] {
     isSuperseded = true
+    // Nobody reads or writes it here any more: what it takes is free once it is removed.
+    if journal == nil, !readers.values.contains(where: \.hasRead) { file = nil }
     return endAll(waitersWith: nil)
   }
 

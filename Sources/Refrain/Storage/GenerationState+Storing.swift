@@ -147,6 +147,7 @@ extension GenerationState {
   /// fetched, and stored, again.
   mutating func filesVanished() {
     if !stored.isEmpty { hasGivenUnstored = true }
+    isUnrecorded = false
     journal = nil
     file = nil
     generationID = nil
@@ -160,6 +161,7 @@ extension GenerationState {
 
   /// The entry was removed from the disk: who reads on reads what is there, and the rest from memory.
   mutating func filesRemoved() {
+    isUnrecorded = false
     journal = nil
     unsyncedBytes = 0
     isRecordStale = false

@@ -195,6 +195,8 @@ struct GenerationState: Sendable {
   var isSyncing = false
   /// The record does not have what is known by now.
   var isRecordStale = false
+  /// Its files lie beside those of the generation that it replaces, whose record still stands.
+  var isUnrecorded = false
 
   var readers: [ReaderID: Reader] = [:]
   var fetches: [FetchID: Fetch] = [:]

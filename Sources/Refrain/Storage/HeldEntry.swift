@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-package import Foundation
 
 /// An entry that is held open between requests, so that those for bytes that are stored and fresh
 /// are answered without waiting. Lets go of it when it goes itself.

@@ -54,9 +54,10 @@ struct Inspector: Sendable {
       switch error {
       case .empty, .newer: break
       case .broken(let why):
-        context.events.send(.warning("\(directory.path) is not used: \(why)."))
+        context.events.send(.warning("What is stored in \(directory.path) is not used: \(why)."))
       case .unreadable(let failure):
-        context.events.send(.warning("\(directory.path) cannot be read now: \(failure)."))
+        context.events.send(
+          .warning("What is stored in \(directory.path) cannot be read now: \(failure)."))
       }
       return nil
     }

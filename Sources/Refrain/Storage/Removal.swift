@@ -46,7 +46,7 @@ struct Removal: Sendable {
         }
       } catch let error as DiskError {
         throw MediaCacheError(
-          .storage, "\(key?.rawValue ?? directory.path) could not be removed: \(error).",
+          .storage, "\(key?.rawValue ?? directory.resourceName) could not be removed: \(error).",
           remedy: "Check the permissions of the cache directory.")
       }
       context.store.index.withLock { $0.forget(name) }
@@ -90,7 +90,7 @@ struct Removal: Sendable {
     guard try disk.status(of: directory.path) != nil else { return nil }
     guard let lock = try WriterLock.acquire(directory) else {
       throw MediaCacheError(
-        .inUse, "Another process is writing \(key?.rawValue ?? directory.path).",
+        .inUse, "Another process is writing \(key?.rawValue ?? directory.resourceName).",
         remedy: "Stop it, then try again.")
     }
     defer { withExtendedLifetime(lock) {} }

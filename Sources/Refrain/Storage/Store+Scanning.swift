@@ -55,7 +55,7 @@ extension Store {
     }
     guard isFirst else { return }
     let record = usage.update { $0 }
-    let age = Date().timeIntervalSince1970 - record.checkedAt
+    let age = wallSeconds - record.checkedAt
     let isOld = !(0..<Self.checkInterval).contains(age)
     if record.unchecked != nil || isOld || record.slack > UsageRecord.uncheckedLimit(limit)
       || !LiveWriters.dead(among: record.writers).isEmpty
@@ -119,7 +119,7 @@ extension Store {
       return scanning.freed
     }
     usage.update { [sum] in
-      $0.endCheck(start, measured: max(0, sum - freed), at: Date().timeIntervalSince1970)
+      $0.endCheck(start, measured: max(0, sum - freed), at: wallSeconds)
     }
     index.withLock { [found] in $0.endScan(found: found, began: began, ended: .now) }
   }

@@ -24,6 +24,7 @@ final class Store: Sendable {
   private let account = Mutex(Account())
   /// Names this cache among the writers of `usage`.
   let id: UInt64
+  private let clock: @Sendable () -> Moment
 
   /// What an open entry takes besides its data, at most and as a rule: its directory and the shard,
   /// the sidecar and its successor, two journals. Asked for before its files are made, and settled
@@ -32,22 +33,24 @@ final class Store: Sendable {
 
   init(
     directory: String, limit: Int64?, disk: any Disk,
-    bootIdentity: String = BootIdentity.current
+    bootIdentity: String = BootIdentity.current, clock: @Sendable @escaping () -> Moment
   ) {
+    self.clock = clock
     self.directory = directory
     self.limit = limit
     self.disk = disk
     self.bootIdentity = bootIdentity
     let entriesPath = "\(directory)/entries"
-    usage = UsageFile(
-      path: "\(directory)/\(UsageFile.name)", bootIdentity: bootIdentity, disk: disk
-    ) {
+    let measureEmpty: @Sendable () -> Int64? = {
       // Where it cannot be looked up, it is measured in the background.
       guard let names = try? disk.names(in: entriesPath),
         !names.contains(where: Store.isShardName)
       else { return nil }
       return try? Store.allocated([directory, entriesPath], disk)
     }
+    usage = UsageFile(
+      path: "\(directory)/\(UsageFile.name)", bootIdentity: bootIdentity, disk: disk,
+      measureEmpty: measureEmpty, clock: clock)
     id = account.withLock { $0.id }
     LiveWriters.add(id)
   }
@@ -239,8 +242,12 @@ final class Store: Sendable {
 
   /// Notes that an entry was used just now (utimensat(2) on its sidecar). Blocks.
   func touch(_ name: String) {
+    let now = wallSeconds
+    let time = index.withLock { $0.touch(name, at: now) }
     // Of no consequence where it fails: the entry then looks older than it is.
-    try? disk.setChangeTime(of: entryDirectory(named: name).recordPath, to: nil)
-    index.withLock { $0.touch(name, at: Date().timeIntervalSince1970) }
+    try? disk.setChangeTime(of: entryDirectory(named: name).recordPath, to: time)
   }
+
+  /// The time by the clock on the wall, in seconds since 1970.
+  var wallSeconds: Double { clock().wall.timeIntervalSince1970 }
 }

@@ -92,11 +92,7 @@ extension SystemDisk {
     return holes
   }
 
-  func setChangeTime(of path: String, to time: Double?) throws(DiskError) {
-    guard let time else {
-      guard utimensat(AT_FDCWD, path, nil, 0) == 0 else { throw failure("utimensat", path) }
-      return
-    }
+  func setChangeTime(of path: String, to time: Double) throws(DiskError) {
     guard time.isFinite, time >= 0, time < 1e12 else { return }
     let seconds = time.rounded(.down)
     let spec = timespec(tv_sec: Int(seconds), tv_nsec: Int((time - seconds) * 1e9))

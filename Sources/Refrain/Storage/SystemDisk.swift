@@ -2,7 +2,6 @@
 
 #if canImport(Glibc)
   import Glibc
-  import CLinuxSystem
 #elseif canImport(Darwin)
   import Darwin
 #endif
@@ -90,24 +89,6 @@ struct SystemDisk: Disk {
 
   func removeDirectory(_ path: String) throws(DiskError) {
     guard rmdir(path) == 0 || errno == ENOENT else { throw failure("rmdir", path) }
-  }
-
-  func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError) {
-    guard !range.isEmpty else { return }
-    #if canImport(Darwin)
-      // F_PUNCHHOLE wants whole blocks; what is left of a block at either end stays allocated.
-      let block: Int64 = 4096
-      let lower = (range.lowerBound + block - 1) / block * block
-      let upper = range.upperBound / block * block
-      guard lower < upper else { return }
-      var hole = fpunchhole_t(
-        fp_flags: 0, reserved: 0, fp_offset: off_t(lower), fp_length: off_t(upper - lower))
-      let result = fcntl(descriptor, F_PUNCHHOLE, &hole)
-    #else
-      let result = refrain_punch_hole(
-        descriptor, off_t(range.lowerBound), off_t(range.upperBound - range.lowerBound))
-    #endif
-    guard result == 0 else { throw failure("fallocate", "fd \(descriptor)") }
   }
 
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError) {

@@ -50,9 +50,6 @@ final class MeteredDisk: Disk {
   }
   func removeFile(_ path: String) throws(DiskError) { try system.removeFile(path) }
   func removeDirectory(_ path: String) throws(DiskError) { try system.removeDirectory(path) }
-  func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError) {
-    try system.punch(range, in: descriptor)
-  }
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError) {
     try system.truncate(descriptor, to: size)
   }
@@ -74,7 +71,7 @@ final class MeteredDisk: Disk {
   func holes(in descriptor: Int32) throws(DiskError) -> RangeSet<Int64> {
     try system.holes(in: descriptor)
   }
-  func setChangeTime(of path: String, to time: Double?) throws(DiskError) {
+  func setChangeTime(of path: String, to time: Double) throws(DiskError) {
     try system.setChangeTime(of: path, to: time)
   }
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {

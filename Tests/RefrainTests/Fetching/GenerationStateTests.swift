@@ -131,7 +131,7 @@ import Testing
     let started = readers.map { wait(&state, $0, at: nil) }
     #expect(started.filter { startsConfirmation($0) }.count == 1)
     // What is not stored of it still takes a fetch.
-    #expect(wakes(state.confirmed()) >= 1)
+    #expect(wakes(state.confirmed(at: .now)) >= 1)
     #expect(state.waiters.isEmpty)
   }
 
@@ -257,7 +257,7 @@ import Testing
         case 10:
           guard let fetch else { continue }
           if state.fetches[fetch]?.isConfirmation == true {
-            _ = Bool.random(using: &random) ? state.confirmed() : []
+            _ = Bool.random(using: &random) ? state.confirmed(at: .now) : []
           }
           _ = state.fetchEnded(fetch, error: nil)
         default:
@@ -268,7 +268,7 @@ import Testing
       for _ in 0..<2000 {
         guard let fetch = state.fetches.keys.min() else { break }
         if state.fetches[fetch]?.isConfirmation == true {
-          _ = state.confirmed()
+          _ = state.confirmed(at: .now)
         } else {
           // It comes home, however many chunks that takes.
           for _ in 0..<100 { receive(&state, fetch, length, ranges, &random) }

@@ -85,12 +85,11 @@ import Testing
             path == "/radio" ? .station(seed: seed) : anonymous(seed), at: path)
           let first = try await test.reader(path)
           try await check(first, 0..<300_000)
+          let entry = first.generation.entry
           first.cancel()
           // It goes on somewhere else, of course.
           test.origin.serve(path == "/radio" ? next : anonymous(seed + 1), at: path)
-          try await eventually("\(path) is let go") {
-            test.cache.context.table.openEntry(for: CacheKey(url: origin.url(path))) == nil
-          }
+          await entry.waitUntilClosed()
           try await #expect(test.cache.entries().isEmpty)
           let bytes = SyntheticBytes(seed: seed + 1)
           try await #expect(test.read(path, 0..<300_000) == bytes.bytes(in: 0..<300_000))

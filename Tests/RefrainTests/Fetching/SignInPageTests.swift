@@ -102,6 +102,30 @@ import Testing
     }
   }
 
+  /// They are asked about by a request of their own.
+  @Test func `Other credentials are not given a sign-in page in place of the song`() async throws {
+    try await withCache { test in
+      test.origin.serve(song(), at: "/a.mp3")
+      func read(_ token: String) async throws -> [UInt8] {
+        let resource = Resource(
+          url: test.origin.url("/a.mp3"), headers: ["Authorization": "Bearer \(token)"])
+        let reader = try await test.cache.open(resource)
+        defer { reader.cancel() }
+        return try await Array(reader.bytes(in: 0..<length))
+      }
+      try await #expect(read("one") == bytes.bytes(in: 0..<length))
+      signIn(test, "/a.mp3")
+      let error = await #expect(throws: MediaCacheError.self) { try await read("two") }
+      #expect(error?.code == .unreachable)
+      #expect(error?.remedy.contains("sign in") == true)
+      test.origin.script("/a.mp3", FaultScript())
+      test.origin.resetLog("/a.mp3")
+      try await #expect(read("two") == bytes.bytes(in: 0..<length))
+      #expect(test.origin.log("/a.mp3").bodyBytesSent <= 1)
+      try await #expect(test.cache.entries().count == 1)
+    }
+  }
+
   private static let confirmed: ReadingTerms = {
     var terms = ReadingTerms()
     terms.noCache = true

@@ -45,10 +45,7 @@ struct VerifyTests {
 
   @Test func aHolePunchedBehindItsBackIsDroppedAndFetchedAgain() async throws {
     try await withStored { cache, directory, stored, dataFile in
-      let disk = SystemDisk()
-      let descriptor = try disk.open(dataFile, .readWrite)
-      try disk.punch(40_960..<81_920, in: descriptor)
-      disk.close(descriptor)
+      try SystemFiles.makeHole(40_960..<81_920, in: dataFile)
       SystemFiles.setChangeTime(of: stored.directory.recordPath, to: 1_000_000_000)
       #expect(try stored.firstWrongByte(bytes) != nil)
       let results = try await cache.verify()

@@ -27,9 +27,6 @@ extension DiskLayer {
   }
   func removeFile(_ path: String) throws(DiskError) { try system.removeFile(path) }
   func removeDirectory(_ path: String) throws(DiskError) { try system.removeDirectory(path) }
-  func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError) {
-    try system.punch(range, in: descriptor)
-  }
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError) {
     try system.truncate(descriptor, to: size)
   }
@@ -51,7 +48,7 @@ extension DiskLayer {
   func holes(in descriptor: Int32) throws(DiskError) -> RangeSet<Int64> {
     try system.holes(in: descriptor)
   }
-  func setChangeTime(of path: String, to time: Double?) throws(DiskError) {
+  func setChangeTime(of path: String, to time: Double) throws(DiskError) {
     try system.setChangeTime(of: path, to: time)
   }
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
@@ -69,6 +66,23 @@ enum SystemFiles {
 
   /// None where it cannot be listed.
   static func names(in path: String) -> [String] { (try? disk.names(in: path)) ?? [] }
+
+  /// Writes a file again but for a range of it, which is left without blocks.
+  static func makeHole(_ hole: ByteRange, in path: String) throws {
+    let descriptor = try disk.open(path, .readWrite)
+    defer { disk.close(descriptor) }
+    let size = try disk.status(of: descriptor).size
+    var parts: [(offset: Int64, bytes: [UInt8])] = []
+    for part in [0..<hole.lowerBound, hole.upperBound..<size] {
+      var bytes = [UInt8](repeating: 0, count: Int(part.upperBound - part.lowerBound))
+      _ = try bytes.withUnsafeMutableBytes {
+        try disk.read(descriptor, into: $0, at: part.lowerBound)
+      }
+      parts.append((part.lowerBound, bytes))
+    }
+    try disk.truncate(descriptor, to: 0)
+    for (offset, bytes) in parts { try disk.write(bytes, to: descriptor, at: offset) }
+  }
 
   /// Sets the time of the last change, in seconds since 1970.
   static func setChangeTime(of path: String, to time: Double) {

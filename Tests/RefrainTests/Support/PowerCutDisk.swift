@@ -25,7 +25,6 @@ final class PowerCutDisk: DiskLayer {
 
     enum Change: Sendable {
       case write(at: Int, [UInt8])
-      case punch(Range<Int>)
       case truncate(to: Int)
     }
   }
@@ -198,15 +197,6 @@ final class PowerCutDisk: DiskLayer {
       state.image.files[file]?.unsynced.append(.truncate(to: Int(size)))
     }
   }
-
-  func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError) {
-    try system.punch(range, in: descriptor)
-    note { state in
-      guard let file = state.descriptors[descriptor] else { return }
-      let range = Int(range.lowerBound)..<Int(range.upperBound)
-      state.image.files[file]?.unsynced.append(.punch(range))
-    }
-  }
 }
 
 extension PowerCutDisk.File {
@@ -215,8 +205,6 @@ extension PowerCutDisk.File {
     case .truncate(let size):
       durable.removeLast(max(0, durable.count - size))
       durable += [UInt8](repeating: 0, count: size - durable.count)
-    case .punch(let range):
-      for index in range.clamped(to: 0..<durable.count) { durable[index] = 0 }
     case .write(let offset, let bytes):
       if durable.count < offset + bytes.count {
         durable += [UInt8](repeating: 0, count: offset + bytes.count - durable.count)

@@ -12,7 +12,7 @@ struct StoredBytes {
   init(_ cache: URL, _ key: CacheKey, bootIdentity: String = BootIdentity.current) {
     let store = Store(
       directory: cache.path(percentEncoded: false).trimmed, limit: nil, disk: SystemDisk(),
-      bootIdentity: bootIdentity)
+      bootIdentity: bootIdentity, clock: { .now })
     directory = store.entryDirectory(named: KeyHash.name(of: key))
   }
 

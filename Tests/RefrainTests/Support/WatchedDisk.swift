@@ -9,7 +9,7 @@ import Synchronization
 /// there at one instant.
 final class WatchedDisk: DiskLayer {
   enum Operation: Sendable, Hashable {
-    case makeDirectory, attributes, open, write, sync, syncDirectory, rename, remove, punch
+    case makeDirectory, attributes, open, write, sync, syncDirectory, rename, remove
     case truncate, read, status, list, lock
     /// Opens a file that is there, for writing too, or to read it alone.
     case openExisting, openForReading
@@ -18,7 +18,7 @@ final class WatchedDisk: DiskLayer {
     var changesDisk: Bool {
       switch self {
       case .truncate, .makeDirectory, .attributes, .open, .write, .sync, .syncDirectory, .rename,
-        .remove, .punch:
+        .remove:
         true
       case .read, .status, .list, .lock, .openExisting, .openForReading: false
       }
@@ -142,14 +142,6 @@ final class WatchedDisk: DiskLayer {
     defer { turn.unlock() }
     try system.removeDirectory(path)
     after(.remove)
-  }
-
-  func punch(_ range: ByteRange, in descriptor: Int32) throws(DiskError) {
-    try check(.punch, descriptor)
-    turn.lock()
-    defer { turn.unlock() }
-    try system.punch(range, in: descriptor)
-    after(.punch)
   }
 
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError) {

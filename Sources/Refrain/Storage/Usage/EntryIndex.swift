@@ -11,9 +11,12 @@ struct EntryIndex: Sendable {
 
   /// Entries that were looked at, but not by the scan that runs.
   private var noted: Set<String> = []
+  /// The latest time of use that is known.
+  private var newest = -Double.infinity
 
   mutating func note(_ entry: Eviction.Candidate, byScan: Bool = false) {
     entries[entry.name] = entry
+    newest = max(newest, entry.lastAccess)
     if !byScan { noted.insert(entry.name) }
   }
 
@@ -21,7 +24,16 @@ struct EntryIndex: Sendable {
 
   mutating func forget(_ name: String) { entries[name] = nil }
 
-  mutating func touch(_ name: String, at time: Double) { entries[name]?.lastAccess = time }
+  /// An entry is used now.
+  ///
+  /// - Parameter time: by the clock on the wall.
+  /// - Returns: the time to record: later than that of every use before, though the clock may have been
+  ///   set back since.
+  mutating func touch(_ name: String, at time: Double) -> Double {
+    newest = max(time, newest + 0.001)
+    entries[name]?.lastAccess = newest
+    return newest
+  }
 
   mutating func markOpen(_ name: String) { open[name, default: 0] += 1 }
 

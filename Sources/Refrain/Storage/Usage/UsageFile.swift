@@ -19,6 +19,7 @@ final class UsageFile: Sendable {
   private let path: String
   private let bootIdentity: String
   private let disk: any Disk
+  private let clock: @Sendable () -> Moment
   /// Whether the directory has no entries yet, and then what it takes.
   private let measureEmpty: @Sendable () -> Int64?
   /// In place of the file, where that cannot be used.
@@ -28,10 +29,12 @@ final class UsageFile: Sendable {
 
   init(
     path: String, bootIdentity: String, disk: any Disk,
-    measureEmpty: @Sendable @escaping () -> Int64?
+    measureEmpty: @Sendable @escaping () -> Int64?,
+    clock: @Sendable @escaping () -> Moment = { .now }
   ) {
     self.path = path
     self.disk = disk
+    self.clock = clock
     self.bootIdentity = bootIdentity
     self.measureEmpty = measureEmpty
     own = Mutex(UsageRecord(unchecked: 0, bootIdentity: bootIdentity))
@@ -117,7 +120,7 @@ final class UsageFile: Sendable {
     if let size = measureEmpty() {
       record.used = size + 4096
       record.unchecked = nil
-      record.checkedAt = Date().timeIntervalSince1970
+      record.checkedAt = clock().wall.timeIntervalSince1970
     }
     return (record, false)
   }

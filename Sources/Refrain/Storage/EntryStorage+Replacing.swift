@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+
+/// How a new generation takes the place of a stored one.
+///
+/// The files of the new generation are made beside those of the old one, and the old record stands.
+/// Once the first bytes are written, these are synced, then the directory that names their file, then
+/// the new record is put in place of the old one; only then do the old files go. So at every instant,
+/// a power cut included, the record on disk names a generation whose files are all there. The files of
+/// the other generation belong to nobody, and are removed by the next writer.
+extension EntryStorage {
+  /// A generation's name and its data file's, which together tell its files from others.
+  struct Owner: Sendable {
+    var id: String
+    var fileName: String
+
+    func owns(_ name: String) -> Bool {
+      name == fileName || SpanJournal.epoch(of: name, generation: id) != nil
+    }
+  }
+
+  /// Whether a generation is written to whose record is not on disk yet.
+  func isUnrecorded(_ generation: Generation) -> Bool {
+    open?.generation === generation && generation.withState(\.isUnrecorded)
+  }
+
+  /// The first bytes of a generation are stored: its record takes the place of the old one's.
+  func recordFirstBytes(_ generation: Generation) {
+    guard isUnrecorded(generation) else { return }
+    do {
+      try writeDown(generation)
+    } catch let error as DataLost {
+      distrust(generation, error.reason)
+    } catch let error as DiskError where error.isMissing {
+      vanish(generation)
+    } catch let error as DiskError where error.isNoSpace {
+      if !giveUpReplaced(generation) { writeFailed(generation, error) }
+    } catch {
+      writeFailed(generation, error)
+    }
+  }
+
+  /// There is no room for two generations: the old one goes before the first byte of the new one is
+  /// stored.
+  ///
+  /// - Returns: false where there is none, or its room could not be had.
+  func giveUpReplaced(_ generation: Generation) -> Bool {
+    guard let open, isUnrecorded(generation) else { return false }
+    do {
+      try removeOthers(than: [open.owner])
+      try writeDown(generation)
+      return true
+    } catch let error as DataLost {
+      distrust(generation, error.reason)
+    } catch {
+      reportOutdated(error)
+    }
+    return false
+  }
+
+  /// Removes the files of a generation of which nothing was stored: what it was to replace stays.
+  func discard(_ owner: Owner) throws(DiskError) {
+    try removeFiles { owner.owns($0) }
+  }
+
+  /// Removes the files of every generation but these. The record stays.
+  func removeOthers(than owners: [Owner]) throws(DiskError) {
+    try removeFiles { name in
+      name != EntryRecord.fileName && !owners.contains { $0.owns(name) }
+    }
+  }
+
+  /// Removes what a process that ended suddenly has left of another generation.
+  func tidy() {
+    guard let open else { return }
+    do throws(DiskError) {
+      try removeOthers(than: [open.owner])
+    } catch {
+      reportOutdated(error)
+    }
+  }
+
+  private func removeFiles(where isUnwanted: (String) -> Bool) throws(DiskError) {
+    let names = try directory.disk.names(in: directory.path)
+    let kept = Set(names.filter { !isUnwanted($0) })
+    guard kept.count < names.count else { return }
+    let removed = try directory.allocatedBytes(except: kept)
+    try directory.removeFiles(except: kept)
+    context.store.credit(name, freed: removed.all - removed.read, held: removed.read)
+  }
+}
+
+extension EntryStorage.OpenFiles {
+  var owner: EntryStorage.Owner { .init(id: id, fileName: fileName) }
+}

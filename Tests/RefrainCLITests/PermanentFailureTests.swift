@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import FoundationNetworking
+  import TestSupport
+  import Testing
+
+  @testable import RefrainCLI
+
+  /// What cannot get better ends the program soon, with a text of its own that names the remedy; the
+  /// proxy answers with the same text.
+  @Suite(.timeLimit(.minutes(2)))
+  struct PermanentFailureTests {
+    /// A server whose certificate nobody has signed.
+    private func withUntrustedServer(
+      _ program: Program, _ body: (_ url: String) async throws -> Void
+    ) async throws {
+      let openssl = try RequiredProgram.openssl.path.path(percentEncoded: false)
+      let key = program.directory.appending(path: "key.pem").path(percentEncoded: false)
+      let certificate = program.directory.appending(path: "certificate.pem")
+        .path(percentEncoded: false)
+      let request = try RunningProgram(
+        program, path: openssl,
+        [
+          "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+          "-days", "2", "-subj", "/CN=localhost", "-keyout", key, "-out", certificate,
+        ])
+      #expect(await request.end() == 0, "\(request.errors)")
+      let server = try RunningProgram(
+        program, path: openssl,
+        ["s_server", "-accept", "127.0.0.1:0", "-key", key, "-cert", certificate, "-www"])
+      var port: Int?
+      while port == nil {
+        let line = try await server.nextLine()
+        if line.hasPrefix("ACCEPT") { port = line.split(separator: ":").last.flatMap { Int($0) } }
+      }
+      try await body("https://127.0.0.1:\(try #require(port))/a.mp3")
+      server.send(SIGTERM)
+      _ = await server.end()
+    }
+
+    /// Checks what the program and the proxy say of a URL.
+    private func expect(
+      _ words: [String], of url: String, _ program: Program,
+      sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+      let start = ContinuousClock.now
+      let run = try await program.run("get", url)
+      #expect(run.status == 1, sourceLocation: sourceLocation)
+      let serve = try RunningProgram(program, ["serve", "--port", "0", "--quiet"])
+      _ = try await serve.nextLine()
+      let proxied = try await program.run("url", url).lines.first.flatMap { URL(string: "\($0)") }
+      let (body, _) = try await URLSession.shared.data(
+        from: #require(proxied, sourceLocation: sourceLocation))
+      serve.send(SIGTERM)
+      _ = await serve.end()
+      // Retries would take half a minute.
+      #expect(ContinuousClock.now - start < .seconds(20), sourceLocation: sourceLocation)
+      for text in [run.errors, String(decoding: body, as: UTF8.self)] {
+        for word in words {
+          #expect(text.contains(word), "\(text)", sourceLocation: sourceLocation)
+        }
+        #expect(!text.contains("Check the network"), "\(text)", sourceLocation: sourceLocation)
+      }
+    }
+
+    @Test(.enabled(if: RequiredProgram.openssl.isUsable))
+    func `A certificate that nobody has signed is not trusted`() async throws {
+      try await Program.with { program in
+        try await withUntrustedServer(program) { url in
+          try await expect(
+            [
+              "The certificate of 127.0.0.1 is not trusted",
+              "a certificate that this machine trusts",
+            ],
+            of: url, program)
+        }
+      }
+    }
+
+    @Test func `A host that does not exist is a matter of spelling`() async throws {
+      try await Program.with { program in
+        try await expect(
+          ["host.invalid", "Check the spelling"], of: "http://host.invalid/a.mp3", program)
+      }
+    }
+
+    @Test func `A port on which nobody listens is a matter of the port`() async throws {
+      try await Program.with { program in
+        let port = try RawServer.deafPort()
+        try await expect(
+          ["127.0.0.1 refused the connection", "Check the port"],
+          of: "http://127.0.0.1:\(port)/a.mp3", program)
+      }
+    }
+
+    @Test func `An answer that is not HTTP is a matter of the port and the scheme`() async throws {
+      try await Program.with { program in
+        let server = try RawServer { connection in
+          _ = connection.readRequest()
+          connection.send("SSH-2.0-OpenSSH_9.6\r\n")
+          connection.waitForEnd()
+        }
+        defer { server.stop() }
+        try await expect(
+          ["127.0.0.1", "HTTP", "Check the port and the scheme"],
+          of: try server.url().absoluteString, program)
+      }
+    }
+  }
+#endif

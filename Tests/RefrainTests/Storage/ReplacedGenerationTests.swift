@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Synchronization
+import Testing
+
+@testable import Refrain
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// What is stored of a resource that has changed goes once bytes of the new version are stored, and
+/// not before.
+@Suite(.timeLimit(.minutes(2)))
+struct ReplacedGenerationTests {
+  private let length: Int64 = 500_003
+
+  /// A directory in which the first version is stored whole, over an origin that has the second.
+  private func withChange(
+    _ length: Int64? = nil, limit: Int64? = nil, disk: any Disk = SystemDisk(),
+    in directory: URL = TestCache.temporaryDirectory(),
+    _ body: (Change) async throws -> Void
+  ) async throws {
+    let origin = try await OriginServer.start()
+    let change = Change(
+      directory: directory, origin: origin, length: length ?? self.length, limit: limit)
+    do {
+      origin.serve(.synthetic(seed: 1, length: change.length), at: "/a")
+      try await change.withCache(disk: disk) { try await $0.prefetch(change.resource) }
+      origin.serve(.synthetic(seed: 2, length: change.length), at: "/a")
+      try await body(change)
+    } catch {
+      await origin.stop()
+      throw error
+    }
+    await origin.stop()
+    try? FileManager.default.removeItem(at: directory)
+  }
+
+  private struct Change: Sendable {
+    let directory: URL
+    let origin: OriginServer
+    let length: Int64
+    let limit: Int64?
+
+    var resource: Resource { Resource(url: origin.url("/a")) }
+    var stored: StoredBytes { StoredBytes(directory, origin.url("/a")) }
+
+    func withCache(
+      disk: any Disk = SystemDisk(), _ directory: URL? = nil, offline: Bool = false,
+      _ body: (MediaCache) async throws -> Void
+    ) async throws {
+      let cache = try MediaCache(
+        directory: directory ?? self.directory,
+        configuration: TestCache.configuration {
+          $0.offline = offline
+          $0.limit = limit
+        }, disk: disk)
+      do { try await body(cache) } catch {
+        await cache.close()
+        throw error
+      }
+      await cache.close()
+    }
+
+    func expectToPlay(_ seed: UInt64, offline: Bool) async throws {
+      try await withCache(offline: offline) { cache in
+        let reader = try await cache.open(resource)
+        defer { reader.cancel() }
+        let bytes = try await reader.bytes(in: 0..<length)
+        #expect([UInt8](bytes) == SyntheticBytes(seed: seed).bytes(in: 0..<length))
+      }
+    }
+
+    /// The names of the entry's files, sorted.
+    var files: [String] { SystemFiles.names(in: stored.directory.path).sorted() }
+  }
+
+  /// Before the first byte is stored all of the old version, then bytes of the new one.
+  @Test func `At every instant bytes of one version are stored`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    let watched = Mutex<StoredBytes?>(nil)
+    let seen = Mutex<[(etag: String?, count: Int64, wrong: Int64?)]>([])
+    let disk = WatchedDisk { _ in
+      guard let stored = watched.withLock({ $0 }) else { return }
+      let etag = stored.etag
+      let seed = etag.flatMap { UInt64($0.filter(\.isNumber)) } ?? 0
+      let count = stored.usableSpans().byteCount
+      let wrong = (try? stored.firstWrongByte(SyntheticBytes(seed: seed))) ?? nil
+      seen.withLock { $0.append((etag, count, wrong)) }
+    }
+    try await withChange(in: directory) { change in
+      watched.withLock { $0 = change.stored }
+      try await change.withCache(disk: disk) { try await $0.prefetch(change.resource) }
+      watched.withLock { $0 = nil }
+    }
+    let states = seen.withLock { $0 }
+    #expect(
+      states.contains { $0.etag == "\"seed-1\"" } && states.contains { $0.etag == "\"seed-2\"" })
+    for state in states {
+      #expect(state.wrong == nil)
+      #expect(state.etag == "\"seed-1\"" ? state.count == length : state.count > 0)
+    }
+  }
+
+  @Test func `After a power cut at any instant bytes of one version are stored`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    let images = Mutex<[PowerCutDisk.Image]>([])
+    let disk = Mutex<PowerCutDisk?>(nil)
+    let isWatching = Mutex(false)
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    let cut = PowerCutDisk { _ in
+      guard isWatching.withLock({ $0 }), let image = disk.withLock({ $0?.image }) else { return }
+      images.withLock { $0.append(image) }
+    }
+    disk.withLock { $0 = cut }
+    var random = SeededGenerator(seed: 1)
+    try await withChange(100_003, disk: cut, in: directory) { change in
+      isWatching.withLock { $0 = true }
+      try await change.withCache(disk: cut) { try await $0.prefetch(change.resource) }
+      isWatching.withLock { $0 = false }
+      let path = directory.path(percentEncoded: false)
+      for image in images.withLock({ $0 }) {
+        for _ in 0..<4 {
+          let copy = TestCache.temporaryDirectory()
+          defer { try? FileManager.default.removeItem(at: copy) }
+          try image.materialise(
+            path.hasSuffix("/") ? String(path.dropLast()) : path,
+            as: String(copy.path(percentEncoded: false).dropLast()), &random)
+          let stored = StoredBytes(copy, change.origin.url("/a"), bootIdentity: "after the cut")
+          let seed = try #require(stored.etag.flatMap { UInt64($0.filter(\.isNumber)) })
+          #expect(seed == 1 || seed == 2)
+          #expect(stored.usableSpans().byteCount > (seed == 1 ? 100_002 : 0))
+          #expect(try stored.firstWrongByte(SyntheticBytes(seed: seed)) == nil)
+        }
+      }
+    }
+    #expect(images.withLock { $0.count } > 10)
+  }
+
+  @Test func `A new version that cannot be written leaves the old one to be played`()
+    async throws
+  {
+    try await withChange { change in
+      let old = change.files
+      let disk = WatchedDisk()
+      disk.fail { operation, path in
+        // Its data, and nothing else.
+        operation == .write && path.contains("/entries/") && !path.hasSuffix(SpanJournal.suffix)
+          && !path.hasSuffix(".new") ? EIO : nil
+      }
+      try await change.withCache(disk: disk) { cache in
+        let reader = try await cache.open(change.resource)
+        defer { reader.cancel() }
+        let bytes = try await reader.bytes(in: 0..<10_000)
+        #expect([UInt8](bytes) == SyntheticBytes(seed: 2).bytes(in: 0..<10_000))
+      }
+      #expect(change.files == old)
+      try await change.expectToPlay(1, offline: true)
+      try await change.expectToPlay(2, offline: false)
+    }
+  }
+
+  @Test func `A new version whose bytes never come leaves the old one to be played`()
+    async throws
+  {
+    try await withChange { change in
+      let old = change.files
+      change.origin.script("/a", .on(.all, .drop(at: .body(0))))
+      try await change.withCache { cache in
+        let reader = try await cache.open(change.resource)
+        defer { reader.cancel() }
+        await #expect(throws: MediaCacheError.self) { try await reader.bytes(in: 0..<10) }
+      }
+      #expect(change.files == old)
+      try await change.expectToPlay(1, offline: true)
+    }
+  }
+
+  @Test func `A writer removes what another has left of a version without a record`()
+    async throws
+  {
+    try await withChange { change in
+      // As when the process ends between the first bytes and their record.
+      let path = change.stored.directory.path
+      for name in ["abc.bin", "abc-1.spans", "entry.json.new"] {
+        try Data(repeating: 1, count: 100_000).write(to: URL(filePath: "\(path)/\(name)"))
+      }
+      try await change.expectToPlay(1, offline: true)
+      #expect(change.files.count == 5)
+      // The origin has the old version again, and more of it is stored.
+      change.origin.serve(.synthetic(seed: 1, length: change.length), at: "/a")
+      let spans = change.stored.usableSpans()
+      let store = Store(
+        directory: String(change.directory.path(percentEncoded: false).dropLast()), limit: nil,
+        disk: SystemDisk(), clock: { .now })
+      let entry = store.entryDirectory(named: KeyHash.name(of: CacheKey(url: change.resource.url)))
+      #expect(try entry.shorten(by: 100_000) != nil)
+      #expect(change.files.count == 2)
+      try Data(repeating: 1, count: 100_000).write(to: URL(filePath: "\(path)/abc.bin"))
+      try await change.expectToPlay(1, offline: false)
+      #expect(change.stored.usableSpans() == spans)
+      #expect(change.files.count == 2 && !change.files.contains("abc.bin"))
+    }
+  }
+
+  /// Where there is no room for bytes of both, the old ones go first.
+  @Test func `A new version is stored within a limit that the old one fills`() async throws {
+    let limit: Int64 = 2 << 20
+    let directory = TestCache.temporaryDirectory()
+    let path = directory.path(percentEncoded: false)
+    let most = Mutex(Int64(0))
+    let disk = WatchedDisk { _ in
+      let now = allocatedBytes(path)
+      most.withLock { $0 = max($0, now) }
+    }
+    // Not a block is left for a chunk of another version.
+    try await withChange(limit - 130_000, limit: limit, disk: disk, in: directory) { change in
+      #expect(change.stored.usableSpans().byteCount == change.length)
+      try await change.withCache(disk: disk) { try await $0.prefetch(change.resource) }
+      #expect(change.stored.etag == "\"seed-2\"")
+      #expect(change.stored.usableSpans().byteCount == change.length)
+      #expect(allocatedBytes(path) <= limit)
+    }
+    #expect(most.withLock { $0 } <= limit)
+  }
+
+  /// On a full disk, too.
+  @Test func `A new version is stored on a disk that the old one fills`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    try await withChange(in: directory) { change in
+      let entry = change.stored.directory.path
+      let old = "\(entry)/\(try change.stored.directory.loadRecord().record.file)"
+      let disk = WatchedDisk()
+      disk.fail { operation, path in
+        let isData =
+          path.hasPrefix(entry) && !path.hasSuffix(SpanJournal.suffix)
+          && !path.hasSuffix(".new")
+        return operation == .write && isData && access(old, F_OK) == 0 ? ENOSPC : nil
+      }
+      try await change.withCache(disk: disk) { try await $0.prefetch(change.resource) }
+      #expect(change.stored.etag == "\"seed-2\"")
+      #expect(change.stored.usableSpans().byteCount == change.length)
+    }
+  }
+}
