@@ -199,11 +199,11 @@
           with: Data(try await program.run("ls", "--json").output.utf8))
         let stored = try #require((entries as? [[String: Any]])?.first?["cachedBytes"] as? Int)
         #expect(stored > 0)
+        origin.release("/song.flac")
         _ = try await origin.wait(for: "/song.flac") { $0.running == 0 }
         origin.resetLog("/song.flac")
         #expect(try await program.run("get", url).status == 0)
         #expect(origin.log("/song.flac").bodyBytesSent == Int64(Self.bytes.count - stored))
-        origin.release("/song.flac")
       }
     }
 
