@@ -13,6 +13,8 @@ struct EntryDirectory: Sendable {
   let disk: any Disk
   /// This run of the machine.
   let bootIdentity: String
+  /// Shared by all entries of a store.
+  var syncs = DirectorySyncs()
 
   /// What was found on opening.
   struct Contents: Sendable {
@@ -235,7 +237,7 @@ struct EntryDirectory: Sendable {
     for _ in 0..<3 {
       guard let slash = parent.lastIndex(of: "/") else { return }
       parent = parent[..<slash]
-      try disk.syncDirectory(String(parent))
+      try syncs.sync(String(parent), disk)
     }
   }
 

@@ -22,6 +22,7 @@ final class Store: Sendable {
   let index = Mutex(EntryIndex())
   let scanning = Mutex(Scanning())
   private let account = Mutex(Account())
+  private let syncs = DirectorySyncs()
   /// Names this cache among the writers of `usage`.
   let id: UInt64
 
@@ -80,7 +81,7 @@ final class Store: Sendable {
   func entryDirectory(named name: String) -> EntryDirectory {
     EntryDirectory(
       path: "\(entriesPath)/\(KeyHash.shard(of: name))/\(name)", disk: disk,
-      bootIdentity: bootIdentity)
+      bootIdentity: bootIdentity, syncs: syncs)
   }
 
   /// The names of all entries. Blocks.
