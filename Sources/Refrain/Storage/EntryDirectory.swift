@@ -48,8 +48,10 @@ struct EntryDirectory: Sendable {
   /// The file that `WriterLock` locks: beside the shards.
   var lockPath: String {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-    return (parts.dropLast(2) + ["\(parts.last ?? "").lock"]).joined(separator: "/")
+    return (parts.dropLast(2) + ["\(parts.last ?? "")\(Self.lockSuffix)"]).joined(separator: "/")
   }
+
+  static let lockSuffix = ".lock"
 
   /// Reads the sidecar and the journals, opens the data file, and believes only what the file can
   /// hold.
@@ -103,7 +105,7 @@ struct EntryDirectory: Sendable {
     throw .broken("another process keeps changing it")
   }
 
-  private static func decode(
+  static func decode(
     _ bytes: [UInt8]
   ) throws(Problem) -> (EntryRecord, RangeSet<Int64>) {
     do throws(EntryRecord.Problem) {
@@ -286,8 +288,15 @@ struct EntryDirectory: Sendable {
   }
 
   /// A file, or a directory that somebody put here with all that is in it.
-  private func remove(_ path: String) throws(DiskError) {
-    guard try disk.isDirectory(path) else { return try disk.removeFile(path) }
+  func remove(_ path: String) throws(DiskError) {
+    do throws(DiskError) {
+      return try disk.removeFile(path)
+    } catch {
+      // unlink(2) of a directory: EISDIR on Linux, EPERM elsewhere.
+      guard error.code == EISDIR || error.code == EPERM, try disk.isDirectory(path) else {
+        throw error
+      }
+    }
     for name in try disk.names(in: path) { try remove("\(path)/\(name)") }
     try disk.removeDirectory(path)
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// A parser for what `encoded` writes, some ten times as fast as `JSONDecoder`: lists of many entries
+/// A parser for what `encoded` writes, several times as fast as `JSONDecoder`: lists of many entries
 /// are read record by record.
 ///
 /// It is stricter than JSON: white space, unknown or repeated members, null, and rare escapes make it

@@ -101,7 +101,8 @@ actor Evictor {
     report(
       .warning(
         "\(store.directory) cannot be looked through: \(failure). What was found before is counted "
-          + "on; where nothing was, little is stored until it can, for the limit could not be kept."))
+          + "on; where nothing was, little is stored until it can, for the limit could not be kept."
+      ))
   }
 
   private enum Outcome {
@@ -129,7 +130,11 @@ actor Evictor {
   }
 
   private func evict(_ step: Eviction.Step, _ directory: EntryDirectory) throws -> Outcome {
-    let before = try store.measure(step.name)
+    let files = try directory.files()
+    let before = files.map {
+      Eviction.Candidate(
+        name: step.name, lastAccess: $0.lastAccess, allocatedBytes: $0.allocatedBytes)
+    }
     if let before, before.lastAccess > step.lastAccess {
       store.index.withLock { $0.note(before) }
       return .usedSince
@@ -141,7 +146,7 @@ actor Evictor {
     do {
       key =
         try step.removesAll
-        ? directory.removeUnused() : directory.shorten(by: step.bytes)
+        ? directory.removeUnused(files) : directory.shorten(by: step.bytes)
     } catch {
       // A part of it may be gone all the same.
       report(.warning("\(directory.path) could not be evicted: \(error)."))

@@ -91,6 +91,14 @@ final class Store: Sendable {
     return names
   }
 
+  /// The names of the entries that may have a writer: a file to lock exists. Blocks.
+  func lockedNames() throws(DiskError) -> Set<String> {
+    let suffix = EntryDirectory.lockSuffix
+    return Set(
+      try disk.names(in: entriesPath).lazy.filter { $0.hasSuffix(suffix) }
+        .map { String($0.dropLast(suffix.count)) })
+  }
+
   func shards() throws(DiskError) -> [String] {
     try disk.names(in: entriesPath).filter(Self.isShardName)
   }
