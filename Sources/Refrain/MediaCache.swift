@@ -132,23 +132,31 @@ public final class MediaCache: Sendable {
   ///
   /// - Throws: `MediaCacheError`, `.storage` where the directory cannot be read.
   public func entries() async throws -> [EntrySummary] {
-    try await inspector { try $0.entries() }
+    try await listing().entries
+  }
+
+  /// `entries` and `usage`, for which each entry is looked at once.
+  package func listing() async throws -> (entries: [EntrySummary], usage: Usage) {
+    let (entries, all) = try await reportingStorage {
+      try await Inspector(context: context).entries()
+    }
+    let usage = Usage(
+      allocatedBytes: all.allocated, limit: configuration.limit, entries: all.entries)
+    return (entries, usage)
   }
 
   /// The entry stored under a key, or nil.
   public func entry(for key: CacheKey) async throws -> EntrySummary? {
-    try await inspector { try $0.entry(for: key) }
+    try await inspector { $0.entry(for: key) }
   }
 
   /// What the directory takes on disk. Looks at every entry.
   ///
   /// - Throws: `MediaCacheError`, `.storage` where the directory cannot be read.
   public func usage() async throws -> Usage {
-    let limit = configuration.limit
-    return try await inspector { inspector in
-      let usage = try inspector.usage()
-      return Usage(allocatedBytes: usage.allocated, limit: limit, entries: usage.entries)
-    }
+    let usage = try await reportingStorage { try await Inspector(context: context).usage() }
+    return Usage(
+      allocatedBytes: usage.allocated, limit: configuration.limit, entries: usage.entries)
   }
 
   public struct Usage: Sendable, Hashable, Codable {
@@ -162,9 +170,29 @@ public final class MediaCache: Sendable {
   /// is dropped from the record, so that it is fetched again; what no record claims is removed.
   /// Entries that are in use are passed over.
   ///
-  /// - Throws: `MediaCacheError`, `.storage` where the directory cannot be read.
-  public func verify(_ key: CacheKey? = nil) async throws -> [VerifyResult] {
-    try await inspector { try $0.verify(key) }
+  /// - Parameter progress: called for each entry that was checked, where all are, on several threads
+  ///   at once.
+  /// - Throws: `MediaCacheError`, `.storage` where the directory cannot be read; `CancellationError`.
+  public func verify(
+    _ key: CacheKey? = nil, progress: (@Sendable (EntryProgress) -> Void)? = nil
+  ) async throws -> [VerifyResult] {
+    if let key { return try await inspector { try $0.verify(key).map { [$0] } ?? [] } }
+    return try await reportingStorage {
+      try await Inspector(context: context).verify(progress: EntryProgress.sweep(progress))
+    }
+  }
+
+  /// How far work on all entries of a cache is.
+  public struct EntryProgress: Sendable, Hashable {
+    /// Entries that are done with.
+    public var done: Int
+    /// Entries that were there when the work began.
+    public var total: Int
+
+    static func sweep(_ report: (@Sendable (EntryProgress) -> Void)?) -> Sweep.Progress? {
+      guard let report else { return nil }
+      return { report(EntryProgress(done: $0, total: $1)) }
+    }
   }
 
   public struct VerifyResult: Sendable, Hashable {
@@ -191,8 +219,16 @@ public final class MediaCache: Sendable {
     _ work: @Sendable @escaping (Inspector) throws -> Result
   ) async throws -> Result {
     let inspector = Inspector(context: context)
+    return try await reportingStorage {
+      try await IOThreads.background.run { try work(inspector) }
+    }
+  }
+
+  private func reportingStorage<Result: Sendable>(
+    _ work: () async throws -> Result
+  ) async throws -> Result {
     do {
-      return try await IOThreads.background.run { try work(inspector) }
+      return try await work()
     } catch let error as DiskError {
       throw MediaCacheError(
         .storage, "The cache directory cannot be read: \(error).",
@@ -214,11 +250,14 @@ public final class MediaCache: Sendable {
 
   /// Removes every entry that no other process is writing.
   ///
+  /// - Parameter progress: called for each entry that is done with, on several threads at once.
   /// - Returns: the bytes of disk that were freed.
-  /// - Throws: `MediaCacheError`, `.storage`.
+  /// - Throws: `MediaCacheError`, `.storage`; `CancellationError`, with a part of the entries gone.
   @discardableResult
-  public func removeAll() async throws -> Int64 {
-    try await Removal(context: context).removeAll()
+  public func removeAll(
+    progress: (@Sendable (EntryProgress) -> Void)? = nil
+  ) async throws -> Int64 {
+    try await Removal(context: context).removeAll(progress: EntryProgress.sweep(progress))
   }
 
   // MARK: Following it

@@ -10,6 +10,7 @@ enum Main {
     ("cold", { try await ColdReading.run() }),
     ("memory", { try await StreamingMemory.run() }),
     ("open", { try await LargeDirectory.run() }),
+    ("entries", { try await ManyEntries.run() }),
     ("seek", { try await SeekWaste.run() }),
     ("sound", { try await FirstSound.run() }),
     ("proxy", { try await ProxyRace.run() }),

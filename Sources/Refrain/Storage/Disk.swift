@@ -155,6 +155,13 @@ extension Disk {
   /// - Throws: where it cannot be read, is no ordinary file (EINVAL), or is larger than `limit`
   ///   (EFBIG).
   func contents(of path: String, limit: Int = 64 << 20) throws(DiskError) -> [UInt8]? {
+    try file(at: path, limit: limit)?.bytes
+  }
+
+  /// As `contents`, with what it takes.
+  func file(
+    at path: String, limit: Int = 64 << 20
+  ) throws(DiskError) -> (bytes: [UInt8], status: FileStatus)? {
     let descriptor: Int32
     do throws(DiskError) {
       descriptor = try open(path, .read)
@@ -184,7 +191,7 @@ extension Disk {
       done += count
     }
     bytes.removeLast(bytes.count - done)
-    return bytes
+    return (bytes, found)
   }
 
   /// Whether it is a directory itself, and no link to one.

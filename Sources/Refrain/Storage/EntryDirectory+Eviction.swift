@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: MIT
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// Taking bytes from an entry that nobody uses. The caller holds the entry's `WriterLock`.
 extension EntryDirectory {
   struct InUse: Error, CustomStringConvertible {
@@ -8,11 +14,13 @@ extension EntryDirectory {
 
   /// Removes the entry unless a process reads it.
   ///
+  /// - Parameter found: its files, where they were just looked at.
   /// - Returns: its key, where it has a record.
-  func removeUnused() throws -> CacheKey? {
+  func removeUnused(_ found: Files? = nil) throws -> CacheKey? {
+    guard let files = try found ?? files() else { return nil }
     let record: EntryRecord
     do throws(Problem) {
-      record = try loadRecord().record
+      record = try files.decoded().record
     } catch {
       switch error {
       case .newer, .unreadable: throw error
@@ -24,10 +32,37 @@ extension EntryDirectory {
     }
     let descriptor = try lockedDataFile(record)
     defer { if let descriptor { release(descriptor) } }
-    // The record goes first: half of a removal is an entry with nothing in it.
-    try disk.removeFile(recordPath)
-    try removeFiles()
+    try remove(files)
+    Self.removeIfEmpty(shardPath, disk: disk)
     return CacheKey(rawValue: record.key)
+  }
+
+  /// Removes the entry, whoever reads it, but not its shard.
+  ///
+  /// - Returns: its key, where it has a record that can be read, and what its files took; nil where
+  ///   there is no entry.
+  func removeCounting() throws(DiskError) -> (key: CacheKey?, freed: Int64)? {
+    guard let files = try files() else { return nil }
+    let key = (try? files.decoded()).map { CacheKey(rawValue: $0.record.key) }
+    try remove(files)
+    return (key, files.allocatedBytes)
+  }
+
+  /// Removes these files and the directory.
+  private func remove(_ files: Files) throws(DiskError) {
+    // The record goes first: half of a removal is an entry with nothing in it.
+    if files.record != nil { try remove(recordPath) }
+    for (name, _) in files.statuses where name != EntryRecord.fileName {
+      try remove("\(path)/\(name)")
+    }
+    do throws(DiskError) {
+      try disk.removeDirectory(path)
+    } catch {
+      guard error.code == ENOTEMPTY || error.code == EEXIST else { throw error }
+      // Files were added since it was listed.
+      for name in try disk.names(in: path) { try remove("\(path)/\(name)") }
+      try disk.removeDirectory(path)
+    }
   }
 
   /// Gives back the last `bytes` of what is stored, to the block.

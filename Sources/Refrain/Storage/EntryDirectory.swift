@@ -13,6 +13,8 @@ struct EntryDirectory: Sendable {
   let disk: any Disk
   /// This run of the machine.
   let bootIdentity: String
+  /// Shared by all entries of a store.
+  var syncs = DirectorySyncs()
 
   /// What was found on opening.
   struct Contents: Sendable {
@@ -46,8 +48,10 @@ struct EntryDirectory: Sendable {
   /// The file that `WriterLock` locks: beside the shards.
   var lockPath: String {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-    return (parts.dropLast(2) + ["\(parts.last ?? "").lock"]).joined(separator: "/")
+    return (parts.dropLast(2) + ["\(parts.last ?? "")\(Self.lockSuffix)"]).joined(separator: "/")
   }
+
+  static let lockSuffix = ".lock"
 
   /// Reads the sidecar and the journals, opens the data file, and believes only what the file can
   /// hold.
@@ -104,7 +108,7 @@ struct EntryDirectory: Sendable {
     throw .broken("another process keeps changing it")
   }
 
-  private static func decode(
+  static func decode(
     _ bytes: [UInt8]
   ) throws(Problem) -> (EntryRecord, RangeSet<Int64>) {
     do throws(EntryRecord.Problem) {
@@ -240,7 +244,7 @@ struct EntryDirectory: Sendable {
     for _ in 0..<3 {
       guard let slash = parent.lastIndex(of: "/") else { return }
       parent = parent[..<slash]
-      try disk.syncDirectory(String(parent))
+      try syncs.sync(String(parent), disk)
     }
   }
 
@@ -289,8 +293,15 @@ struct EntryDirectory: Sendable {
   }
 
   /// A file, or a directory that somebody put here with all that is in it.
-  private func remove(_ path: String) throws(DiskError) {
-    guard try disk.isDirectory(path) else { return try disk.removeFile(path) }
+  func remove(_ path: String) throws(DiskError) {
+    do throws(DiskError) {
+      return try disk.removeFile(path)
+    } catch {
+      // unlink(2) of a directory: EISDIR on Linux, EPERM elsewhere.
+      guard error.code == EISDIR || error.code == EPERM, try disk.isDirectory(path) else {
+        throw error
+      }
+    }
     for name in try disk.names(in: path) { try remove("\(path)/\(name)") }
     try disk.removeDirectory(path)
   }

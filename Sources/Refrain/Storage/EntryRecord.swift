@@ -59,6 +59,7 @@ struct EntryRecord: Codable, Sendable, Hashable {
   /// Reads a record and checks all of it that can be checked by itself.
   static func decode(_ bytes: [UInt8]) throws(Problem) -> (EntryRecord, RangeSet<Int64>) {
     struct Version: Decodable { var version: Int }
+    if let record = EntryRecord(parsing: bytes) { return try check(record) }
     let data = Data(bytes)
     let record: EntryRecord
     do {
@@ -71,6 +72,12 @@ struct EntryRecord: Codable, Sendable, Hashable {
       if version > EntryRecord.version { throw .newer(version) }
       throw .broken("it cannot be parsed")
     }
+    return try check(record)
+  }
+
+  private static func check(
+    _ record: EntryRecord
+  ) throws(Problem) -> (EntryRecord, RangeSet<Int64>) {
     if record.version > EntryRecord.version { throw .newer(record.version) }
     // Versions below 1 never were.
     guard record.version == EntryRecord.version else {

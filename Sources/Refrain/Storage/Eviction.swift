@@ -27,7 +27,7 @@ struct Eviction: Sendable {
     for candidate in candidates.sorted(by: { ($0.lastAccess, $0.name) < ($1.lastAccess, $1.name) })
     {
       guard left > 0 else { break }
-      let shortens = candidate.allocatedBytes >= 2 * left && candidate.allocatedBytes > 1 << 20
+      let shortens = candidate.allocatedBytes / 2 >= left && candidate.allocatedBytes > 1 << 20
       steps.append(
         Step(
           name: candidate.name, bytes: shortens ? left : candidate.allocatedBytes,

@@ -130,7 +130,11 @@ actor Evictor {
   }
 
   private func evict(_ step: Eviction.Step, _ directory: EntryDirectory) throws -> Outcome {
-    let before = try store.measure(step.name)
+    let files = try directory.files()
+    let before = files.map {
+      Eviction.Candidate(
+        name: step.name, lastAccess: $0.lastAccess, allocatedBytes: $0.allocatedBytes)
+    }
     // Its clock may have been set back since.
     if let before, before.lastAccess != step.lastAccess {
       store.index.withLock { $0.note(before) }
@@ -143,7 +147,7 @@ actor Evictor {
     do {
       key =
         try step.removesAll
-        ? directory.removeUnused() : directory.shorten(by: step.bytes)
+        ? directory.removeUnused(files) : directory.shorten(by: step.bytes)
     } catch {
       // A part of it may be gone all the same.
       report(.warning("\(directory.resourceName) could not be evicted: \(error)."))

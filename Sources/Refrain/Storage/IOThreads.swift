@@ -8,8 +8,9 @@ import Foundation
 final class IOThreads: TaskExecutor {
   /// For fetches (which write) and for cold reads.
   static let shared = IOThreads(name: "refrain.io", count: 4)
-  /// For syncing, scanning and evicting, which may take long.
-  static let background = IOThreads(name: "refrain.background", count: 2)
+  /// For syncing, scanning and evicting, which may take long. More than there are cores: file systems
+  /// join syncs that come at the same time.
+  static let background = IOThreads(name: "refrain.background", count: 8)
 
   private let queue = JobQueue()
 

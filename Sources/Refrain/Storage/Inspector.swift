@@ -1,20 +1,50 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Looks into a cache directory, whoever is using it. Blocks: called on `IOThreads` only.
+/// Looks into a cache directory, whoever is using it. What is not `async` blocks: called on
+/// `IOThreads` only.
 struct Inspector: Sendable {
   let context: CacheContext
 
-  func entries() throws -> [EntrySummary] {
-    try context.store.names().compactMap { try summary(named: $0) }
-      .sorted { ($0.lastAccess, $0.key.rawValue) > ($1.lastAccess, $1.key.rawValue) }
+  /// What entries take, those that cannot be read included.
+  typealias Size = (allocated: Int64, entries: Int)
+
+  /// The most recently used first.
+  func entries() async throws -> (summaries: [EntrySummary], all: Size) {
+    let locked = try await locked()
+    let shards = try await Sweep(store: context.store).run { names, _ in
+      var found: (summaries: [EntrySummary], all: Size) = ([], (0, 0))
+      for name in names {
+        let summary = summary(named: name) { locked.contains(name) && WriterLock.isHeld($0) }
+        // One without a summary takes room all the same.
+        guard
+          let size = try summary?.allocatedBytes ?? context.store.measure(name)?.allocatedBytes
+        else { continue }
+        found.summaries += summary.map { [$0] } ?? []
+        found.all = (found.all.allocated + size, found.all.entries + 1)
+      }
+      return found
+    }
+    let found = shards.flatMap(\.summaries)
+    // Numbers are moved about more cheaply than summaries.
+    let order = found.map { ($0.lastAccess.timeIntervalSince1970, $0.key.rawValue) }
+    let summaries = found.indices.sorted { order[$0] > order[$1] }.map { found[$0] }
+    return (summaries, Self.sum(shards.map(\.all)))
   }
 
-  func entry(for key: CacheKey) throws -> EntrySummary? {
-    guard let summary = try summary(named: KeyHash.name(of: key)), summary.key == key else {
-      return nil
-    }
-    return summary
+  private static func sum(_ sizes: [Size]) -> Size {
+    sizes.reduce((0, 0)) { ($0.allocated + $1.allocated, $0.entries + $1.entries) }
+  }
+
+  /// The entries that may have a writer: looked up once for all.
+  private func locked() async throws -> Set<String> {
+    let store = context.store
+    return try await IOThreads.background.run { () throws(DiskError) in try store.lockedNames() }
+  }
+
+  func entry(for key: CacheKey) -> EntrySummary? {
+    let summary = summary(named: KeyHash.name(of: key), isInUse: WriterLock.isHeld)
+    return summary?.key == key ? summary : nil
   }
 
   /// For whose requests the entry stored under a key is; nil where nothing is stored.
@@ -44,12 +74,13 @@ struct Inspector: Sendable {
     return keys
   }
 
-  private func summary(named name: String) throws -> EntrySummary? {
+  private func summary(
+    named name: String, isInUse: (EntryDirectory) -> Bool
+  ) -> EntrySummary? {
     let directory = context.store.entryDirectory(named: name)
-    let record: EntryRecord
-    var spans: RangeSet<Int64>
+    var survey: EntryDirectory.Survey
     do throws(EntryDirectory.Problem) {
-      (record, spans) = try directory.loadRecord()
+      survey = try directory.survey()
     } catch {
       switch error {
       case .empty, .newer: break
@@ -61,43 +92,37 @@ struct Inspector: Sendable {
       }
       return nil
     }
+    let record = survey.record
     let key = CacheKey(rawValue: record.key)
-    guard let size = try context.store.measure(name), let url = URL(string: record.url) else {
-      return nil
-    }
-    var length = record.length
+    guard let url = URL(string: record.url) else { return nil }
     // What this process has open knows more than its record.
     if let open = context.table.openEntry(for: key)?.current {
       let (id, stored, known) = open.withState { ($0.generationID, $0.stored, $0.length) }
       if id == record.generation {
-        spans.formUnion(stored)
-        length = known ?? length
+        survey.spans.formUnion(stored)
+        survey.record.length = known ?? record.length
       }
     }
     // Nor is more claimed than the file can hold.
-    let file = "\(directory.path)/\(record.file)"
-    let end = min(try context.store.disk.status(of: file)?.size ?? 0, length ?? .max)
-    if let last = spans.ranges.last?.upperBound, last > end {
-      spans.remove(contentsOf: end..<last)
-    }
-    let cached = spans.byteCount
+    let spans = survey.spansInFile
+    let (length, cached) = (survey.record.length, spans.byteCount)
     return EntrySummary(
       key: key, url: url, length: length, mimeType: record.mimeType,
       validator: record.validator.display, spans: spans, cachedBytes: cached,
-      allocatedBytes: size.allocatedBytes,
-      lastAccess: Date(timeIntervalSince1970: size.lastAccess),
+      allocatedBytes: survey.allocatedBytes,
+      lastAccess: Date(timeIntervalSince1970: survey.lastAccess),
       isComplete: length == cached,
       isInUse: isInUse(directory),
-      file: URL(filePath: file))
+      file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory))
   }
 
-  private func isInUse(_ directory: EntryDirectory) -> Bool {
-    WriterLock.isHeld(directory)
-  }
-
-  func usage() throws -> (allocated: Int64, entries: Int) {
-    let sizes = try context.store.names().compactMap { try context.store.measure($0) }
-    return (sizes.reduce(0) { $0 + $1.allocatedBytes }, sizes.count)
+  func usage() async throws -> Size {
+    let store = context.store
+    let shards = try await Sweep(store: store).run { names, _ in
+      let sizes = try names.compactMap { try store.measure($0)?.allocatedBytes }
+      return Size(sizes.reduce(0, +), sizes.count)
+    }
+    return Self.sum(shards)
   }
 
   /// The validator of what is stored under a key; nil where nothing is.
@@ -135,7 +160,7 @@ struct Inspector: Sendable {
   }
 
   /// Writes a record with these spans in place of the one that is there and its journals.
-  private func replaceSpans(
+  func replaceSpans(
     _ spans: RangeSet<Int64>, _ directory: EntryDirectory, _ contents: EntryDirectory.Contents
   ) throws {
     var record = contents.record
@@ -143,89 +168,5 @@ struct Inspector: Sendable {
     record.epoch = contents.lastEpoch + 1
     try directory.write(record, durably: true, keepsAge: true)
     try directory.removeFiles(except: [EntryRecord.fileName, record.file])
-  }
-
-  // MARK: Verifying
-
-  func verify(_ key: CacheKey?) throws -> [MediaCache.VerifyResult] {
-    let names = try key.map { [KeyHash.name(of: $0)] } ?? context.store.names()
-    return try names.compactMap { try verify(named: $0) }
-  }
-
-  private func verify(named name: String) throws -> MediaCache.VerifyResult? {
-    let directory = context.store.entryDirectory(named: name)
-    var result = MediaCache.VerifyResult(
-      key: nil, directory: URL(filePath: directory.path), problems: [], droppedBytes: 0)
-    guard let lock = try WriterLock.acquire(directory, waits: false) else {
-      guard let record = try? directory.loadRecord().record else { return nil }
-      result.key = CacheKey(rawValue: record.key)
-      return result
-    }
-    let store = context.store
-    store.prepareToFree()
-    let before = (try? store.measure(name))?.allocatedBytes
-    let mark = store.scanMark(name)
-    defer {
-      if let before, let after = try? store.measure(name)?.allocatedBytes ?? 0 {
-        store.noteFreed(before - after, mark)
-      }
-      withExtendedLifetime(lock) {}
-    }
-    do throws(EntryDirectory.Problem) {
-      let contents = try directory.load()
-      result.key = CacheKey(rawValue: contents.record.key)
-      result.problems = contents.warnings
-      do {
-        result.droppedBytes = try mend(directory, contents, &result.problems)
-      } catch {
-        result.problems.append("It could not be mended: \(error).")
-      }
-    } catch {
-      switch error {
-      case .newer(let version):
-        result.problems = ["A later version (\(version)) wrote it; it is left alone."]
-      case .unreadable(let failure):
-        result.problems = ["It cannot be read now: \(failure). It is left alone."]
-      case .empty, .broken:
-        if case .broken(let why) = error {
-          result.problems = ["It cannot be used: \(why). It was removed."]
-        } else {
-          result.problems = ["It has no record. It was removed."]
-        }
-        do {
-          result.droppedBytes = try context.store.measure(name)?.allocatedBytes ?? 0
-          try directory.removeFiles()
-        } catch {
-          result.problems.append("It could not be removed: \(error).")
-        }
-      }
-    }
-    return result
-  }
-
-  /// Drops from the record what lies in a hole of the file, and removes files that are not the
-  /// entry's.
-  private func mend(
-    _ directory: EntryDirectory, _ contents: EntryDirectory.Contents, _ problems: inout [String]
-  ) throws -> Int64 {
-    let record = contents.record
-    let claimed = contents.spans
-    let holes = try contents.file.holes()
-    var spans = claimed
-    for hole in holes.ranges { spans.remove(contentsOf: hole) }
-    let claimedBefore = try EntryRecord.decode(record.encoded()).1.union(claimed)
-    let dropped = claimedBefore.byteCount - spans.byteCount
-    if dropped > 0 { problems.append("\(dropped) bytes are not in its file; they were dropped.") }
-    let foreign = try directory.disk.names(in: directory.path).filter {
-      $0 != EntryRecord.fileName && $0 != record.file
-        && SpanJournal.epoch(of: $0, generation: record.generation) == nil
-    }
-    if !foreign.isEmpty {
-      problems.append("\(foreign.count) files beside it were not its own; they were removed.")
-    }
-    guard dropped > 0 || !foreign.isEmpty else { return 0 }
-    try contents.file.sync()
-    try replaceSpans(spans, directory, contents)
-    return dropped
   }
 }

@@ -57,31 +57,6 @@ struct Removal: Sendable {
     return try await work.value
   }
 
-  func removeAll() async throws -> Int64 {
-    let store = context.store
-    let names: [String]
-    do {
-      names = try await IOThreads.background.run { () throws(DiskError) in try store.names() }
-    } catch {
-      throw MediaCacheError(
-        .storage, "The cache directory cannot be listed: \(error).",
-        remedy: "Check the disk and its permissions, then try again.")
-    }
-    var freed: Int64 = 0
-    for name in names {
-      let directory = store.entryDirectory(named: name)
-      let key = await IOThreads.background.run {
-        (try? directory.loadRecord()).map { CacheKey(rawValue: $0.record.key) }
-      }
-      do {
-        freed += try await remove(name, key) ?? 0
-      } catch let error as MediaCacheError where error.code == .inUse {
-        context.events.send(.warning(error.description))
-      }
-    }
-    return freed
-  }
-
   /// - Returns: the bytes that were freed; nil where nothing is there.
   private static func remove(
     _ directory: EntryDirectory, _ key: CacheKey?, in store: Store

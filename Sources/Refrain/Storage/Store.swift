@@ -22,6 +22,7 @@ final class Store: Sendable {
   let index = Mutex(EntryIndex())
   let scanning = Mutex(Scanning())
   private let account = Mutex(Account())
+  private let syncs = DirectorySyncs()
   /// Names this cache among the writers of `usage`.
   let id: UInt64
   private let clock: @Sendable () -> Moment
@@ -83,7 +84,7 @@ final class Store: Sendable {
   func entryDirectory(named name: String) -> EntryDirectory {
     EntryDirectory(
       path: "\(entriesPath)/\(KeyHash.shard(of: name))/\(name)", disk: disk,
-      bootIdentity: bootIdentity)
+      bootIdentity: bootIdentity, syncs: syncs)
   }
 
   /// The names of all entries. Blocks.
@@ -91,6 +92,14 @@ final class Store: Sendable {
     var names: [String] = []
     for shard in try shards() { names += try self.names(inShard: shard) }
     return names
+  }
+
+  /// The names of the entries that may have a writer: a file to lock exists. Blocks.
+  func lockedNames() throws(DiskError) -> Set<String> {
+    let suffix = EntryDirectory.lockSuffix
+    return Set(
+      try disk.names(in: entriesPath).lazy.filter { $0.hasSuffix(suffix) }
+        .map { String($0.dropLast(suffix.count)) })
   }
 
   func shards() throws(DiskError) -> [String] {

@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import Refrain
+import Synchronization
 
 struct GetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -10,7 +11,8 @@ struct GetCommand: AsyncParsableCommand {
     discussion: """
       What is stored already is not asked for again: an interrupted 'get' goes on where it \
       stopped, and what was played is kept. 'refrain path' prints the file. A URL that fails is \
-      told, and the others are fetched all the same.
+      told, and the others are fetched all the same. Small resources are fetched several at once; \
+      what became of each is printed in the order of the URLs.
 
       A request that failed and is sent again is reported at once, with the reason.
 
@@ -61,28 +63,56 @@ struct GetCommand: AsyncParsableCommand {
     let (urls, options) = (urls, options)
     let output = output.map(FileCopy.Destination.init)
     try await withCache(options) { cache in
-      try await each(of: urls) { url in
-        let told = GetReports(url: url, isJSON: options.json)
-        let key = cache.key(for: options.resource(url))
-        do {
-          try await cache.reportingRetries { retry in
-            guard retry.key == key, options.json || retry.isNews else { return }
-            told.retrying(retry.error, after: retry.delay, isQuiet: options.logLevel < .warning)
-          } during: {
-            let resource = options.resource(url)
-            let total =
-              if let output {
-                try await FileCopy(to: output).run(resource, from: cache, told: told.progress)
-              } else {
-                try await Self.fetch(resource, into: cache, told: told.progress)
-              }
-            try told.done(total, output: output)
+      let fetches = urls.map { url in
+        Fetch(url: url, key: cache.key(for: options.resource(url)))
+      }
+      let (running, evictions) = (RunningFetches(), EvictionDisplay())
+      var hasFailed = false
+      try await cache.reportingRetries { retry in
+        guard let reports = running[retry.key], options.json || retry.isNews else { return }
+        reports.retrying(retry.error, after: retry.delay, isQuiet: options.logLevel < .warning)
+      } evicted: {
+        evictions.note(freed: $0)
+      } during: {
+        try await GetQueue(items: fetches).run { fetch, turn in
+          let reports = GetReports(url: fetch.url, isJSON: options.json)
+          running[fetch.key] = reports
+          defer { running[fetch.key] = nil }
+          let resource = options.resource(fetch.url)
+          let progress = reports.progress { turn.hasCome }
+          guard let output else {
+            return try await Self.fetch(resource, into: cache, told: progress)
           }
-        } catch {
-          try told.failed(error)
-          throw error
+          return try await FileCopy(to: output).run(resource, from: cache, told: progress)
+        } report: { fetch, result in
+          let reports = GetReports(url: fetch.url, isJSON: options.json)
+          do {
+            try reports.done(result.get(), output: output)
+          } catch {
+            try reports.failed(error)
+            guard let error = error as? MediaCacheError, error.code != .closed else { throw error }
+            Console.shared.clear()
+            Console.shared.note(failureLine(fetch.url, error))
+            hasFailed = true
+          }
         }
       }
+      if hasFailed { throw ExitCode.failure }
+    }
+  }
+
+  private struct Fetch: Sendable {
+    var url: URL
+    var key: CacheKey
+  }
+
+  /// Whom to report retries to.
+  private final class RunningFetches: Sendable {
+    private let fetches = Mutex<[CacheKey: GetReports]>([:])
+
+    subscript(_ key: CacheKey) -> GetReports? {
+      get { fetches.withLock { $0[key] } }
+      set { fetches.withLock { $0[key] = newValue } }
     }
   }
 

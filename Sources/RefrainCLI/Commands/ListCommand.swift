@@ -22,32 +22,49 @@ struct ListCommand: AsyncParsableCommand {
   func run() async throws {
     let options = options
     try await withExistingCache(options) { cache in
-      let entries = try await cache?.entries().map { EntryReport($0) } ?? []
+      let listing = try await cache?.listing()
+      let entries = listing?.entries.map { EntryReport($0) } ?? []
       if options.json { return try Console.shared.print(JSONText.line(entries)) }
-      let usage = try await cache?.usage()
       let table = entries.isEmpty ? nil : Self.table(entries)
-      for line in table?.lines(width: Console.shared.outputWidth) ?? [] {
-        try Console.shared.print(line)
-      }
+      let summary = Self.summary(
+        entries: listing?.usage.entries ?? 0, bytes: listing?.usage.allocatedBytes ?? 0,
+        limit: options.limit.bytes)
       try Console.shared.print(
-        Self.summary(
-          entries: usage?.entries ?? 0, bytes: usage?.allocatedBytes ?? 0,
-          limit: options.limit.bytes))
+        lines: (table?.lines(width: Console.shared.outputWidth) ?? []) + [summary])
     }
   }
 
   static func table(_ entries: [EntryReport]) -> Table {
-    Table(
+    // Many entries have the same size, and were used in the same minute.
+    let size = remembering(ByteSize.text)
+    let minute = remembering { (minute: Double) in
+      DateText.minute(Date(timeIntervalSince1970: minute * 60))
+    }
+    return Table(
       columns: [
         .init(title: "STORED", alignment: .right), .init(title: "SIZE", alignment: .right),
         .init(title: "LAST USED"), .init(title: "TYPE"), .init(title: "URL"),
       ],
       rows: entries.map { entry in
         [
-          entry.percent, ByteSize.text(entry.allocatedBytes), DateText.minute(entry.lastAccess),
+          entry.percent, size(entry.allocatedBytes),
+          minute((entry.lastAccess.timeIntervalSince1970 / 60).rounded(.down)),
           printable(entry.mimeType ?? "?"), printable(entry.url),
         ]
       })
+  }
+
+  /// Returns `text`, which makes the text of each value once.
+  private static func remembering<Value: Hashable>(
+    _ text: @escaping (Value) -> String
+  ) -> (Value) -> String {
+    var known: [Value: String] = [:]
+    return { value in
+      if let text = known[value] { return text }
+      let new = text(value)
+      known[value] = new
+      return new
+    }
   }
 
   static func summary(entries: Int, bytes: Int64, limit: Int64?) -> String {

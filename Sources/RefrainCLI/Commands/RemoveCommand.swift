@@ -36,7 +36,9 @@ struct RemoveCommand: AsyncParsableCommand {
     let (urls, options) = (urls, options)
     try await withExistingCache(options) { cache in
       if urls.isEmpty {
-        let freed = try await cache?.removeAll() ?? 0
+        let display = CountDisplay(verb: "Removed")
+        let freed = try await cache?.removeAll { display.note($0) } ?? 0
+        Console.shared.clear()
         return try Console.shared.print(
           options.json
             ? JSONText.line(["freedBytes": freed]) : "Freed \(ByteSize.text(freed)).")

@@ -42,14 +42,17 @@ struct VerifyCommand: AsyncParsableCommand {
     let (url, deep, options) = (url, deep, options)
     try await withExistingCache(options) { cache in
       let key = url.flatMap { url in cache.map { $0.key(for: options.resource(url)) } }
-      var results = try await cache?.verify(key).map(VerifyReport.init) ?? []
+      let display = CountDisplay(verb: "Checked")
+      var results =
+        try await cache?.verify(key) { display.note($0) }.map(VerifyReport.init) ?? []
+      Console.shared.clear()
       if deep, let cache { try await DeepVerification(cache, options).run(&results) }
       if let url, results.isEmpty { throw MediaCacheError.nothingStored(of: url) }
       let wrong = results.filter { !$0.problems.isEmpty }
       if options.json {
         try Console.shared.print(JSONText.line(results))
       } else {
-        for line in results.flatMap(\.lines) { try Console.shared.print(line) }
+        try Console.shared.print(lines: results.flatMap(\.lines))
       }
       guard wrong.isEmpty else {
         let dropped = ByteSize.text(wrong.reduce(0) { $0 + $1.droppedBytes })

@@ -3,6 +3,8 @@
 /// Text from elsewhere (an origin, a file) made fit for one line of a terminal: control characters,
 /// which could move the cursor or write a title, become `\u{…}`.
 func printable(_ text: String) -> String {
+  // Most text is ASCII, and needs no table to be looked up.
+  if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
   guard text.unicodeScalars.contains(where: isControl) else { return text }
   return text.unicodeScalars.reduce(into: "") { result, scalar in
     if isControl(scalar) {

@@ -17,8 +17,10 @@ struct Table {
   /// - Parameter width: where given, the last column is shortened to it.
   func lines(width: Int? = nil) -> [String] {
     let cells = [columns.map(\.title)] + rows
+    // The last column needs no padding where it is aligned to the left.
     let widths = columns.indices.map { index in
-      cells.map { index < $0.count ? $0[index].count : 0 }.max() ?? 0
+      index == columns.count - 1 && columns[index].alignment == .left
+        ? 0 : cells.map { index < $0.count ? $0[index].count : 0 }.max() ?? 0
     }
     return cells.map { line($0, widths, width) }
   }
@@ -31,7 +33,7 @@ struct Table {
         text += shortened(cell, to: max(12, width - text.count))
         continue
       }
-      let padding = String(repeating: " ", count: widths[index] - cell.count)
+      let padding = String(repeating: " ", count: max(0, widths[index] - cell.count))
       text += columns[index].alignment == .right ? padding + cell : cell + padding
     }
     while text.last == " " { text.removeLast() }

@@ -43,11 +43,16 @@ final class Console: Sendable {
   var outputWidth: Int? { Self.width(of: STDOUT_FILENO) }
 
   /// Writes a line to standard output.
-  func print(_ line: String) throws {
+  func print(_ line: String) throws { try print(lines: [line]) }
+
+  /// Writes lines to standard output, all at once.
+  func print(lines: [String]) throws {
+    guard !lines.isEmpty else { return }
+    let text = lines.joined(separator: "\n") + "\n"
     try foot.withLock { foot in
       erase(foot)
       defer { draw(foot) }
-      try Self.write(line + "\n", to: STDOUT_FILENO)
+      try Self.write(text, to: STDOUT_FILENO)
     }
   }
 

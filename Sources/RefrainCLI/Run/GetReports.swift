@@ -15,9 +15,14 @@ struct GetReports: Sendable {
     display = ProgressDisplay(name: URLArgument.name(of: url))
   }
 
-  var progress: @Sendable (_ stored: Int64, _ total: Int64?) -> Void {
+  /// - Parameter isShown: whether the line at the foot of a terminal is for this one now.
+  func progress(
+    isShown: @escaping @Sendable () -> Bool
+  ) -> @Sendable (_ stored: Int64, _ total: Int64?) -> Void {
     { stored, total in
-      guard isJSON else { return display.note(done: stored, total: total) }
+      guard isJSON else {
+        return display.note(done: stored, total: total, isShown: isShown())
+      }
       guard throttle.isDue() else { return }
       // A closed output is noticed, and told, by the line that ends the resource.
       try? tell(Event(event: "progress", url: name, storedBytes: stored, totalBytes: total))

@@ -19,7 +19,9 @@ final class ProgressDisplay: Sendable {
   init(name: String) { self.name = name }
 
   /// Takes in how far the work is. Called on any thread, as often as one likes.
-  func note(done: Int64, total: Int64?) {
+  ///
+  /// - Parameter isShown: whether the line on a terminal is for this work now.
+  func note(done: Int64, total: Int64?, isShown: Bool = true) {
     let time = ContinuousClock.now - started
     let console = Console.shared
     let line: ProgressLine? = state.withLock { state in
@@ -30,7 +32,7 @@ final class ProgressDisplay: Sendable {
       guard console.isInteractive else {
         return state.plain.isDue(percent: line.percent) ? line : nil
       }
-      return throttle.isDue() ? line : nil
+      return isShown && throttle.isDue() ? line : nil
     }
     guard let line else { return }
     if console.isInteractive {

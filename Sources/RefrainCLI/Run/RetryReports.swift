@@ -35,9 +35,13 @@ extension MediaCache {
   }
 
   /// Calls `report` for each request that failed and is sent again, while `work` runs.
+  ///
+  /// - Parameter evicted: called with the bytes that were freed of each entry that was removed or
+  ///   shortened.
   func reportingRetries(
     isolation: isolated (any Actor)? = #isolation,
-    to report: @escaping @Sendable (Retry) async -> Void, during work: () async throws -> Void
+    to report: @escaping @Sendable (Retry) async -> Void,
+    evicted: @escaping @Sendable (Int64) -> Void = { _ in }, during work: () async throws -> Void
   ) async throws {
     let events = events(includingTraffic: false)
     let task = Task {
@@ -48,6 +52,7 @@ extension MediaCache {
           let isNews = reports.note(key, error)
           await report(Retry(key: key, error: error, delay: delay, isNews: isNews))
         case .fetchFinished(let key, _, nil): reports.forget(key)
+        case .evicted(_, let bytes): evicted(bytes)
         default: break
         }
       }

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+
+/// What an entry holds and takes, found by looking once at each of its files: for listing and
+/// checking thousands of entries. Takes no lock and changes nothing.
+extension EntryDirectory {
+  struct Survey: Sendable {
+    var record: EntryRecord
+    /// What the record and the journals claim.
+    var spans: RangeSet<Int64>
+    /// Of all files.
+    var names: [String]
+    /// What the directory and its files take.
+    var allocatedBytes: Int64
+    /// Seconds since 1970.
+    var lastAccess: Double
+    /// The data file's; nil where it is missing.
+    var data: FileStatus?
+
+    /// What is claimed and does not lie beyond the end of the data file.
+    var spansInFile: RangeSet<Int64> {
+      let end = min(data?.size ?? 0, record.length ?? .max)
+      guard let last = spans.ranges.last?.upperBound, last > end else { return spans }
+      return spans.subtracting(RangeSet(end..<last))
+    }
+  }
+
+  /// Looks at the files, and believes the record.
+  ///
+  /// The order in `files` matters: a journal is removed only after a record that claims as much was written. So
+  /// where no journal was listed, the record that is read after that claims all of it. Where one was
+  /// listed, `loadRecord` reads both.
+  func survey() throws(Problem) -> Survey {
+    let found: Files?
+    do throws(DiskError) { found = try files() } catch { throw .unreadable(error) }
+    guard let found else { throw .empty }
+    var (record, spans) = try found.decoded()
+    let hasJournal = found.statuses.contains {
+      SpanJournal.epoch(of: $0.name, generation: record.generation) != nil
+    }
+    if hasJournal { (record, spans) = try loadRecord() }
+    var data = found.statuses.first { $0.name == record.file }?.status
+    if data == nil {
+      // A record that was replaced since the directory was listed may name a newer file.
+      do throws(DiskError) {
+        data = try disk.status(of: "\(path)/\(record.file)")
+      } catch {
+        throw .unreadable(error)
+      }
+    }
+    return Survey(
+      record: record, spans: spans, names: found.statuses.map(\.name),
+      allocatedBytes: found.allocatedBytes, lastAccess: found.lastAccess, data: data)
+  }
+
+  /// The files of an entry, and what is in its record.
+  struct Files: Sendable {
+    /// Nil where there is none.
+    var record: Result<[UInt8], Problem>?
+    var statuses: [(name: String, status: FileStatus)] = []
+    var allocatedBytes: Int64
+    /// Seconds since 1970.
+    var lastAccess: Double
+
+    func decoded() throws(Problem) -> (record: EntryRecord, spans: RangeSet<Int64>) {
+      guard let record else { throw .empty }
+      return try EntryDirectory.decode(record.get())
+    }
+  }
+
+  /// Lists the directory, then reads the record and looks at each other file; nil where there is no
+  /// directory.
+  func files() throws(DiskError) -> Files? {
+    guard let own = try disk.status(of: path) else { return nil }
+    var files = Files(allocatedBytes: own.allocated, lastAccess: own.changed)
+    for name in try disk.names(in: path) {
+      let status: FileStatus?
+      if name == EntryRecord.fileName {
+        do throws(DiskError) {
+          let file = try disk.file(at: recordPath)
+          files.record = file.map { .success($0.bytes) }
+          status = file?.status
+        } catch {
+          guard error.isObstacle else { throw error }
+          files.record = .failure(.broken("its record cannot be read (\(error))"))
+          status = try disk.status(of: recordPath)
+        }
+        if let status { files.lastAccess = status.changed }
+      } else {
+        status = try disk.status(of: "\(path)/\(name)")
+      }
+      guard let status else { continue }
+      files.statuses.append((name, status))
+      files.allocatedBytes += status.allocated
+    }
+    return files
+  }
+}

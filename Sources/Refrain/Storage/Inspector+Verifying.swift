@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Checking entries against their files.
+///
+/// Most are in order. To see that takes no lock: an entry is looked at as it is, and only one that
+/// seems to have something wrong is locked, checked again, and repaired.
+extension Inspector {
+  func verify(progress: Sweep.Progress?) async throws -> [MediaCache.VerifyResult] {
+    try await Sweep(store: context.store).run(progress: progress) { names, done in
+      try names.compactMap { name in
+        defer { done() }
+        return try verify(named: name)
+      }
+    }
+    .flatMap(\.self)
+  }
+
+  func verify(_ key: CacheKey) throws -> MediaCache.VerifyResult? {
+    try verify(named: KeyHash.name(of: key))
+  }
+
+  private func verify(named name: String) throws -> MediaCache.VerifyResult? {
+    let directory = context.store.entryDirectory(named: name)
+    var result = MediaCache.VerifyResult(
+      key: nil, directory: URL(filePath: directory.path, directoryHint: .isDirectory),
+      problems: [], droppedBytes: 0)
+    if let key = directory.keyIfInOrder() {
+      result.key = key
+      return result
+    }
+    guard let lock = try WriterLock.acquire(directory, waits: false) else {
+      guard let record = try? directory.loadRecord().record else { return nil }
+      result.key = CacheKey(rawValue: record.key)
+      return result
+    }
+    let store = context.store
+    store.prepareToFree()
+    let before = (try? store.measure(name))?.allocatedBytes
+    let mark = store.scanMark(name)
+    defer {
+      if let before, let after = try? store.measure(name)?.allocatedBytes ?? 0 {
+        store.noteFreed(before - after, mark)
+      }
+      withExtendedLifetime(lock) {}
+    }
+    do throws(EntryDirectory.Problem) {
+      let contents = try directory.load()
+      result.key = CacheKey(rawValue: contents.record.key)
+      result.problems = contents.warnings
+      do {
+        result.droppedBytes = try mend(directory, contents, &result.problems)
+      } catch {
+        result.problems.append("It could not be mended: \(error).")
+      }
+    } catch {
+      switch error {
+      case .newer(let version):
+        result.problems = ["A later version (\(version)) wrote it; it is left alone."]
+      case .unreadable(let failure):
+        result.problems = ["It cannot be read now: \(failure). It is left alone."]
+      case .empty, .broken:
+        if case .broken(let why) = error {
+          result.problems = ["It cannot be used: \(why). It was removed."]
+        } else {
+          result.problems = ["It has no record. It was removed."]
+        }
+        do {
+          result.droppedBytes = try context.store.measure(name)?.allocatedBytes ?? 0
+          try directory.removeFiles()
+        } catch {
+          result.problems.append("It could not be removed: \(error).")
+        }
+      }
+    }
+    return result
+  }
+
+  /// Drops from the record what lies in a hole of the file, and removes files that are not the
+  /// entry's.
+  private func mend(
+    _ directory: EntryDirectory, _ contents: EntryDirectory.Contents, _ problems: inout [String]
+  ) throws -> Int64 {
+    let record = contents.record
+    let claimed = contents.spans
+    let holes = try contents.file.holes()
+    var spans = claimed
+    for hole in holes.ranges { spans.remove(contentsOf: hole) }
+    let claimedBefore = claimed.union(SpanList.decode(record.spans) ?? RangeSet())
+    let dropped = claimedBefore.byteCount - spans.byteCount
+    if dropped > 0 { problems.append("\(dropped) bytes are not in its file; they were dropped.") }
+    let foreign = try directory.disk.names(in: directory.path).filter {
+      !EntryDirectory.isOwn($0, of: record)
+    }
+    if !foreign.isEmpty {
+      problems.append("\(foreign.count) files beside it were not its own; they were removed.")
+    }
+    guard dropped > 0 || !foreign.isEmpty else { return 0 }
+    try contents.file.sync()
+    try replaceSpans(spans, directory, contents)
+    return dropped
+  }
+}
+
+extension EntryDirectory {
+  /// The key of an entry whose files hold all that its record claims, with no other file beside
+  /// them; nil where that is not so, or cannot be seen.
+  fileprivate func keyIfInOrder() -> CacheKey? {
+    guard let survey = try? survey(), survey.data?.kind == .file,
+      survey.spansInFile == survey.spans,
+      survey.names.allSatisfy({ Self.isOwn($0, of: survey.record) }),
+      let holes = try? holes(in: survey.record.file), survey.spans.isDisjoint(holes)
+    else { return nil }
+    return CacheKey(rawValue: survey.record.key)
+  }
+
+  private func holes(in file: String) throws(DiskError) -> RangeSet<Int64> {
+    let descriptor = try disk.open("\(path)/\(file)", .read)
+    defer { disk.close(descriptor) }
+    return try disk.holes(in: descriptor)
+  }
+
+  /// Whether a file belongs to an entry with that record.
+  fileprivate static func isOwn(_ name: String, of record: EntryRecord) -> Bool {
+    name == EntryRecord.fileName || name == record.file
+      || SpanJournal.epoch(of: name, generation: record.generation) != nil
+  }
+}

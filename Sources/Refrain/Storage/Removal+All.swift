@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+import Synchronization
+
+/// Taking all entries out of a cache directory: a shard at a time, several shards at once.
+extension Removal {
+  func removeAll(progress: Sweep.Progress?) async throws -> Int64 {
+    let store = context.store
+    await IOThreads.background.run { store.prepareToFree() }
+    let parts: [Part]
+    do {
+      parts = try await Sweep(store: store).run(progress: progress) { names, done in
+        removeClosed(names, done)
+      }
+    } catch let error as DiskError {
+      throw MediaCacheError(
+        .storage, "The cache directory cannot be listed: \(error).",
+        remedy: "Check the disk and its permissions, then try again.")
+    }
+    var freed: Int64 = 0
+    for part in parts {
+      freed += part.freed
+      for name in part.busy { freed += try await removeBusy(name) }
+      if let failure = part.failure { throw failure }
+    }
+    return freed
+  }
+
+  /// What became of the entries of one shard.
+  private struct Part: Sendable {
+    var freed: Int64 = 0
+    /// Entries that are open for writing, and were left as they are.
+    var busy: [String] = []
+    /// Why it was not finished.
+    var failure: MediaCacheError?
+  }
+
+  /// Removes the entries of a shard that nobody has open for writing. Blocks.
+  private func removeClosed(_ names: [String], _ done: () -> Void) -> Part {
+    let store = context.store
+    var part = Part()
+    guard let first = names.first else { return part }
+    let shard = store.entryDirectory(named: first).shardPath
+    defer { store.report() }
+    do throws(DiskError) {
+      let before = try Store.allocated([shard], store.disk)
+      for name in names {
+        defer { done() }
+        if let freed = try removeClosed(name) {
+          part.freed += freed
+        } else {
+          part.busy.append(name)
+        }
+      }
+      let mark = store.scanMark(first)
+      EntryDirectory.removeIfEmpty(shard, disk: store.disk)
+      store.noteFreed(before - (try Store.allocated([shard], store.disk)), mark)
+    } catch {
+      part.failure = MediaCacheError(
+        .storage, "The entries in \(shard) could not be removed: \(error).",
+        remedy: "Check the permissions of the cache directory.")
+    }
+    return part
+  }
+
+  /// - Returns: the bytes that were freed; nil where the entry is open for writing.
+  private func removeClosed(_ name: String) throws(DiskError) -> Int64? {
+    let store = context.store
+    let directory = store.entryDirectory(named: name)
+    guard !store.isOpen(name), let lock = try WriterLock.acquire(directory, waits: false) else {
+      return nil
+    }
+    defer { withExtendedLifetime(lock) {} }
+    // It may have been opened since.
+    guard !store.isOpen(name) else { return nil }
+    let mark = store.scanMark(name)
+    guard let (key, freed) = try directory.removeCounting() else { return 0 }
+    store.noteFreed(freed, mark)
+    store.index.withLock { $0.forget(name) }
+    if let key { context.events.send(.evicted(key, bytes: freed)) }
+    return freed
+  }
+
+  /// Removes an entry that is open in this process, or leaves it to the process that has it.
+  private func removeBusy(_ name: String) async throws -> Int64 {
+    let directory = context.store.entryDirectory(named: name)
+    let key = await IOThreads.background.run {
+      (try? directory.loadRecord()).map { CacheKey(rawValue: $0.record.key) }
+    }
+    do {
+      return try await remove(name, key) ?? 0
+    } catch let error as MediaCacheError where error.code == .inUse {
+      context.events.send(.warning(error.description))
+      return 0
+    }
+  }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+import Synchronization
+
+/// How many resources `get` fetches at once. A pure value.
+///
+/// A large one takes all the bandwidth there is: it is fetched alone, so that those before it are
+/// whole when the program is interrupted. Small ones cost round trips and the writing down, during
+/// which others can be fetched: the more of them came, the more are fetched at once.
+struct GetWindow: Sendable {
+  static let widest = 8
+  /// In bytes.
+  static let small: Int64 = 1 << 20
+
+  private(set) var width = 1
+
+  /// A resource of that length was fetched; nil: of unknown length.
+  mutating func fetched(_ length: Int64?) {
+    width = (length ?? .max) <= Self.small ? min(Self.widest, width * 2) : 1
+  }
+}
+
+/// Does the work for each URL, for several at once where they are small, and reports what became of
+/// each in the order of the URLs.
+struct GetQueue<Item: Sendable>: Sendable {
+  let items: [Item]
+
+  /// Tells the work on an item whether all before it were reported.
+  struct Turn: Sendable {
+    fileprivate let index: Int
+    fileprivate let reported: Reported
+
+    var hasCome: Bool { reported.count.load(ordering: .relaxed) == index }
+  }
+
+  fileprivate final class Reported: Sendable {
+    let count = Atomic(0)
+  }
+
+  /// - Parameters:
+  ///   - work: returns the length of a resource.
+  ///   - report: what it threw ends everything.
+  func run(
+    _ work: @escaping @Sendable (Item, Turn) async throws -> Int64?,
+    report: (Item, Result<Int64?, any Error>) throws -> Void
+  ) async throws {
+    var window = GetWindow()
+    var (next, reported, running) = (0, 0, 0)
+    var results: [Int: Result<Int64?, any Error>] = [:]
+    let reportedItems = Reported()
+    try await withThrowingTaskGroup(of: (Int, Result<Int64?, any Error>).self) { group in
+      while reported < items.count {
+        while next < items.count, running < window.width {
+          let (item, own) = (items[next], Turn(index: next, reported: reportedItems))
+          group.addTask {
+            do { return (own.index, .success(try await work(item, own))) } catch {
+              return (own.index, .failure(error))
+            }
+          }
+          next += 1
+          running += 1
+        }
+        guard let (index, result) = try await group.next() else { return }
+        running -= 1
+        if case .success(let length) = result { window.fetched(length) }
+        results[index] = result
+        while let result = results.removeValue(forKey: reported) {
+          try report(items[reported], result)
+          reported += 1
+          reportedItems.count.store(reported, ordering: .relaxed)
+        }
+        try Task.checkCancellation()
+      }
+    }
+  }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Refrain
+
+@Suite(.timeLimit(.minutes(1)))
+struct DirectorySyncsTests {
+  /// A disk whose first sync of a directory takes until it is let go.
+  private final class SlowDisk: DiskLayer {
+    let system = SystemDisk()
+    private let began = Mutex(0)
+    private let gate = DispatchSemaphore(value: 0)
+    private let fails: Bool
+
+    init(fails: Bool = false) { self.fails = fails }
+
+    var count: Int { began.withLock(\.self) }
+
+    func letGo() { gate.signal() }
+
+    func syncDirectory(_ path: String) throws(DiskError) {
+      let number = began.withLock { began in
+        began += 1
+        return began
+      }
+      guard number == 1 else { return }
+      gate.wait()
+      if fails { throw DiskError(operation: "fsync", path: path, code: EIO) }
+    }
+  }
+
+  /// How callers of `DirectorySyncs.sync` ended.
+  private final class Outcomes: Sendable {
+    private let counts = Mutex((finished: 0, failed: 0))
+
+    var finished: Int { counts.withLock(\.finished) }
+    var failed: Int { counts.withLock(\.failed) }
+
+    func note(isFailed: Bool) {
+      counts.withLock { $0 = ($0.finished + 1, $0.failed + (isFailed ? 1 : 0)) }
+    }
+  }
+
+  /// Syncs on a thread of its own, for it blocks.
+  private static func start(_ syncs: DirectorySyncs, _ disk: SlowDisk, _ outcomes: Outcomes) {
+    Thread {
+      do {
+        try syncs.sync("/d", disk)
+        outcomes.note(isFailed: false)
+      } catch {
+        outcomes.note(isFailed: true)
+      }
+    }.start()
+  }
+
+  /// Runs one sync, and three that ask while it runs.
+  private func run(_ disk: SlowDisk) async throws -> (failed: Int, waited: Int) {
+    let (syncs, outcomes) = (DirectorySyncs(), Outcomes())
+    Self.start(syncs, disk, outcomes)
+    try await eventually("the first began") { disk.count == 1 }
+    for _ in 0..<3 { Self.start(syncs, disk, outcomes) }
+    try await eventually("the others ask") { syncs.callers(of: "/d") == 4 }
+    let waited = 4 - outcomes.finished
+    disk.letGo()
+    try await eventually("all have ended") { outcomes.finished == 4 }
+    #expect(syncs.callers(of: "/d") == 0)
+    return (outcomes.failed, waited)
+  }
+
+  @Test func `Those who ask during a sync share the next one`() async throws {
+    let disk = SlowDisk()
+    let (failed, waited) = try await run(disk)
+    #expect(failed == 0)
+    // A sync that began before they asked may have missed what they did.
+    #expect(waited == 4)
+    #expect(disk.count == 2)
+  }
+
+  @Test func `A sync that fails is reported to the one who began it, and tried again`() async throws
+  {
+    let disk = SlowDisk(fails: true)
+    let (failed, _) = try await run(disk)
+    #expect(failed == 1)
+    #expect(disk.count == 2)
+  }
+
+  @Test func `One after another, each has its own`() throws {
+    let disk = SlowDisk()
+    disk.letGo()
+    let syncs = DirectorySyncs()
+    for _ in 0..<3 { try syncs.sync("/d", disk) }
+    #expect(disk.count == 3)
+  }
+}

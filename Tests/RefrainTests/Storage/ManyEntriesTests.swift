@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Refrain
+
+/// What work on all entries of a cache costs: system calls per entry, which do not depend on the
+/// machine.
+@Suite(.timeLimit(.minutes(1)))
+struct ManyEntriesTests {
+  private static let count = 60
+
+  /// The system's disk, which counts.
+  private final class CountingDisk: DiskLayer {
+    enum Call: Hashable { case open, create, remove, removeDirectory, status, list, lock, write }
+
+    let system = SystemDisk()
+    private let counts = Mutex<[Call: Int]>([:])
+
+    private func count(_ call: Call) { counts.withLock { $0[call, default: 0] += 1 } }
+
+    func reset() { counts.withLock { $0 = [:] } }
+
+    subscript(_ call: Call) -> Int { counts.withLock { $0[call] ?? 0 } }
+
+    func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32 {
+      switch mode {
+      case .read, .readWrite: count(.open)
+      case .create, .lock: count(.create)
+      }
+      return try system.open(path, mode)
+    }
+    func write(
+      _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64
+    ) throws(DiskError) {
+      count(.write)
+      try system.write(bytes, to: descriptor, at: offset)
+    }
+    func removeFile(_ path: String) throws(DiskError) {
+      count(.remove)
+      try system.removeFile(path)
+    }
+    func removeDirectory(_ path: String) throws(DiskError) {
+      count(.removeDirectory)
+      try system.removeDirectory(path)
+    }
+    func status(of path: String) throws(DiskError) -> FileStatus? {
+      count(.status)
+      return try system.status(of: path)
+    }
+    func names(in path: String) throws(DiskError) -> [String] {
+      count(.list)
+      return try system.names(in: path)
+    }
+    func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
+      count(.lock)
+      return try system.lock(descriptor, kind)
+    }
+  }
+
+  /// A cache with entries in several shards.
+  private func withEntries(
+    limit: Int64? = nil, _ body: (MediaCache, CountingDisk, _ shards: Int) async throws -> Void
+  ) async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let filling = try MediaCache(
+      directory: directory,
+      configuration: TestCache.configuration {
+        $0.transport = MemoryTransport(seed: 1, length: 2000)
+      })
+    for number in 0..<Self.count {
+      let url = try #require(URL(string: "http://origin.test/\(number).wav"))
+      try await filling.prefetch(Resource(url: url))
+    }
+    await filling.close()
+    let disk = CountingDisk()
+    let cache = try MediaCache(
+      directory: directory,
+      configuration: TestCache.configuration {
+        $0.transport = MemoryTransport(seed: 1, length: 2000)
+        $0.limit = limit
+      }, disk: disk)
+    let entries = directory.appending(path: "entries").path(percentEncoded: false)
+    disk.reset()
+    try await body(cache, disk, SystemFiles.names(in: entries).count)
+    await cache.close()
+  }
+
+  @Test func `Listing opens one file per entry`() async throws {
+    try await withEntries { cache, disk, shards in
+      try await #expect(cache.entries().count == Self.count)
+      #expect(disk[.open] == Self.count)
+      #expect(disk[.list] == Self.count + shards + 2)
+      #expect(disk[.status] <= 2 * Self.count)
+      #expect(disk[.lock] == 0 && disk[.create] == 0)
+    }
+  }
+
+  @Test func `What ls needs is found by looking at each entry once`() async throws {
+    try await withEntries { cache, disk, shards in
+      let (entries, usage) = try await cache.listing()
+      #expect(entries.count == Self.count && usage.entries == Self.count)
+      #expect(usage.allocatedBytes == entries.reduce(0) { $0 + $1.allocatedBytes })
+      #expect(disk[.list] == Self.count + shards + 2)
+      try await #expect(cache.usage() == usage)
+    }
+  }
+
+  @Test func `Checking takes no lock and writes nothing where all is in order`() async throws {
+    try await withEntries { cache, disk, _ in
+      let results = try await cache.verify()
+      #expect(results.count == Self.count && results.allSatisfy(\.problems.isEmpty))
+      // The record, and the data file for its holes.
+      #expect(disk[.open] == 2 * Self.count)
+      #expect(disk[.lock] == 0 && disk[.create] == 0)
+      #expect(disk[.write] == 0 && disk[.remove] == 0)
+    }
+  }
+
+  @Test func `Removing all opens one file per entry and tries each directory once`() async throws {
+    try await withEntries { cache, disk, shards in
+      try await #expect(cache.removeAll() > 0)
+      try await #expect(cache.entries().isEmpty)
+      // The record, for its key.
+      #expect(disk[.open] == Self.count)
+      // Two files and the lock.
+      #expect(disk[.remove] == 3 * Self.count)
+      #expect(disk[.removeDirectory] == Self.count + shards)
+    }
+  }
+
+  @Test func `Making room for much looks at each file once`() async throws {
+    try await withEntries(limit: 200 << 10) { cache, disk, _ in
+      _ = await cache.context.store.rescan()
+      disk.reset()
+      await #expect(cache.context.evictor.free(.max) > 0)
+      try await #expect(cache.entries().isEmpty)
+      // The record, and the data file to lock it.
+      #expect(disk[.open] <= 2 * Self.count)
+      #expect(disk[.list] <= Self.count + 2)
+    }
+  }
+
+  @Test func `Removing and checking report each entry`() async throws {
+    try await withEntries { cache, _, _ in
+      for removes in [false, true] {
+        let reports = Mutex<[MediaCache.EntryProgress]>([])
+        if removes {
+          try await cache.removeAll { report in reports.withLock { $0.append(report) } }
+        } else {
+          _ = try await cache.verify { report in reports.withLock { $0.append(report) } }
+        }
+        let all = reports.withLock(\.self)
+        #expect(all.map(\.done).sorted() == Array(1...Self.count))
+        #expect(all.allSatisfy { $0.total == Self.count })
+      }
+    }
+  }
+}
