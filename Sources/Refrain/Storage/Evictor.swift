@@ -39,8 +39,10 @@ actor Evictor {
       let shortage = store.shortage(of: bytes)
       let freed = evictOldest(Eviction.amount(needed: shortage, used: limit, limit: limit))
       if store.shortage(of: bytes) == 0 { return true }
+      // The directory may have been measured meanwhile, by whoever did not see all that went.
+      if freed > 0 { continue }
       // Others may have stored what could go.
-      if freed == 0, await store.rescan() { continue }
+      if await store.rescan() { continue }
       // What is held open needlessly can go as soon as it has been written down. It may be opened
       // again at once, and again: that is waited for once.
       let isReleased = idleHolds.releaseAll()
@@ -80,7 +82,11 @@ actor Evictor {
       for step in steps {
         // With the last entry of a shard more goes than was planned.
         if freed >= bytes { break }
-        switch evict(step) {
+        let outcome = evict(step)
+        // Each by itself: where the directory is measured meanwhile, what went since the last report
+        // counts as still there.
+        store.report()
+        switch outcome {
         case .freed(let bytes):
           if bytes <= 0 { spared.insert(step.name) }
           freed += max(bytes, 0)
@@ -90,7 +96,6 @@ actor Evictor {
         }
       }
     }
-    store.report()
     return freed
   }
 

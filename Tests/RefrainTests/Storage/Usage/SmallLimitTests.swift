@@ -174,6 +174,45 @@ struct SmallLimitTests {
 
   // MARK: Waiting
 
+  @Test func `A directory that is measured while room is made does not stop that`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let names = (0..<200).map { "old-\($0)" }
+    try await fill(directory, names, length: 2000)
+    let root = directory.path(percentEncoded: false)
+    // Another process measures what there is when a quarter has gone.
+    let other = Store(
+      directory: root, limit: 1 << 20, disk: SystemDisk(), clock: { Moment.now })
+    let removed = Mutex(0)
+    let disk = WatchedDisk()
+    disk.fail { operation, path in
+      guard operation == .remove, path.hasSuffix("/\(EntryRecord.fileName)") else { return nil }
+      let count = removed.withLock { count in
+        count += 1
+        return count
+      }
+      guard count == 50 else { return nil }
+      let measured = allocatedBytes(root)
+      other.usage.update { record in
+        let start = record.beginCheck(dead: [])
+        record.endCheck(start, measured: measured, at: Moment.now.wall.timeIntervalSince1970)
+      }
+      return nil
+    }
+    let limit = allocated(directory)
+    let cache = try cache(directory, limit, length: 2000, disk: disk)
+    let evictor = cache.context.evictor
+    let isThere = await Task(executorPreference: IOThreads.shared) {
+      await evictor.makeRoom(for: limit * 3 / 4)
+    }.value
+    #expect(isThere)
+    #expect(removed.withLock { $0 } > 50)
+    await cache.close()
+    #expect(allocated(directory) <= limit / 4 + 64 << 10)
+    // Not everything went for it.
+    #expect(!(try stored(directory, names)).isEmpty)
+  }
+
   @Test func `Making room ends, however often what is held idle is held again`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
