@@ -100,14 +100,27 @@ public final class MediaCache: Sendable {
     _ resource: Resource, range: ByteRange? = nil,
     progress: (@Sendable (PrefetchProgress) -> Void)? = nil
   ) async throws -> ContentInformation {
-    let reader = try await open(
-      resource, on: ReadingTerms(), fill: .onDemand, isBackground: true)
-    return try await withTaskCancellationHandler {
-      try await Prefetch(reader: reader, range: range ?? 0..<Int64.max, report: progress).run()
-    } onCancel: {
-      reader.cancel()
+    var attempts = 0
+    while true {
+      let reader = try await open(
+        resource, on: ReadingTerms(), fill: .onDemand, isBackground: true)
+      do {
+        return try await withTaskCancellationHandler {
+          try await Prefetch(reader: reader, range: range ?? 0..<Int64.max, report: progress).run()
+        } onCancel: {
+          reader.cancel()
+        }
+      } catch let error as MediaCacheError
+        where error == StorageProblem.otherVersion.error && attempts < Self.reopenings
+      {
+        // Another process stored its answer while this one had another, and nothing tells whether
+        // they are the same. Opened again, the resource is what is stored, or takes its place.
+        attempts += 1
+      }
     }
   }
+
+  private static let reopenings = 3
 
   public struct PrefetchProgress: Sendable, Hashable {
     /// Bytes of the range that are stored.

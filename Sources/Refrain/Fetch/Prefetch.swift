@@ -51,7 +51,8 @@ struct Prefetch: Sendable {
         continue
       } catch let error as MediaCacheError where error.code == .storage {
         failures += 1
-        guard failures < Self.mostFailures else { throw error }
+        let isForGood = error == StorageProblem.otherVersion.error
+        guard failures < Self.mostFailures, !isForGood else { throw error }
         try await Task.sleep(for: Self.pause)
       }
     }

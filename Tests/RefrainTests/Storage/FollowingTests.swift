@@ -103,6 +103,32 @@ struct FollowingTests {
     }
   }
 
+  @Test func `prefetches at once of what has no validator all end with it stored`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    var resource = OriginResource.synthetic(seed: 1, length: length)
+    resource.bytesPerSecond = 8_000_000
+    (resource.etag, resource.lastModified) = (nil, nil)
+    origin.serve(resource, at: "/a.wav")
+    let url = origin.url("/a.wav")
+    let caches = try (0..<3).map { _ in
+      try MediaCache(directory: directory, configuration: TestCache.configuration())
+    }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for cache in caches {
+        group.addTask { try await cache.prefetch(Resource(url: url)) }
+      }
+      try await group.waitForAll()
+    }
+    for cache in caches { await cache.close() }
+    #expect(try StoredBytes(directory, url).spans() == RangeSet(0..<length))
+    #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
+    // Each of them may have to ask for all of it, and no more than that.
+    #expect(origin.log("/a.wav").bodyBytesSent <= length * 3 + 2 << 20)
+    await origin.stop()
+  }
+
   @Test func `whoever fills the whole resource leaves it to another that stores it`() async throws {
     try await withTwoCaches { directory, origin, url, first, second in
       let writer = try await first.open(Resource(url: url))
