@@ -5,12 +5,13 @@ package struct NeverHappened: Error, CustomStringConvertible {
   package var description: String
 }
 
-/// Looks again and again until the condition holds; fails after half a minute.
+/// Looks again and again until the condition holds; fails after half a minute, under a sanitizer
+/// after two.
 package func eventually(
   _ what: @autoclosure () -> String, isolation: isolated (any Actor)? = #isolation,
   _ condition: () async throws -> Bool
 ) async throws {
-  let end = ContinuousClock.now + .seconds(30)
+  let end = ContinuousClock.now + .seconds(TestSeed.isSanitized ? 120 : 30)
   while try await !condition() {
     guard ContinuousClock.now < end else {
       throw NeverHappened(description: "It never happened: \(what())")
@@ -29,8 +30,11 @@ package enum TestSeed {
   /// Whether there is time for much more than in the usual run.
   package static var isSoak: Bool { ProcessInfo.processInfo.environment["REFRAIN_SOAK"] == "1" }
 
-  /// The time limit of a suite that does much more in a soak: the usual one, in minutes, or an hour.
-  package static func minutes(_ usual: Int) -> Int { isSoak ? 60 : usual }
+  /// The time limit of a suite that does much in a soak, or waits for much: the usual one, in minutes;
+  /// an hour in a soak, and four times the usual one under a sanitizer.
+  package static func minutes(_ usual: Int) -> Int {
+    isSoak ? 60 : isSanitized ? usual * 4 : usual
+  }
 
   /// Whether a sanitizer makes everything many times slower.
   package static var isSanitized: Bool {

@@ -9,7 +9,7 @@
 
   @testable import RefrainPlayer
 
-  @MainActor @Suite(.timeLimit(.minutes(2))) struct EngineFollowTests {
+  @MainActor @Suite(.timeLimit(.minutes(TestSeed.minutes(2)))) struct EngineFollowTests {
     @Test func theFollowingItemPlaysWithoutAGap() async throws {
       try await AppleListening.with { listening in
         let (one, two) = (

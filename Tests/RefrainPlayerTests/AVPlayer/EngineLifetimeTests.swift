@@ -10,7 +10,7 @@
 
   @testable import RefrainPlayer
 
-  @MainActor @Suite(.timeLimit(.minutes(4))) struct EngineLifetimeTests {
+  @MainActor @Suite(.timeLimit(.minutes(TestSeed.minutes(4)))) struct EngineLifetimeTests {
     private struct Left {
       weak var item: AVPlayerItem?
       weak var asset: AVAsset?

@@ -2,6 +2,7 @@
 import Foundation
 import OriginServer
 import Refrain
+import TestSupport
 import Testing
 
 @testable import RefrainPlayer
@@ -71,7 +72,7 @@ enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
 extension EngineRig {
   /// Lets time pass until the condition holds.
   func until(_ what: String, _ condition: () -> Bool) async throws {
-    let end = ContinuousClock.now + .seconds(30)
+    let end = ContinuousClock.now + .seconds(TestSeed.isSanitized ? 120 : 30)
     while !condition() {
       try #require(
         ContinuousClock.now < end, "it never came to that: \(what), \(referee.events.suffix(10))")
