@@ -19,10 +19,13 @@ final class URLSessionExchange: Sendable {
   private let state = Mutex(State())
 
   #if !canImport(FoundationNetworking)
-    private let metrics = Mutex<(@Sendable (URLSessionTaskMetrics) -> Void)?>(nil)
+    private struct MetricsListener: Sendable {
+      let hear: @Sendable (URLSessionTaskMetrics) -> Void
+    }
+    private let metrics = Mutex<MetricsListener?>(nil)
     var onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)? {
-      get { metrics.withLock { $0 } }
-      set { metrics.withLock { $0 = newValue } }
+      get { metrics.withLock { $0?.hear } }
+      set { metrics.withLock { $0 = newValue.map(MetricsListener.init) } }
     }
   #endif
 

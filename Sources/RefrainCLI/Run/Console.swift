@@ -15,7 +15,13 @@ final class Console: Sendable {
 
   private let foot = Mutex("")
   /// Who shows what is noted, while a screen has the terminal.
-  private let listener = Mutex<(@Sendable (String) -> Void)?>(nil)
+  private let listener = Mutex<Listener?>(nil)
+
+  /// A closure that a lock's value is by itself gets a layer each time it is taken from there, and
+  /// calling it overflows the stack in the end.
+  private struct Listener: Sendable {
+    let hear: @Sendable (String) -> Void
+  }
 
   /// Whether a line can be redrawn in place on standard error.
   let isInteractive =
@@ -65,13 +71,13 @@ final class Console: Sendable {
   /// Hands what is noted to `listener` from now on, or writes it again where that is nil. A standard
   /// error that is no terminal has all lines in any case: no screen is spoilt by it.
   func divert(to listener: (@Sendable (String) -> Void)?) {
-    self.listener.withLock { $0 = listener }
+    self.listener.withLock { $0 = listener.map(Listener.init) }
   }
 
   /// Writes a line to standard error. Where that fails there is nobody left to tell.
   func note(_ line: String) {
     if let listener = listener.withLock(\.self) {
-      listener(line)
+      listener.hear(line)
       if isatty(STDERR_FILENO) == 1 { return }
     }
     foot.withLock { foot in

@@ -51,7 +51,11 @@ private final class Caught: Sendable {
 /// The handler writes to a pipe, which signal-safety(7) permits, and nothing is lost. Dispatch's
 /// sources lose a signal now and then on Linux: one of a hundred programs did not end.
 private enum EndingSignals {
-  private static let receiver = Mutex<(@Sendable (CInt) -> Void)?>(nil)
+  private static let receiver = Mutex<Receiver?>(nil)
+
+  private struct Receiver: Sendable {
+    let receive: @Sendable (CInt) -> Void
+  }
 
   /// Where the handler writes; -1 until the pipe is there. It stays open as long as the process: a
   /// handler may be about to write to it at any time.
@@ -60,7 +64,7 @@ private enum EndingSignals {
   /// Has each signal handed to `body` from now on, in their order. Where the system has no
   /// descriptor left, signals end the program as they do any other.
   static func receive(_ body: @escaping @Sendable (CInt) -> Void) {
-    receiver.withLock { $0 = body }
+    receiver.withLock { $0 = Receiver(receive: body) }
     if writing.load(ordering: .sequentiallyConsistent) < 0 {
       guard let reading = open() else { return }
       Thread.detachNewThread { forward(from: reading) }
@@ -87,7 +91,7 @@ private enum EndingSignals {
     while true {
       let count = read(file, &number, 1)
       if count == 1 {
-        receiver.withLock { $0 }?(CInt(number))
+        receiver.withLock(\.self)?.receive(CInt(number))
       } else if count == 0 || errno != EINTR {
         return
       }

@@ -26,7 +26,13 @@ final class WatchedDisk: DiskLayer {
   }
 
   let system = SystemDisk()
-  private let fault = Mutex<(@Sendable (Operation, String) -> Int32?)?>(nil)
+  private let fault = Mutex<Fault?>(nil)
+
+  /// A closure that a lock's value is by itself gets a layer each time it is taken from there.
+  private struct Fault: Sendable {
+    let code: @Sendable (Operation, String) -> Int32?
+  }
+
   private let paths = Mutex<[Int32: String]>([:])
   private let after: @Sendable (Operation) -> Void
   /// One operation at a time.
@@ -38,11 +44,11 @@ final class WatchedDisk: DiskLayer {
 
   /// Which error an operation on a path gets from now on; nil: none.
   func fail(_ fault: (@Sendable (Operation, String) -> Int32?)?) {
-    self.fault.withLock { $0 = fault }
+    self.fault.withLock { $0 = fault.map(Fault.init) }
   }
 
   private func check(_ operation: Operation, _ path: String) throws(DiskError) {
-    guard let code = fault.withLock({ $0 })?(operation, path) else { return }
+    guard let code = fault.withLock({ $0 })?.code(operation, path) else { return }
     throw DiskError(operation: "\(operation)", path: path, code: code)
   }
 
@@ -166,7 +172,7 @@ final class WatchedDisk: DiskLayer {
   ) -> Int? {
     // As on a disk that fails, the cold read finds out why.
     let path = paths.withLock { $0[descriptor] } ?? ""
-    if fault.withLock({ $0 })?(.read, path) != nil { return nil }
+    if fault.withLock({ $0 })?.code(.read, path) != nil { return nil }
     return system.readWithoutWaiting(descriptor, into: buffer, at: offset)
   }
 

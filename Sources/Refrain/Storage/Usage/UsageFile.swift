@@ -56,20 +56,29 @@ final class UsageFile: Sendable {
   // MARK: Locking
 
   /// A process that was stopped while it held the lock holds it on: then each counts for itself.
-  private static let longestWait: Duration = .seconds(2)
+  /// Longer than the lock can be waited for on a busy machine, for who counts alone does not know
+  /// what others write.
+  private static let longestWait: Duration = .seconds(20)
+  /// Once it was waited for in vain, no request waits long again before the lock is to be had.
+  private static let shortestWait: Duration = .milliseconds(50)
+  private let wasInVain = Atomic(false)
 
   private func lockedDescriptor() -> Int32? {
     let start = ContinuousClock.now
+    let patience = wasInVain.load(ordering: .relaxed) ? Self.shortestWait : Self.longestWait
     var pause: UInt32 = 20
-    while ContinuousClock.now - start < Self.longestWait {
+    while ContinuousClock.now - start < patience {
       guard let descriptor = try? disk.open(path, .lock) else { return nil }
       switch lock(descriptor) {
-      case true?: return descriptor
+      case true?:
+        wasInVain.store(false, ordering: .relaxed)
+        return descriptor
       case false?: usleep(pause)
       case nil: return nil
       }
       pause = min(pause * 2, 2000)
     }
+    wasInVain.store(true, ordering: .relaxed)
     return nil
   }
 
