@@ -225,7 +225,8 @@ struct Fetch: Sendable {
           remedy: "Check the URL.", status: 416))
     }
     let reached = generation.withState { state in
-      state.stored.contains(asked - 1) || state.transient.spans.contains(asked - 1)
+      state.reached == asked || state.stored.contains(asked - 1)
+        || state.transient.spans.contains(asked - 1)
     }
     guard reached else {
       return .failed(

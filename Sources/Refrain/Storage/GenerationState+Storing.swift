@@ -12,6 +12,7 @@ extension GenerationState {
     guard file === self.file else { return nil }
     let isNew = !stored.contains(range.lowerBound)
     stored.insert(contentsOf: range)
+    reached = max(reached, range.upperBound)
     lost.remove(contentsOf: range)
     moveFetch(id, to: range.upperBound)
     if isNew { fetches[id]?.brought += range.upperBound - range.lowerBound }
@@ -87,6 +88,7 @@ extension GenerationState {
     generationID = record.generation
     file = contents.file
     stored = contents.spans
+    reached = max(reached, stored.ranges.last?.upperBound ?? 0)
     synced = contents.syncedSpans
   }
 
@@ -98,6 +100,7 @@ extension GenerationState {
   ) -> [Action] {
     let range = offset..<(offset + Int64(bytes.count))
     hasGivenUnstored = true
+    reached = max(reached, range.upperBound)
     let windows = transientWindows()
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)

@@ -195,6 +195,8 @@ struct GenerationState: Sendable {
   var isSyncing = false
   /// The record does not have what is known by now.
   var isRecordStale = false
+  /// The end of the furthest byte that is known of this version, whether it is still there or not.
+  var reached: Int64 = 0
   /// Its files lie beside those of the generation that it replaces, whose record still stands.
   var isUnrecorded = false
 

@@ -100,6 +100,19 @@ import Testing
     #expect(!state.waiters.isEmpty)
   }
 
+  @Test func `How far the bytes go is known after they were let go of`() throws {
+    var state = state(length: nil)
+    state.isTransient = true
+    let reader = attach(&state)
+    _ = wait(&state, reader, at: 0)
+    let id = try #require(state.fetches.keys.first)
+    _ = state.detach(reader)
+    _ = state.commitTransient(id, Data(count: 1000), at: 5_000_000)
+    #expect(!state.transient.spans.contains(5_000_999))
+    // A 416 without a length, to a request from there on, is the end.
+    #expect(state.reached == 5_001_000)
+  }
+
   @Test func `A fetch that was called off is followed by one for whoever came meanwhile`() throws {
     var state = state(length: 1000, supportsRanges: false)
     let first = attach(&state)
