@@ -366,11 +366,6 @@ public final class MediaReader: Sendable {
     }
   }
 
-  /// The ranges of this reader's generation that are stored.
-  public var cachedSpans: RangeSet<Int64> {
-    state.withLock { $0.generation }.withState { $0.stored }
-  }
-
   var generation: Generation { state.withLock { $0.generation } }
 
   /// What was stored when the reader was opened, and was given to it since.
@@ -378,32 +373,6 @@ public final class MediaReader: Sendable {
 
   /// What was stored when the reader was opened.
   package var spansBefore: RangeSet<Int64> { state.withLock { $0.storedBefore } }
-
-  /// What is known by now, without waiting.
-  var knownInformation: ContentInformation? {
-    state.withLock { $0.generation }.withState { $0.info }
-  }
-
-  /// Whether bytes that come now are stored: not while the disk is full, the entry is too large for
-  /// the limit, another process writes it, or the origin forbids it.
-  package var isStoring: Bool {
-    state.withLock { $0.generation }.withState { !$0.isTransient }
-  }
-
-  public struct Statistics: Sendable, Hashable {
-    /// Bytes handed to this reader.
-    public var bytesRead: Int64 = 0
-    /// Bytes handed to this reader that were stored before it was opened. A byte that is read
-    /// several times counts once, so that this never exceeds the resource.
-    public var bytesFromDisk: Int64 = 0
-    /// Bytes that came from the origin for this resource since the reader was opened, for whichever
-    /// reader.
-    public var bytesFromOrigin: Int64 = 0
-    /// Requests that were sent to the origin for this resource since the reader was opened.
-    public var requests = 0
-
-    public init() {}
-  }
 }
 
 /// A buffer on its way to a thread and back.

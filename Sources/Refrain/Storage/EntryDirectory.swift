@@ -26,7 +26,7 @@ struct EntryDirectory: Sendable {
     var file: EntryFile
     /// The highest number of the record or of a journal: what is written next has a higher one.
     var lastEpoch: Int
-    /// Oddities that were mended, a sentence each.
+    /// Oddities that were repaired, a sentence each.
     var warnings: [String]
     /// The data file may not be written to.
     var isReadOnly = false

@@ -42,7 +42,7 @@ extension EntryStorage {
   /// There is no room for two generations: the old one goes before the first byte of the new one is
   /// stored.
   ///
-  /// - Returns: false where there is none, or its room could not be had.
+  /// - Returns: false where there is none, or its files could not be removed.
   func giveUpReplaced(_ generation: Generation) -> Bool {
     guard let open, isUnrecorded(generation) else { return false }
     do {

@@ -160,7 +160,7 @@ actor EntryStorage {
   }
 
   /// What was written is counted for good. Only while the lock is held, or was never had.
-  private func concludeSize(isClosed: Bool) {
+  func concludeSize(isClosed: Bool) {
     guard hasOverhead || sizeBefore != nil || isClosed else { return }
     let reserved = hasOverhead ? Store.overhead : 0
     var growth: Int64? = 0
@@ -325,126 +325,5 @@ actor EntryStorage {
   /// A write failed: nothing is stored for a while, or for good.
   func writeFailed(_ generation: Generation, _ error: any Error) {
     refuse(generation, error)
-  }
-
-  // MARK: Ending
-
-  /// Writes down what is known, lets go of the lock, and tidies up.
-  func finish(_ generation: Generation) {
-    if let open, open.generation === generation {
-      let (isStale, isEmpty, journal, leavesNothing) = generation.withState { state in
-        (
-          state.isRecordStale || state.stored != state.synced, state.stored.isEmpty,
-          state.journal, state.freshness?.noStore == true || state.isUnrepeatable
-        )
-      }
-      do {
-        if isUnrecorded(generation), isEmpty || leavesNothing {
-          try discard(open.owner)
-        } else if leavesNothing {
-          try directory.removeFiles()
-        } else {
-          if isStale { try writeDown(generation) }
-          if let last = generation.withState({ $0.journal }) ?? journal {
-            // Nothing was written to it since the record was.
-            try directory.disk.removeFile(last.path)
-          }
-        }
-      } catch let error as DataLost {
-        distrust(generation, error.reason)
-      } catch {
-        reportOutdated(error)
-      }
-    } else {
-      // A record that only came to be fresh again is worth writing, if nobody else writes.
-      refreshRecord(generation)
-    }
-    // Readers that were cancelled, but not let go, keep the generation, and shall not keep the file.
-    generation.withState { state in
-      state.journal = nil
-      state.file = nil
-    }
-    // What was written has the time of the disk's clock.
-    if open != nil { context.store.touch(name) }
-    open = nil
-    concludeSize(isClosed: true)
-    context.store.markClosed(name)
-    lock = nil
-  }
-
-  /// The origin has another generation by now: whoever opens this one again asks first. One that
-  /// was contradicted is not opened again.
-  func outdate(_ generation: Generation, isContradicted: Bool) {
-    let (isStored, isUnrepeatable) = generation.withState { state in
-      state.freshness = state.freshness?.outdated
-      state.isRecordStale = true
-      return (state.generationID != nil, state.isUnrepeatable)
-    }
-    if isStored { refreshRecord(generation, removes: isContradicted || isUnrepeatable) }
-  }
-
-  private func refreshRecord(_ generation: Generation, removes: Bool = false) {
-    let (isStale, id, known, variant) = generation.withState { state in
-      (state.isRecordStale, state.generationID, state.known, state.variant)
-    }
-    guard isStale, let id, let known else { return }
-    let freshness = known.freshness
-    let held: WriterLock?
-    do throws(DiskError) {
-      if let lock { held = lock } else { held = try WriterLock.acquire(directory) }
-    } catch {
-      // Where nothing may be written, nothing is kept up to date.
-      if !error.isRefused {
-        reportOutdated(error)
-      }
-      return
-    }
-    guard let held else { return }
-    defer { withExtendedLifetime(held) {} }
-    guard var (record, _) = try? directory.loadRecord(), record.generation == id else { return }
-    // Where the entry is being written to, all is counted in the end.
-    let before = sizeBefore == nil ? try? sizeWithShard() : nil
-    context.store.prepareToFree()
-    let mark = context.store.scanMark(name)
-    context.store.countReplacement()
-    defer {
-      if let before, let after = try? sizeWithShard() {
-        context.store.noteFreed(before - after, mark)
-      }
-      context.store.noteFreed(Store.replacement, nil)
-      context.store.report()
-    }
-    record.freshness = freshness
-    record.headers = known.headers.fields.flatMap { [$0.name, $0.value] }
-    record.variant = variant
-    record.grants = known.selection.grants
-    record.invalidatedAt = known.invalidatedAt
-    do {
-      if freshness.noStore { return try directory.removeFiles() }
-      if removes { return try directory.disk.removeFile(directory.recordPath) }
-      try directory.write(record, durably: true, keepsAge: true)
-    } catch {
-      reportOutdated(error)
-    }
-  }
-
-  /// Removes the entry's files; readers go on with what they hold.
-  func removeFiles(_ generation: Generation?) throws -> Bool {
-    if lock == nil { lock = try WriterLock.acquire(directory) }
-    guard lock != nil else {
-      if try directory.disk.status(of: directory.path) == nil { return false }
-      throw MediaCacheError(
-        .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
-    }
-    if sizeBefore == nil { sizeBefore = try sizeWithShard() }
-    let read = try directory.allocatedBytes().read
-    try directory.removeFiles()
-    generation?.withState { $0.filesRemoved() }
-    context.store.credit(name, freed: 0, held: read)
-    concludeSize(isClosed: false)
-    open = nil
-    isAnchored = false
-    lock = nil
-    return true
   }
 }

@@ -49,9 +49,9 @@ extension Inspector {
       result.key = CacheKey(rawValue: contents.record.key)
       result.problems = contents.warnings
       do {
-        result.droppedBytes = try mend(directory, contents, &result.problems)
+        result.droppedBytes = try repair(directory, contents, &result.problems)
       } catch {
-        result.problems.append("It could not be mended: \(error).")
+        result.problems.append("It could not be repaired: \(error).")
       }
     } catch {
       switch error {
@@ -78,7 +78,7 @@ extension Inspector {
 
   /// Drops from the record what lies in a hole of the file, and removes files that are not the
   /// entry's.
-  private func mend(
+  private func repair(
     _ directory: EntryDirectory, _ contents: EntryDirectory.Contents, _ problems: inout [String]
   ) throws -> Int64 {
     let record = contents.record

@@ -60,7 +60,7 @@ import Testing
     gate.open()
   }
 
-  @Test func `A live stream that nobody listens to any more is let go`() async throws {
+  @Test func `A live stream that nobody listens to any more ends`() async throws {
     weak var entry: Entry?
     weak var context: CacheContext?
     weak var generation: Generation?
@@ -82,9 +82,9 @@ import Testing
       second.cancel()
     }
     await origin.stop()
-    try await eventually("the stream is let go") { generation == nil }
-    try await eventually("the entry is let go") { entry == nil }
-    try await eventually("the cache is let go") { context == nil }
+    try await eventually("the stream ends") { generation == nil }
+    try await eventually("the entry is released") { entry == nil }
+    try await eventually("the cache is released") { context == nil }
   }
 
   @Test func `An earlier live stream goes with its last listener, while others listen on`()
@@ -102,7 +102,7 @@ import Testing
         _ = try await second.bytes(in: 0..<1000)
         first.cancel()
       }
-      try await eventually("the stream is let go") { generation == nil }
+      try await eventually("the stream ends") { generation == nil }
       _ = try await second.bytes(in: 1000..<2000)
       second.cancel()
     }

@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct DirectorySyncsTests {
-  /// A disk whose first sync of a directory takes until it is let go.
+  /// A disk whose first sync of a directory takes until it is told to end.
   private final class SlowDisk: DiskLayer {
     let system = SystemDisk()
     private let began = Mutex(0)

@@ -9,7 +9,8 @@ import Synchronization
 #endif
 
 /// The file `usage` of a cache directory, which every cache there reads and changes under a lock
-/// (flock(2)) that is held for microseconds. Where it cannot be had, each cache counts for itself.
+/// (flock(2)) that is held for microseconds. Where the file system has no locks, each cache counts for
+/// itself.
 ///
 /// Nothing depends on it but how much is stored: a file that is missing, damaged or from before a
 /// restart of the machine costs a measuring of the directory in the background.
@@ -55,30 +56,30 @@ final class UsageFile: Sendable {
 
   // MARK: Locking
 
-  /// A process that was stopped while it held the lock holds it on: then each counts for itself.
-  /// Longer than the lock can be waited for on a busy machine, for who counts alone does not know
-  /// what others write.
+  /// How long the lock is waited for. A process that is stopped while it holds the lock keeps it: then
+  /// this cache counts for itself, and does not know what others write. So it waits longer than a busy
+  /// machine needs.
   private static let longestWait: Duration = .seconds(20)
-  /// Once it was waited for in vain, no request waits long again before the lock is to be had.
+  /// How long the lock is waited for after it was not given up in the longest time.
   private static let shortestWait: Duration = .milliseconds(50)
-  private let wasInVain = Atomic(false)
+  private let isHeldUp = Atomic(false)
 
   private func lockedDescriptor() -> Int32? {
     let start = ContinuousClock.now
-    let patience = wasInVain.load(ordering: .relaxed) ? Self.shortestWait : Self.longestWait
+    let patience = isHeldUp.load(ordering: .relaxed) ? Self.shortestWait : Self.longestWait
     var pause: UInt32 = 20
     while ContinuousClock.now - start < patience {
       guard let descriptor = try? disk.open(path, .lock) else { return nil }
       switch lock(descriptor) {
       case true?:
-        wasInVain.store(false, ordering: .relaxed)
+        isHeldUp.store(false, ordering: .relaxed)
         return descriptor
       case false?: usleep(pause)
       case nil: return nil
       }
       pause = min(pause * 2, 2000)
     }
-    wasInVain.store(true, ordering: .relaxed)
+    isHeldUp.store(true, ordering: .relaxed)
     return nil
   }
 
