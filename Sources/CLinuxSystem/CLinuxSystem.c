@@ -14,4 +14,7 @@ ssize_t refrain_pread_nowait(int fd, void *buffer, size_t count, off_t offset) {
 off_t refrain_seek_hole(int fd, off_t offset) { return lseek(fd, offset, SEEK_HOLE); }
 
 off_t refrain_seek_data(int fd, off_t offset) { return lseek(fd, offset, SEEK_DATA); }
+
+const int refrain_ofd_setlk = F_OFD_SETLK;
+const int refrain_ofd_getlk = F_OFD_GETLK;
 #endif

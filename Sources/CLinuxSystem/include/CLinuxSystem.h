@@ -11,5 +11,9 @@ ssize_t refrain_pread_nowait(int fd, void *buffer, size_t count, off_t offset);
 // lseek(2) with SEEK_HOLE and SEEK_DATA.
 off_t refrain_seek_hole(int fd, off_t offset);
 off_t refrain_seek_data(int fd, off_t offset);
+
+// Commands of fcntl(2): F_OFD_SETLK and F_OFD_GETLK.
+extern const int refrain_ofd_setlk;
+extern const int refrain_ofd_getlk;
 #endif
 #endif

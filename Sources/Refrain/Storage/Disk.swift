@@ -136,6 +136,16 @@ protocol Disk: Sendable {
   /// flock(2) with LOCK_UN. Call it before `close`: a process that is just being started holds a copy
   /// of every descriptor, and with it the lock, until its program replaces it.
   func unlock(_ descriptor: Int32)
+  /// Locks one byte of a file for itself alone, which need not be there (fcntl(2), F_OFD_SETLK). As
+  /// `lock`, the lock belongs to the open file description.
+  ///
+  /// - Returns: false where another has it. Any other failure is an error: the file system cannot lock.
+  func lock(_ descriptor: Int32, byteAt offset: Int64) throws(DiskError) -> Bool
+  /// As `unlock(_:)`, one byte.
+  func unlock(_ descriptor: Int32, byteAt offset: Int64)
+  /// Whether another open file description has the byte locked, or any byte at all for nil (fcntl(2),
+  /// F_OFD_GETLK).
+  func isLocked(_ descriptor: Int32, byteAt offset: Int64?) throws(DiskError) -> Bool
 }
 
 extension Disk {

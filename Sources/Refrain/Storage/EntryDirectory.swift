@@ -13,8 +13,9 @@ struct EntryDirectory: Sendable {
   let disk: any Disk
   /// This run of the machine.
   let bootIdentity: String
-  /// Shared by all entries of a store.
-  var syncs = DirectorySyncs()
+  /// Shared by all entries of a store, as `locks` are.
+  let syncs: DirectorySyncs
+  let locks: WriterLocks
 
   /// What was found on opening.
   struct Contents: Sendable {
@@ -44,14 +45,6 @@ struct EntryDirectory: Sendable {
   }
 
   var recordPath: String { "\(path)/\(EntryRecord.fileName)" }
-
-  /// The file that `WriterLock` locks: beside the shards.
-  var lockPath: String {
-    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-    return (parts.dropLast(2) + ["\(parts.last ?? "")\(Self.lockSuffix)"]).joined(separator: "/")
-  }
-
-  static let lockSuffix = ".lock"
 
   /// Reads the sidecar and the journals, opens the data file, and believes only what the file can
   /// hold.
@@ -193,17 +186,22 @@ struct EntryDirectory: Sendable {
   }
 
   /// Makes the directory where it is missing, and those above it.
-  func create() throws(DiskError) {
+  ///
+  /// - Returns: whether it was missing, where the caller holds the lock.
+  func create() throws(DiskError) -> Bool {
+    let isNew = try disk.status(of: path) == nil
     for attempt in 1... {
       do throws(DiskError) {
         try disk.makeDirectory(shardPath)
-        return try disk.makeDirectory(path)
+        try disk.makeDirectory(path)
+        break
       } catch {
         // Somebody has removed the cache's directory, or the shard, in which nothing was.
         guard error.isMissing, attempt < 100 else { throw error }
         try createParents()
       }
     }
+    return isNew
   }
 
   /// The entry's name.
@@ -239,13 +237,15 @@ struct EntryDirectory: Sendable {
   /// Makes the names on the way to the entry survive a power cut: `create` does not, for it is not
   /// worth the wait before a byte is there.
   func syncParents() throws(DiskError) {
-    var parent = path[...]
-    // The shard, the directory of all shards, and the cache's own.
-    for _ in 0..<3 {
-      guard let slash = parent.lastIndex(of: "/") else { return }
-      parent = parent[..<slash]
-      try syncs.sync(String(parent), disk)
-    }
+    try syncs.sync(shardPath, disk)
+    // Once for all entries of the shard, as long as it is not removed and made again.
+    guard let shard = try disk.status(of: shardPath)?.identity,
+      !syncs.isAnchored(shardPath, shard)
+    else { return }
+    let entries = Self.parent(of: shardPath)
+    try syncs.sync(entries, disk)
+    try syncs.sync(Self.parent(of: entries), disk)
+    syncs.noteAnchored(shardPath, shard)
   }
 
   /// Replaces the sidecar: rename(2) over the old one.
@@ -258,9 +258,14 @@ struct EntryDirectory: Sendable {
     let bytes = try record.encoded()
     let temporary = "\(recordPath).new"
     let age = keepsAge ? try disk.status(of: recordPath)?.changed : nil
-    // A new file: what a killed process left there must not shine through.
-    try remove(temporary)
-    let descriptor = try disk.open(temporary, .create)
+    let descriptor: Int32
+    do throws(DiskError) {
+      descriptor = try disk.open(temporary, .create)
+    } catch {
+      guard error.isObstacle else { throw error }
+      try remove(temporary)
+      descriptor = try disk.open(temporary, .create)
+    }
     do {
       defer { disk.close(descriptor) }
       try disk.write(bytes, to: descriptor, at: 0)

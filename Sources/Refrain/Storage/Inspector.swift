@@ -11,11 +11,12 @@ struct Inspector: Sendable {
 
   /// The most recently used first.
   func entries() async throws -> (summaries: [EntrySummary], all: Size) {
-    let locked = try await locked()
+    let locks = context.store.locks
+    let hasWriters = await IOThreads.background.run { locks.isHeld(nil) }
     let shards = try await Sweep(store: context.store).run { names, _ in
       var found: (summaries: [EntrySummary], all: Size) = ([], (0, 0))
       for name in names {
-        let summary = summary(named: name) { locked.contains(name) && WriterLock.isHeld($0) }
+        let summary = summary(named: name) { hasWriters && WriterLock.isHeld($0) }
         // One without a summary takes room all the same.
         guard
           let size = try summary?.allocatedBytes ?? context.store.measure(name)?.allocatedBytes
@@ -34,12 +35,6 @@ struct Inspector: Sendable {
 
   private static func sum(_ sizes: [Size]) -> Size {
     sizes.reduce((0, 0)) { ($0.allocated + $1.allocated, $0.entries + $1.entries) }
-  }
-
-  /// The entries that may have a writer: looked up once for all.
-  private func locked() async throws -> Set<String> {
-    let store = context.store
-    return try await IOThreads.background.run { () throws(DiskError) in try store.lockedNames() }
   }
 
   func entry(for key: CacheKey) -> EntrySummary? {

@@ -23,6 +23,7 @@ final class Store: Sendable {
   let scanning = Mutex(Scanning())
   private let account = Mutex(Account())
   private let syncs = DirectorySyncs()
+  let locks: WriterLocks
   /// Names this cache among the writers of `usage`.
   let id: UInt64
   private let clock: @Sendable () -> Moment
@@ -41,6 +42,7 @@ final class Store: Sendable {
     self.limit = limit
     self.disk = disk
     self.bootIdentity = bootIdentity
+    locks = WriterLocks(directory: directory, disk: disk)
     let entriesPath = "\(directory)/entries"
     let measureEmpty: @Sendable () -> Int64? = {
       // Where it cannot be looked up, it is measured in the background.
@@ -84,7 +86,7 @@ final class Store: Sendable {
   func entryDirectory(named name: String) -> EntryDirectory {
     EntryDirectory(
       path: "\(entriesPath)/\(KeyHash.shard(of: name))/\(name)", disk: disk,
-      bootIdentity: bootIdentity, syncs: syncs)
+      bootIdentity: bootIdentity, syncs: syncs, locks: locks)
   }
 
   /// The names of all entries. Blocks.
@@ -92,14 +94,6 @@ final class Store: Sendable {
     var names: [String] = []
     for shard in try shards() { names += try self.names(inShard: shard) }
     return names
-  }
-
-  /// The names of the entries that may have a writer: a file to lock exists. Blocks.
-  func lockedNames() throws(DiskError) -> Set<String> {
-    let suffix = EntryDirectory.lockSuffix
-    return Set(
-      try disk.names(in: entriesPath).lazy.filter { $0.hasSuffix(suffix) }
-        .map { String($0.dropLast(suffix.count)) })
   }
 
   func shards() throws(DiskError) -> [String] {

@@ -111,6 +111,42 @@ extension SystemDisk {
   func unlock(_ descriptor: Int32) {
     _ = flock(descriptor, LOCK_UN)
   }
+
+  func lock(_ descriptor: Int32, byteAt offset: Int64) throws(DiskError) -> Bool {
+    var lock = Self.lock(F_WRLCK, offset)
+    if retrying({ Int(fcntl(descriptor, Self.setLock, &lock)) }) == 0 { return true }
+    if errno == EAGAIN || errno == EACCES { return false }
+    throw failure("fcntl", "fd \(descriptor)")
+  }
+
+  func unlock(_ descriptor: Int32, byteAt offset: Int64) {
+    var lock = Self.lock(F_UNLCK, offset)
+    _ = fcntl(descriptor, Self.setLock, &lock)
+  }
+
+  func isLocked(_ descriptor: Int32, byteAt offset: Int64?) throws(DiskError) -> Bool {
+    var lock = Self.lock(F_WRLCK, offset)
+    guard fcntl(descriptor, Self.findLock, &lock) == 0 else {
+      throw failure("fcntl", "fd \(descriptor)")
+    }
+    return lock.l_type != Int16(F_UNLCK)
+  }
+
+  /// One byte, or all for nil.
+  private static func lock(_ type: Int32, _ offset: Int64?) -> flock {
+    var lock = flock()
+    lock.l_type = Int16(type)
+    lock.l_whence = Int16(SEEK_SET)
+    lock.l_start = off_t(offset ?? 0)
+    lock.l_len = offset == nil ? 0 : 1
+    return lock
+  }
+
+  #if canImport(Darwin)
+    private static let (setLock, findLock) = (F_OFD_SETLK, F_OFD_GETLK)
+  #else
+    private static let (setLock, findLock) = (refrain_ofd_setlk, refrain_ofd_getlk)
+  #endif
 }
 
 extension FileStatus {

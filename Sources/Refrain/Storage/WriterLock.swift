@@ -6,95 +6,87 @@
   import Darwin
 #endif
 
-/// The right to change one entry's files: an exclusive flock(2) on a file beside the shards, held for
-/// as long as this lives. One writer at a time has it; the kernel releases it when the process ends.
-///
-/// The file exists while the lock is held, and is opened for writing: NFS locks nothing else. It lies
-/// outside of the entry's own directory, so that the directory can be made and removed under it.
+/// The right to change one entry's files, held for as long as this lives. One writer at a time has it;
+/// the kernel releases it when the process ends. `WriterLocks` keeps the locks of a cache directory.
 final class WriterLock: Sendable {
-  private let descriptor: Int32
-  private let path: String
-  private let disk: any Disk
+  private let name: String
+  private let file: LockFile
+  private let locks: WriterLocks
   /// Why the file system cannot lock; nil where it can. Nothing keeps other processes out then. They
   /// never make each other's bytes wrong: every generation has files of its own name, and no part of
   /// a file is freed without a lock. But one may undo what the other has stored.
   let failure: DiskError?
 
-  private init(_ descriptor: Int32, _ path: String, _ disk: any Disk, failure: DiskError?) {
-    self.descriptor = descriptor
-    self.path = path
-    self.disk = disk
+  fileprivate init(_ name: String, _ file: LockFile, _ locks: WriterLocks, failure: DiskError?) {
+    self.name = name
+    self.file = file
+    self.locks = locks
     self.failure = failure
   }
 
   deinit {
-    // While it is locked, so that whoever locks a file of that name after this has a new one. Where
-    // that fails, an empty file stays for whoever comes next.
-    do { try disk.removeFile(path) } catch {}
-    disk.unlock(descriptor)
-    disk.close(descriptor)
+    // In this order: the kernel does not keep the threads of one process apart.
+    if failure == nil { file.unlock(name) }
+    locks.release(name)
   }
 
   /// Takes the lock. Blocks, but does not wait for a writer.
   ///
   /// - Parameter waits: whether to wait some milliseconds for one who only looks whether it is held.
   /// - Returns: nil where another holds it.
-  /// - Throws: where the file cannot be made.
+  /// - Throws: where the file that is locked cannot be made.
   static func acquire(
     _ directory: EntryDirectory, waits: Bool = true
   ) throws(DiskError) -> WriterLock? {
-    let disk = directory.disk
-    let path = directory.lockPath
-    var attempts = waits ? 5 : 1
-    // Whoever releases the lock removes the file: the one that was opened may not have the name by
-    // the time it is locked.
-    for _ in 0..<100 {
-      let opened: Int32
+    let (name, locks) = (directory.name, directory.locks)
+    for attempt in 0..<(waits ? 5 : 1) {
+      if attempt > 0 { usleep(2000) }
+      guard locks.claim(name) else { continue }
       do throws(DiskError) {
-        opened = try disk.open(path, .lock)
+        if let lock = try lock(directory, name, locks) { return lock }
+      } catch {
+        locks.release(name)
+        throw error
+      }
+      locks.release(name)
+    }
+    return nil
+  }
+
+  /// Takes the lock from the kernel, where no thread of this process has it.
+  private static func lock(
+    _ directory: EntryDirectory, _ name: String, _ locks: WriterLocks
+  ) throws(DiskError) -> WriterLock? {
+    // Somebody may remove the file, with all of the directory or alone: whoever comes after that locks
+    // another one.
+    for _ in 0..<100 {
+      let file: LockFile
+      do throws(DiskError) {
+        file = try locks.file()
       } catch {
         guard error.isMissing else { throw error }
         try directory.createParents()
         continue
       }
       do throws(DiskError) {
-        guard try disk.lock(opened, .exclusive) else {
-          disk.close(opened)
-          attempts -= 1
-          if attempts == 0 { return nil }
-          usleep(2000)
-          continue
-        }
+        guard try file.lock(name) else { return nil }
       } catch {
-        return WriterLock(opened, path, disk, failure: error)
+        return WriterLock(name, file, locks, failure: error)
       }
-      let isCurrent: Bool
       do throws(DiskError) {
-        isCurrent = try disk.status(of: opened).identity == disk.status(of: path)?.identity
+        if try locks.isCurrent(file) { return WriterLock(name, file, locks, failure: nil) }
       } catch {
-        disk.unlock(opened)
-        disk.close(opened)
+        file.unlock(name)
         throw error
       }
-      if isCurrent { return WriterLock(opened, path, disk, failure: nil) }
-      disk.unlock(opened)
-      disk.close(opened)
+      file.unlock(name)
+      locks.forget(file)
     }
     return nil
   }
 
   /// Whether another holds the lock. Changes nothing.
   static func isHeld(_ directory: EntryDirectory) -> Bool {
-    let disk = directory.disk
-    // Where the file is missing nobody has the lock; where it cannot be opened nobody writes.
-    guard let opened = try? disk.open(directory.lockPath, .readWrite) else { return false }
-    defer { disk.close(opened) }
-    do throws(DiskError) {
-      guard try disk.lock(opened, .shared) else { return true }
-    } catch {
-      return false
-    }
-    disk.unlock(opened)
-    return false
+    directory.locks.isHeld(directory.name)
   }
 }

@@ -44,7 +44,7 @@ struct FollowingTests {
 
     init() {
       disk.fail { [weak self] operation, path in
-        if operation == .lock, path.hasSuffix(".lock") { self?.tries.withLock { $0 += 1 } }
+        if operation == .lock, path.hasSuffix("/locks") { self?.tries.withLock { $0 += 1 } }
         return nil
       }
     }

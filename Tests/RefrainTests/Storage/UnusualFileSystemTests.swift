@@ -80,17 +80,26 @@ struct UnusualFileSystemTests {
     await cache.close()
   }
 
-  @Test func `a lock leaves nothing behind`() async throws {
+  @Test func `all entries are locked in one file that stays empty`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let cache = try cache(directory)
-    let entries = "\(directory.path(percentEncoded: false))/entries"
-    let reader = try await cache.open(Resource(url: url()))
-    _ = try await reader.bytes(in: 0..<100_000)
-    #expect(SystemFiles.names(in: entries).contains { $0.hasSuffix(".lock") })
-    reader.cancel()
+    let path = directory.path(percentEncoded: false)
+    var readers: [MediaReader] = []
+    for name in ["a", "b"] {
+      let reader = try await cache.open(Resource(url: url(name)))
+      _ = try await reader.bytes(in: 0..<100_000)
+      readers.append(reader)
+    }
+    let other = WriterLocks(directory: path, disk: SystemDisk())
+    for (name, isHeld) in [("a", true), ("b", true), ("c", false)] {
+      #expect(other.isHeld(KeyHash.name(of: CacheKey(url: try url(name)))) == isHeld)
+    }
+    for reader in readers { reader.cancel() }
     await cache.close()
-    #expect(SystemFiles.names(in: entries).allSatisfy { $0.utf8.count == 2 })
+    #expect(!other.isHeld(nil))
+    #expect(SystemFiles.names(in: "\(path)/entries").allSatisfy { $0.utf8.count == 2 })
+    #expect(SystemFiles.status(of: "\(path)/locks")?.allocated == 0)
   }
 
   @Test(arguments: [EROFS, EACCES])
