@@ -150,6 +150,7 @@ public final class MediaCache: Sendable {
 
   /// `entries` and `usage`, for which each entry is looked at once.
   package func listing() async throws -> (entries: [EntrySummary], usage: Usage) {
+    for entry in await context.table.settledEntries() { await entry.recordNow() }
     let (entries, all) = try await reportingStorage {
       try await Inspector(context: context).entries()
     }
@@ -160,7 +161,8 @@ public final class MediaCache: Sendable {
 
   /// The entry stored under a key, or nil.
   public func entry(for key: CacheKey) async throws -> EntrySummary? {
-    try await inspector { $0.entry(for: key) }
+    await context.table.settledEntry(for: key)?.recordNow()
+    return try await inspector { $0.entry(for: key) }
   }
 
   /// What the directory takes on disk. Looks at every entry.

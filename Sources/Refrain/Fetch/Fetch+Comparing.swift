@@ -121,8 +121,7 @@ extension GenerationState {
   mutating func beginComparing(
     _ id: FetchID, with facts: ResponseCheck.Facts
   ) -> [Task<Void, Never>]? {
-    guard case .possible = comparison(with: facts), fetches[id] != nil, file != nil, journal != nil,
-      let length
+    guard case .possible = comparison(with: facts), fetches[id] != nil, isPrepared, let length
     else { return nil }
     var tasks: [Task<Void, Never>] = []
     for (other, fetch) in fetches where other != id && !fetch.isConfirmation {

@@ -170,20 +170,20 @@ struct FetchedBytes: Sendable {
 
   /// See `EntryStorage.recordFirstBytes`.
   private func recordFirstBytes() async {
-    guard generation.withState(\.isUnrecorded) else { return }
+    guard generation.withState(\.wantsRecord) else { return }
     await entry.storage.recordFirstBytes(generation)
   }
 
   /// See `EntryStorage.giveUpReplaced`.
   private func giveUpReplaced() async -> Bool {
-    guard generation.withState(\.isUnrecorded) else { return false }
+    guard generation.withState({ $0.recording == .replaces }) else { return false }
     return await entry.storage.giveUpReplaced(generation)
   }
 
   private func file() async -> EntryFile? {
     let (file, isBanned) = generation.withState { state in
       (
-        state.journal == nil || state.isTransient ? nil : state.file,
+        state.isPrepared && !state.isTransient ? state.file : nil,
         state.storageBan.holds(at: .now)
       )
     }
@@ -238,7 +238,7 @@ struct FetchedBytes: Sendable {
     if generation.withState({ $0.keepPending(range, by: id, in: file) }) { return nil }
     let now = ContinuousClock.now
     let commit = generation.withCommit { $0.commit(id, range, to: file, now: now) }
-    guard let (journal, syncDelay, actions) = commit else { return nil }
+    guard let (journal, syncDelay, beginsWaiting, actions) = commit else { return nil }
     generation.learnPace()
     generation.carryOut(actions)
     context.events.sendTraffic(.committed(entry.key, range))
@@ -251,6 +251,7 @@ struct FetchedBytes: Sendable {
       }
     }
     if let syncDelay { entry.syncSoon(generation, after: syncDelay) }
+    if beginsWaiting { entry.recordSoon(generation) }
     return journal?.file
   }
 
@@ -317,9 +318,9 @@ extension Generation {
     _ body: (inout GenerationState) -> GenerationState.Commit?
   ) -> (
     journal: (file: JournalFile, number: Int, span: ByteRange)?, syncDelay: Duration?,
-    actions: [GenerationState.Action]
+    beginsWaiting: Bool, actions: [GenerationState.Action]
   )? {
     guard let commit = withState(body) else { return nil }
-    return (commit.journal, commit.syncDelay, commit.actions)
+    return (commit.journal, commit.syncDelay, commit.beginsWaiting, commit.actions)
   }
 }

@@ -99,6 +99,27 @@ final class Entry: Sendable {
     }
   }
 
+  /// Writes a record that waits for more bytes, after a while: other processes are to see what is
+  /// small and held open for long. Most entries are closed by then, and gone.
+  func recordSoon(_ generation: Generation) {
+    Task(executorPreference: IOThreads.background) { [weak self, weak generation] in
+      // Cancelled by nobody, so that it cannot throw.
+      try? await Task.sleep(for: .seconds(1))
+      guard let self, let generation else { return }
+      await self.recordNow(generation)
+    }
+  }
+
+  /// Writes a record that waits for more bytes, for those who look on the disk.
+  func recordNow(_ generation: Generation? = nil) async {
+    guard let generation = generation ?? current,
+      generation.withState({ $0.recording == .waits }), tryBeginTask() else { return }
+    await Task(executorPreference: IOThreads.background) { [storage] in
+      await storage.recordFirstBytes(generation)
+    }.value
+    endTask()
+  }
+
   /// Ends every reader and fetch; readers need not have let go.
   func shutDown() {
     let (generation, earlier, filler) = state.withLock { ($0.current, $0.earlier, $0.filler) }
@@ -126,7 +147,7 @@ final class Entry: Sendable {
     guard let last else { return }
     if isDirty {
       Task(executorPreference: IOThreads.background) { [self] in
-        let next = await storage.sync(last)
+        let next = await storage.sync(last, isLast: true)
         endTask()
         if let next { syncSoon(last, after: next) }
       }

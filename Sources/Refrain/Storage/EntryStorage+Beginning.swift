@@ -7,12 +7,13 @@ extension EntryStorage {
     // The files are another's by now.
     if generation.withState({ $0.isSuperseded || $0.isClosed }) { return nil }
     // Another fetch may have come first while room was made.
-    let ready = generation.withState { $0.journal == nil ? nil : $0.file }
+    let ready = generation.withState { $0.isPrepared ? $0.file : nil }
     if let ready { return ready }
-    if let files = open, isUnrecorded(generation) {
+    let recording = recording(of: generation)
+    if let files = open, recording != .done {
       // What was written to them has been lost.
       open = nil
-      try discard(files.owner)
+      try discard(files, recording)
       generation.withState { $0.filesVanished() }
     }
     let holdsLock = try takeLock()
@@ -32,10 +33,10 @@ extension EntryStorage {
       ban(generation, .forGood, problem)
       return nil
     case (.start, _), (.resume, nil), (.catchUp, nil):
-      try directory.create()
+      let isNew = try directory.create()
       // What was stored of it is gone, with the directory.
       generation.withState { $0.filesVanished() }
-      return try start(generation, replacing: contents)
+      return try start(generation, replacing: contents, isAlone: isNew)
     }
   }
 
@@ -105,8 +106,9 @@ extension EntryStorage {
   ///
   /// - Parameter found: what is stored. It stays until bytes of the new generation are stored, unless
   ///   nothing of it is readable.
+  /// - Parameter isAlone: whether nothing else is in the directory.
   private func start(
-    _ generation: Generation, replacing found: EntryDirectory.Contents?
+    _ generation: Generation, replacing found: EntryDirectory.Contents?, isAlone: Bool
   ) throws -> EntryFile? {
     let information = generation.withState { $0.info }
     // An empty resource is complete before a byte comes.
@@ -120,12 +122,14 @@ extension EntryStorage {
     let fileName = "\(id).\(ending)"
     let files = OpenFiles(generation: generation, id: id, fileName: fileName, epoch: 1)
     let path = "\(directory.path)/\(fileName)"
+    let recording: GenerationState.Recording =
+      isAlone ? .waits : replaced == nil ? .done : .replaces
     let file: EntryFile
-    let journal: JournalFile
+    var journal: JournalFile?
     do {
       file = try EntryFile(path: path, mode: .create, disk: directory.disk)
-      journal = try makeJournal(id, 1)
-      if replaced == nil {
+      if recording != .waits { journal = try makeJournal(id, 1) }
+      if recording == .done {
         try directory.write(record(generation, files, spans: .init()), durably: false)
       }
     } catch {
@@ -136,7 +140,7 @@ extension EntryStorage {
       throw error
     }
     open = files
-    generation.withState { state in
+    generation.withState { [journal] state in
       state.generationID = id
       state.file = file
       state.journal = journal
@@ -145,9 +149,9 @@ extension EntryStorage {
       state.accountedSpans = 0
       state.isTransient = false
       state.storageBan = .none
-      state.isUnrecorded = replaced != nil
+      state.recording = recording
     }
-    try removeOthers(than: [files.owner] + [replaced].compactMap(\.self))
+    if !isAlone { try removeOthers(than: [files.owner] + [replaced].compactMap(\.self)) }
     return file
   }
 }

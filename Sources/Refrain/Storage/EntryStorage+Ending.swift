@@ -7,28 +7,13 @@ extension EntryStorage {
   /// Writes down what is known, lets go of the lock, and tidies up.
   func finish(_ generation: Generation) {
     if let open, open.generation === generation {
-      let (isStale, isEmpty, journal, leavesNothing) = generation.withState { state in
-        (
-          state.isRecordStale || state.stored != state.synced, state.stored.isEmpty,
-          state.journal, state.freshness?.noStore == true || state.isUnrepeatable
-        )
-      }
       do {
-        if isUnrecorded(generation), isEmpty || leavesNothing {
-          try discard(open.owner)
-        } else if leavesNothing {
-          try directory.removeFiles()
-        } else {
-          if isStale { try writeDown(generation) }
-          if let last = generation.withState({ $0.journal }) ?? journal {
-            // Nothing was written to it since the record was.
-            try directory.disk.removeFile(last.path)
-          }
-        }
+        try finish(generation, open)
       } catch let error as DataLost {
         distrust(generation, error.reason)
       } catch {
         reportOutdated(error)
+        removeUnrecorded(generation)
       }
     } else {
       // A record that only came to be fresh again is worth writing, if nobody else writes.
@@ -38,6 +23,7 @@ extension EntryStorage {
     generation.withState { state in
       state.journal = nil
       state.file = nil
+      state.recording = .done
     }
     // What was written has the time of the disk's clock.
     if open != nil { context.store.touch(name) }
@@ -45,6 +31,35 @@ extension EntryStorage {
     concludeSize(isClosed: true)
     context.store.markClosed(name)
     lock = nil
+  }
+
+  private func finish(_ generation: Generation, _ files: OpenFiles) throws {
+    let (isStale, isWorthless, journal, leavesNothing, recording) = generation.withState { state in
+      (
+        state.isRecordStale || state.stored != state.synced || state.recording != .done,
+        state.recording != .done && state.stored.isEmpty && !state.isComplete, state.journal,
+        state.freshness?.noStore == true || state.isUnrepeatable, state.recording
+      )
+    }
+    if leavesNothing || isWorthless {
+      try discard(files, recording)
+    } else if isStale {
+      try writeDown(generation, isLast: true)
+    } else if let journal {
+      // Nothing was written to it since the record was.
+      try directory.disk.removeFile(journal.path)
+    }
+  }
+
+  /// What no record names is of use to nobody.
+  private func removeUnrecorded(_ generation: Generation) {
+    let recording = recording(of: generation)
+    guard let open, recording != .done else { return }
+    do throws(DiskError) {
+      try discard(open, recording)
+    } catch {
+      reportOutdated(error)
+    }
   }
 
   /// The origin has another generation by now: whoever opens this one again asks first. One that

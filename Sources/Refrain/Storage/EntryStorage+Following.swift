@@ -40,7 +40,7 @@ extension EntryStorage {
       if isWriter {
         guard state.storageProblem == .inUse, state.isTransient else { return }
         (state.storageBan, state.isTransient) = (.none, false)
-      } else if state.journal == nil {
+      } else if !state.isPrepared {
         state.storageBan = .until(.now + .seconds(1))
         state.storageProblem = .inUse
         state.isTransient = true

@@ -18,16 +18,20 @@ extension EntryStorage {
     }
   }
 
-  /// Whether a generation is written to whose record is not on disk yet.
-  func isUnrecorded(_ generation: Generation) -> Bool {
-    open?.generation === generation && generation.withState(\.isUnrecorded)
+  /// What has become of the record of what is written to.
+  func recording(of generation: Generation) -> GenerationState.Recording {
+    open?.generation === generation ? generation.withState(\.recording) : .done
   }
 
-  /// The first bytes of a generation are stored: its record takes the place of the old one's.
+  /// The first bytes of a generation are stored: its record takes the place of the old one's. Where
+  /// there is none, it comes with the journal once that many bytes are there.
   func recordFirstBytes(_ generation: Generation) {
-    guard isUnrecorded(generation) else { return }
     do {
-      try writeDown(generation)
+      switch recording(of: generation) {
+      case .done: return
+      case .waits: try beginJournal(generation)
+      case .replaces: try writeDown(generation)
+      }
     } catch let error as DataLost {
       distrust(generation, error.reason)
     } catch let error as DiskError where error.isMissing {
@@ -39,12 +43,30 @@ extension EntryStorage {
     }
   }
 
+  /// Writes a first record, and from now on where the bytes are that come, so that a killed process
+  /// loses none of them.
+  private func beginJournal(_ generation: Generation) throws {
+    guard var files = open else { return }
+    files.epoch += 1
+    open = files
+    let journal = try makeJournal(files.id, files.epoch)
+    try directory.write(record(generation, files, spans: .init()), durably: false)
+    let spans = generation.withState { state in
+      let spans = Array(state.stored.ranges)
+      state.journal = journal
+      state.journalCount = spans.count
+      state.recording = .done
+      return spans
+    }
+    for (number, span) in spans.enumerated() { try journal.write(span, number: number) }
+  }
+
   /// There is no room for two generations: the old one goes before the first byte of the new one is
   /// stored.
   ///
   /// - Returns: false where there is none, or its files could not be removed.
   func giveUpReplaced(_ generation: Generation) -> Bool {
-    guard let open, isUnrecorded(generation) else { return false }
+    guard let open, recording(of: generation) == .replaces else { return false }
     do {
       try removeOthers(than: [open.owner])
       try writeDown(generation)
@@ -57,9 +79,12 @@ extension EntryStorage {
     return false
   }
 
-  /// Removes the files of a generation of which nothing was stored: what it was to replace stays.
-  func discard(_ owner: Owner) throws(DiskError) {
-    try removeFiles { owner.owns($0) }
+  /// Removes the files of a generation: what it was to replace stays.
+  func discard(
+    _ files: OpenFiles, _ recording: GenerationState.Recording
+  ) throws(DiskError) {
+    guard recording == .replaces else { return try directory.removeFiles() }
+    try removeFiles { files.owner.owns($0) }
   }
 
   /// Removes the files of every generation but these. The record stays.

@@ -106,7 +106,7 @@ actor EntryStorage {
     let now = ContinuousClock.now
     let (file, isBanned) = generation.withState { state -> (EntryFile?, Bool) in
       if state.storageBan.holds(at: now) { return (nil, true) }
-      guard state.journal != nil, let file = state.file else { return (nil, false) }
+      guard state.isPrepared, let file = state.file else { return (nil, false) }
       state.storageBan = .none
       state.isTransient = false
       return (file, false)
@@ -210,14 +210,16 @@ actor EntryStorage {
   /// Makes what was stored so far survive a power cut: data, then record, then the name.
   ///
   /// - Returns: after which time it is to be called again; nil: when more has come.
+  ///
+  /// - Parameter isLast: whether nobody is there who could bring more.
   @discardableResult
-  func sync(_ generation: Generation) -> Duration? {
+  func sync(_ generation: Generation, isLast: Bool = false) -> Duration? {
     guard let open, open.generation === generation else {
       _ = generation.withState { $0.syncEnded(isDone: false) }
       return nil
     }
     do {
-      try writeDown(generation)
+      try writeDown(generation, isLast: isLast)
       return generation.withState { $0.syncEnded(isDone: true) }
     } catch let error as DataLost {
       distrust(generation, error.reason)
@@ -230,18 +232,19 @@ actor EntryStorage {
     return nil
   }
 
-  func writeDown(_ generation: Generation) throws {
+  /// - Parameter isLast: whether no more is expected; whoever brings more prepares the files again.
+  func writeDown(_ generation: Generation, isLast: Bool = false) throws {
     guard var files = open else { return }
     files.epoch += 1
     // Whoever commits from here on writes to the next journal. A crash before the record is replaced
     // finds the old record and both journals; after it, the new record and the next journal.
-    let next = try makeJournal(files.id, files.epoch)
-    let (stored, file, last) = generation.withState { state in
+    let next = isLast ? nil : try makeJournal(files.id, files.epoch)
+    let (stored, file, last, recording) = generation.withState { state in
       let last = state.journal
       state.journal = next
       state.journalCount = 0
       state.syncBegan(at: .now)
-      return (state.stored, state.file, last)
+      return (state.stored, state.file, last, state.recording)
     }
     open = files
     do throws(DiskError) {
@@ -249,9 +252,8 @@ actor EntryStorage {
     } catch {
       throw DataLost(reason: error)
     }
-    let isFirst = isUnrecorded(generation)
-    // No record names a file whose own name a power cut could take.
-    if isFirst { try directory.disk.syncDirectory(directory.path) }
+    // No record that replaces another names a file whose own name a power cut could take.
+    if recording == .replaces { try directory.disk.syncDirectory(directory.path) }
     try directory.write(record(generation, files, spans: stored), durably: true)
     if !isAnchored {
       try directory.syncParents()
@@ -260,18 +262,22 @@ actor EntryStorage {
     generation.withState { state in
       state.synced = stored
       state.isRecordStale = false
-      state.isUnrecorded = false
+      state.recording = .done
     }
-    try directory.removeJournals(of: files.id, before: files.epoch)
+    if recording != .waits || last != nil {
+      try directory.removeJournals(of: files.id, before: files.epoch)
+    }
     if let last { context.store.credit(name, freed: last.takeCounted()) }
-    if isFirst { try removeOthers(than: [files.owner]) }
+    if recording == .replaces { try removeOthers(than: [files.owner]) }
   }
 
   /// What could not be synced may be gone from memory, too: it is neither claimed any more, nor read,
   /// and nothing is written to this file until the entry is opened again.
   func distrust(_ generation: Generation, _ error: DiskError) {
+    let recording = recording(of: generation)
     generation.withState { state in
       state.journal = nil
+      state.recording = .done
       state.isTransient = true
       state.storageBan = .forGood
       state.storageProblem = .disk(error)
@@ -279,10 +285,9 @@ actor EntryStorage {
     }
     context.events.send(.warning("No more of \(url) is stored: \(error)."))
     guard let files = open else { return }
-    let isUnrecorded = isUnrecorded(generation)
     open = nil
     do {
-      if isUnrecorded { return try discard(files.owner) }
+      if recording != .done { return try discard(files, recording) }
       try directory.removeJournals(of: files.id, before: .max)
     } catch {
       reportOutdated(error)

@@ -102,6 +102,16 @@ final class EntryTable: Sendable {
     }
   }
 
+  /// Every entry that is open; those that are being closed are waited for.
+  func settledEntries() async -> [Entry] {
+    let keys = state.withLock { Array($0.slots.keys) }
+    var entries: [Entry] = []
+    for key in keys {
+      if let entry = await settledEntry(for: key) { entries.append(entry) }
+    }
+    return entries
+  }
+
   /// The last hold on an entry was let go: `close` writes it down.
   func close(_ entry: Entry, _ close: @Sendable @escaping () async -> Void) {
     state.withLock { state in

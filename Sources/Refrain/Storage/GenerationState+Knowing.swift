@@ -115,7 +115,7 @@ extension GenerationState {
   mutating func supersede() -> [Action] {
     isSuperseded = true
     // Nobody reads or writes it here any more: what it takes is free once it is removed.
-    if journal == nil, !readers.values.contains(where: \.hasRead) { file = nil }
+    if !isPrepared, !readers.values.contains(where: \.hasRead) { file = nil }
     return endAll(waitersWith: nil)
   }
 

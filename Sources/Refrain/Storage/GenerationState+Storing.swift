@@ -34,6 +34,10 @@ extension GenerationState {
       commit.journal = (journal, run.first + run.turn, run.span)
     }
     if !isSyncing { commit.syncDelay = nextSync(now) }
+    if recording == .waits, !isRecordDue {
+      isRecordDue = true
+      commit.beginsWaiting = true
+    }
     return commit
   }
 
@@ -150,7 +154,7 @@ extension GenerationState {
   /// fetched, and stored, again.
   mutating func filesVanished() {
     if !stored.isEmpty { hasGivenUnstored = true }
-    isUnrecorded = false
+    recording = .done
     journal = nil
     file = nil
     generationID = nil
@@ -164,7 +168,7 @@ extension GenerationState {
 
   /// The entry was removed from the disk: who reads on reads what is there, and the rest from memory.
   mutating func filesRemoved() {
-    isUnrecorded = false
+    recording = .done
     journal = nil
     unsyncedBytes = 0
     isRecordStale = false

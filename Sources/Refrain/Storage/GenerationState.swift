@@ -114,6 +114,16 @@ struct GenerationState: Sendable {
     }
   }
 
+  /// Whether the record on disk is this generation's.
+  enum Recording: Sendable {
+    case done
+    /// Its files lie beside those of the generation that it replaces, whose record still stands.
+    case replaces
+    /// There are no other files and there is no record yet: what is small has come whole before either
+    /// it or a journal would be of use.
+    case waits
+  }
+
   /// What is to be done about bytes that were just stored.
   struct Commit: Sendable {
     var actions: [Action]
@@ -121,6 +131,8 @@ struct GenerationState: Sendable {
     var journal: (file: JournalFile, number: Int, span: ByteRange)?
     /// A sync is wanted, after that time.
     var syncDelay: Duration?
+    /// The record is wanted, some time from now (`Recording.waits`).
+    var beginsWaiting = false
   }
 
   enum Look: Sendable {
@@ -197,8 +209,9 @@ struct GenerationState: Sendable {
   var isRecordStale = false
   /// The end of the furthest byte that is known of this version, whether it is still there or not.
   var reached: Int64 = 0
-  /// Its files lie beside those of the generation that it replaces, whose record still stands.
-  var isUnrecorded = false
+  var recording = Recording.done
+  /// A record that waits will be written soon, whatever comes.
+  var isRecordDue = false
 
   var readers: [ReaderID: Reader] = [:]
   var fetches: [FetchID: Fetch] = [:]
@@ -257,5 +270,21 @@ struct GenerationState: Sendable {
   }
 
   /// Something was stored since the last sync, and a sync may succeed.
-  var needsSync: Bool { unsyncedBytes > 0 && journal != nil && !isClosed }
+  var needsSync: Bool { unsyncedBytes > 0 && isPrepared && !isClosed }
+
+  /// Its files are ready to be written to.
+  var isPrepared: Bool { file != nil && (journal != nil || recording == .waits) }
+
+  /// The record is to be written before more comes.
+  var wantsRecord: Bool {
+    switch recording {
+    case .done: false
+    case .replaces: true
+    case .waits: unsyncedBytes >= Self.mostWithoutRecord
+    }
+  }
+
+  /// What a killed process may lose of what it has received, in bytes: as much as the first request
+  /// asks for.
+  private static let mostWithoutRecord: Int64 = 64 << 10
 }

@@ -131,6 +131,8 @@ struct FailingReadTests {
     let cache = try cache(directory, SystemDisk(), transport)
     let reader = try await cache.open(Resource(url: url()))
     _ = try await reader.bytes(in: 0..<10)
+    // Whoever looks gets a record of what has come so far.
+    try await #expect(cache.entries().count == 1)
     let path = try dataFile(directory)
     file.withLock { $0 = path }
     for _ in 0..<2 {

@@ -13,7 +13,7 @@ struct ManyEntriesTests {
 
   /// The system's disk, which counts.
   private final class CountingDisk: DiskLayer {
-    enum Call: Hashable { case open, create, remove, removeDirectory, status, list, lock, write }
+    enum Call: Hashable { case open, create, openToLock, remove, removeDirectory, status, list, lock, write }
 
     let system = SystemDisk()
     private let counts = Mutex<[Call: Int]>([:])
@@ -27,7 +27,8 @@ struct ManyEntriesTests {
     func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32 {
       switch mode {
       case .read, .readWrite: count(.open)
-      case .create, .lock: count(.create)
+      case .create: count(.create)
+      case .lock: count(.openToLock)
       }
       return try system.open(path, mode)
     }
@@ -88,13 +89,32 @@ struct ManyEntriesTests {
     await cache.close()
   }
 
+  @Test func `What is small is stored in two files, and no other is made`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let disk = CountingDisk()
+    let cache = try MediaCache(
+      directory: directory,
+      configuration: TestCache.configuration {
+        $0.transport = MemoryTransport(seed: 1, length: 20_000)
+      }, disk: disk)
+    for number in 0..<Self.count {
+      let url = try #require(URL(string: "http://origin.test/\(number).wav"))
+      try await cache.prefetch(Resource(url: url))
+    }
+    await cache.close()
+    #expect(disk[.create] == 2 * Self.count)
+    #expect(disk[.remove] == 0)
+  }
+
   @Test func `Listing opens one file per entry`() async throws {
     try await withEntries { cache, disk, shards in
       try await #expect(cache.entries().count == Self.count)
-      #expect(disk[.open] == Self.count)
-      #expect(disk[.list] == Self.count + shards + 2)
+      // With that of the locks.
+      #expect(disk[.open] == Self.count + 1)
+      #expect(disk[.list] == Self.count + shards + 1)
       #expect(disk[.status] <= 2 * Self.count)
-      #expect(disk[.lock] == 0 && disk[.create] == 0)
+      #expect(disk[.lock] == 0 && disk[.create] == 0 && disk[.openToLock] == 0)
     }
   }
 
@@ -103,7 +123,7 @@ struct ManyEntriesTests {
       let (entries, usage) = try await cache.listing()
       #expect(entries.count == Self.count && usage.entries == Self.count)
       #expect(usage.allocatedBytes == entries.reduce(0) { $0 + $1.allocatedBytes })
-      #expect(disk[.list] == Self.count + shards + 2)
+      #expect(disk[.list] == Self.count + shards + 1)
       try await #expect(cache.usage() == usage)
     }
   }
@@ -114,7 +134,7 @@ struct ManyEntriesTests {
       #expect(results.count == Self.count && results.allSatisfy(\.problems.isEmpty))
       // The record, and the data file for its holes.
       #expect(disk[.open] == 2 * Self.count)
-      #expect(disk[.lock] == 0 && disk[.create] == 0)
+      #expect(disk[.lock] == 0 && disk[.create] == 0 && disk[.openToLock] == 0)
       #expect(disk[.write] == 0 && disk[.remove] == 0)
     }
   }
@@ -123,10 +143,10 @@ struct ManyEntriesTests {
     try await withEntries { cache, disk, shards in
       try await #expect(cache.removeAll() > 0)
       try await #expect(cache.entries().isEmpty)
-      // The record, for its key.
-      #expect(disk[.open] == Self.count)
-      // Two files and the lock.
-      #expect(disk[.remove] == 3 * Self.count)
+      // The record, for its key, and once that of the locks.
+      #expect(disk[.open] == Self.count + 1)
+      #expect(disk[.create] == 0)
+      #expect(disk[.remove] == 2 * Self.count)
       #expect(disk[.removeDirectory] == Self.count + shards)
     }
   }
@@ -137,8 +157,8 @@ struct ManyEntriesTests {
       disk.reset()
       await #expect(cache.context.evictor.free(.max) > 0)
       try await #expect(cache.entries().isEmpty)
-      // The record, and the data file to lock it.
-      #expect(disk[.open] <= 2 * Self.count)
+      // The record, and the data file to lock it, and once that of the locks.
+      #expect(disk[.open] <= 2 * Self.count + 1)
       #expect(disk[.list] <= Self.count + 2)
     }
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import Refrain
 
 /// Several processes may use one directory. A second cache in this process stands for one: the locks
-/// are flock(2)'s, which belong to an open file and not to a process.
+/// belong to an open file and not to a process.
 @Suite(.timeLimit(.minutes(1)))
 struct SharedDirectoryTests {
   private let length: Int64 = 9_000_037
@@ -183,6 +183,18 @@ struct SharedDirectoryTests {
       }
       listing.cancel()
       _ = try? await listing.value
+    }
+  }
+
+  @Test func `What is small and held open is there for another, after a while`() async throws {
+    try await withTwoCaches { _, origin, first, second in
+      origin.serve(.synthetic(seed: 1, length: 5000), at: "/small.wav")
+      let key = CacheKey(url: origin.url("/small.wav"))
+      let reader = try await first.open(Resource(url: origin.url("/small.wav")))
+      _ = try await reader.bytes(in: 0..<5000)
+      try await eventually("the record is written") { try await second.entry(for: key) != nil }
+      try await #expect(second.entry(for: key)?.isComplete == true)
+      reader.cancel()
     }
   }
 

@@ -27,6 +27,9 @@ final class UsageFile: Sendable {
   private let own: Mutex<UsageRecord>
   /// It could not be written: what it says does not hold.
   private let isBroken = Atomic(false)
+  /// Threads of this process wait for each other here, and are woken: whoever finds the file locked
+  /// can only try again.
+  private let turn = NSLock()
 
   init(
     path: String, bootIdentity: String, disk: any Disk,
@@ -46,7 +49,10 @@ final class UsageFile: Sendable {
     guard !isBroken.load(ordering: .acquiring), let descriptor = lockedDescriptor() else {
       return own.withLock { body(&$0) }
     }
-    defer { release(descriptor) }
+    defer {
+      release(descriptor)
+      turn.unlock()
+    }
     let (before, isStored) = read(descriptor)
     var record = before
     let result = body(&record)
@@ -64,9 +70,20 @@ final class UsageFile: Sendable {
   private static let shortestWait: Duration = .milliseconds(50)
   private let isHeldUp = Atomic(false)
 
+  /// - Returns: nil where the file cannot be locked; otherwise it is this thread's turn.
   private func lockedDescriptor() -> Int32? {
     let start = ContinuousClock.now
     let patience = isHeldUp.load(ordering: .relaxed) ? Self.shortestWait : Self.longestWait
+    let end = Date(timeIntervalSinceNow: patience / .seconds(1))
+    guard turn.lock(before: end) else { return nil }
+    if let descriptor = lockedDescriptor(since: start, patience: patience) { return descriptor }
+    turn.unlock()
+    return nil
+  }
+
+  private func lockedDescriptor(
+    since start: ContinuousClock.Instant, patience: Duration
+  ) -> Int32? {
     var pause: UInt32 = 20
     while ContinuousClock.now - start < patience {
       guard let descriptor = try? disk.open(path, .lock) else { return nil }
