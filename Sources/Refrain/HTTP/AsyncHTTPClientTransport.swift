@@ -56,10 +56,9 @@
       }
     }
 
-    /// AsyncHTTPClient asks for "/" where the path cannot be decoded as UTF-8 ("%E4"): the bytes of
-    /// another resource. Better none than wrong ones.
+    /// Better no bytes than those of another resource.
     private static func checkPath(_ url: URL) throws(TransportError) {
-      guard url.path(percentEncoded: true).isEmpty == url.path.isEmpty else {
+      guard SentTarget.isAsSpelled(url) else {
         throw TransportError(
           .badURL, "The path of the URL at \(url.host() ?? "") is not UTF-8.")
       }

@@ -28,6 +28,9 @@ struct Relay: Sendable {
   func send(
     method: String, url: URL, fields: HTTPFields, framing: BodyFraming, writer: ResponseWriter
   ) async throws -> Response {
+    guard SentTarget.isAsSpelled(url) else {
+      throw Refusal(400, "The path cannot be sent on as it is: it is not UTF-8.")
+    }
     var request = HTTPClientRequest(url: url.absoluteString)
     request.method = HTTPMethod(rawValue: method)
     request.headers = HTTPHeaders(fields.fields.map { ($0.name, $0.value) })
