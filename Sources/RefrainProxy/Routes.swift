@@ -135,7 +135,11 @@ struct Routes: Sendable {
     else { return location }
     // The fragment is the client's own business, and goes along (RFC 9110 §10.2.2).
     let fragment = location.firstIndex(of: "#").map { String(location[$0...]) } ?? ""
-    return (target(for: absolute) ?? absolute.absoluteString) + fragment
+    guard let target = target(for: absolute) else { return absolute.absoluteString + fragment }
+    // What begins with two slashes names a host, not a path (RFC 3986 §4.2); a browser takes "\" for
+    // a slash.
+    let isHost = target.hasPrefix("//") || target.hasPrefix("/\\")
+    return (isHost ? "/." : "") + target + fragment
   }
 
   /// What a URL of this proxy, in Referer, stands for.

@@ -58,7 +58,10 @@ enum ProxyURL {
     var base = origin.absoluteString.prefix { $0 != "?" && $0 != "#" }
     while base.hasSuffix("/") { base.removeLast() }
     let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
-    return try url(String(base), path: String(target[..<end]), query: String(target[end...]))
+    let path = String(target[..<end])
+    // The origin stops where its prefix does, also where its server decodes a path first.
+    guard !URLSpelling.hasDotSegment(path: path, decodesSeparators: true) else { throw dotSegments }
+    return try url(String(base), path: path, query: String(target[end...]))
   }
 
   /// Authority and target in origin form of a target in absolute form (RFC 9112 §3.2.2): a client
@@ -77,9 +80,7 @@ enum ProxyURL {
   private static func url(
     _ base: String, path: String, query: String
   ) throws(Refusal) -> URL {
-    guard !URLSpelling.hasDotSegment(path: path) else {
-      throw Refusal(400, "The path has segments of dots, which are to be resolved before.")
-    }
+    guard !URLSpelling.hasDotSegment(path: path) else { throw dotSegments }
     let asked = base + path + query
     // What comes out is looked at, whatever was put in: another host would be another's secrets.
     guard let url = URL(text: asked), URLSpelling.says(url.absoluteString, as: asked),
@@ -93,6 +94,10 @@ enum ProxyURL {
     guard host.utf8.contains(UInt8(ascii: "%")) else { return String(host) }
     return host.lowercased().replacing("%5b", with: "[").replacing("%5d", with: "]")
       .replacing("%3a", with: ":")
+  }
+
+  private static var dotSegments: Refusal {
+    Refusal(400, "The path has segments of dots, which are to be resolved before.")
   }
 
   private static var malformed: Refusal {

@@ -4,8 +4,12 @@
 enum URLSpelling {
   /// Whether the path has a segment `.` or `..`, also as `%2e`: what resolves references never
   /// sends one (RFC 3986 §5.2.4), and who does wants to be somewhere else than it says.
-  static func hasDotSegment(path: some StringProtocol) -> Bool {
-    path.utf8.split(separator: UInt8(ascii: "/")).contains { segment in
+  ///
+  /// - Parameter decodesSeparators: whether `%2f`, `%5c` and `\` end a segment too, as they do for
+  ///   servers that decode a path before they resolve it.
+  static func hasDotSegment(path: some StringProtocol, decodesSeparators: Bool = false) -> Bool {
+    let path = decodesSeparators ? decodingSeparators(path) : Array(path.utf8)
+    return path.split(separator: UInt8(ascii: "/")).contains { segment in
       var rest = segment
       var dots = 0
       while let byte = rest.popFirst() {
@@ -19,6 +23,22 @@ enum URLSpelling {
       }
       return true
     }
+  }
+
+  private static func decodingSeparators(_ path: some StringProtocol) -> [UInt8] {
+    var result: [UInt8] = []
+    var rest = Array(path.utf8)[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"),
+        ["2f", "2F", "5c", "5C"].contains(where: { rest.starts(with: $0.utf8) })
+      {
+        rest = rest.dropFirst(2)
+        result.append(UInt8(ascii: "/"))
+      } else {
+        result.append(byte == UInt8(ascii: "\\") ? UInt8(ascii: "/") : byte)
+      }
+    }
+    return result
   }
 
   /// Whether all bytes are visible ASCII, without `#`.
