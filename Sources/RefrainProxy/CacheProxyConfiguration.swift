@@ -34,11 +34,20 @@ extension CacheProxy {
     /// `https://example.com`; `*` for every one. Nil: none.
     public var allowedWebOrigin: String?
 
+    /// Which methods besides GET and HEAD are relayed to an origin. Those that change something are
+    /// refused (403) all the same where a browser says that a page of another site sends them,
+    /// unless `allowedWebOrigin` names that site, and not with `*`.
+    public var relayedMethods = RelayedMethods.none
+
     /// Sent with every request to an origin, in place of a client's own of the same name.
     public var headers = HTTPFields()
 
     /// What a client has begun is fetched to its end, also when the client leaves.
     public var fetchesWhole = false
+
+    /// A page (`text/html`) is answered with a redirect to its own URL: a player's helper that knows
+    /// sites by their URLs (yt-dlp) finds the site, and not this proxy.
+    public var redirectsPages = false
 
     /// The most connections at a time; a further one is answered 503. Nil: half of what the limit of
     /// open files allows (getrlimit(2)), which is never exceeded.
@@ -58,5 +67,23 @@ extension CacheProxy {
     public var log: (@Sendable (ServedRequest) -> Void)?
 
     public init() {}
+  }
+
+  /// Methods of requests (RFC 9110 §9).
+  public enum RelayedMethods: Sendable, Hashable {
+    /// GET and HEAD alone; before an `origin`, OPTIONS as well, which changes nothing.
+    case none
+    /// These, in capitals as HTTP has them.
+    case only(Set<String>)
+    /// All but TRACE and CONNECT.
+    case all
+
+    func contain(_ method: String) -> Bool {
+      switch self {
+      case .none: false
+      case .only(let names): names.contains(method)
+      case .all: true
+      }
+    }
   }
 }

@@ -11,6 +11,7 @@ final class ProxyService: Sendable {
   let routes: Routes
   let fields: AnswerFields
   let originFields: OriginFields
+  let requestPolicy: RequestPolicy
   let relay = Relay()
   let hot = HotResources()
   let uncacheable = UncacheableKeys()
@@ -30,6 +31,9 @@ final class ProxyService: Sendable {
     originFields = OriginFields(
       own: configuration.headers, isForManyOrigins: isForManyOrigins,
       viaName: "refrain-\(String(UInt32.random(in: .min ... .max), radix: 36))")
+    requestPolicy = RequestPolicy(
+      hasOrigin: configuration.origin != nil, methods: configuration.relayedMethods,
+      allowedWebOrigin: configuration.allowedWebOrigin)
     fills = WholeFills(cache: cache)
   }
 

@@ -40,11 +40,12 @@ public struct RetryPolicy: Sendable, Hashable {
   package var cutAttempts = 3
 
   /// Statuses that may pass: Request Timeout, Too Many Requests, and the server errors
-  /// (RFC 9110 §15.5.9, RFC 6585 §4, RFC 9110 §15.6) that do not say "never".
+  /// (RFC 9110 §15.5.9, RFC 6585 §4, RFC 9110 §15.6) that do not say "never", as 508 does
+  /// (RFC 5842 §7.2).
   public static func isTransient(status: Int) -> Bool {
     switch status {
     case 408, 425, 429: true
-    case 501, 505: false
+    case 501, 505, 508: false
     case 500...599: true
     default: false
     }

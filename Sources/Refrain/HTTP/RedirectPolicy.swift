@@ -108,6 +108,8 @@ struct RedirectPolicy: Sendable, Hashable {
   static let carried: Set<String> = [
     "range", "if-range", "if-none-match", "if-modified-since", "accept-encoding",
     "user-agent", "accept", "accept-language", "referer", "icy-metadata",
+    // By these a proxy knows its own request when it comes round (RFC 9110 §7.6.3, RFC 8586).
+    "via", "cdn-loop",
   ]
 
   private static func carriable(_ headers: HTTPFields) -> HTTPFields {

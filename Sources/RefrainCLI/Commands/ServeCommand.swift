@@ -83,6 +83,15 @@ struct ServeCommand: AsyncParsableCommand {
       valueName: "web origin"))
   var allowedWebOrigin: String?
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Pass these methods on to the server besides GET and HEAD, as in POST,PUT, or 'all'. Pages of \
+      other sites may not use them.
+      """, valueName: "methods"),
+    transform: { text in try usage { try RelayedMethodsArgument.parse(text) } })
+  var methods = CacheProxy.RelayedMethods.none
+
   @Flag(help: "Fetch to its end what a player has begun, also when the player leaves.")
   var whole = false
 
@@ -156,6 +165,7 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.allowedHosts = allowedHosts
     configuration.names = names
     configuration.allowedWebOrigin = allowedWebOrigin
+    configuration.relayedMethods = methods
     configuration.headers = options.fields
     configuration.fetchesWhole = whole
     configuration.maximumConnections = maxConnections

@@ -47,9 +47,8 @@ struct Answer: Sendable {
       of: request.head, target: target, localAddress: request.localAddress,
       listening: service.address)
     report.note { $0.url = url.absoluteString }
-    if fields.values(of: "Via").contains(where: { $0.contains(service.originFields.viaName) }) {
-      throw Refusal(
-        508, "The request came round in a circle: the origin is this proxy.")
+    if service.originFields.haveBeenHere(fields) {
+      throw Refusal.loop
     }
     let exchange = Exchange(
       service: service, request: request, writer: writer, report: report, url: url, target: target,
@@ -65,12 +64,7 @@ struct Answer: Sendable {
     case "TRACE":
       throw Refusal(405, "TRACE is not answered here.")
     default:
-      guard service.configuration.origin != nil else {
-        if method == "GET" || method == "HEAD" {
-          throw Refusal(400, "A \(method) with a body is not answered here.")
-        }
-        throw Refusal(405, "Only GET and HEAD are answered here.")
-      }
+      try service.requestPolicy.check(method, fields, host: fields["Host"])
       try await RelayedAnswer(exchange: exchange, reason: .method).run()
     }
   }
@@ -88,8 +82,8 @@ struct Answer: Sendable {
     report.note { $0.error = refusal.reason }
     guard await !writer.hasBegun else { return await writer.abort() }
     var fields = HTTPFields()
-    // RFC 9110 §15.5.6. Before one origin all but TRACE is let through to it: these at least.
-    if refusal.status == 405 { fields.append("Allow", "GET, HEAD") }
+    // RFC 9110 §15.5.6.
+    if refusal.status == 405 { fields.append("Allow", service.requestPolicy.allow) }
     service.fields.addWebOrigin(to: &fields)
     let (made, body) = OwnAnswer.make(refusal, fields: fields)
     var head = made

@@ -9,8 +9,13 @@ struct OriginFields: Sendable {
   /// Behind one address there are many origins: what a browser keeps for the address is for none of
   /// them.
   var isForManyOrigins: Bool
-  /// What stands for this proxy in Via (RFC 9110 §7.6.3).
+  /// What stands for this proxy in Via (RFC 9110 §7.6.3) and CDN-Loop (RFC 8586).
   var viaName: String
+
+  /// Whether this proxy has sent the request itself, so that it goes round in a circle.
+  func haveBeenHere(_ fields: HTTPFields) -> Bool {
+    (fields.values(of: "Via") + fields.values(of: "CDN-Loop")).contains { $0.contains(viaName) }
+  }
 
   /// Those that are the proxy's own business in requests that fill the cache: it asks for the ranges
   /// that it lacks, on its own conditions, and never for a coding.
@@ -56,11 +61,13 @@ struct OriginFields: Sendable {
           continue
         }
       }
-      if name == "via" { continue }
+      if name == "via" || name == "cdn-loop" { continue }
       result.append(field.name, field.value)
     }
     let via = fields.values(of: "Via") + ["1.1 \(viaName)"]
     result.append("Via", via.joined(separator: ", "))
+    let loop = fields.values(of: "CDN-Loop") + [viaName]
+    result.append("CDN-Loop", loop.joined(separator: ", "))
     for field in own.fields { result.append(field.name, field.value) }
     return result
   }

@@ -10,3 +10,8 @@ struct Refusal: Error, Sendable, Hashable {
     self.reason = reason
   }
 }
+
+extension Refusal {
+  /// A request that this proxy has sent came back to it (RFC 5842 §7.2).
+  static let loop = Refusal(508, "The request came round in a circle: the origin is this proxy.")
+}

@@ -130,6 +130,7 @@ func withReverseProxy(
     },
     proxy: { configuration, origin in
       configuration.origin = origin.baseURL
+      configuration.relayedMethods = .all
       changeProxy(&configuration)
     }, body)
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+import RefrainProxy
+
+/// The value of `--methods`: names separated by commas, or `all`.
+enum RelayedMethodsArgument {
+  static func parse(_ text: String) throws(MediaCacheError) -> CacheProxy.RelayedMethods {
+    if text.lowercased() == "all" { return .all }
+    let names = text.split(separator: ",", omittingEmptySubsequences: false).map {
+      $0.trimmingPrefix { $0 == " " }.uppercased()
+    }
+    guard names.allSatisfy({ isToken($0) }) else {
+      throw MediaCacheError(
+        .usage, "'\(text)' does not name methods.",
+        remedy: "Separate them with commas, as in POST,PUT,DELETE, or say all.")
+    }
+    return .only(Set(names))
+  }
+
+  /// RFC 9110 §5.6.2; of its punctuation, what registered methods have.
+  private static func isToken(_ name: String) -> Bool {
+    !name.isEmpty && name.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+        UInt8(ascii: "-"):
+        true
+      default: false
+      }
+    }
+  }
+}

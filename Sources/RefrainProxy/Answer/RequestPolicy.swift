@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// Which requests besides plain GET and HEAD are relayed to an origin.
+struct RequestPolicy: Sendable {
+  /// Whether one origin is answered for, so that OPTIONS and GET with a body go on to it.
+  let hasOrigin: Bool
+  let methods: CacheProxy.RelayedMethods
+  /// The web origin whose pages may read through the proxy. Named, it may write too; `*` may not.
+  let allowedWebOrigin: String?
+
+  /// The value of Allow (RFC 9110 §10.2.1).
+  var allow: String {
+    let named =
+      switch methods {
+      case .none: [String]()
+      case .all: ["POST", "PUT", "PATCH", "DELETE"]
+      case .only(let names): names.sorted()
+      }
+    let all = ["GET", "HEAD"] + (hasOrigin || methods != .none ? ["OPTIONS"] : []) + named
+    return all.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+      .joined(separator: ", ")
+  }
+
+  /// - Parameter host: what the request names as the proxy.
+  func check(_ method: String, _ fields: HTTPFields, host: String?) throws(Refusal) {
+    if method == "GET" || method == "HEAD" {
+      guard hasOrigin || methods != .none else {
+        throw Refusal(400, "A \(method) with a body is not answered here.")
+      }
+      return
+    }
+    // Safe (RFC 9110 §9.2.1), and asked before what a page wants to send.
+    if method == "OPTIONS", hasOrigin || methods != .none { return }
+    guard methods.contain(method) else {
+      throw Refusal(
+        405,
+        hasOrigin
+          ? "\(method) is not passed on unless the proxy is told to (serve --methods \(method))."
+          : "Only GET and HEAD are answered here.")
+    }
+    guard !isFromAnotherSite(fields, host: host) else {
+      throw Refusal(403, "A page of another site may not send a \(method) through this proxy.")
+    }
+  }
+
+  /// Whether a browser sends the request for a page of another site, with all the rights that the
+  /// proxy has at the origin. Programs that are no browsers send neither field (Fetch Metadata §2.4,
+  /// RFC 6454 §7).
+  private func isFromAnotherSite(_ fields: HTTPFields, host: String?) -> Bool {
+    let origin = fields["Origin"]?.trimmingOWS
+    if let origin, allowedWebOrigin?.lowercased() == origin.lowercased() { return false }
+    if let site = fields["Sec-Fetch-Site"]?.trimmingOWS.lowercased() {
+      return site != "same-origin" && site != "none"
+    }
+    guard let origin else { return false }
+    guard let host, let slashes = origin.firstRange(of: "://") else { return true }
+    return origin[slashes.upperBound...].lowercased() != host.lowercased()
+  }
+}

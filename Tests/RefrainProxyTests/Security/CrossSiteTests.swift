@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// What a page can have a browser send to a proxy that has rights of its own at the origin.
+@Suite(.timeLimit(.minutes(2))) struct CrossSiteTests {
+  private func withEcho(
+    _ methods: CacheProxy.RelayedMethods, allowedWebOrigin: String? = nil,
+    _ body: @Sendable (TestProxy, EchoServer) async throws -> Void
+  ) async throws {
+    let server = try EchoServer()
+    defer { server.stop() }
+    let origin = try server.url
+    try await withReverseProxy(proxy: { configuration in
+      configuration.origin = origin
+      configuration.relayedMethods = methods
+      configuration.allowedWebOrigin = allowedWebOrigin
+      configuration.headers["Authorization"] = "Bearer secret"
+    }) { test async throws in
+      try await body(test, server)
+    }
+  }
+
+  private func status(
+    _ test: TestProxy, _ method: String, _ fields: [String] = []
+  ) async throws -> Int {
+    try await test.connect {
+      try await $0.reply(
+        to: "/a", fields + ["Content-Length: 0"], method: method, host: test.host)
+    }.status
+  }
+
+  @Test(arguments: ["POST", "PUT", "DELETE", "PATCH", "PROPFIND", "X-ODD"])
+  func `Nothing that may change something is relayed unasked`(_ method: String) async throws {
+    try await withEcho(.none) { test, server async throws in
+      let reply = try await test.connect {
+        try await $0.reply(to: "/a", ["Content-Length: 0"], method: method, host: test.host)
+      }
+      #expect(reply.status == 405)
+      #expect(reply["Allow"] == "GET, HEAD, OPTIONS")
+      #expect(server.requests.isEmpty)
+    }
+  }
+
+  @Test func `Methods that are named are relayed, and no others`() async throws {
+    try await withEcho(.only(["POST", "MKCOL"])) { test, server async throws in
+      for (method, expected) in [("POST", 200), ("MKCOL", 200), ("PUT", 405), ("OPTIONS", 200)] {
+        #expect(try await status(test, method) == expected, "\(method)")
+      }
+      #expect(server.requests.count == 3)
+    }
+  }
+
+  @Test func `A page of another site sends nothing that changes anything`() async throws {
+    try await withEcho(.all) { test, server async throws in
+      for fields in [
+        ["Sec-Fetch-Site: cross-site"], ["Sec-Fetch-Site: same-site"],
+        ["Origin: https://evil.example"], ["Origin: null"],
+        ["Origin: http://\(test.host)", "Sec-Fetch-Site: cross-site"],
+        ["Origin: http://\(test.host).evil.example"],
+      ] {
+        for method in ["POST", "DELETE"] {
+          #expect(try await status(test, method, fields) == 403, "\(fields)")
+        }
+      }
+      #expect(server.requests.isEmpty)
+      for fields in [
+        [], ["Sec-Fetch-Site: same-origin"], ["Sec-Fetch-Site: none"],
+        ["Origin: http://\(test.host)"],
+      ] {
+        #expect(try await status(test, "POST", fields) == 200, "\(fields)")
+      }
+    }
+  }
+
+  @Test(arguments: [("https://good.example", 200), ("*", 403), ("https://other.example", 403)])
+  func `A site that is named may write, and every site may not`(
+    _ allowed: String, _ expected: Int
+  ) async throws {
+    try await withEcho(.all, allowedWebOrigin: allowed) { test, _ async throws in
+      let fields = ["Origin: https://good.example", "Sec-Fetch-Site: cross-site"]
+      #expect(try await status(test, "POST", fields) == expected)
+    }
+  }
+}
