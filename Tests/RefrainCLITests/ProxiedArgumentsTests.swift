@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Synchronization
 import Testing
 
 @testable import RefrainCLI
@@ -8,7 +9,7 @@ struct ProxiedArgumentsTests {
   /// Marks what it was asked for; spelled as it is.
   private func replacing(_ arguments: String..., port: Int? = 8573) throws -> [String] {
     let proxied = ProxiedArguments(port: port) { "proxied:\($0.absoluteString)" }
-    return try proxied.replacing(arguments)
+    return proxied.replacing(arguments)
   }
 
   @Test(arguments: [
@@ -18,6 +19,7 @@ struct ProxiedArgumentsTests {
   ])
   func urlIsReplaced(_ url: String) throws {
     #expect(try replacing(url) == ["proxied:\(url)"])
+    #expect(try replacing("--audio-file=\(url)") == ["--audio-file=proxied:\(url)"])
     #expect(try replacing("--file=\(url)") == ["--file=proxied:\(url)"])
     #expect(try replacing("-i=\(url)") == ["-i=proxied:\(url)"])
     #expect(try replacing("-i", url) == ["-i", "proxied:\(url)"])
@@ -37,17 +39,49 @@ struct ProxiedArgumentsTests {
     "http://127.0.0.1:8573/token/x", "http://localhost:8573/", "http://[::1]:8573/",
   ])
   func whatIsProxiedAlreadyStays(_ url: String) throws {
-    #expect(try replacing(url, "--x=\(url)") == [url, "--x=\(url)"])
+    #expect(try replacing(url, "--file=\(url)") == [url, "--file=\(url)"])
     #expect(try replacing(url, port: 8574) == ["proxied:\(url)"])
   }
 
   @Test func onlyTheFirstEqualsSignEndsAnOption() throws {
-    #expect(try replacing("--a=b=https://h/c") == ["--a=b=https://h/c"])
-    #expect(try replacing("--a=https://h/c=d=e") == ["--a=proxied:https://h/c=d=e"])
+    #expect(try replacing("--url=b=https://h/c") == ["--url=b=https://h/c"])
+    #expect(try replacing("--url=https://h/c=d=e") == ["--url=proxied:https://h/c=d=e"])
+  }
+
+  @Test(arguments: [
+    "--user-agent=https://h/a", "--ytdl-raw-options=https://h/a", "--title=https://h/a",
+    "--http-header-fields=https://h/a", "--x=https://h/a",
+  ])
+  func `Options that name no media stay as they are`(_ option: String) throws {
+    #expect(try replacing(option, "https://h/b") == [option, "proxied:https://h/b"])
+  }
+
+  @Test(arguments: [
+    ("https://h/a/../b/./c", "https://h/b/c"), ("http://e.org:/", "http://e.org/"),
+    ("http://e.org:?a", "http://e.org?a"), ("https://b\u{FC}cher.example/\u{E4}",
+      "https://xn--bcher-kva.example/%C3%A4"), ("http://[::1]:/a", "http://[::1]/a"),
+  ])
+  func `A URL is replaced as a program would ask for it`(_ text: String, _ url: String) throws {
+    #expect(try replacing(text) == ["proxied:\(url)"])
+  }
+
+  @Test func `What cannot be had through the proxy stays, and is reported`() {
+    struct Refused: Error {}
+    let reported = Mutex<[String]>([])
+    let proxied = ProxiedArguments(port: 1) { _ in
+      throw Refused()
+    } reportLeft: { text, _ in
+      reported.withLock { $0.append(text) }
+    }
+    #expect(proxied.replacing(["-v", "https://me:pw@h/a#t"]) == ["-v", "https://me:pw@h/a#t"])
+    #expect(reported.withLock { $0 } == ["https://h/a"])
   }
 
   @Test func pagesAndProxiesAreNoMedia() throws {
-    for option in ["--referrer", "-referer", "--http-referrer", "--http-proxy", "-http_proxy"] {
+    for option in [
+      "--referrer", "-referer", "--http-referrer", "--http-proxy", "-http_proxy", "-user_agent",
+      "-A", "-e", "-x",
+    ] {
       #expect(try replacing("\(option)=https://h/a") == ["\(option)=https://h/a"])
       #expect(
         try replacing(option, "https://h/a", "https://h/b")

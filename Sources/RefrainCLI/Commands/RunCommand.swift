@@ -59,6 +59,9 @@ struct RunCommand: AsyncParsableCommand {
     var configuration = CacheProxy.Configuration()
     configuration.headers = options.fields
     configuration.fetchesWhole = whole
+    // The program may send what it likes; nobody else knows the token.
+    configuration.relayedMethods = .all
+    configuration.redirectsPages = true
     if options.logLevel >= .info { configuration.log = log.note }
     let status = try await withOpenCache(options) { [configuration] cache in
       let proxy = try CacheProxy.configured(configuration, cache: cache)
@@ -82,6 +85,9 @@ struct RunCommand: AsyncParsableCommand {
   ) async throws -> CInt {
     let arguments = ProxiedArguments(port: serving.proxy.listeningAddress?.port) { url in
       try serving.proxy.urlForPlayer(url).absoluteString
+    } reportLeft: { text, error in
+      Console.shared.note(
+        printable("refrain: \(text) is given to \(command[0]) as it is, past the cache: \(error)"))
     }
     inherited.closeOthersOnExec()
     let child = try ChildProgram.start(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import RefrainProxy
 import Refrain
+import RefrainProxy
 
 /// Which arguments of a program are media that it is to ask of the proxy. A pure value.
 struct ProxiedArguments {
@@ -9,47 +9,78 @@ struct ProxiedArguments {
   var port: Int?
   /// The proxied form of a URL.
   var proxied: (URL) throws -> String
+  /// Called for a URL that has none, which stays as it is.
+  var reportLeft: (_ url: String, _ error: any Error) -> Void = { _, _ in }
 
-  /// The arguments, with each that is an http(s) URL replaced, and each `--option=URL`.
-  func replacing(_ arguments: [String]) throws -> [String] {
+  /// The arguments, with each that is an http(s) URL replaced, and each `--option=URL` of an option
+  /// that names media.
+  func replacing(_ arguments: [String]) -> [String] {
     var previous = ""
-    return try arguments.map { argument in
+    return arguments.map { argument in
       defer { previous = argument }
       if Self.isWeb(argument) {
-        return Self.isNoMedia(previous) ? argument : try replaced(argument[...])
+        return Self.isNoMedia(previous) ? argument : replaced(argument[...])
       }
       guard argument.hasPrefix("-"), let equals = argument.firstIndex(of: "="),
-        !Self.isNoMedia(String(argument[..<equals]))
+        Self.namesMedia(argument[..<equals])
       else { return argument }
       let value = argument[argument.index(after: equals)...]
       guard Self.isWeb(value) else { return argument }
-      return try "\(argument[...equals])\(replaced(value))"
+      return "\(argument[...equals])\(replaced(value))"
     }
   }
 
-  private func replaced(_ text: Substring) throws -> String {
+  private func replaced(_ text: Substring) -> String {
     // The fragment is the program's own: no request carries it (RFC 9110 §4.2.5).
     let hash = text.firstIndex(of: "#") ?? text.endIndex
-    guard let url = URL(text: text[..<hash]), let host = url.host(), !host.isEmpty else {
+    guard let url = Self.url(text[..<hash]), let host = url.host(), !host.isEmpty else {
       return String(text)
     }
     if let port, url.port == port, LoopbackAddress.contains(host.trimmingBrackets) {
       return String(text)
     }
-    return try proxied(url) + text[hash...]
+    do {
+      return try proxied(url) + text[hash...]
+    } catch {
+      reportLeft(url.withoutUserInfo.absoluteString, error)
+      return String(text)
+    }
   }
+
+  /// The URL as a program would ask for it: without `.` and `..` (RFC 3986 §5.2.4), and without the
+  /// colon of a port that is not there (§6.2.3).
+  private static func url(_ text: Substring) -> URL? {
+    let path = text.dropFirst(8).firstIndex { "/?".contains($0) } ?? text.endIndex
+    var authority = text[..<path]
+    if authority.hasSuffix(":"), !authority.hasSuffix("/:") { authority.removeLast() }
+    return URL(text: authority + text[path...], relativeTo: base)
+  }
+
+  /// Of no consequence, for what is resolved against it is absolute.
+  private static let base = URL(string: "http://localhost/")
 
   private static func isWeb(_ text: some StringProtocol) -> Bool {
     let start = text.prefix(8).lowercased()
     return start.hasPrefix("http://") || start == "https://"
   }
 
-  /// Options that name another web server than the media's: a page that links to it
-  /// (`--referrer`, `-referer`), a proxy to go through (`--http-proxy`).
+  /// Options whose value is media: of mpv (`--audio-file`, `--sub-file`, `--external-file`,
+  /// `--cover-art-file`, `--playlist`), VLC (`--input-slave`), ffmpeg and others (`-i`, `--input`,
+  /// `--url`).
+  private static func namesMedia(_ option: some StringProtocol) -> Bool {
+    let name = option.lowercased().trimmingPrefix { $0 == "-" }
+    let names = ["i", "input", "input-slave", "playlist", "uri", "url"]
+    return names.contains(String(name)) || name == "file" || name.hasSuffix("-file")
+  }
+
+  /// Options whose value, the next argument, is a URL of something else: a page that links to the
+  /// media (`-referer`, curl's `-e`), a proxy to go through (`-http_proxy`, `-x`), what the program
+  /// calls itself (`-user_agent`, `-A`, wget's `-U`).
   private static func isNoMedia(_ option: String) -> Bool {
     guard option.hasPrefix("-"), !option.contains("=") else { return false }
+    if ["-e", "-x", "-A", "-U"].contains(option) { return true }
     let name = option.lowercased()
-    return ["referer", "referrer", "proxy"].contains { name.hasSuffix($0) }
+    return ["referer", "referrer", "proxy", "agent", "origin"].contains { name.hasSuffix($0) }
   }
 }
 

@@ -36,6 +36,9 @@ struct CachedAnswer: Sendable {
       // The client may be able to decode what cannot be kept.
       service.uncacheable.insert(key, .encoded)
       return try await relay(.uriMiss, asksWhole: true)
+    } catch let error as MediaCacheError where error.status == 508 {
+      // Relayed, the redirect would only send the client round as well.
+      throw Refusal.loop
     } catch let error as MediaCacheError where error.isOriginsAnswer {
       return try await relay(.uriMiss)
     }
@@ -178,8 +181,11 @@ struct CachedAnswer: Sendable {
   }
 
   /// A playlist that lies elsewhere than was asked: what it refers to lies there too, so that the
-  /// client has to know.
+  /// client has to know. And a page, where players are to see its own URL.
   private func redirection(_ known: KnownResponse) -> String? {
+    if service.configuration.redirectsPages, known.information.mimeType == "text/html" {
+      return exchange.url.absoluteString
+    }
     guard service.configuration.origin == nil, let type = known.information.mimeType,
       Self.playlists.contains(type)
     else { return nil }
