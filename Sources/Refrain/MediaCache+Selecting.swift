@@ -106,7 +106,8 @@ extension MediaCache {
   func entry(for key: CacheKey, _ resource: Resource) async throws -> Entry {
     let context = context
     return try await context.table.entry(for: key) {
-      Entry(key: key, resource: resource, context: context)
+      let slot = try await context.slots.take { _ = context.idleHolds.releaseAll() }
+      return Entry(key: key, resource: resource, context: context, slot: slot)
     }
   }
 

@@ -23,7 +23,7 @@ public final class MediaCache: Sendable {
 
   init(
     directory: URL, configuration: Configuration, disk: any Disk,
-    bootIdentity: String = BootIdentity.current
+    bootIdentity: String = BootIdentity.current, slots: EntrySlots = .ofProcess
   ) throws {
     guard directory.isFileURL else {
       throw MediaCacheError(
@@ -43,7 +43,7 @@ public final class MediaCache: Sendable {
     self.configuration = configuration
     context = CacheContext(
       configuration: configuration, store: store,
-      transport: configuration.transport ?? Self.platformTransport())
+      transport: configuration.transport ?? Self.platformTransport(), slots: slots)
     for warning in warnings { context.events.sendToFirstListener(.warning(warning)) }
   }
 

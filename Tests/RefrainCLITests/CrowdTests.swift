@@ -90,6 +90,51 @@
       }
     }
 
+    /// Every one is a miss, and none of them is asked for again.
+    @Test(arguments: [72, 256])
+    func `Misses without end leave descriptors for all that goes on`(
+      openFiles: Int
+    ) async throws {
+      try await withServer([], openFiles: openFiles) { origin, serve, port in
+        for index in 0..<64 {
+          origin.serve(.synthetic(seed: UInt64(index), length: 4), at: "/\(index)")
+        }
+        let end = ContinuousClock.now + .seconds(TestSeed.isSoak ? 60 : 5)
+        let counts = try await withThrowingTaskGroup(of: [Int: Int].self) { group in
+          for client in 0..<64 {
+            group.addTask { try await Self.miss(client, port: port, until: end) }
+          }
+          return try await group.reduce(into: [Int: Int]()) { $0.merge($1) { $0 + $1 } }
+        }
+        print("\(openFiles) descriptors, 64 clients: \(counts)")
+        #expect(Set(counts.keys).isSubset(of: [200, 503, 0]))
+        #expect(counts[200] ?? 0 > 100)
+        #expect(try status("Threads", of: serve) < 40, "it still runs")
+        #expect(!serve.errors.contains("Too many open files"))
+      }
+    }
+
+    /// Asks for URLs that nobody has asked for before.
+    ///
+    /// - Returns: how often each status was answered.
+    private static func miss(
+      _ client: Int, port: Int, until end: ContinuousClock.Instant
+    ) async throws -> [Int: Int] {
+      let expected = SyntheticBytes(seed: UInt64(client)).bytes(in: 0..<4)
+      var counts: [Int: Int] = [:]
+      var number = 0
+      while ContinuousClock.now < end {
+        number += 1
+        let target = "/\(client)?\(number)"
+        let reply = try await RawConnection.open(port: port) {
+          try await $0.reply(to: target, host: "127.0.0.1:\(port)")
+        }
+        counts[reply.status, default: 0] += 1
+        if reply.status == 200 { #expect(reply.body == expected) }
+      }
+      return counts
+    }
+
     @Test(arguments: [false, true])
     func whereDescriptorsRunOutClientsAreToldSoAndThereIsRoomAgain(
       isUnexpected: Bool

@@ -12,9 +12,14 @@ final class CacheContext: Sendable {
   let watchdog = Watchdog()
   let table = EntryTable()
   let idleHolds = IdleHolds()
+  let slots: EntrySlots
   private let hasReportedLocks = Mutex(false)
 
-  init(configuration: Configuration, store: Store, transport: any Transport) {
+  init(
+    configuration: Configuration, store: Store, transport: any Transport,
+    slots: EntrySlots = .ofProcess
+  ) {
+    self.slots = slots
     let events = EventStreams()
     self.configuration = configuration
     self.store = store

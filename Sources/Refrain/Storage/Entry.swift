@@ -9,6 +9,7 @@ final class Entry: Sendable {
   let context: CacheContext
   let storage: EntryStorage
   let asked: AskedResource
+  private let slot: EntrySlot
 
   private struct State {
     var current: Generation?
@@ -35,8 +36,9 @@ final class Entry: Sendable {
   private let state: Mutex<State>
 
   /// Opens what is stored under the key, or begins with nothing. Blocks.
-  init(key: CacheKey, resource: Resource, context: CacheContext) {
+  init(key: CacheKey, resource: Resource, context: CacheContext, slot: EntrySlot) {
     self.key = key
+    self.slot = slot
     self.context = context
     name = KeyHash.name(of: key)
     asked = AskedResource(resource, key: key)
@@ -160,6 +162,7 @@ final class Entry: Sendable {
     // Nothing is stored any more from here on.
     last.perform { $0.close() }
     await storage.finish(last)
+    slot.giveBack()
     let waiters = state.withLock { state in
       state.current = nil
       state.earlier = []

@@ -13,7 +13,7 @@ struct DirectorySyncsTests {
   {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
-    let entries = "\(directory.path(percentEncoded: false))/entries"
+    let entries = directory.appending(path: "entries").path(percentEncoded: false)
     let syncs = Mutex(0)
     let disk = WatchedDisk()
     disk.fail { operation, path in

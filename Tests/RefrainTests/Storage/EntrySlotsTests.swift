@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Refrain
+
+@Suite(.timeLimit(.minutes(1)))
+struct EntrySlotsTests {
+  private func url(_ number: Int) throws -> URL {
+    try #require(URL(string: "http://origin.test/\(number).wav"))
+  }
+
+  /// - Returns: the most slots that were seen taken.
+  private static func prefetch(
+    _ url: URL, _ cache: MediaCache, _ slots: EntrySlots
+  ) async throws -> Int {
+    let most = Mutex(0)
+    try await cache.prefetch(Resource(url: url)) { _ in
+      most.withLock { $0 = max($0, slots.taken) }
+    }
+    return most.withLock { $0 }
+  }
+
+  private func withCache(
+    _ slots: EntrySlots, _ body: (MediaCache) async throws -> Void
+  ) async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let cache = try MediaCache(
+      directory: directory,
+      configuration: TestCache.configuration {
+        $0.transport = MemoryTransport(seed: 1, length: 2000)
+      }, disk: SystemDisk(), slots: slots)
+    try await body(cache)
+    await cache.close()
+  }
+
+  @Test func `No more entries are open than there are slots, and all have their turn`()
+    async throws
+  {
+    let slots = EntrySlots { 3 }
+    try await withCache(slots) { cache in
+      let urls = try (0..<40).map(url)
+      let most = try await withThrowingTaskGroup(of: Int.self) { group in
+        for url in urls {
+          group.addTask { try await Self.prefetch(url, cache, slots) }
+        }
+        return try await group.reduce(0, max)
+      }
+      try await #expect(cache.entries().count == 40)
+      #expect((1...3).contains(most))
+    }
+    #expect(slots.taken == 0 && slots.waiting == 0)
+  }
+
+  @Test func `Who waits goes on when another closes`() async throws {
+    let slots = EntrySlots { 1 }
+    try await withCache(slots) { cache in
+      let first = try await cache.open(Resource(url: url(1)))
+      _ = try await first.bytes(in: 0..<10)
+      let second = Task { [url = try url(2)] in
+        let reader = try await cache.open(Resource(url: url))
+        defer { reader.cancel() }
+        return try await reader.bytes(in: 0..<2000).count
+      }
+      try await eventually("the second waits") { slots.waiting == 1 }
+      // The same resource needs no other slot.
+      let again = try await cache.open(Resource(url: url(1)))
+      again.cancel()
+      first.cancel()
+      try await #expect(second.value == 2000)
+    }
+  }
+
+  @Test func `What is held for speed alone is closed for who waits`() async throws {
+    let slots = EntrySlots { 1 }
+    try await withCache(slots) { cache in
+      let reader = try await cache.open(Resource(url: url(1)))
+      _ = try await reader.bytes(in: 0..<10)
+      let held = Mutex(cache.hold(reader))
+      #expect(held.withLock { $0 } != nil)
+      let id = cache.releaseIdleHolds { held.withLock { $0.take() } != nil }
+      reader.cancel()
+      let other = try await cache.open(Resource(url: url(2)))
+      try await #expect(other.bytes(in: 0..<2000).count == 2000)
+      other.cancel()
+      cache.forgetIdleHolds(id)
+    }
+  }
+
+  @Test func `Where none comes free that is an error with its remedy`() async throws {
+    let slots = EntrySlots(patience: .milliseconds(20)) { 1 }
+    try await withCache(slots) { cache in
+      let reader = try await cache.open(Resource(url: url(1)))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await cache.open(Resource(url: url(2)))
+      }
+      #expect(error?.code == .storage)
+      #expect(error?.description.contains("ulimit -n") == true)
+      #expect(slots.waiting == 0)
+      reader.cancel()
+      try await eventually("the first is closed") { slots.taken == 0 }
+      let other = try await cache.open(Resource(url: url(2)))
+      other.cancel()
+    }
+  }
+}
