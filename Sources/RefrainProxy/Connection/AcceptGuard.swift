@@ -2,8 +2,10 @@
 import Foundation
 import NIOCore
 
-/// Where no descriptor is left for another connection, the listening socket would be reported ready
-/// again and again: of some descriptors that were kept for this moment one is given up, so that one
+/// Takes no more connections than there may be: who is one too many waits to be taken.
+///
+/// Where no descriptor is left for another connection all the same, the listening socket would be
+/// reported ready again and again: of some descriptors that were kept for this moment one is given up, so that one
 /// client who waits can be taken and, being one too many, told so.
 final class AcceptGuard: ChannelDuplexHandler {
   typealias InboundIn = any Channel
@@ -47,15 +49,32 @@ final class AcceptGuard: ChannelDuplexHandler {
 
   func handlerRemoved(context: ChannelHandlerContext) {
     isRemoved = true
+    count.forgetWaiting()
     while giveUpSpare() {}
   }
 
   func read(context: ChannelHandlerContext) {
     if state == .full {
       isReadHeld = true
-    } else {
+    } else if count.mayAccept {
       context.read()
+    } else {
+      isReadHeld = true
+      let loop = context.eventLoop
+      let bound = NIOLoopBound((self, context), eventLoop: loop)
+      count.whenThereIsRoom {
+        loop.execute {
+          let (guarding, context) = bound.value
+          guarding.readAgain(context)
+        }
+      }
     }
+  }
+
+  private func readAgain(_ context: ChannelHandlerContext) {
+    guard !isRemoved, isReadHeld, state != .full else { return }
+    isReadHeld = false
+    read(context: context)
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -97,8 +116,6 @@ final class AcceptGuard: ChannelDuplexHandler {
     }
     state = .ready
     count.isExhausted = false
-    guard isReadHeld else { return }
-    isReadHeld = false
-    context.read()
+    readAgain(context)
   }
 }
