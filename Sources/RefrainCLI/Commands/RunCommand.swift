@@ -51,10 +51,11 @@ struct RunCommand: AsyncParsableCommand {
   func run() async throws {
     let (command, options) = (command, options)
     let inherited = InheritedFiles()
-    let log = RequestLog { request in
-      Console.shared.note("refrain: \(RequestLine(request: request).text())")
-    } tellLeftOut: { count in
-      Console.shared.note("refrain: … \(count) requests not told …")
+    let log = RequestLog { requests, leftOut in
+      if leftOut > 0 { Console.shared.note("refrain: \(RequestLine.leftOut(leftOut))") }
+      for request in requests {
+        Console.shared.note("refrain: \(RequestLine(request: request).text())")
+      }
     }
     var configuration = CacheProxy.Configuration()
     configuration.headers = options.fields

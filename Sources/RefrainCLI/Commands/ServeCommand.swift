@@ -232,15 +232,20 @@ struct ServeCommand: AsyncParsableCommand {
 
   private var log: RequestLog {
     let isJSON = options.json
-    return RequestLog { request in
-      let line =
-        isJSON
-        ? try JSONText.line(RequestReport(request))
-        : RequestLine(request: request).text(width: Console.shared.outputWidth)
-      try Console.shared.printAlone(line)
-    } tellLeftOut: { count in
-      try Console.shared.printAlone(
-        isJSON ? JSONText.line(LeftOut(requests: count)) : "… \(count) requests not told …")
+    return RequestLog { requests, leftOut in
+      let width = Console.shared.outputWidth
+      var lines: [String] = []
+      if leftOut > 0 {
+        lines.append(
+          try isJSON ? JSONText.line(LeftOut(requests: leftOut)) : RequestLine.leftOut(leftOut))
+      }
+      for request in requests {
+        lines.append(
+          isJSON
+            ? try JSONText.line(RequestReport(request))
+            : RequestLine(request: request).text(width: width))
+      }
+      try Console.shared.printAlone(lines.joined(separator: "\n"))
     }
   }
 

@@ -25,12 +25,17 @@ struct RequestLine: Sendable {
     return "\(facts)  \(shortened(printable(shownURL(request.url)), to: room))\(end)"
   }
 
+  /// Stands for lines that nobody took in time.
+  static func leftOut(_ count: Int) -> String { "… \(count) requests are not listed …" }
+
+  // All of these are ASCII: the bytes are the columns.
+
   private func left(_ text: String, _ width: Int) -> String {
-    text + String(repeating: " ", count: max(0, width - text.count))
+    text + String(repeating: " ", count: max(0, width - text.utf8.count))
   }
 
   private func right(_ text: String, _ width: Int) -> String {
-    String(repeating: " ", count: max(0, width - text.count)) + text
+    String(repeating: " ", count: max(0, width - text.utf8.count)) + text
   }
 }
 
