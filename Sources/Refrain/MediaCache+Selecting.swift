@@ -74,6 +74,7 @@ extension MediaCache {
       }
     }
     guard let known else { return .this(resource) }
+    if terms.hasCookies, !known.isForEverybody { throw ReadingTerms.personal }
     if let other = known.otherKey(than: key, for: resource.headers) { return .other(other) }
     guard !known.selection.isGranted(to: terms.credentials), let credentials = terms.credentials,
       let generation = entry.current

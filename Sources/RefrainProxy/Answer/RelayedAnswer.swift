@@ -103,6 +103,8 @@ struct RelayedAnswer: Sendable {
     else { return }
     let answer = CachedAnswer(exchange: exchange)
     let resource = answer.resource
+    // A response to cookies says nothing about the one that is stored for others.
+    guard !answer.isPersonal(resource) else { return }
     // Where it cannot be opened, nothing is stored of it that could be used.
     try? await exchange.service.cache.compare(
       resource, key: answer.key(for: resource), with: response.fields)
