@@ -11,9 +11,10 @@ extension Attempt {
     var redirects = RedirectPolicy(request: request)
     while true {
       let response = try await ask(redirects.request, for: resource)
-      let isRedirect =
-        try redirects.follow(status: response.status, headers: response.headers) != nil
-      if !isRedirect {
+      let next = try redirects.follow(status: response.status, headers: response.headers)
+      if let next {
+        try Self.check(next.url, against: resource.filter, redirectedBy: response.status)
+      } else {
         switch Self.judge(response, to: redirects.request) {
         case .response(let received):
           if Self.isUseful(response.status) {
@@ -85,11 +86,14 @@ extension Attempt {
     rest()
   }
 
-  private static func check(_ url: URL, against filter: URLFilter?) throws(MediaCacheError) {
+  /// - Parameter status: of the redirect that leads there.
+  private static func check(
+    _ url: URL, against filter: URLFilter?, redirectedBy status: Int? = nil
+  ) throws(MediaCacheError) {
     guard let filter, !filter.allows(url) else { return }
     throw MediaCacheError(
       .redirect, "\(url.host() ?? "That host") may not be asked.",
-      remedy: "Allow the host, if it is to be reached.")
+      remedy: "Allow the host, if it is to be reached.", status: status)
   }
 
   // MARK: Asking otherwise
