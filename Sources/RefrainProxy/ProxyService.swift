@@ -29,7 +29,8 @@ final class ProxyService: Sendable {
       isForManyOrigins: isForManyOrigins, allowedWebOrigin: configuration.allowedWebOrigin)
     originFields = OriginFields(
       own: configuration.headers, isForManyOrigins: isForManyOrigins,
-      viaName: "refrain-\(String(UInt32.random(in: .min ... .max), radix: 36))")
+      viaName: "refrain-\(String(UInt32.random(in: .min ... .max), radix: 36))",
+      isShared: !isForManyOrigins || cache.isShared)
     fills = WholeFills(cache: cache)
   }
 

@@ -11,6 +11,8 @@ struct OriginFields: Sendable {
   var isForManyOrigins: Bool
   /// What stands for this proxy in Via (RFC 9110 §7.6.3).
   var viaName: String
+  /// The answers are for several people.
+  var isShared = false
 
   /// Those that are the proxy's own business in requests that fill the cache: it asks for the ranges
   /// that it lacks, on its own conditions, and never for a coding.
@@ -56,7 +58,7 @@ struct OriginFields: Sendable {
           continue
         }
       }
-      if name == "via" { continue }
+      if name == "via" || (isShared && UnkeyedField.isOne(name)) { continue }
       result.append(field.name, field.value)
     }
     let via = fields.values(of: "Via") + ["1.1 \(viaName)"]
