@@ -63,17 +63,36 @@ extension Attempt {
 
   private func ask(_ request: OriginRequest, for resource: Resource) async throws -> Response {
     try Self.check(request.url, against: resource.filter)
+    if let rest = entry.context.rests.rest(of: resource, at: entry.context.now) {
+      return unasked(request, for: resource, rest)
+    }
     expect(within: timeout)
     entry.countRequest()
     let requestTime = entry.context.now.wall
     let response = try await entry.context.transport.send(request)
     rest()
+    entry.context.rests.note(
+      resource, status: response.status, headers: response.headers, at: entry.context.now)
     return Response(
       status: response.status, headers: response.headers, body: response.body, url: request.url,
-      asked: resource.headers,
-      credentials: candidate == nil
-        ? entry.credentials(behind: resource) : [Credentials.of(resource)],
+      asked: resource.headers, credentials: credentials(for: resource),
       requestTime: requestTime, responseTime: entry.context.now.wall)
+  }
+
+  /// What the origin has answered to somebody else, and asked to be left alone.
+  private func unasked(
+    _ request: OriginRequest, for resource: Resource, _ rest: OriginRests.Rest
+  ) -> Response {
+    let now = entry.context.now.wall
+    return Response(
+      status: rest.status, headers: ["Retry-After": String(rest.seconds)],
+      body: AsyncThrowingStream<Data, any Error> { $0.finish() }, url: request.url,
+      asked: resource.headers, credentials: credentials(for: resource), requestTime: now,
+      responseTime: now)
+  }
+
+  private func credentials(for resource: Resource) -> [String] {
+    candidate == nil ? entry.credentials(behind: resource) : [Credentials.of(resource)]
   }
 
   /// A connection that was read to its end can be used again; a failure shows on the next.

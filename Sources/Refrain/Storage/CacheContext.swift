@@ -12,6 +12,7 @@ final class CacheContext: Sendable {
   let watchdog = Watchdog()
   let table = EntryTable()
   let idleHolds = IdleHolds()
+  let rests: OriginRests
   private let hasReportedLocks = Mutex(false)
 
   init(configuration: Configuration, store: Store, transport: any Transport) {
@@ -20,6 +21,7 @@ final class CacheContext: Sendable {
     self.store = store
     self.transport = transport
     self.events = events
+    rests = OriginRests(longest: configuration.retry.longestDelay)
     evictor = Evictor(store: store, idleHolds: idleHolds) { events.send($0) }
   }
 

@@ -44,6 +44,8 @@ struct CachedAnswer: Sendable {
       service.uncacheable.insert(memory, .notStorable)
       return try await relay(.bypass)
     } catch let error as MediaCacheError where error.isOriginsAnswer {
+      // The origin wants to be left alone, by this client too.
+      if let rest = service.cache.rest(of: resource) { throw Refusal(rest) }
       return try await relay(.uriMiss)
     }
     defer { reader.cancel() }
@@ -389,6 +391,15 @@ struct CachedAnswer: Sendable {
     var answer = RelayedAnswer(exchange: exchange, reason: reason)
     answer.asksWhole = asksWhole
     try await answer.run()
+  }
+}
+
+extension Refusal {
+  /// Repeats what the origin has answered.
+  init(_ rest: OriginRests.Rest) {
+    self.init(
+      rest.status, "The origin answered \(rest.status). Try again after the time in Retry-After.",
+      retryAfter: rest.seconds)
   }
 }
 

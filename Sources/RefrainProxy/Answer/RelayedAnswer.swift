@@ -25,9 +25,15 @@ struct RelayedAnswer: Sendable {
     if let filter = service.routes.filter, !filter.allows(exchange.url) {
       throw Refusal(403, "\(exchange.url.host() ?? "That host") may not be asked.")
     }
+    let isSafe = request.isGET || request.isHEAD
+    let resource = CachedAnswer(exchange: exchange).resource
+    if isSafe, let rest = service.cache.rest(of: resource) { throw Refusal(rest) }
     let response = try await service.relay.send(
       method: request.method, url: exchange.url, fields: fields, framing: request.framing,
       writer: exchange.writer)
+    if isSafe {
+      service.cache.noteRest(of: resource, status: response.status, headers: response.fields)
+    }
     await invalidate(request.method, response)
     await compare(request, response)
     try await pass(response, isHEAD: request.isHEAD)
