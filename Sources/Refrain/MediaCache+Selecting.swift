@@ -59,21 +59,16 @@ extension MediaCache {
     _ terms: ReadingTerms
   ) async throws -> Choice {
     var known = entry.current?.withState { $0.known }
-    if known == nil, Self.mayDiffer(entry.resource, resource, terms) {
-      // Somebody else's question is under way: its answer may be for requests like that alone.
-      do {
-        known = try await reader.knownResponse()
-      } catch let error as MediaCacheError where error != GenerationState.closed {
+    if known == nil {
+      if let own = await ownStoredKey(key, terms.credentials) { return .other(own) }
+      if Self.mayDiffer(entry.resource, resource, terms) {
+        let next = try await awaitOthers(entry, reader, resource, key, terms)
+        if let next { return next }
         known = entry.current?.withState { $0.known }
-        // It failed, or what it brought is withheld from this reader.
-        if known == nil {
-          let isAlone = entry.current?.withState { $0.readers.count <= 1 } == true
-          guard !isAlone, let credentials = terms.credentials else { return .this(resource) }
-          return .other(Selection.key(key, for: credentials))
-        }
       }
     }
     guard let known else { return .this(resource) }
+    if terms.hasCookies, !known.isForEverybody { throw ReadingTerms.personal }
     if let other = known.otherKey(than: key, for: resource.headers) { return .other(other) }
     guard !known.selection.isGranted(to: terms.credentials), let credentials = terms.credentials,
       let generation = entry.current
@@ -93,6 +88,47 @@ extension MediaCache {
         known.selection.grants?.contains(Credentials.none) == true
       else { throw error }
       return .unbound
+    }
+  }
+
+  /// What is kept apart for credentials is looked for before anything is asked: it may have been
+  /// stored while requests with other credentials were refused.
+  ///
+  /// - Returns: nil where nothing is stored for them.
+  private func ownStoredKey(_ key: CacheKey, _ credentials: String?) async -> CacheKey? {
+    guard let credentials, credentials != Credentials.none else { return nil }
+    let own = Selection.key(key, for: credentials)
+    return await storedSelection(own) == nil ? nil : own
+  }
+
+  /// Nothing is known of the resource, and another request for it, which the origin may answer
+  /// otherwise, was made or is about to be made: its answer is waited for, and never given to this
+  /// one where the credentials differ.
+  ///
+  /// - Returns: nil once something is known.
+  private func awaitOthers(
+    _ entry: Entry, _ reader: MediaReader, _ resource: Resource, _ key: CacheKey,
+    _ terms: ReadingTerms
+  ) async throws -> Choice? {
+    let own = terms.credentials.flatMap { credentials in
+      entry.credentials(behind: entry.resource).contains(credentials)
+        ? nil : Selection.key(key, for: credentials)
+    }
+    let (generation, id) = try reader.current()
+    switch generation.withState({ $0.otherReaders(than: id) }) {
+    case .none: return .this(resource)
+    case .refused: if let own { return .other(own) }
+    case .asking: break
+    }
+    do {
+      _ = try await reader.knownResponse()
+      return nil
+    } catch let error as MediaCacheError where error != GenerationState.closed {
+      // It failed, or what it brought is withheld from this reader.
+      guard entry.current?.withState({ $0.known }) == nil else { return nil }
+      let isAlone = entry.current?.withState { $0.readers.count <= 1 } == true
+      guard !isAlone, let own else { return .this(resource) }
+      return .other(own)
     }
   }
 
@@ -134,7 +170,9 @@ extension MediaCache {
     var key = key(for: resource)
     let credentials = resource.key == nil ? Credentials.of(resource) : nil
     for _ in 0..<Self.longestChain {
-      guard let selection = await storedSelection(key) else { return key }
+      guard let selection = await storedSelection(key) else {
+        return await ownStoredKey(key, credentials) ?? key
+      }
       if let other = selection.otherKey(than: key, for: resource.headers) {
         key = other
       } else if let credentials, !selection.isGranted(to: credentials) {

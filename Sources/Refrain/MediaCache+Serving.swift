@@ -68,6 +68,17 @@ extension MediaCache {
 
   package func forgetIdleHolds(_ id: UInt64) { context.idleHolds.remove(id) }
 
+  /// The answer by which the origin has asked to be left alone for a while, where that has not
+  /// passed: no request is to be made for the resource.
+  package func rest(of resource: Resource) -> OriginRests.Rest? {
+    context.rests.rest(of: resource, at: context.now)
+  }
+
+  /// Records what the origin has answered to a request that the cache had no part in.
+  package func noteRest(of resource: Resource, status: Int, headers: HTTPFields) {
+    context.rests.note(resource, status: status, headers: headers, at: context.now)
+  }
+
   /// What time it is for the cache.
   package var now: Moment { context.now }
 

@@ -23,6 +23,9 @@ extension CacheProxy {
     /// The hosts that may be asked for, redirects included; empty for all. `example.com` is that
     /// host alone, `*.example.com` every host below it. A port may follow, as in `example.com:8080`;
     /// without one all ports are meant.
+    ///
+    /// With `origin`: the hosts to which redirects are followed besides the origin itself. A redirect
+    /// to anywhere else is passed on to the client.
     public var allowedHosts: [String] = []
 
     /// Names under which the proxy is reached besides its addresses, `localhost` and this machine's

@@ -30,7 +30,8 @@ final class ProxyService: Sendable {
       isForManyOrigins: isForManyOrigins, allowedWebOrigin: configuration.allowedWebOrigin)
     originFields = OriginFields(
       own: configuration.headers, isForManyOrigins: isForManyOrigins,
-      viaName: "refrain-\(String(UInt32.random(in: .min ... .max), radix: 36))")
+      viaName: "refrain-\(String(UInt32.random(in: .min ... .max), radix: 36))",
+      isShared: !isForManyOrigins || cache.isShared)
     requestPolicy = RequestPolicy(
       hasOrigin: configuration.origin != nil, methods: configuration.relayedMethods,
       allowedWebOrigin: configuration.allowedWebOrigin)

@@ -16,18 +16,18 @@ struct Routes: Sendable {
   init(_ configuration: CacheProxy.Configuration) throws(MediaCacheError) {
     names = configuration.names + [ProcessInfo.processInfo.hostName]
     let allowed = try AllowedHosts(configuration.allowedHosts)
-    filter =
-      configuration.allowedHosts.isEmpty ? nil : URLFilter { allowed.allows($0) }
+    let namesHosts = !configuration.allowedHosts.isEmpty
     if let url = configuration.origin {
       origin = try Self.base(url)
       originURL = url
       token = nil
-      if let filter, !filter.allows(url) {
-        throw MediaCacheError(
-          .usage, "The origin \(url.absoluteString) is not among the hosts that may be asked.",
-          remedy: "Allow its host, too.")
+      // Anything else that the origin redirects to could be in the network of the proxy.
+      let scope = OriginScope(url)
+      filter = URLFilter { url in
+        scope?.contains(url) == true || (namesHosts && allowed.allows(url))
       }
     } else {
+      filter = namesHosts ? URLFilter { allowed.allows($0) } : nil
       origin = nil
       originURL = nil
       let chosen = configuration.token ?? TokenCheck.random()
@@ -170,7 +170,7 @@ struct Routes: Sendable {
         .closed, "The proxy does not listen yet, and any port may become its own.",
         remedy: "Wait until it is listening, or choose the port.")
     }
-    if let filter, !filter.allows(url) {
+    if originURL == nil, let filter, !filter.allows(url) {
       throw MediaCacheError(
         .badURL, "\(url.host() ?? "That host") may not be asked.", remedy: "Allow the host.")
     }

@@ -11,9 +11,10 @@ extension Attempt {
     var redirects = RedirectPolicy(request: request)
     while true {
       let response = try await ask(redirects.request, for: resource)
-      let isRedirect =
-        try redirects.follow(status: response.status, headers: response.headers) != nil
-      if !isRedirect {
+      let next = try redirects.follow(status: response.status, headers: response.headers)
+      if let next {
+        try Self.check(next.url, against: resource.filter, redirectedBy: response.status)
+      } else {
         switch Self.judge(response, to: redirects.request) {
         case .response(let received):
           if Self.isUseful(response.status) {
@@ -62,17 +63,36 @@ extension Attempt {
 
   private func ask(_ request: OriginRequest, for resource: Resource) async throws -> Response {
     try Self.check(request.url, against: resource.filter)
+    if let rest = entry.context.rests.rest(of: resource, at: entry.context.now) {
+      return unasked(request, for: resource, rest)
+    }
     expect(within: timeout)
     entry.countRequest()
     let requestTime = entry.context.now.wall
     let response = try await entry.context.transport.send(request)
     rest()
+    entry.context.rests.note(
+      resource, status: response.status, headers: response.headers, at: entry.context.now)
     return Response(
       status: response.status, headers: response.headers, body: response.body, url: request.url,
-      asked: resource.headers,
-      credentials: candidate == nil
-        ? entry.credentials(behind: resource) : [Credentials.of(resource)],
+      asked: resource.headers, credentials: credentials(for: resource),
       requestTime: requestTime, responseTime: entry.context.now.wall)
+  }
+
+  /// What the origin has answered to somebody else, and asked to be left alone.
+  private func unasked(
+    _ request: OriginRequest, for resource: Resource, _ rest: OriginRests.Rest
+  ) -> Response {
+    let now = entry.context.now.wall
+    return Response(
+      status: rest.status, headers: ["Retry-After": String(rest.seconds)],
+      body: AsyncThrowingStream<Data, any Error> { $0.finish() }, url: request.url,
+      asked: resource.headers, credentials: credentials(for: resource), requestTime: now,
+      responseTime: now)
+  }
+
+  private func credentials(for resource: Resource) -> [String] {
+    candidate == nil ? entry.credentials(behind: resource) : [Credentials.of(resource)]
   }
 
   /// A connection that was read to its end can be used again; a failure shows on the next.
@@ -85,11 +105,14 @@ extension Attempt {
     rest()
   }
 
-  private static func check(_ url: URL, against filter: URLFilter?) throws(MediaCacheError) {
+  /// - Parameter status: of the redirect that leads there.
+  private static func check(
+    _ url: URL, against filter: URLFilter?, redirectedBy status: Int? = nil
+  ) throws(MediaCacheError) {
     guard let filter, !filter.allows(url) else { return }
     throw MediaCacheError(
       .redirect, "\(url.host() ?? "That host") may not be asked.",
-      remedy: "Allow the host, if it is to be reached.")
+      remedy: "Allow the host, if it is to be reached.", status: status)
   }
 
   // MARK: Asking otherwise

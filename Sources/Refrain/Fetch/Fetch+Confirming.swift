@@ -118,7 +118,8 @@ extension Fetch {
   func keeper(_ response: Attempt.Response) -> Freshness.Keeper {
     Freshness.Keeper(
       isShared: context.configuration.isShared,
-      isAuthorized: response.asked["Authorization"] != nil)
+      isAuthorized: response.asked["Authorization"] != nil,
+      hasCookies: response.asked["Cookie"] != nil)
   }
 }
 

@@ -6,6 +6,9 @@
 /// that, whoever waits wants to know soon what is wrong: an origin that answers with an error, or
 /// refuses the connection, is asked `firstAttempts` times, and what cannot get better (a host that
 /// does not exist, a certificate that does not verify, an answer that is not HTTP) once.
+///
+/// Retry-After of a 503 holds for every reader of the resource, and that of a 429 for every reader with
+/// the same credentials: until then, though for `longestDelay` at most, none of them makes a request.
 public struct RetryPolicy: Sendable, Hashable {
   /// How many times in a row a fetch may fail without having received a single byte.
   public var attempts = 6

@@ -64,6 +64,13 @@ struct CacheControl: Sendable, Hashable {
     }
   }
 
+  /// The directives that are meant for shared caches, which outrank those for all caches
+  /// (RFC 9213 §2.2).
+  init?(targetedBy headers: HTTPFields) { self.init(targeted: headers["CDN-Cache-Control"]) }
+
+  /// The origin says that shared caches may give the response to everybody, whoever asked for it.
+  var isForEverybody: Bool { isPublic || sharedMaxAge != nil }
+
   private mutating func apply(_ name: String, _ argument: String?) {
     switch name {
     case "no-store": noStore = true

@@ -44,20 +44,21 @@ package struct Freshness: Codable, Sendable, Hashable {
     var isShared = false
     /// The request had credentials, in Authorization.
     var isAuthorized = false
+    /// The request had cookies.
+    var hasCookies = false
   }
 
   init(
     status: Int, headers: HTTPFields, requestTime: Date, responseTime: Date,
     keeper: Keeper = Keeper()
   ) {
-    // What is meant for caches like this one outranks what is meant for all (RFC 9213 §2.2).
-    let targeted = keeper.isShared ? CacheControl(targeted: headers["CDN-Cache-Control"]) : nil
+    let targeted = keeper.isShared ? CacheControl(targetedBy: headers) : nil
     let control = targeted ?? CacheControl(headers["Cache-Control"])
     confirmedAt = responseTime
     mustRevalidate =
       control.mustRevalidate || control.noCache
       || (keeper.isShared && (control.proxyRevalidate || control.sharedMaxAge != nil))
-    noStore = control.noStore || (keeper.isShared && !Self.isSharable(control, keeper))
+    noStore = control.noStore || (keeper.isShared && !Self.isSharable(control, headers, keeper))
     initialAge = Self.initialAge(headers, requestTime, responseTime)
     let stated =
       Self.isAgeInvalid(headers)
@@ -66,9 +67,13 @@ package struct Freshness: Codable, Sendable, Hashable {
     lifetime = stated ?? Self.guess(status, headers, responseTime)
   }
 
-  /// RFC 9111 §3, §3.5.
-  private static func isSharable(_ control: CacheControl, _ keeper: Keeper) -> Bool {
-    if control.isPrivate { return false }
+  /// RFC 9111 §3, §3.5, §7.3: what sets a cookie is for one person, and so is what was asked with
+  /// cookies, unless the origin says that it is for everybody.
+  private static func isSharable(
+    _ control: CacheControl, _ headers: HTTPFields, _ keeper: Keeper
+  ) -> Bool {
+    if control.isPrivate || headers["Set-Cookie"] != nil { return false }
+    if keeper.hasCookies, !control.isForEverybody { return false }
     return !keeper.isAuthorized || control.isPublic || control.mustRevalidate
       || control.sharedMaxAge != nil
   }
@@ -104,6 +109,8 @@ package struct Freshness: Codable, Sendable, Hashable {
   ) -> Freshness {
     if var all = merged {
       all["Age"] = headers["Age"]
+      // Never stored, and for one person all the same.
+      all["Set-Cookie"] = headers["Set-Cookie"]
       return Freshness(
         status: 200, headers: all, requestTime: requestTime, responseTime: responseTime,
         keeper: keeper)
@@ -118,6 +125,7 @@ package struct Freshness: Codable, Sendable, Hashable {
     next.confirmedAt = responseTime
     next.confirmedUptime = nil
     next.initialAge = Self.initialAge(headers, requestTime, responseTime)
+    if keeper.isShared, headers["Set-Cookie"] != nil { next.noStore = true }
     return next
   }
 

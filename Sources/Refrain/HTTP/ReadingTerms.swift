@@ -26,6 +26,10 @@ package struct ReadingTerms: Sendable, Hashable {
   /// itself asks once more, and hands on the answer.
   package var reportsErrors = false
 
+  /// The request has cookies, and the cache serves several people: what is stored is given only where
+  /// it is for everybody. Otherwise opening throws an error with `isPersonal`.
+  package var hasCookies = false
+
   package init() {}
 
   /// Whether what is stored may be taken without asking the origin.
@@ -48,5 +52,16 @@ package struct ReadingTerms: Sendable, Hashable {
       return false
     }
     return !isStrict || !(noCache || freshness?.mustRevalidate == true)
+  }
+}
+
+extension ReadingTerms {
+  /// A response is stored, and not for a request with cookies.
+  static var personal: MediaCacheError {
+    var error = MediaCacheError(
+      .notFound, "What is stored is not for requests with cookies.",
+      remedy: "Send the request to the origin.")
+    error.isPersonal = true
+    return error
   }
 }

@@ -13,6 +13,7 @@ final class CacheContext: Sendable {
   let table = EntryTable()
   let idleHolds = IdleHolds()
   let slots: EntrySlots
+  let rests: OriginRests
   private let hasReportedLocks = Mutex(false)
 
   init(
@@ -25,6 +26,7 @@ final class CacheContext: Sendable {
     self.store = store
     self.transport = transport
     self.events = events
+    rests = OriginRests(longest: configuration.retry.longestDelay)
     evictor = Evictor(store: store, idleHolds: idleHolds) { events.send($0) }
   }
 

@@ -27,6 +27,17 @@ extension GenerationState {
     info != nil && !reader.hasRead && !isGranted(to: reader.terms.credentials)
   }
 
+  /// What the other readers of a resource do of which nothing is known yet.
+  enum OtherReaders { case none, asking, refused }
+
+  func otherReaders(than id: ReaderID) -> OtherReaders {
+    guard fetches.isEmpty, waiters.isEmpty else { return .asking }
+    let others = readers.filter { $0.key != id }.values
+    if others.isEmpty { return .none }
+    // Those that have waited, and wait no more, were given an error.
+    return others.allSatisfy(\.isActive) ? .refused : .asking
+  }
+
   static let withheld = MediaCacheError(
     .resourceChanged, "The origin answered a request with other credentials in the meantime.",
     remedy: "Open the resource again: the origin is asked with these.")

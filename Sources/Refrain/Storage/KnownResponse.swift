@@ -13,6 +13,8 @@ package final class KnownResponse: Sendable {
   /// Last-Modified stands for every byte (RFC 9110 §8.8.2.2).
   package let isStrongLastModified: Bool
   package let invalidatedAt: Date?
+  /// The origin says that shared caches may give it to everybody, whoever asked for it.
+  package let isForEverybody: Bool
   let selection: Selection
 
   init?(_ state: GenerationState) {
@@ -26,6 +28,9 @@ package final class KnownResponse: Sendable {
     isStrongLastModified = state.validator.isStrongLastModified
     invalidatedAt = state.invalidatedAt
     selection = state.selection
+    let control =
+      CacheControl(targetedBy: headers) ?? CacheControl(headers["Cache-Control"])
+    isForEverybody = control.isForEverybody
   }
 
   /// Whether the answer depends on what a request says of itself.

@@ -65,7 +65,8 @@ struct ServeCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       """
       Fetch from this host only: 'example.org', or '*.example.org' for those below it; may be \
-      given several times.
+      given several times. With --origin: follow its redirects to this host, too; any other \
+      redirect is passed on.
       """, valueName: "host"))
   var allowedHosts: [String] = []
 

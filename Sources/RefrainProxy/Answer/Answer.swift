@@ -61,6 +61,12 @@ struct Answer: Sendable {
         ResponseHead(status: 204, fields: service.fields.preflight(fields), body: .none))
       report.note { $0.status = 204 }
       try await writer.end()
+    case "OPTIONS" where target == "*":
+      // A question about this server (RFC 9110 §9.3.7), which is not the origin's root.
+      let fields: HTTPFields = ["Date": HTTPDate.format(Date()), "Allow": "GET, HEAD, OPTIONS"]
+      try await writer.begin(ResponseHead(status: 204, fields: fields, body: .none))
+      report.note { $0.status = 204 }
+      try await writer.end()
     case "TRACE":
       throw Refusal(405, "TRACE is not answered here.")
     default:

@@ -35,7 +35,23 @@ struct AnswerFields: Sendable {
       Self.isField(field)
         && !(isForManyOrigins && Self.ofOneOrigin.contains(field.name.lowercased()))
     }
-    return HTTPFields(passable.map { ($0.name, $0.value) })
+    var fields = HTTPFields(passable.map { ($0.name, $0.value) })
+    if isForManyOrigins, Self.mayHaveScript(fields["Content-Type"]) {
+      // Another policy of the origin's holds as well.
+      fields.append("Content-Security-Policy", "sandbox")
+    }
+    return fields
+  }
+
+  /// Whether a browser might run script of a body: in the web origin of the proxy, where pages of all
+  /// origins would lie. Media has none.
+  private static func mayHaveScript(_ contentType: String?) -> Bool {
+    guard let type = contentType?.lowercased(), !type.contains(",") else { return true }
+    let essence = type.prefix { $0 != ";" }.trimmingOWS
+    if essence.hasPrefix("audio/") || essence.hasPrefix("video/") { return false }
+    if essence.hasPrefix("image/") { return essence.contains("xml") }
+    return !["application/octet-stream", "application/vnd.apple.mpegurl", "application/ogg"]
+      .contains(essence)
   }
 
   /// What is none would be read as something else: a line of its own, or another answer

@@ -17,14 +17,17 @@ struct CachedAnswer: Sendable {
     let resource = resource
     let key = key(for: resource)
     var terms = Self.terms(directives)
+    terms.hasCookies = isPersonal(resource)
+    // A response that is not stored because of its cookies may be stored for requests without.
+    let memory = terms.hasCookies ? CacheKey(rawValue: "\(key.rawValue) cookies") : key
     if key != service.cache.key(for: resource) {
       terms.notBefore = service.invalidations.last(of: service.cache.key(for: resource))
     }
     if directives.onlyIfCached {
-      if service.uncacheable.reason(key) != nil { throw Self.notThere }
+      if service.uncacheable.reason(memory) != nil { throw Self.notThere }
     } else {
       if directives.noStore { return try await relay(.request) }
-      if let reason = service.uncacheable.reason(key) {
+      if let reason = service.uncacheable.reason(memory) {
         return try await relay(.bypass, asksWhole: reason == .encoded)
       }
     }
@@ -34,18 +37,24 @@ struct CachedAnswer: Sendable {
       (reader, known) = try await find(resource, key, terms)
     } catch let error as MediaCacheError where error.isEncoded {
       // The client may be able to decode what cannot be kept.
-      service.uncacheable.insert(key, .encoded)
+      service.uncacheable.insert(memory, .encoded)
       return try await relay(.uriMiss, asksWhole: true)
     } catch let error as MediaCacheError where error.status == 508 {
       // Relayed, the redirect would only send the client round as well.
       throw Refusal.loop
+    } catch let error as MediaCacheError where error.isPersonal {
+      if directives.onlyIfCached { throw Self.notThere }
+      service.uncacheable.insert(memory, .notStorable)
+      return try await relay(.bypass)
     } catch let error as MediaCacheError where error.isOriginsAnswer {
+      // The origin wants to be left alone, by this client too.
+      if let rest = service.cache.rest(of: resource) { throw Refusal(rest) }
       return try await relay(.uriMiss)
     }
     defer { reader.cancel() }
     guard reader.isSelected(known, by: resource.headers) else { return try await relay(.varyMiss) }
     if service.cache.isShared, known.freshness.noStore {
-      service.uncacheable.insert(key, .notStorable)
+      service.uncacheable.insert(memory, .notStorable)
       return try await relay(.bypass)
     }
     if let location = redirection(known) { return try await redirect(to: location) }
@@ -75,6 +84,12 @@ struct CachedAnswer: Sendable {
       let credentials = Variant.of(exchange.fields, names: ["authorization"])
     else { return key }
     return CacheKey(rawValue: "\(key.rawValue) for:\(credentials)")
+  }
+
+  /// Whether the response may be made for one person: the request has cookies, and the cache serves
+  /// several people.
+  func isPersonal(_ resource: Resource) -> Bool {
+    service.cache.isShared && resource.headers["Cookie"] != nil
   }
 
   private static func terms(_ directives: RequestDirectives) -> ReadingTerms {
@@ -121,7 +136,7 @@ struct CachedAnswer: Sendable {
   ) async throws -> MediaReader {
     do {
       return try await service.cache.open(resource, on: terms, fill: .onDemand, key: key)
-    } catch let error as MediaCacheError where error.code == .notFound {
+    } catch let error as MediaCacheError where error.code == .notFound && !error.isPersonal {
       throw Self.notThere
     }
   }
@@ -222,7 +237,8 @@ struct CachedAnswer: Sendable {
     let fields = service.fields
     service.hot.insert(
       HotResource(
-        held: held, credentials: Credentials.of(resource), urlText: exchange.url.absoluteString
+        held: held, credentials: Credentials.of(resource), urlText: exchange.url.absoluteString,
+        isShared: service.cache.isShared
       ) { known in
         var rendered = fields.stored(known)
         rendered.append("Cache-Status", CacheStatus.hit.value)
@@ -381,6 +397,15 @@ struct CachedAnswer: Sendable {
     var answer = RelayedAnswer(exchange: exchange, reason: reason)
     answer.asksWhole = asksWhole
     try await answer.run()
+  }
+}
+
+extension Refusal {
+  /// Repeats what the origin has answered.
+  init(_ rest: OriginRests.Rest) {
+    self.init(
+      rest.status, "The origin answered \(rest.status). Try again after the time in Retry-After.",
+      retryAfter: rest.seconds)
   }
 }
 

@@ -11,6 +11,8 @@ struct OriginFields: Sendable {
   var isForManyOrigins: Bool
   /// What stands for this proxy in Via (RFC 9110 §7.6.3) and CDN-Loop (RFC 8586).
   var viaName: String
+  /// The answers are for several people.
+  var isShared = false
 
   /// Whether this proxy has sent the request itself, so that it goes round in a circle.
   func haveBeenHere(_ fields: HTTPFields) -> Bool {
@@ -62,6 +64,7 @@ struct OriginFields: Sendable {
         }
       }
       if name == "via" || name == "cdn-loop" { continue }
+      if isShared && UnkeyedField.isOne(name) { continue }
       result.append(field.name, field.value)
     }
     let via = fields.values(of: "Via") + ["1.1 \(viaName)"]

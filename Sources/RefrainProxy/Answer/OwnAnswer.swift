@@ -11,7 +11,9 @@ enum OwnAnswer {
     fields.append("Content-Type", "text/plain; charset=utf-8")
     fields.append("Cache-Control", "no-store")
     fields.append("X-Content-Type-Options", "nosniff")
-    if refusal.status == 503 { fields.append("Retry-After", "1") }
+    if let seconds = refusal.retryAfter ?? (refusal.status == 503 ? 1 : nil) {
+      fields.append("Retry-After", String(seconds))
+    }
     return (
       ResponseHead(
         status: refusal.status, fields: fields, body: .length(Int64(body.utf8.count))), body

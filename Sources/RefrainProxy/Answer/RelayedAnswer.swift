@@ -25,9 +25,15 @@ struct RelayedAnswer: Sendable {
     if let filter = service.routes.filter, !filter.allows(exchange.url) {
       throw Refusal(403, "\(exchange.url.host() ?? "That host") may not be asked.")
     }
+    let isSafe = request.isGET || request.isHEAD
+    let resource = CachedAnswer(exchange: exchange).resource
+    if isSafe, let rest = service.cache.rest(of: resource) { throw Refusal(rest) }
     let response = try await service.relay.send(
       method: request.method, url: exchange.url, fields: fields, framing: request.framing,
       writer: exchange.writer)
+    if isSafe {
+      service.cache.noteRest(of: resource, status: response.status, headers: response.fields)
+    }
     await invalidate(request.method, response)
     await compare(request, response)
     try await pass(response, isHEAD: request.isHEAD)
@@ -103,6 +109,8 @@ struct RelayedAnswer: Sendable {
     else { return }
     let answer = CachedAnswer(exchange: exchange)
     let resource = answer.resource
+    // A response to cookies says nothing about the one that is stored for others.
+    guard !answer.isPersonal(resource) else { return }
     // Where it cannot be opened, nothing is stored of it that could be used.
     try? await exchange.service.cache.compare(
       resource, key: answer.key(for: resource), with: response.fields)

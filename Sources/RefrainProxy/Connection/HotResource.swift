@@ -28,7 +28,7 @@ final class HotResource: Sendable {
   private let lastUse = Atomic<UInt64>(0)
 
   init(
-    held: HeldEntry, credentials: String, urlText: String,
+    held: HeldEntry, credentials: String, urlText: String, isShared: Bool,
     render: @escaping @Sendable (KnownResponse) -> HTTPFields
   ) {
     self.urlText = urlText
@@ -36,6 +36,7 @@ final class HotResource: Sendable {
     terms.isStrict = true
     terms.credentials = credentials
     self.terms = terms
+    self.isShared = isShared
     self.render = render
     state = Mutex(State(held: held))
     noteUse(.now())
@@ -61,6 +62,8 @@ final class HotResource: Sendable {
   }
 
   private let terms: ReadingTerms
+  /// The cache serves several people.
+  private let isShared: Bool
 
   /// What answers the request, where all of it is stored and fresh; its head is in the buffer then,
   /// all but the end (`finishHead`).
@@ -73,6 +76,7 @@ final class HotResource: Sendable {
     guard let known = held.known(terms, at: date), let length = known.information.length,
       !known.varies, !known.freshness.noStore
     else { return nil }
+    if isShared, head.marks.contains(.cookie), !known.isForEverybody { return nil }
     var range = 0..<length
     var status = 200
     if !head.isHEAD, head.marks.contains(.range) {

@@ -178,6 +178,12 @@ final class ProxyConnection: ChannelDuplexHandler {
         case .end: receiveEnd()
         }
       } catch {
+        if answering?.hasHead == false, bodyWaiter != nil {
+          // Whoever reads the body answers; what follows it cannot be found.
+          closesAfterAnswer = true
+          failBodyWaiter(error)
+          break
+        }
         refuse(error)
       }
     }

@@ -4,10 +4,13 @@
 struct Refusal: Error, Sendable, Hashable {
   var status: Int
   var reason: String
+  /// In seconds, what `Retry-After` says; nil: nothing is known of it.
+  var retryAfter: Int64?
 
-  init(_ status: Int, _ reason: String) {
+  init(_ status: Int, _ reason: String, retryAfter: Int64? = nil) {
     self.status = status
     self.reason = reason
+    self.retryAfter = retryAfter
   }
 }
 

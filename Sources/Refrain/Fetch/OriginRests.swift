@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Synchronization
+
+/// For which resources an origin has asked not to be asked again for a while, by a 503 or a 429 with
+/// Retry-After (RFC 9110 §10.2.3, RFC 6585 §4). That holds for every request, whoever makes it.
+///
+/// All methods may be called from any thread.
+package final class OriginRests: Sendable {
+  /// An answer of the origin that still holds.
+  package struct Rest: Sendable, Hashable {
+    package var status: Int
+    /// What is left of Retry-After, in whole seconds, at least 1.
+    package var seconds: Int64
+  }
+
+  private struct Noted {
+    var status: Int
+    /// The end of the wait that the origin asked for.
+    var end: Uptime
+    /// The origin is asked again from here on.
+    var next: Uptime
+  }
+
+  private static let capacity = 4096
+
+  private let longest: Double
+  private let noted = Mutex<[String: Noted]>([:])
+
+  /// - Parameter longest: an origin is asked again after this time, whatever it said.
+  init(longest: Duration) { self.longest = max(longest.seconds, 0) }
+
+  /// Returns what the origin would answer now; nil where it may be asked.
+  package func rest(of resource: Resource, at now: Moment) -> Rest? {
+    noted.withLock { noted in
+      guard !noted.isEmpty else { return nil }
+      for name in [Self.name(of: resource, 503), Self.name(of: resource, 429)] {
+        guard let found = noted[name] else { continue }
+        if let left = now.uptime.seconds(since: found.next), left < 0 {
+          let seconds = -(now.uptime.seconds(since: found.end) ?? 0)
+          return Rest(status: found.status, seconds: max(Int64(seconds.rounded(.up)), 1))
+        }
+        noted[name] = nil
+      }
+      return nil
+    }
+  }
+
+  /// Records an answer, where it asks for a wait.
+  package func note(_ resource: Resource, status: Int, headers: HTTPFields, at now: Moment) {
+    guard status == 503 || status == 429,
+      let field = headers.values(of: "Retry-After").first,
+      let wait = RetryAfter.parse(field, now: now.wall), wait > .zero
+    else { return }
+    let rest = Noted(
+      status: status, end: now.uptime + wait.seconds,
+      next: now.uptime + min(wait.seconds, longest))
+    let name = Self.name(of: resource, status)
+    noted.withLock { noted in
+      if noted.count >= Self.capacity {
+        noted = noted.filter { (now.uptime.seconds(since: $0.value.next) ?? 0) < 0 }
+      }
+      if noted.count >= Self.capacity { noted = [:] }
+      noted[name] = rest
+    }
+  }
+
+  /// A 503 is about the resource, a 429 about whoever asked for it.
+  private static func name(of resource: Resource, _ status: Int) -> String {
+    let url = CacheKey(url: resource.url).rawValue
+    guard status == 429 else { return url }
+    let cookies = Variant.of(resource.headers, names: ["cookie"]) ?? ""
+    return "\(url) for:\(Credentials.of(resource)) \(cookies)"
+  }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// A cache for several people stores no response that was made for one of them: cookies in the
+/// request, or in the response, make it one person's.
+@Suite(.timeLimit(.minutes(2))) struct CookieTests {
+  /// The freshness of these is guessed: the origin says nothing of it.
+  private static let unstated = ["Last-Modified": HTTPDate.format(Date() - 86400 * 20)]
+
+  /// Serves bytes of seed 2 to whoever is logged in, and of seed 1 to everybody else.
+  private func servePages(_ test: TestProxy, _ fields: [String: String]) {
+    test.serve("/a", 1, fields)
+    test.origin.script(
+      "/a",
+      .on(
+        .where { $0.headers.first("Cookie")?.contains("me=") == true },
+        .answerFrom(Caching.resource(2, fields))))
+  }
+
+  private func cookies(_ test: TestProxy) async throws -> [String?] {
+    try await test.settledLog("/a").requests.map { $0.request.headers.first("Cookie") }
+  }
+
+  @Test(arguments: [
+    CookieTests.unstated, ["Cache-Control": "max-age=600"],
+    ["Cache-Control": "max-age=600, must-revalidate"],
+  ])
+  func `A response to a request with cookies is given to nobody else`(
+    _ fields: [String: String]
+  ) async throws {
+    try await withReverseProxy { test async throws in
+      servePages(test, fields)
+      for method in ["GET", "HEAD", "GET"] {
+        let mine = try await test.get("/a", ["Cookie: me=1"], method: method)
+        #expect(mine.status == 200)
+        if method == "GET" { #expect(mine.body == Caching.bytes(2)) }
+        #expect(try await cookies(test).last == "me=1")
+      }
+      #expect(try await test.cache.entries().isEmpty)
+      _ = try await test.get("/a", ["Cookie: me=2"])
+      #expect(try await cookies(test).last == "me=2")
+      #expect(try await test.get("/a").body == Caching.bytes(1))
+    }
+  }
+
+  @Test func `Cookies of one person do not keep a response from being stored for others`()
+    async throws
+  {
+    try await withReverseProxy { test async throws in
+      servePages(test, ["Cache-Control": "max-age=600"])
+      #expect(try await test.get("/a", ["Cookie: me=1"]).body == Caching.bytes(2))
+      for _ in 0..<3 { #expect(try await test.get("/a").body == Caching.bytes(1)) }
+      #expect(try await cookies(test).filter { $0 == nil }.count == 1)
+    }
+  }
+
+  @Test func `A response that was stored without cookies does not answer a request with them`()
+    async throws
+  {
+    try await withReverseProxy { test async throws in
+      servePages(test, ["Cache-Control": "max-age=600"])
+      for _ in 0..<3 { #expect(try await test.get("/a").body == Caching.bytes(1)) }
+      for round in 1...3 {
+        for headers in [["Cookie: me=\(round)"], ["Cookie: me=\(round)", "Range: bytes=5-9"]] {
+          let mine = try await test.get("/a", headers)
+          #expect(
+            mine.body == (mine.status == 206 ? Array(Caching.bytes(2)[5..<10]) : Caching.bytes(2)))
+        }
+      }
+      #expect(try await test.get("/a").body == Caching.bytes(1))
+      #expect(try await cookies(test).filter { $0 == nil }.count == 1)
+    }
+  }
+
+  @Test(arguments: ["public, max-age=600", "s-maxage=600", "public, max-age=600, must-revalidate"])
+  func `What is for everybody is stored once, whatever cookies ask for it`(
+    _ control: String
+  ) async throws {
+    try await withReverseProxy { test async throws in
+      test.serve("/a", ["Cache-Control": control])
+      for headers in [["Cookie: me=1"], ["Cookie: me=2"], [], ["Cookie: me=1"]] {
+        for method in ["GET", "HEAD"] {
+          #expect(try await test.get("/a", headers, method: method).status == 200)
+        }
+      }
+      #expect(try await test.asked("/a") == 1)
+    }
+  }
+
+  @Test(arguments: [
+    CookieTests.unstated, ["Cache-Control": "max-age=600"],
+    ["Cache-Control": "public, max-age=600"], ["Cache-Control": "s-maxage=600"],
+  ])
+  func `A response that sets a cookie is not stored, and comes whole`(
+    _ fields: [String: String]
+  ) async throws {
+    try await withReverseProxy { test async throws in
+      test.serve("/a", fields)
+      for person in 1...3 {
+        test.origin.script("/a", .on(.all, .header("Set-Cookie", "session=\(person)")))
+        let reply = try await test.get("/a")
+        #expect(reply["Set-Cookie"] == "session=\(person)" && reply.body == Caching.bytes(1))
+      }
+      #expect(try await test.cache.entries().isEmpty)
+    }
+  }
+
+  @Test func `A cookie that is set while what is stored is confirmed comes through`() async throws {
+    try await withReverseProxy { test async throws in
+      test.serve("/a", Caching.stale())
+      #expect(try await test.get("/a").body == Caching.bytes(1))
+      for person in 1...2 {
+        test.origin.script("/a", .on(.all, .header("Set-Cookie", "session=\(person)")))
+        let reply = try await test.get("/a")
+        #expect(reply["Set-Cookie"] == "session=\(person)" && reply.body == Caching.bytes(1))
+      }
+    }
+  }
+
+  @Test func `People who ask at once are each given their own page`() async throws {
+    try await withReverseProxy { test async throws in
+      for round in 0..<20 {
+        let path = "/p\(round)"
+        test.serve(path, Self.unstated)
+        test.origin.script(
+          path,
+          .on(
+            .where { $0.headers.first("Cookie") == "me=1" },
+            .answerFrom(Caching.resource(2, Self.unstated))
+          ).on(
+            .where { $0.headers.first("Cookie") == "me=2" },
+            .answerFrom(Caching.resource(3, Self.unstated))))
+        async let nobody = test.get(path)
+        async let one = test.get(path, ["Cookie: me=1"])
+        async let other = test.get(path, ["Cookie: me=2"])
+        #expect(try await nobody.body == Caching.bytes(1))
+        #expect(try await one.body == Caching.bytes(2))
+        #expect(try await other.body == Caching.bytes(3))
+      }
+    }
+  }
+
+  @Test func `A cache for one person stores its pages`() async throws {
+    try await withProxy { test async throws in
+      test.serve("/a", Self.unstated)
+      for _ in 0..<3 { _ = try await test.get("/a", ["Cookie: me=1"]) }
+      #expect(try await test.asked("/a") == 1)
+    }
+  }
+}

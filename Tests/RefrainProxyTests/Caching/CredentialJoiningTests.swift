@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// A request is never answered by what the origin said to other credentials.
+@Suite(.timeLimit(.minutes(2))) struct CredentialJoiningTests {
+  private static let right = "Basic bWU6c2VjcmV0"
+
+  private func serve(_ test: TestProxy, _ path: String) {
+    var resource = Caching.resource(1, [:])
+    resource.requiredHeader = Field("Authorization", Self.right)
+    test.origin.serve(resource, at: path)
+  }
+
+  private func expectOwnAnswers(_ test: TestProxy, _ path: String) async throws {
+    let log = try await test.settledLog(path).requests
+    let refused = log.filter { $0.request.headers.first("Authorization") == nil }
+    #expect(refused.allSatisfy { $0.status == 401 })
+  }
+
+  @Test(arguments: [false, true])
+  func `A request is repeated with credentials on another connection`(
+    isShared: Bool
+  ) async throws {
+    try await Caching.withEither(isShared: isShared) { test async throws in
+      for round in 0..<60 {
+        let path = "/a\(round)"
+        serve(test, path)
+        // Two connections that stay open, as a player's.
+        try await test.connect { first async throws in
+          let target = try test.target(path)
+          let refused = try await first.reply(to: target, host: test.host)
+          #expect(refused.status == 401 && refused["WWW-Authenticate"] != nil)
+          let reply = try await test.get(path, ["Authorization: \(Self.right)"])
+          #expect(reply.status == 200 && reply.body == Caching.bytes(1), "\(reply.text)")
+        }
+      }
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `Requests with and without credentials that come at once are each answered for themselves`(
+    isShared: Bool
+  ) async throws {
+    try await Caching.withEither(isShared: isShared) { test async throws in
+      for round in 0..<40 {
+        let path = "/a\(round)"
+        serve(test, path)
+        async let none = test.get(path)
+        async let wrong = test.get(path, ["Authorization: Basic eDp5"])
+        async let right = test.get(path, ["Authorization: \(Self.right)"])
+        async let ranged = test.get(path, ["Authorization: \(Self.right)", "Range: bytes=10-"])
+        #expect(try await none.status == 401)
+        #expect(try await wrong.status == 401)
+        let reply = try await right
+        #expect(reply.status == 200 && reply.body == Caching.bytes(1), "\(reply.text)")
+        let part = try await ranged
+        #expect(part.status == 206 && part.body == Array(Caching.bytes(1)[10...]), "\(part.text)")
+        try await expectOwnAnswers(test, path)
+      }
+    }
+  }
+
+  @Test func `A request with credentials asks the origin with no others`() async throws {
+    try await withProxy { test async throws in
+      for round in 0..<30 {
+        let path = "/a\(round)"
+        serve(test, path)
+        _ = try await test.get(path)
+        let before = try await test.asked(path)
+        let reply = try await test.get(path, ["Authorization: \(Self.right)"])
+        #expect(reply.status == 200)
+        let later = try await test.settledLog(path).requests.dropFirst(before)
+        #expect(
+          later.map { $0.request.headers.first("Authorization") } == [Self.right], "\(round)")
+      }
+    }
+  }
+
+  @Test func `What credentials brought is found by them again`() async throws {
+    try await withProxy { test async throws in
+      for round in 0..<20 {
+        let path = "/a\(round)"
+        var resource = Caching.resource(1, ["Cache-Control": "max-age=600"])
+        resource.requiredHeader = Field("Authorization", Self.right)
+        test.origin.serve(resource, at: path)
+        async let none = test.get(path)
+        async let right = test.get(path, ["Authorization: \(Self.right)"])
+        #expect(try await none.status == 401)
+        #expect(try await right.status == 200)
+        let before = try await test.settledLog(path).requests.filter { $0.status != 401 }.count
+        #expect(before == 1)
+        #expect(try await test.get(path, ["Authorization: \(Self.right)"]).status == 200)
+        let after = try await test.settledLog(path).requests.filter { $0.status != 401 }.count
+        #expect(after == before, "\(round)")
+      }
+    }
+  }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Synchronization
+import Testing
+
+@testable import RefrainProxy
+
+/// An origin that says that it is overloaded is not asked over and over.
+@Suite(.timeLimit(.minutes(2))) struct OverloadTests {
+  /// A clock that stands still until a test moves it.
+  private final class Clock: Sendable {
+    private let start = Moment.now
+    private let passed = Mutex(0.0)
+
+    var now: @Sendable () -> Moment {
+      { [self] in
+        let seconds = passed.withLock { $0 }
+        return Moment(wall: start.wall + seconds, uptime: start.uptime + seconds)
+      }
+    }
+
+    func pass(_ seconds: Double) { passed.withLock { $0 += seconds } }
+  }
+
+  /// With the waits of real life.
+  private func withEither(
+    isShared: Bool, _ clock: Clock = Clock(), _ body: (TestProxy) async throws -> Void
+  ) async throws {
+    let change = { (configuration: inout Refrain.Configuration) in
+      configuration.retry = RetryPolicy()
+      configuration.clock = clock.now
+    }
+    if isShared {
+      try await withReverseProxy(cache: change, body)
+    } else {
+      try await withProxy(cache: change, body)
+    }
+  }
+
+  @Test(arguments: [false, true], ["GET", "HEAD"])
+  func `Without Retry-After each client costs two requests, and no time`(
+    isShared: Bool, method: String
+  ) async throws {
+    try await withEither(isShared: isShared) { test async throws in
+      test.origin.script("/a", .on(.all, .status(503, headers: [], body: Array("busy".utf8))))
+      let start = ContinuousClock.now
+      for client in 1...3 {
+        let reply = try await test.get("/a", method: method)
+        #expect(reply.status == 503)
+        if method == "GET" { #expect(reply.text == "busy") }
+        #expect(try await test.asked("/a") == 2 * client)
+      }
+      // Retrying with its waits would take 7.75 seconds for each.
+      #expect(ContinuousClock.now - start < .seconds(7))
+    }
+  }
+
+  @Test(arguments: [false, true], [503, 429])
+  func `Until Retry-After is over, the origin is asked once for all clients`(
+    isShared: Bool, status: Int
+  ) async throws {
+    let clock = Clock()
+    try await withEither(isShared: isShared, clock) { test async throws in
+      test.serve("/a", [:])
+      test.origin.script("/a", .on(.number(1), .status(status, .seconds(20))))
+      for (seconds, left) in [(0.0, 20), (5, 15), (14, 1)] {
+        clock.pass(seconds)
+        for headers in [[], ["User-Agent: other"], ["Range: bytes=5-"]] {
+          for method in ["GET", "HEAD"] {
+            let reply = try await test.get("/a", headers, method: method)
+            #expect(reply.status == status)
+            #expect(reply["Retry-After"] == "\(left)")
+          }
+        }
+      }
+      #expect(try await test.asked("/a") == 1)
+      clock.pass(1.5)
+      #expect(try await test.get("/a").body == Caching.bytes(1))
+      #expect(try await test.asked("/a") == 2)
+    }
+  }
+
+  @Test func `What is not kept is not asked for either until Retry-After is over`() async throws {
+    let clock = Clock()
+    try await withEither(isShared: true, clock) { test async throws in
+      test.serve("/a", ["Cache-Control": "no-store"])
+      #expect(try await test.get("/a").body == Caching.bytes(1))
+      let before = try await test.asked("/a")
+      test.origin.script("/a", .on(.number(1), .unavailable(.seconds(20))))
+      let first = try await test.get("/a")
+      #expect(first.status == 503 && first["Retry-After"] == "20")
+      clock.pass(5)
+      for headers in [[], ["Cache-Control: no-store"]] {
+        let second = try await test.get("/a", headers)
+        #expect(second.status == 503 && second["Retry-After"] == "15")
+      }
+      #expect(try await test.asked("/a") == before + 1)
+      clock.pass(16)
+      #expect(try await test.get("/a").body == Caching.bytes(1))
+    }
+  }
+
+  @Test func `What is stored is given meanwhile`() async throws {
+    let clock = Clock()
+    try await withEither(isShared: false, clock) { test async throws in
+      test.serve("/a", Caching.stale())
+      #expect(try await test.get("/a").body == Caching.bytes(1))
+      test.origin.script("/a", .on(.all, .unavailable(.seconds(20))))
+      for _ in 0..<4 { #expect(try await test.get("/a").body == Caching.bytes(1)) }
+      #expect(try await test.asked("/a") == 2)
+    }
+  }
+
+  @Test func `A wait that would be very long is cut short`() async throws {
+    let clock = Clock()
+    try await withEither(isShared: false, clock) { test async throws in
+      test.serve("/a", [:])
+      test.origin.script("/a", .on(.number(1), .unavailable(.seconds(86400))))
+      #expect(try await test.get("/a")["Retry-After"] == "86400")
+      clock.pass(31)
+      #expect(try await test.get("/a").body == Caching.bytes(1))
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// A field by which a client could change the answer that everybody is given, and that no key has,
+/// never reaches the origin of a cache for several people.
+@Suite(.timeLimit(.minutes(2))) struct UnkeyedFieldTests {
+  private static let fields = [
+    "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https", "X-Forwarded-For": "10.0.0.1",
+    "X-Forwarded-Prefix": "/x", "Forwarded": "host=evil.example", "X-Original-URL": "/admin",
+    "X-Rewrite-URL": "/admin", "X-Original-Host": "evil.example", "X-Host": "evil.example",
+    "X-HTTP-Method-Override": "DELETE", "X-HTTP-Method": "DELETE", "X-Method-Override": "PUT",
+    "x-forwarded-scheme": "nothttps", "X-Real-IP": "10.0.0.1",
+  ]
+
+  @Test func `Fields that no key has do not reach the origin`() async throws {
+    try await withReverseProxy { test async throws in
+      test.serve("/a", ["Cache-Control": "no-cache"])
+      let sent = Self.fields.map { "\($0.key): \($0.value)" } + ["X-Stays: 1"]
+      let ways: [(String, [String])] = [
+        ("GET", []), ("GET", []), ("HEAD", []), ("GET", ["Cache-Control: no-store"]),
+        ("POST", ["Content-Length: 0"]),
+      ]
+      for (method, more) in ways {
+        _ = try await test.get("/a", sent + more, method: method)
+        let seen = try #require(try await test.settledLog("/a").requests.last).request
+        #expect(seen.method == (method == "HEAD" ? "GET" : method))
+        for name in Self.fields.keys { #expect(seen.headers.first(name) == nil, "\(name)") }
+        #expect(seen.headers.first("X-Stays") == "1")
+      }
+    }
+  }
+
+  @Test func `Fields that the proxy itself sets reach the origin`() async throws {
+    try await withReverseProxy(proxy: { $0.headers["X-Forwarded-Proto"] = "https" }) {
+      test async throws in
+      test.serve("/a", [:])
+      _ = try await test.get("/a", ["X-Forwarded-Proto: http"])
+      let seen = try #require(try await test.settledLog("/a").requests.last).request
+      #expect(seen.headers.first("X-Forwarded-Proto") == "https")
+    }
+  }
+}
+
+/// What a page could do in the proxy's own web origin, where pages of many origins lie.
+@Suite(.timeLimit(.minutes(2))) struct SandboxTests {
+  private func policies(_ reply: Reply) -> [String] {
+    reply.fields.filter { $0.name.lowercased() == "content-security-policy" }.map(\.value)
+  }
+
+  private func serve(_ test: TestProxy, _ type: String, _ headers: [String: String]) {
+    var resource = Caching.resource(1, headers)
+    resource.contentType = type
+    test.origin.serve(resource, at: "/a")
+  }
+
+  @Test(arguments: [
+    "text/html", "text/html; charset=utf-8", "Application/XHTML+XML", "image/svg+xml", "text/xml",
+    "application/octet-stream, text/html",
+  ])
+  func `A page has no script of its own behind a token`(_ type: String) async throws {
+    for control in ["max-age=600", "no-store"] {
+      try await withProxy { test async throws in
+        serve(test, type, ["Cache-Control": control, "Content-Security-Policy": "img-src *"])
+        for headers in [[], [], ["Range: bytes=0-9"], ["Cache-Control: no-store"]] {
+          let reply = try await test.get("/a", headers)
+          #expect(reply.status < 300)
+          #expect(policies(reply) == ["img-src *", "sandbox"], "\(control) \(headers)")
+        }
+        test.origin.script(
+          "/none",
+          .on(.all, .status(404, headers: [Field("Content-Type", type)], body: Array("x".utf8))))
+        #expect(try await policies(test.get("/none")).contains("sandbox"))
+      }
+    }
+  }
+
+  @Test(arguments: ["audio/flac", "video/mp4", "image/png", "application/vnd.apple.mpegurl"])
+  func `Media goes without`(_ type: String) async throws {
+    try await withProxy { test async throws in
+      serve(test, type, [:])
+      for _ in 0..<2 { #expect(try await policies(test.get("/a")).isEmpty) }
+    }
+  }
+
+  @Test func `A page of the one origin is its own business`() async throws {
+    try await withReverseProxy { test async throws in
+      serve(test, "text/html", [:])
+      for _ in 0..<2 { #expect(try await policies(test.get("/a")).isEmpty) }
+    }
+  }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import TestSupport
+import Testing
+
+@testable import Refrain
+
+/// Readers of one URL with other credentials share no request that the origin may answer otherwise.
+@Suite(.timeLimit(.minutes(1))) struct OtherCredentialsTests {
+  private let length: Int64 = 100_000
+  private static let right = "Basic bWU6c2VjcmV0"
+
+  private func serve(_ test: TestCache) {
+    var resource = OriginResource.synthetic(seed: 1, length: length)
+    resource.headers = [Field("Cache-Control", "max-age=600")]
+    resource.requiredHeader = Field("Authorization", Self.right)
+    test.origin.serve(resource, at: "/a")
+  }
+
+  private func resource(_ test: TestCache, _ authorization: String?) -> Resource {
+    var headers = HTTPFields()
+    headers["Authorization"] = authorization
+    return Resource(url: test.origin.url("/a"), headers: headers)
+  }
+
+  private func asked(_ test: TestCache) async throws -> [String?] {
+    try await test.settledLog("/a").requests.map { $0.request.headers.first("Authorization") }
+  }
+
+  @Test func `A reader does not ask with the credentials of one that was refused`() async throws {
+    try await withCache({ $0.firstRequest = 200_000 }) { test async throws in
+      serve(test)
+      let refused = try await test.cache.open(resource(test, nil))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await refused.contentInformation()
+      }
+      #expect(error?.status == 401)
+      let reader = try await test.cache.open(resource(test, Self.right))
+      let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<length)
+      #expect(try await Array(reader.bytes(in: 0..<length)) == bytes)
+      #expect(try await asked(test) == [nil, Self.right])
+      refused.cancel()
+      reader.cancel()
+    }
+  }
+
+  @Test func `What was stored while another reader was refused is found again`() async throws {
+    try await withCache { test async throws in
+      serve(test)
+      let mine = resource(test, Self.right)
+      let refused = try await test.cache.open(resource(test, nil))
+      _ = try? await refused.contentInformation()
+      try await test.cache.prefetch(mine)
+      refused.cancel()
+      let before = try await asked(test).count
+      #expect(try await test.cache.completeFile(for: mine) != nil)
+      #expect(try await test.cache.completeFile(for: resource(test, nil)) == nil)
+      for _ in 0..<2 {
+        let reader = try await test.cache.open(mine)
+        defer { reader.cancel() }
+        #expect(try await reader.bytes(in: 0..<length).count == Int(length))
+      }
+      #expect(try await asked(test).count == before)
+      // It is removed with the resource.
+      _ = try await test.cache.remove(test.cache.key(for: mine))
+      #expect(try await test.cache.entries().isEmpty)
+    }
+  }
+
+  @Test func `A reader whose credentials are the same is not kept apart by an error`()
+    async throws
+  {
+    try await withCache { test async throws in
+      test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
+      test.origin.script("/a", .on(.first(1), .delay(nil), .status(404)))
+      let url = test.origin.url("/a")
+      let first = try await test.cache.open(Resource(url: url, headers: ["Accept": "audio/mpeg"]))
+      defer { first.cancel() }
+      let waiting = Task { try await first.contentInformation() }
+      try await test.origin.wait(for: "/a") { $0.requests.count == 1 }
+      let opening = Task {
+        try await test.cache.open(Resource(url: url, headers: ["Accept": "audio/flac"]))
+      }
+      try await eventually("the second reader waits for the first answer") {
+        let entry = test.cache.context.table.openEntry(for: CacheKey(url: url))
+        return entry?.current?.withState { $0.waiters.count } == 2
+      }
+      test.origin.release("/a")
+      _ = await waiting.result
+      let second = try await opening.value
+      defer { second.cancel() }
+      #expect(try await second.contentInformation().length == length)
+      #expect(second.key == CacheKey(url: url))
+    }
+  }
+}
