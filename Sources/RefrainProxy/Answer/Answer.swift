@@ -63,7 +63,9 @@ struct Answer: Sendable {
       try await writer.end()
     case "OPTIONS" where target == "*":
       // A question about this server (RFC 9110 §9.3.7), which is not the origin's root.
-      let fields: HTTPFields = ["Date": HTTPDate.format(Date()), "Allow": "GET, HEAD, OPTIONS"]
+      let fields: HTTPFields = [
+        "Date": HTTPDate.format(Date()), "Allow": service.requestPolicy.allow,
+      ]
       try await writer.begin(ResponseHead(status: 204, fields: fields, body: .none))
       report.note { $0.status = 204 }
       try await writer.end()
