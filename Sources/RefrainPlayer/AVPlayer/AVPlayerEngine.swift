@@ -56,6 +56,9 @@ import RefrainAVFoundation
 
   /// Who paused, where it was not the listener.
   enum Halt {
+  /// A look that comes by itself.
+  var wake: (time: ContinuousClock.Instant, task: Task<Void, Never>)?
+  var ownRateChanges = OwnRateChanges()
     case none
     /// Nobody who said so.
     case system
@@ -65,7 +68,7 @@ import RefrainAVFoundation
 
   /// - Parameter audioSession: who looks after `AVAudioSession`.
   public convenience init(cache: MediaCache, audioSession: AudioSessionControl = .engine) {
-    self.init(cache: cache, audio: audioSession == .engine ? .ofApp() : nil)
+    self.init(cache: cache, audio: .ofApp(audioSession))
   }
 
   init(cache: MediaCache, audio: AudioSession?) {
@@ -106,8 +109,9 @@ import RefrainAVFoundation
     heldPlayer.insert(playing.playerItem, after: nil)
   }
 
-  /// AVFoundation measures its own connections, and may wait for long before it begins with what a
-  /// delegate gives it, of which it knows no rate.
+  /// Sets up the player for where the bytes of an item come from. AVFoundation measures its own
+  /// connections, and may wait for long before it begins with what a delegate gives it, of which it
+  /// knows no rate. A receiver of AirPlay video loads the URL by itself, and knows no delegate.
   func suit(_ playing: PlayingItem) {
     heldPlayer.automaticallyWaitsToMinimizeStalling = !playing.asset.isMediated
   }
@@ -118,7 +122,9 @@ import RefrainAVFoundation
     (current, next) = (nil, nil)
     (isPlaying, isDriven, halt) = (false, false, .none)
     pending = []
-    heldPlayer.pause()
+    wake?.task.cancel()
+    wake = nil
+    setPlayerRate(0)
     heldPlayer.removeAllItems()
   }
 
@@ -159,7 +165,7 @@ import RefrainAVFoundation
 
   public func pause() {
     (isPlaying, isDriven, halt) = (false, false, .none)
-    heldPlayer.pause()
+    setPlayerRate(0)
     lookSoon()
   }
 
@@ -172,7 +178,7 @@ import RefrainAVFoundation
   public func setRate(_ rate: Double) {
     self.rate = min(max(rate, 0.5), 3)
     heldPlayer.defaultRate = Float(self.rate)
-    if heldPlayer.rate != 0 { heldPlayer.rate = Float(self.rate) }
+    if heldPlayer.rate != 0 { setPlayerRate(Float(self.rate)) }
     observation?.setRate(self.rate)
   }
 
@@ -211,6 +217,7 @@ import RefrainAVFoundation
     let again = PlayingItem(before.item, from: cache, start: .zero, onChange: changed)
     again.told = before.told
     again.seeks = before.seeks
+    ownRateChanges = OwnRateChanges()
     again.seeks.restart(at: before.position)
     next = nil
     begin(again)

@@ -29,8 +29,8 @@ import RefrainAVFoundation
   let playerItem: AVPlayerItem
   var seeks: SeekRequests
   var told = Told()
-  /// AVPlayer ran out of bytes and stopped.
-  var isStalled = false
+  /// What is known of a stop that nobody asked for.
+  var standstill = Standstill()
   private(set) var hasPlayedToEnd = false
   private(set) var endFailure: NSError?
   private let said: ItemMetadata
@@ -75,7 +75,7 @@ import RefrainAVFoundation
       onChange()
     }
     notifications.add(AVPlayerItem.playbackStalledNotification, of: playerItem) { [weak self] _ in
-      onMainThread { self?.isStalled = true }
+      onMainThread { self?.standstill.noteStall() }
       onChange()
     }
   }
@@ -98,6 +98,9 @@ import RefrainAVFoundation
   var buffered: [Range<Duration>] {
     playerItem.loadedTimeRanges.compactMap { value in
       let range = value.timeRangeValue
+  /// Whether it is at its end, where a player stops by itself.
+  var isAtEnd: Bool { duration.map { position + .milliseconds(100) >= $0 } ?? false }
+
       guard let start = Duration(range.start), let end = Duration(range.end), start < end else {
         return nil
       }
