@@ -108,9 +108,9 @@ final class LoadingAnswer: Sendable {
   /// Fills in the content information where it is asked for and missing. A resource that AVFoundation
   /// has to load by itself, or does not want, ends the request.
   func describe(_ opened: AssetSession.Opened) {
-    let (isPlaylist, unwanted) = request.withValue { request -> (Bool, (any Error)?) in
+    let (isRedirected, unwanted) = request.withValue { request -> (Bool, (any Error)?) in
       guard let request, !request.isCancelled else { return (false, nil) }
-      if let type = opened.contentType, ContentType.isPlaylist(type) {
+      if opened.isRedirected {
         Self.redirect(request, to: opened)
         return (true, nil)
       }
@@ -125,18 +125,17 @@ final class LoadingAnswer: Sendable {
       let length = opened.information.length
       wish.contentType = chosen
       wish.contentLength = length ?? 0
-      // Where the end is known every byte can be asked for, if need be by reading up to it.
-      wish.isByteRangeAccessSupported = length != nil
+      // The end is known: every byte can be asked for, if need be by reading up to it.
+      wish.isByteRangeAccessSupported = true
       wish.isEntireLengthAvailableOnDemand =
         length.map { CacheProgress(length: $0, spans: opened.reader.cachedSpans).isComplete }
         ?? false
       return (false, nil)
     }
-    if isPlaylist { finish(nil) } else if let unwanted { finish(unwanted) }
+    if isRedirected { finish(nil) } else if let unwanted { finish(unwanted) }
   }
 
-  /// The segments of an HTTP Live Stream cannot come by way of a delegate: AVFoundation loads it from
-  /// where it is.
+  /// Sends AVFoundation to where the resource is.
   private static func redirect(
     _ request: AVAssetResourceLoadingRequest, to opened: AssetSession.Opened
   ) {

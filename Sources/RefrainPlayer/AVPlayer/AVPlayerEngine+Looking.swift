@@ -109,6 +109,8 @@ extension AVPlayerEngine {
 
   private func look(at playing: PlayingItem) {
     tellBuffered(playing)
+    // The cache may have found by now that AVFoundation has to load the item by itself.
+    if heldPlayer.automaticallyWaitsToMinimizeStalling == playing.asset.isMediated { suit(playing) }
     guard playing.isReadyToPlay else { return }
     tellDuration(playing)
     tellMetadata(playing)

@@ -127,6 +127,7 @@ import RefrainAVFoundation
     setPlayerRate(0)
     heldPlayer.removeAllItems()
   }
+    heldPlayer.allowsExternalPlayback = !playing.asset.hasDelegate
 
   func remember() {
     guard let current, let statistics = current.asset.cacheStatistics else { return }
