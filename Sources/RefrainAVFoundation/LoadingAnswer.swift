@@ -15,7 +15,7 @@ import Synchronization
 
 /// Answers one request: says what the resource is where that is asked, gives the bytes in order, and
 /// finishes once. Bytes are read in a task, a bounded piece at a time; AVFoundation is given each on
-/// its queue before the next is read.
+/// its queue before the next is read, and not all that is stored at once (see `HandoverPace`).
 final class LoadingAnswer: Sendable {
   /// Nil once it was finished, or AVFoundation has cancelled it: nothing is said to it after that.
   private let request: QueueBound<AVAssetResourceLoadingRequest?>
@@ -53,10 +53,14 @@ final class LoadingAnswer: Sendable {
         let reader = try opened.reader.another()
         defer { reader.cancel() }
         var offset = range.lowerBound
+        var pace = HandoverPace()
         for try await chunk in reader.chunks(in: range) {
           guard await give(chunk) else { return }
           session.count(offset..<offset + Int64(chunk.count), of: opened)
           offset += Int64(chunk.count)
+          if let resumption = pace.resumption(after: chunk.count, now: .now) {
+            try await Task.sleep(until: resumption, clock: .continuous)
+          }
         }
       }
       session.note(nil)
