@@ -29,6 +29,12 @@ import RefrainAVFoundation
     return heldPlayer
   }
 
+  /// Whether durations and seeks are exact where a file does not say which byte belongs to which
+  /// time, as MP3 of a variable bit rate does not (`AVURLAssetPreferPreciseDurationAndTimingKey`).
+  /// AVFoundation may then read all of a file before it is ready. Concerns items that are loaded from
+  /// then on.
+  public var prefersPreciseTiming = false
+
   private let registrar = ObservationRegistrar()
   private let cache: MediaCache
   let audio: AudioSession?
@@ -50,15 +56,15 @@ import RefrainAVFoundation
   /// To be told, in that order, once whoever called has returned.
   var pending: [EngineEvent] = []
   var isLookComing = false
+  /// A look that comes by itself.
+  var wake: (time: ContinuousClock.Instant, task: Task<Void, Never>)?
+  var ownRateChanges = OwnRateChanges()
   private(set) var isClosed = false
   /// Of the item before the current one.
   private var last: (id: EngineItem.ID, statistics: MediaReader.Statistics)?
 
   /// Who paused, where it was not the listener.
   enum Halt {
-  /// A look that comes by itself.
-  var wake: (time: ContinuousClock.Instant, task: Task<Void, Never>)?
-  var ownRateChanges = OwnRateChanges()
     case none
     /// Nobody who said so.
     case system
@@ -84,7 +90,7 @@ import RefrainAVFoundation
     guard !isClosed else { return }
     clear()
     isPlaying = !isPaused
-    begin(PlayingItem(item, from: cache, start: start, onChange: changed))
+    begin(playing(item, at: start))
     if isPlaying { audio?.activate() }
     lookSoon()
   }
@@ -96,11 +102,18 @@ import RefrainAVFoundation
     if let next { heldPlayer.remove(next.playerItem) }
     next = nil
     guard let item else { return }
-    let following = PlayingItem(item, from: cache, start: .zero, onChange: changed)
+    let following = playing(item)
     guard heldPlayer.canInsert(following.playerItem, after: current.playerItem) else { return }
     heldPlayer.insert(following.playerItem, after: current.playerItem)
     next = following
     lookSoon()
+  }
+
+  private func playing(_ item: EngineItem, at start: Duration = .zero) -> PlayingItem {
+    PlayingItem(
+      item, from: cache,
+      options: [AVURLAssetPreferPreciseDurationAndTimingKey: prefersPreciseTiming], start: start,
+      onChange: changed)
   }
 
   private func begin(_ playing: PlayingItem) {
@@ -114,6 +127,7 @@ import RefrainAVFoundation
   /// knows no rate. A receiver of AirPlay video loads the URL by itself, and knows no delegate.
   func suit(_ playing: PlayingItem) {
     heldPlayer.automaticallyWaitsToMinimizeStalling = !playing.asset.isMediated
+    heldPlayer.allowsExternalPlayback = !playing.asset.hasDelegate
   }
 
   /// Lets go of all items; nothing more is told of them.
@@ -127,7 +141,6 @@ import RefrainAVFoundation
     setPlayerRate(0)
     heldPlayer.removeAllItems()
   }
-    heldPlayer.allowsExternalPlayback = !playing.asset.hasDelegate
 
   func remember() {
     guard let current, let statistics = current.asset.cacheStatistics else { return }
@@ -204,6 +217,7 @@ import RefrainAVFoundation
   /// The player, and every item in it, is void: another takes its place.
   func replacePlayer() {
     isDriven = false
+    ownRateChanges = OwnRateChanges()
     registrar.withMutation(of: self, keyPath: \.player) {
       heldPlayer.removeAllItems()
       heldPlayer = AVQueuePlayer()
@@ -215,10 +229,9 @@ import RefrainAVFoundation
   func restart() {
     guard let before = current else { return }
     let after = next?.item
-    let again = PlayingItem(before.item, from: cache, start: .zero, onChange: changed)
+    let again = playing(before.item)
     again.told = before.told
     again.seeks = before.seeks
-    ownRateChanges = OwnRateChanges()
     again.seeks.restart(at: before.position)
     next = nil
     begin(again)
