@@ -18,6 +18,14 @@ if isThreadSanitized {
   settings.append(.enableUpcomingFeature("MemberImportVisibility"))
 }
 
+// The privacy manifest: App Store Connect asks for one beside code that reads the dates of files.
+// Only Apple's build systems have a use for it, and it costs a bundle of resources.
+#if os(macOS)
+  let (manifests, notManifests): ([Resource], [String]) = ([.copy("PrivacyInfo.xcprivacy")], [])
+#else
+  let (manifests, notManifests): ([Resource], [String]) = ([], ["PrivacyInfo.xcprivacy"])
+#endif
+
 let package = Package(
   name: "Refrain",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2)],
@@ -51,7 +59,7 @@ let package = Package(
           name: "NIOHTTP1", package: "swift-nio", condition: .when(platforms: [.linux])),
         .target(name: "CLinuxSystem", condition: .when(platforms: [.linux])),
       ],
-      swiftSettings: settings),
+      exclude: notManifests, resources: manifests, swiftSettings: settings),
     // System calls that Glibc's module map does not show: preadv2(2), fallocate(2), SEEK_HOLE.
     .target(name: "CLinuxSystem"),
     // AVPlayer: the resource loader.
