@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.3
 // SPDX-License-Identifier: MIT
 import PackageDescription
 
@@ -30,7 +30,9 @@ let package = Package(
   name: "Refrain",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2)],
   products: [
-    .library(name: "Refrain", targets: ["Refrain"]),
+    // Not "Refrain": beside the program `refrain`, a file system that ignores case takes their
+    // files for the same.
+    .library(name: "RefrainCore", targets: ["Refrain"]),
     .library(name: "RefrainAVFoundation", targets: ["RefrainAVFoundation"]),
     .library(name: "RefrainPlayer", targets: ["RefrainPlayer"]),
     .library(name: "RefrainProxy", targets: ["RefrainProxy"]),
