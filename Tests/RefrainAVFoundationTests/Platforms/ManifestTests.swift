@@ -46,6 +46,23 @@ import Testing
     #expect(try Self.text("Package.swift").contains(#".copy("PrivacyInfo.xcprivacy")"#))
   }
 
+  @Test func `The hosted workflow builds every library for every platform of the package`() throws {
+    let workflow = try Self.text(".github/workflows/ci.yml")
+    func list(_ name: String) throws -> [String] {
+      let line = try #require(workflow.firstMatch(of: try Regex("\\b\(name): \\[(.*)\\]")))
+      return (line.output[1].substring ?? "").split(separator: ",")
+        .map { $0.trimmingCharacters(in: .whitespaces) }
+    }
+    let manifest = try Self.text("Package.swift")
+    let libraries = manifest.matches(of: /\.library\(name: "([^"]+)"/).map { String($0.output.1) }
+    // The origin is for tests, which the job for macOS runs.
+    #expect(try Set(list("scheme")) == Set(libraries).subtracting(["OriginServer"]))
+    let line = try #require(manifest.split(separator: "\n").first { $0.contains("platforms: [") })
+    for platform in line.matches(of: /\.(\w+)\(\.v/).map(\.output.1) where platform != "macOS" {
+      #expect(try list("platform").contains(String(platform)))
+    }
+  }
+
   @Test(arguments: ["RefrainAVFoundation", "RefrainPlayer", "RefrainProxy"])
   func `A target without a privacy manifest uses nothing that needs one`(
     _ target: String
