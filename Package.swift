@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.3
 // SPDX-License-Identifier: MIT
 import PackageDescription
 
@@ -18,11 +18,21 @@ if isThreadSanitized {
   settings.append(.enableUpcomingFeature("MemberImportVisibility"))
 }
 
+// The privacy manifest: App Store Connect asks for one beside code that reads the dates of files.
+// Only Apple's build systems have a use for it, and it costs a bundle of resources.
+#if os(macOS)
+  let (manifests, notManifests): ([Resource], [String]) = ([.copy("PrivacyInfo.xcprivacy")], [])
+#else
+  let (manifests, notManifests): ([Resource], [String]) = ([], ["PrivacyInfo.xcprivacy"])
+#endif
+
 let package = Package(
   name: "Refrain",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2)],
   products: [
-    .library(name: "Refrain", targets: ["Refrain"]),
+    // Not "Refrain": beside the program `refrain`, a file system that ignores case takes their
+    // files for the same.
+    .library(name: "RefrainCore", targets: ["Refrain"]),
     .library(name: "RefrainAVFoundation", targets: ["RefrainAVFoundation"]),
     .library(name: "RefrainPlayer", targets: ["RefrainPlayer"]),
     .library(name: "RefrainProxy", targets: ["RefrainProxy"]),
@@ -51,7 +61,7 @@ let package = Package(
           name: "NIOHTTP1", package: "swift-nio", condition: .when(platforms: [.linux])),
         .target(name: "CLinuxSystem", condition: .when(platforms: [.linux])),
       ],
-      swiftSettings: settings),
+      exclude: notManifests, resources: manifests, swiftSettings: settings),
     // System calls that Glibc's module map does not show: preadv2(2), fallocate(2), SEEK_HOLE.
     .target(name: "CLinuxSystem"),
     // AVPlayer: the resource loader.

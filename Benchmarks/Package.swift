@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.3
 // SPDX-License-Identifier: MIT
 import PackageDescription
 
@@ -13,7 +13,7 @@ let package = Package(
     .executableTarget(
       name: "refrain-bench",
       dependencies: [
-        .product(name: "Refrain", package: "Refrain"),
+        .product(name: "RefrainCore", package: "Refrain"),
         .product(name: "OriginServer", package: "Refrain"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ],

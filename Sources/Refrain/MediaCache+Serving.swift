@@ -3,6 +3,9 @@ import Foundation
 
 /// For front doors that answer HTTP's requests.
 extension MediaCache {
+  /// Whether nothing may be asked of the network.
+  package var isOffline: Bool { context.configuration.offline }
+
   /// A request was made that may have changed the resource: what is stored of it is used again only
   /// after the origin has confirmed it (RFC 9111 §4.4).
   ///

@@ -10,8 +10,12 @@ package import Refrain
 
 /// What a player that is made of such assets asks them.
 extension AVURLAsset {
-  /// Whether AVFoundation is given this asset's bytes, and does not load them by itself.
-  package var isMediated: Bool { ResourceLoader.session(of: self) != nil }
+  /// Whether AVFoundation asks a delegate for this asset: its URL means nothing to anybody else.
+  package var hasDelegate: Bool { ResourceLoader.session(of: self) != nil }
+
+  /// Whether AVFoundation is given this asset's bytes. False once it is known that AVFoundation has to
+  /// load them by itself.
+  package var isMediated: Bool { ResourceLoader.session(of: self)?.isRedirected == false }
 
   /// What AVFoundation was given of this asset so far; nil before the first of it, and for an asset
   /// that does not play through a cache.

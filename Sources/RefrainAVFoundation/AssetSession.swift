@@ -16,6 +16,13 @@ final class AssetSession: Sendable {
     let information: ContentInformation
     /// A uniform type identifier; nil where neither the origin nor the bytes tell.
     let contentType: String?
+
+    /// Whether AVFoundation has to load it by itself, from where it is: an HTTP Live Stream, whose
+    /// segments cannot come by way of a delegate, and whatever has no length (radio, the output of a
+    /// transcoder), which AVPlayer does not play from a delegate.
+    var isRedirected: Bool {
+      information.length == nil || contentType.map(ContentType.isPlaylist) == true
+    }
   }
 
   private enum State {
@@ -90,8 +97,14 @@ final class AssetSession: Sendable {
     if type == nil {
       type = ContentType.sniffed(try await reader.bytes(in: 0..<Int64(ContentType.sniffLength)))
     }
-    return Opened(
+    let opened = Opened(
       reader: reader, location: resource, information: information, contentType: type)
+    // Nothing is read of it here: a station would be received twice.
+    if opened.isRedirected {
+      reader.cancel()
+      guard !cache.isOffline else { throw LoadingError.redirectedOffline(resource.url) }
+    }
+    return opened
   }
 
   // MARK: What came of it
@@ -113,6 +126,12 @@ final class AssetSession: Sendable {
 
   /// Why the last request failed that was finished, if it did.
   var failure: MediaCacheError? { given.withLock { $0.failure } }
+
+  /// Whether AVFoundation was sent on to load it by itself; false before it is open.
+  var isRedirected: Bool {
+    guard case .opened(let opened) = state.withLock({ $0 }) else { return false }
+    return opened.isRedirected
+  }
 
   /// Nil before it is open.
   var statistics: MediaReader.Statistics? {

@@ -15,7 +15,7 @@ import Synchronization
 
 /// Answers one request: says what the resource is where that is asked, gives the bytes in order, and
 /// finishes once. Bytes are read in a task, a bounded piece at a time; AVFoundation is given each on
-/// its queue before the next is read.
+/// its queue before the next is read, and not all that is stored at once (see `HandoverPace`).
 final class LoadingAnswer: Sendable {
   /// Nil once it was finished, or AVFoundation has cancelled it: nothing is said to it after that.
   private let request: QueueBound<AVAssetResourceLoadingRequest?>
@@ -53,10 +53,14 @@ final class LoadingAnswer: Sendable {
         let reader = try opened.reader.another()
         defer { reader.cancel() }
         var offset = range.lowerBound
+        var pace = HandoverPace()
         for try await chunk in reader.chunks(in: range) {
           guard await give(chunk) else { return }
           session.count(offset..<offset + Int64(chunk.count), of: opened)
           offset += Int64(chunk.count)
+          if let resumption = pace.resumption(after: chunk.count, now: .now) {
+            try await Task.sleep(until: resumption, clock: .continuous)
+          }
         }
       }
       session.note(nil)
@@ -108,9 +112,9 @@ final class LoadingAnswer: Sendable {
   /// Fills in the content information where it is asked for and missing. A resource that AVFoundation
   /// has to load by itself, or does not want, ends the request.
   func describe(_ opened: AssetSession.Opened) {
-    let (isPlaylist, unwanted) = request.withValue { request -> (Bool, (any Error)?) in
+    let (isRedirected, unwanted) = request.withValue { request -> (Bool, (any Error)?) in
       guard let request, !request.isCancelled else { return (false, nil) }
-      if let type = opened.contentType, ContentType.isPlaylist(type) {
+      if opened.isRedirected {
         Self.redirect(request, to: opened)
         return (true, nil)
       }
@@ -125,18 +129,17 @@ final class LoadingAnswer: Sendable {
       let length = opened.information.length
       wish.contentType = chosen
       wish.contentLength = length ?? 0
-      // Where the end is known every byte can be asked for, if need be by reading up to it.
-      wish.isByteRangeAccessSupported = length != nil
+      // The end is known: every byte can be asked for, if need be by reading up to it.
+      wish.isByteRangeAccessSupported = true
       wish.isEntireLengthAvailableOnDemand =
         length.map { CacheProgress(length: $0, spans: opened.reader.cachedSpans).isComplete }
         ?? false
       return (false, nil)
     }
-    if isPlaylist { finish(nil) } else if let unwanted { finish(unwanted) }
+    if isRedirected { finish(nil) } else if let unwanted { finish(unwanted) }
   }
 
-  /// The segments of an HTTP Live Stream cannot come by way of a delegate: AVFoundation loads it from
-  /// where it is.
+  /// Sends AVFoundation to where the resource is.
   private static func redirect(
     _ request: AVAssetResourceLoadingRequest, to opened: AssetSession.Opened
   ) {

@@ -14,6 +14,14 @@ enum LoadingError {
       remedy: "Check the origin's Content-Type and the URL's extension.")
   }
 
+  static func redirectedOffline(_ url: URL) -> any Error {
+    MediaCacheError(
+      .offline,
+      "\(url.withoutUserInfo.absoluteString) can only be loaded from its origin, and no request is "
+        + "made while offline.",
+      remedy: "Set Configuration.offline to false.")
+  }
+
   static func foundationError(_ error: any Error) -> NSError {
     if error is CancellationError {
       return NSError(domain: NSURLErrorDomain, code: URLError.cancelled.rawValue)

@@ -30,7 +30,9 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     self.session = session
     self.url = url
     requests = LoadingRequests(
-      queue: DispatchQueue(label: "refrain.resource-loader", qos: .userInitiated))
+      // What AVFoundation's objects leave to the pool goes with each block, not some time later.
+      queue: DispatchQueue(
+        label: "refrain.resource-loader", qos: .userInitiated, autoreleaseFrequency: .workItem))
     self.challenges = ChallengeResponder(handler: challenges, queue: requests.queue)
   }
 

@@ -69,6 +69,18 @@ extension CacheProxy {
     /// Told of each request when it is over. On a thread of the proxy's: it must not block.
     public var log: (@Sendable (ServedRequest) -> Void)?
 
+    /// Whether stored bytes leave by sendfile(2), and not through a buffer.
+    package var sendsFiles = Configuration.canSendFiles
+
+    /// On iOS, tvOS and visionOS a call of sendfile(2) ends the process (SIGSYS).
+    private static var canSendFiles: Bool {
+      #if os(iOS) || os(tvOS) || os(visionOS)
+        false
+      #else
+        true
+      #endif
+    }
+
     public init() {}
   }
 

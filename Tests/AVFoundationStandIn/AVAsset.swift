@@ -3,12 +3,15 @@
   public import Foundation
   import Synchronization
 
+  @available(iOS 4, macOS 10.7, tvOS 9, visionOS 1, *)
   public let AVURLAssetPreferPreciseDurationAndTimingKey =
     "AVURLAssetPreferPreciseDurationAndTimingKey"
+  @available(iOS 13, macOS 10.15, tvOS 13, visionOS 1, *)
   public let AVURLAssetAllowsConstrainedNetworkAccessKey =
     "AVURLAssetAllowsConstrainedNetworkAccessKey"
 
   /// Unchecked, as Apple's, for it is open: all that changes is behind locks.
+  @available(iOS 4, macOS 10.7, tvOS 9, visionOS 1, *)
   open class AVAsset: NSObject, AVAsynchronousKeyValueLoading, @unchecked Sendable {
     let associations = AssociatedObjects()
     private let knownDuration = Mutex(CMTime.indefinite)
@@ -27,6 +30,7 @@
     }
   }
 
+  @available(iOS 4, macOS 10.7, tvOS 9, visionOS 1, *)
   open class AVURLAsset: AVAsset, @unchecked Sendable {
     public let url: URL
     public let resourceLoader: AVAssetResourceLoader
@@ -44,8 +48,10 @@
 
   // MARK: Loading of properties
 
+  @available(iOS 4, macOS 10.7, tvOS 9, visionOS 1, *)
   public protocol AVAsynchronousKeyValueLoading: AnyObject {}
 
+  @available(iOS 15, macOS 12, tvOS 15, visionOS 1, *)
   open class AVPartialAsyncProperty<Root: AVAsynchronousKeyValueLoading> {}
 
   public final class AVAsyncProperty<Root: AVAsynchronousKeyValueLoading, Value>:
@@ -57,6 +63,7 @@
   }
 
   extension AVAsynchronousKeyValueLoading {
+    @available(iOS 15, macOS 12, tvOS 15, visionOS 1, *)
     public func load<Value>(_ property: AVAsyncProperty<Self, Value>) async throws
       -> Value
     {

@@ -11,6 +11,7 @@
   /// AVAssetResourceLoader, as Apple's documentation has it.
   ///
   /// Unchecked, for the delegate is a weak reference: it is behind the lock.
+  @available(iOS 6, macOS 10.9, tvOS 9, visionOS 1, *)
   open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
     private struct State: @unchecked Sendable {
       weak var delegate: (any AVAssetResourceLoaderDelegate)?
@@ -37,18 +38,22 @@
 
     open var delegateQueue: DispatchQueue? { state.withLock { $0.queue } }
 
+    @available(iOS 9, macOS 10.11, tvOS 9, visionOS 1, *)
     open var preloadsEligibleContentKeys: Bool {
       get { state.withLock { $0.preloadsEligibleContentKeys } }
       set { state.withLock { $0.preloadsEligibleContentKeys = newValue } }
     }
 
+    @available(iOS 18, macOS 15, tvOS 18, visionOS 2, *)
     open var sendsCommonMediaClientDataAsHTTPHeaders: Bool {
       get { state.withLock { $0.sendsCommonMediaClientData } }
       set { state.withLock { $0.sendsCommonMediaClientData = newValue } }
     }
   }
 
-  /// All of it is optional, as in Objective-C.
+  /// All of it is optional in Objective-C, where a method whose name is misspelt is one that nobody
+  /// calls. Here it is required, so that such a method does not compile.
+  @available(iOS 6, macOS 10.9, tvOS 9, visionOS 1, *)
   public protocol AVAssetResourceLoaderDelegate: NSObjectProtocol {
     func resourceLoader(
       _ resourceLoader: AVAssetResourceLoader,
@@ -74,32 +79,5 @@
       _ resourceLoader: AVAssetResourceLoader,
       didCancel authenticationChallenge: URLAuthenticationChallenge
     )
-  }
-
-  extension AVAssetResourceLoaderDelegate {
-    public func resourceLoader(
-      _ resourceLoader: AVAssetResourceLoader,
-      shouldWaitForLoadingOfRequestedResource loadingRequest: AVAssetResourceLoadingRequest
-    ) -> Bool { false }
-
-    public func resourceLoader(
-      _ resourceLoader: AVAssetResourceLoader,
-      shouldWaitForRenewalOfRequestedResource renewalRequest: AVAssetResourceRenewalRequest
-    ) -> Bool { false }
-
-    public func resourceLoader(
-      _ resourceLoader: AVAssetResourceLoader,
-      didCancel loadingRequest: AVAssetResourceLoadingRequest
-    ) {}
-
-    public func resourceLoader(
-      _ resourceLoader: AVAssetResourceLoader,
-      shouldWaitForResponseTo authenticationChallenge: URLAuthenticationChallenge
-    ) -> Bool { false }
-
-    public func resourceLoader(
-      _ resourceLoader: AVAssetResourceLoader,
-      didCancel authenticationChallenge: URLAuthenticationChallenge
-    ) {}
   }
 #endif

@@ -9,6 +9,7 @@
   /// As Apple's, it is not Sendable and cannot be made by anyone but the loader. Apple's documentation
   /// has its behaviour; what a delegate must not do is noted as a violation, where AVFoundation would
   /// throw, stall or play something else.
+  @available(iOS 6, macOS 10.9, tvOS 9, visionOS 1, *)
   open class AVAssetResourceLoadingRequest: NSObject {
     let exchange: Exchange
     public let contentInformationRequest: AVAssetResourceLoadingContentInformationRequest?
@@ -38,8 +39,10 @@
     open func finishLoading(with error: (any Error)?) { exchange.finish(error) }
   }
 
+  @available(iOS 8, macOS 10.10, tvOS 9, visionOS 1, *)
   open class AVAssetResourceRenewalRequest: AVAssetResourceLoadingRequest {}
 
+  @available(iOS 12, macOS 10.14, tvOS 12, visionOS 1, *)
   open class AVAssetResourceLoadingRequestor: NSObject {
     override init() {}
   }
@@ -55,6 +58,7 @@
       set { exchange.fill { $0.contentType = newValue } }
     }
 
+    @available(iOS 11.2, macOS 10.13.2, tvOS 11.2, visionOS 1, *)
     open var allowedContentTypes: [String]? { exchange.wish.allowedContentTypes }
 
     open var contentLength: Int64 {
@@ -72,6 +76,7 @@
       set { exchange.fill { $0.renewalDate = newValue } }
     }
 
+    @available(iOS 16, macOS 13, tvOS 16, visionOS 1, *)
     open var isEntireLengthAvailableOnDemand: Bool {
       get { exchange.information.isEntireLengthAvailableOnDemand }
       set { exchange.fill { $0.isEntireLengthAvailableOnDemand = newValue } }
@@ -85,6 +90,7 @@
 
     open var requestedOffset: Int64 { exchange.wish.offset }
     open var requestedLength: Int { exchange.wish.bytes ?? 0 }
+    @available(iOS 9, macOS 10.11, tvOS 9, visionOS 1, *)
     open var requestsAllDataToEndOfResource: Bool { exchange.wish.toEnd }
     open var currentOffset: Int64 { exchange.currentOffset }
 

@@ -3,11 +3,15 @@
   public import Foundation
   import Synchronization
 
+  @available(macOS, unavailable)
   public let AVAudioSessionInterruptionTypeKey = "AVAudioSessionInterruptionTypeKey"
+  @available(macOS, unavailable)
   public let AVAudioSessionInterruptionOptionKey = "AVAudioSessionInterruptionOptionKey"
+  @available(macOS, unavailable)
   public let AVAudioSessionRouteChangeReasonKey = "AVAudioSessionRouteChangeReasonKey"
 
   /// AVAudioSession of iOS: it notes what it is told. Not declared Sendable, as not everywhere.
+  @available(macOS, unavailable)
   open class AVAudioSession: NSObject {
     public struct Category: RawRepresentable, Hashable, Sendable {
       public let rawValue: String
@@ -53,6 +57,7 @@
 
     public static let interruptionNotification = Notification.Name("AVAudioSessionInterruption")
     public static let routeChangeNotification = Notification.Name("AVAudioSessionRouteChange")
+    @available(macOS, unavailable)
     public static let mediaServicesWereResetNotification = Notification.Name(
       "AVAudioSessionMediaServicesWereReset")
 

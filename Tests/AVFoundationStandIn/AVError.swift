@@ -6,6 +6,7 @@
   public enum AVError {
     public enum Code: Int, Sendable {
       case unknown = -11800
+      @available(macOS, unavailable)
       case mediaServicesWereReset = -11819
       case decodeFailed = -11821
       case fileFormatNotRecognized = -11828

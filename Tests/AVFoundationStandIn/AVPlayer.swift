@@ -5,11 +5,13 @@
   import Synchronization
 
   /// AVPlayer as Apple's documentation has it, in time that a test lets pass.
+  @available(iOS 4, macOS 10.7, tvOS 9, visionOS 1, *)
   @MainActor open class AVPlayer: ObservedObject, KeyValueObserved {
     public enum Status: Int, Sendable {
       case unknown, readyToPlay, failed
     }
 
+    @available(iOS 10, macOS 10.12, tvOS 10, visionOS 1, *)
     public enum TimeControlStatus: Int, Sendable {
       case paused, waitingToPlayAtSpecifiedRate, playing
     }
@@ -26,6 +28,7 @@
       case advance, pause, none
     }
 
+    @available(iOS 15, macOS 12, tvOS 15, visionOS 1, *)
     public struct RateDidChangeReason: RawRepresentable, Hashable, Sendable {
       public let rawValue: String
       public init(rawValue: String) { self.rawValue = rawValue }
@@ -36,23 +39,38 @@
       public static let appBackgrounded = RateDidChangeReason(rawValue: "AppBackgrounded")
     }
 
-    public static let rateDidChangeNotification = Notification.Name("AVPlayerRateDidChange")
-    public static let rateDidChangeReasonKey = "AVPlayerRateDidChangeReason"
+    @available(iOS 15, macOS 12, tvOS 15, visionOS 1, *)
+    public nonisolated static let rateDidChangeNotification = Notification.Name(
+      "AVPlayerRateDidChange")
+    @available(iOS 15, macOS 12, tvOS 15, visionOS 1, *)
+    public nonisolated static let rateDidChangeReasonKey = "AVPlayerRateDidChangeReason"
 
     public internal(set) var status = Status.unknown
     public internal(set) var error: (any Error)?
+    @available(iOS 10, macOS 10.12, tvOS 10, visionOS 1, *)
     public internal(set) var timeControlStatus = TimeControlStatus.paused
+    @available(iOS 10, macOS 10.12, tvOS 10, visionOS 1, *)
     public internal(set) var reasonForWaitingToPlay: WaitingReason?
     public internal(set) var currentItem: AVPlayerItem?
+    @available(iOS 16, macOS 13, tvOS 16, visionOS 1, *)
     open var defaultRate: Float = 1
     open var volume: Float = 1
     open var isMuted = false
+    @available(iOS 10, macOS 10.12, tvOS 10, visionOS 1, *)
     open var automaticallyWaitsToMinimizeStalling = true
+    @available(iOS 6, macOS 10.11, tvOS 9, visionOS 1, *)
     open var allowsExternalPlayback = true
     open var actionAtItemEnd = ActionAtItemEnd.pause
 
     /// What was done that AVFoundation throws at, a sentence each.
     package var standInViolations: [String] = []
+    /// How it reports that it ran out of bytes; nil: all at once.
+    package var standInStall: StandInStall?
+    /// Whether reports of that are still to come.
+    package internal(set) var standInIsStalling = false
+    /// How long notifications of its rate trail the change, and are posted on another thread; nil: at
+    /// once, on the main one.
+    package var standInNoticeLag: Duration?
     let observers = TimeObservers()
     private var speed: Float = 0
 
@@ -72,6 +90,14 @@
       guard speed != rate else { return }
       speed = rate
       settle()
+      guard let lag = standInNoticeLag else { return postRateChange(reason) }
+      Task.detached { [weak self] in
+        try await Task.sleep(for: lag)
+        self?.postRateChange(reason)
+      }
+    }
+
+    nonisolated private func postRateChange(_ reason: RateDidChangeReason?) {
       var details: [AnyHashable: Any] = [:]
       if let reason { details[Self.rateDidChangeReasonKey] = reason.rawValue }
       NotificationCenter.default.post(
@@ -120,19 +146,24 @@
     /// Finds out whether it plays, waits, or is paused, and tells whoever observes it.
     func settle() {
       defer { tellObservers() }
+      guard !standInIsStalling else { return }
       reasonForWaitingToPlay = nil
       guard speed != 0 else { return timeControlStatus = .paused }
       guard let item = currentItem else { return wait(.noItemToPlay) }
       guard item.status == .readyToPlay, !item.isSeeking else {
         return wait(.evaluatingBufferingRate)
       }
-      guard item.isPlaybackBufferEmpty else { return timeControlStatus = .playing }
+      guard item.isOutOfBytes else {
+        item.hidesEmptyBuffer = false
+        return timeControlStatus = .playing
+      }
       if let failure = item.bytes.failure { return fail(item, failure) }
       if automaticallyWaitsToMinimizeStalling {
         if timeControlStatus == .playing { postStall(item) }
         return wait(.toMinimizeStalls)
       }
       let wasPlaying = timeControlStatus == .playing
+      if wasPlaying, let standInStall { return begin(standInStall, of: item) }
       timeControlStatus = .paused
       set(rate: 0, reason: nil)
       if wasPlaying { postStall(item) }
@@ -143,9 +174,30 @@
       reasonForWaitingToPlay = reason
     }
 
-    private func postStall(_ item: AVPlayerItem) {
-      NotificationCenter.default.post(name: AVPlayerItem.playbackStalledNotification, object: item)
+    /// Reports it piece by piece.
+    private func begin(_ stall: StandInStall, of item: AVPlayerItem) {
+      standInIsStalling = true
+      item.hidesEmptyBuffer = true
+      Task { [weak self] in
+        for report in stall.order {
+          try? await Task.sleep(for: stall.gap)
+          guard let self, currentItem === item else { break }
+          switch report {
+          case .rate:
+            timeControlStatus = .paused
+            set(rate: 0, reason: nil)
+          case .buffer:
+            item.hidesEmptyBuffer = false
+            item.tellObservers()
+          case .notice: await Task.detached { item.postStall() }.value
+          }
+        }
+        self?.standInIsStalling = false
+        self?.settle()
+      }
     }
+
+    private func postStall(_ item: AVPlayerItem) { item.postStall() }
 
     private func fail(_ item: AVPlayerItem, _ failure: any Error) {
       timeControlStatus = .paused

@@ -22,14 +22,18 @@
 
     public static let didPlayToEndTimeNotification = Notification.Name("DidPlayToEndTime")
     public static let failedToPlayToEndTimeNotification = Notification.Name("FailedToPlayToEndTime")
-    public static let playbackStalledNotification = Notification.Name("PlaybackStalled")
+    public nonisolated static let playbackStalledNotification = Notification.Name("PlaybackStalled")
     public static let timeJumpedNotification = Notification.Name("TimeJumped")
 
     public let asset: AVAsset
     public internal(set) var status = Status.unknown
     public internal(set) var error: (any Error)?
     public internal(set) var duration = CMTime.indefinite
+    @available(iOS 7, macOS 10.9, tvOS 9, visionOS 1, *)
     open var audioTimePitchAlgorithm = AVAudioTimePitchAlgorithm.timeDomain
+    /// Zero for sound alone.
+    public internal(set) var presentationSize = CGSize.zero
+    @available(iOS 10, macOS 10.12, tvOS 10, visionOS 1, *)
     open var preferredForwardBufferDuration: TimeInterval = 0
     public private(set) var outputs: [AVPlayerItemOutput] = []
 
@@ -50,6 +54,12 @@
     }
 
     public convenience init(url: URL) { self.init(asset: AVURLAsset(url: url)) }
+
+    /// It turns out to have pictures of that size.
+    package func standInShow(_ size: CGSize) {
+      presentationSize = size
+      tellObservers()
+    }
 
     // MARK: Outputs
 
@@ -78,9 +88,14 @@
     var isAtEnd: Bool { duration.isNumeric && position >= duration.seconds - 1e-9 }
     var isSeeking: Bool { seek != nil }
 
-    public var isPlaybackBufferEmpty: Bool {
+    /// Whether nothing more can be played, reported or not.
+    var isOutOfBytes: Bool {
       !isAtEnd && (status != .readyToPlay || playableEnd <= position + 1e-6)
     }
+    /// Does not report that its buffer is empty.
+    var hidesEmptyBuffer = false
+
+    public var isPlaybackBufferEmpty: Bool { isOutOfBytes && !hidesEmptyBuffer }
     public var isPlaybackBufferFull: Bool {
       status == .readyToPlay && duration.isNumeric && playableEnd >= duration.seconds - 1e-6
     }
@@ -124,6 +139,11 @@
       case .unknown:
         if let failure = bytes.failure { fail(Self.error(of: failure)) }
       }
+    }
+
+    /// On the thread that it is called on.
+    nonisolated func postStall() {
+      NotificationCenter.default.post(name: Self.playbackStalledNotification, object: self)
     }
 
     package func fail(_ error: any Error) {

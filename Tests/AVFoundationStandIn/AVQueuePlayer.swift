@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if !canImport(AVFoundation)
   /// AVQueuePlayer as Apple's documentation has it: what was played leaves the queue.
+  @available(iOS 4.1, macOS 10.7, tvOS 9, visionOS 1, *)
   @MainActor open class AVQueuePlayer: AVPlayer {
     private var queue: [AVPlayerItem] = []
 

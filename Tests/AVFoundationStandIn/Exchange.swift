@@ -118,6 +118,9 @@
       let (information, offset) = state.withLock { ($0.information, $0.currentOffset) }
       if wish.information {
         if let type = information.contentType {
+          if !information.isByteRangeAccessSupported || information.contentLength < 0 {
+            log.violation("\(wish): AVPlayer plays nothing from a delegate that has no length")
+          }
           if let allowed = wish.allowedContentTypes, !allowed.contains(type) {
             log.violation("\(wish): NSInvalidArgumentException, \(type) is none of \(allowed)")
           }

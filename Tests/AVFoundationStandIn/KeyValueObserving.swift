@@ -33,6 +33,12 @@
     func end() { value.withLock { $0 = false } }
   }
 
+  /// Unchecked: it is made for the one thread that reports it.
+  private struct LateChange<Object: AnyObject, Value>: @unchecked Sendable {
+    weak var object: Object?
+    let change: NSKeyValueObservedChange<Value>
+  }
+
   public protocol KeyValueObserved: AnyObject {}
 
   /// What can be observed: compares what is observed with what it was, whenever something may have
@@ -43,6 +49,8 @@
       let compare: @MainActor () -> Void
     }
     private var observers: [Observer] = []
+    /// How long reports trail a change, and come on another thread; nil: at once, on the main one.
+    package var standInChangeLag: Duration?
 
     /// Tells whoever observes something that is not what it was.
     func tellObservers() {
@@ -70,17 +78,23 @@
           self,
           NSKeyValueObservedChange(newValue: options.contains(.new) ? last : nil, oldValue: nil))
       }
-      add(observation.isLive) { [weak self] in
+      // Nothing of this may hold the observation: it ends when it is let go.
+      let isLive = observation.isLive
+      add(isLive) { [weak self] in
         guard let self else { return }
         let value = self[keyPath: keyPath]
         guard value != last else { return }
         let old = last
         last = value
-        changeHandler(
-          self,
-          NSKeyValueObservedChange(
-            newValue: options.contains(.new) ? value : nil,
-            oldValue: options.contains(.old) ? old : nil))
+        let change = NSKeyValueObservedChange(
+          newValue: options.contains(.new) ? value : nil,
+          oldValue: options.contains(.old) ? old : nil)
+        guard let lag = standInChangeLag else { return changeHandler(self, change) }
+        let late = LateChange(object: self, change: change)
+        Task.detached {
+          try await Task.sleep(for: lag)
+          if let object = late.object, isLive.isLive { changeHandler(object, late.change) }
+        }
       }
       return observation
     }

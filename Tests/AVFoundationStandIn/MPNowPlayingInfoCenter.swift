@@ -12,7 +12,9 @@
   public let MPNowPlayingInfoPropertyDefaultPlaybackRate = "DefaultPlaybackRate"
   public let MPNowPlayingInfoPropertyPlaybackQueueIndex = "PlaybackQueueIndex"
   public let MPNowPlayingInfoPropertyPlaybackQueueCount = "PlaybackQueueCount"
+  @available(iOS 10, macOS 10.12.2, tvOS 10, visionOS 1, *)
   public let MPNowPlayingInfoPropertyIsLiveStream = "IsLiveStream"
+  @available(iOS 10, macOS 10.12.2, tvOS 10, visionOS 1, *)
   public let MPNowPlayingInfoPropertyMediaType = "MediaType"
 
   public enum MPNowPlayingInfoMediaType: UInt, Sendable {
@@ -24,10 +26,12 @@
   }
 
   /// What the lock screen shows. Not Sendable, as Apple's.
+  @available(iOS 5, macOS 10.12.2, tvOS 9, visionOS 1, *)
   open class MPNowPlayingInfoCenter: NSObject {
     open var nowPlayingInfo: [String: Any]? {
       didSet { standInWrites += 1 }
     }
+    @available(iOS 13, macOS 10.12.2, tvOS 13, visionOS 1, *)
     open var playbackState = MPNowPlayingPlaybackState.unknown
     /// How often it was told something.
     package private(set) var standInWrites = 0
@@ -39,6 +43,7 @@
   }
 
   /// A picture, of which nothing is known but its bytes: they begin as a PNG or a JPEG does.
+  @available(macOS, unavailable)
   open class UIImage: NSObject, @unchecked Sendable {
     public let size: CGSize
 

@@ -96,6 +96,7 @@
     }
   }
 
+  @available(iOS 7.1, macOS 10.12.2, tvOS 9, visionOS 1, *)
   open class MPRemoteCommandCenter: NSObject {
     public let playCommand = MPRemoteCommand()
     public let pauseCommand = MPRemoteCommand()

@@ -59,7 +59,7 @@
     package func standInAdvance(_ seconds: Double) {
       var left = seconds
       settle()
-      while left > 1e-9, timeControlStatus == .playing, let item = currentItem {
+      while left > 1e-9, timeControlStatus == .playing, !standInIsStalling, let item = currentItem {
         let before = item.position
         var target = min(before + left * Double(rate), item.bound)
         if let tick = observers.next(after: before) { target = min(target, max(tick, before)) }

@@ -57,6 +57,11 @@ package final class EntryFile: Sendable {
     try disk.read(descriptor, into: buffer, at: offset)
   }
 
+  /// As `read(into:at:)`, for front doors that copy bytes out of the file; nil where reading fails.
+  package func copy(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
+    do throws(DiskError) { return try read(into: buffer, at: offset) } catch { return nil }
+  }
+
   /// Never blocks; nil where a disk would have to be waited for.
   func readWithoutWaiting(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64

@@ -17,11 +17,22 @@ final class IOThreads: TaskExecutor {
   private init(name: String, count: Int) {
     for index in 0..<count {
       let thread = Thread { [queue, self] in
-        while let job = queue.next() { job.runSynchronously(on: asUnownedTaskExecutor()) }
+        while let job = queue.next() {
+          Self.withAutoreleasePool { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        }
       }
       thread.name = "\(name).\(index)"
       thread.start()
     }
+  }
+
+  /// A thread of Foundation's has one pool, which is drained when the thread ends: these never do.
+  private static func withAutoreleasePool(_ work: () -> Void) {
+    #if canImport(ObjectiveC)
+      autoreleasepool(invoking: work)
+    #else
+      work()
+    #endif
   }
 
   func enqueue(_ job: consuming ExecutorJob) {

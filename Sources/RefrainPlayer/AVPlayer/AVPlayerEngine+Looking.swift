@@ -30,6 +30,18 @@ extension AVPlayerEngine {
     Task { [weak self] in self?.look() }
   }
 
+  /// Looks at that instant: something may have come that nothing reports.
+  private func look(at instant: ContinuousClock.Instant) {
+    guard wake?.time != instant else { return }
+    wake?.task.cancel()
+    let task = Task { [weak self] in
+      do { try await Task.sleep(until: instant, clock: .continuous) } catch { return }
+      self?.wake = nil
+      self?.lookSoon()
+    }
+    wake = (instant, task)
+  }
+
   private func look() {
     isLookComing = false
     advance()
@@ -89,7 +101,7 @@ extension AVPlayerEngine {
     (current, next) = (following, nil)
     if let following { return suit(following) }
     isDriven = false
-    heldPlayer.pause()
+    setPlayerRate(0)
     heldPlayer.removeAllItems()
   }
 
@@ -97,6 +109,8 @@ extension AVPlayerEngine {
 
   private func look(at playing: PlayingItem) {
     tellBuffered(playing)
+    // The cache may have found by now that AVFoundation has to load the item by itself.
+    if heldPlayer.automaticallyWaitsToMinimizeStalling == playing.asset.isMediated { suit(playing) }
     guard playing.isReadyToPlay else { return }
     tellDuration(playing)
     tellMetadata(playing)
@@ -146,15 +160,20 @@ extension AVPlayerEngine {
     }
     if !isDriven {
       isDriven = true
-      playing.isStalled = false
-      heldPlayer.rate = Float(rate)
+      playing.standstill = Standstill()
+      setPlayerRate(Float(rate))
     } else if heldPlayer.rate == 0 {
-      guard playing.isStalled else { return pauseBySystem(.system) }
-      guard playing.canGoOn else { return }
-      playing.isStalled = false
-      heldPlayer.rate = Float(rate)
+      let advice = playing.standstill.advice(
+        canGoOn: playing.canGoOn, position: playing.position, now: .now)
+      switch advice {
+      case .wait(let end): if let end { look(at: end) }
+      case .goOn(let end):
+        setPlayerRate(Float(rate))
+        look(at: end)
+      case .pause: pauseBySystem(.none)
+      }
     } else if heldPlayer.timeControlStatus == .playing {
-      playing.isStalled = false
+      playing.standstill.notePlaying(at: playing.position)
     }
   }
 
@@ -201,7 +220,8 @@ extension AVPlayerEngine {
   private func tellWaiting(_ playing: PlayingItem) {
     let isWaiting =
       isPlaying && playing.told.isReady && !playing.seeks.isPending
-      && (heldPlayer.rate == 0 || heldPlayer.reasonForWaitingToPlay == .toMinimizeStalls)
+      && (heldPlayer.rate == 0
+        ? playing.standstill.isStall : heldPlayer.reasonForWaitingToPlay == .toMinimizeStalls)
     let reason: WaitingReason? = isWaiting ? .bytes : nil
     guard reason != playing.told.waiting else { return }
     playing.told.waiting = reason

@@ -29,6 +29,12 @@ import RefrainAVFoundation
     return heldPlayer
   }
 
+  /// Whether durations and seeks are exact where a file does not say which byte belongs to which
+  /// time, as MP3 of a variable bit rate does not (`AVURLAssetPreferPreciseDurationAndTimingKey`).
+  /// AVFoundation may then read all of a file before it is ready. Concerns items that are loaded from
+  /// then on.
+  public var prefersPreciseTiming = false
+
   private let registrar = ObservationRegistrar()
   private let cache: MediaCache
   let audio: AudioSession?
@@ -50,6 +56,9 @@ import RefrainAVFoundation
   /// To be told, in that order, once whoever called has returned.
   var pending: [EngineEvent] = []
   var isLookComing = false
+  /// A look that comes by itself.
+  var wake: (time: ContinuousClock.Instant, task: Task<Void, Never>)?
+  var ownRateChanges = OwnRateChanges()
   private(set) var isClosed = false
   /// Of the item before the current one.
   private var last: (id: EngineItem.ID, statistics: MediaReader.Statistics)?
@@ -65,7 +74,7 @@ import RefrainAVFoundation
 
   /// - Parameter audioSession: who looks after `AVAudioSession`.
   public convenience init(cache: MediaCache, audioSession: AudioSessionControl = .engine) {
-    self.init(cache: cache, audio: audioSession == .engine ? .ofApp() : nil)
+    self.init(cache: cache, audio: .ofApp(audioSession))
   }
 
   init(cache: MediaCache, audio: AudioSession?) {
@@ -81,7 +90,7 @@ import RefrainAVFoundation
     guard !isClosed else { return }
     clear()
     isPlaying = !isPaused
-    begin(PlayingItem(item, from: cache, start: start, onChange: changed))
+    begin(playing(item, at: start))
     if isPlaying { audio?.activate() }
     lookSoon()
   }
@@ -93,11 +102,18 @@ import RefrainAVFoundation
     if let next { heldPlayer.remove(next.playerItem) }
     next = nil
     guard let item else { return }
-    let following = PlayingItem(item, from: cache, start: .zero, onChange: changed)
+    let following = playing(item)
     guard heldPlayer.canInsert(following.playerItem, after: current.playerItem) else { return }
     heldPlayer.insert(following.playerItem, after: current.playerItem)
     next = following
     lookSoon()
+  }
+
+  private func playing(_ item: EngineItem, at start: Duration = .zero) -> PlayingItem {
+    PlayingItem(
+      item, from: cache,
+      options: [AVURLAssetPreferPreciseDurationAndTimingKey: prefersPreciseTiming], start: start,
+      onChange: changed)
   }
 
   private func begin(_ playing: PlayingItem) {
@@ -106,10 +122,12 @@ import RefrainAVFoundation
     heldPlayer.insert(playing.playerItem, after: nil)
   }
 
-  /// AVFoundation measures its own connections, and may wait for long before it begins with what a
-  /// delegate gives it, of which it knows no rate.
+  /// Sets up the player for where the bytes of an item come from. AVFoundation measures its own
+  /// connections, and may wait for long before it begins with what a delegate gives it, of which it
+  /// knows no rate. A receiver of AirPlay video loads the URL by itself, and knows no delegate.
   func suit(_ playing: PlayingItem) {
     heldPlayer.automaticallyWaitsToMinimizeStalling = !playing.asset.isMediated
+    heldPlayer.allowsExternalPlayback = !playing.asset.hasDelegate
   }
 
   /// Lets go of all items; nothing more is told of them.
@@ -118,7 +136,9 @@ import RefrainAVFoundation
     (current, next) = (nil, nil)
     (isPlaying, isDriven, halt) = (false, false, .none)
     pending = []
-    heldPlayer.pause()
+    wake?.task.cancel()
+    wake = nil
+    setPlayerRate(0)
     heldPlayer.removeAllItems()
   }
 
@@ -159,7 +179,7 @@ import RefrainAVFoundation
 
   public func pause() {
     (isPlaying, isDriven, halt) = (false, false, .none)
-    heldPlayer.pause()
+    setPlayerRate(0)
     lookSoon()
   }
 
@@ -172,7 +192,7 @@ import RefrainAVFoundation
   public func setRate(_ rate: Double) {
     self.rate = min(max(rate, 0.5), 3)
     heldPlayer.defaultRate = Float(self.rate)
-    if heldPlayer.rate != 0 { heldPlayer.rate = Float(self.rate) }
+    if heldPlayer.rate != 0 { setPlayerRate(Float(self.rate)) }
     observation?.setRate(self.rate)
   }
 
@@ -197,6 +217,7 @@ import RefrainAVFoundation
   /// The player, and every item in it, is void: another takes its place.
   func replacePlayer() {
     isDriven = false
+    ownRateChanges = OwnRateChanges()
     registrar.withMutation(of: self, keyPath: \.player) {
       heldPlayer.removeAllItems()
       heldPlayer = AVQueuePlayer()
@@ -208,7 +229,7 @@ import RefrainAVFoundation
   func restart() {
     guard let before = current else { return }
     let after = next?.item
-    let again = PlayingItem(before.item, from: cache, start: .zero, onChange: changed)
+    let again = playing(before.item)
     again.told = before.told
     again.seeks = before.seeks
     again.seeks.restart(at: before.position)

@@ -43,10 +43,13 @@ extension MediaCacheError {
     case .contentIsProtected:
       self.init(
         .invalidResponse, "\(address) is protected.", remedy: "Play a version without protection.")
-    case .mediaServicesWereReset:
-      self.init(
-        .invalidResponse, "The system's media services ended while \(address) played.",
-        remedy: "Play it again.")
+    // A Mac has no such error.
+    #if os(iOS) || os(tvOS) || os(visionOS) || !canImport(AVFoundation)
+      case .mediaServicesWereReset:
+        self.init(
+          .invalidResponse, "The system's media services ended while \(address) played.",
+          remedy: "Play it again.")
+    #endif
     default:
       self.init(
         .invalidResponse, "\(address) could not be played: \(Self.sentence(of: error))",

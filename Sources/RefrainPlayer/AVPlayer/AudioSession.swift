@@ -13,7 +13,9 @@ public enum AudioSessionControl: Sendable, Hashable {
   /// The engine: it sets the category `.playback`, activates the session when playing begins, and
   /// deactivates it when the engine stops; it pauses and resumes as the system tells.
   case engine
-  /// The app, which records, say, or mixes. The engine notices only where AVPlayer is paused.
+  /// The app, which records, say, or mixes. The engine sets and activates nothing: it notices where
+  /// the system pauses AVPlayer, and does not resume; after a reset of the media services it goes on
+  /// paused, in another player.
   case app
 }
 
@@ -32,6 +34,8 @@ public enum AudioSessionControl: Sendable, Hashable {
   }
 
   var onChange: (@MainActor @Sendable (Change) -> Void)?
+  /// Whether it sets the category and activates; else it only listens.
+  let isControlled: Bool
 
   #if os(iOS) || os(tvOS) || os(visionOS) || !canImport(AVFoundation)
     /// Unchecked, for it is not declared Sendable in every SDK; it may be used on any thread.
@@ -44,8 +48,9 @@ public enum AudioSessionControl: Sendable, Hashable {
     private let queue = DispatchQueue(label: "refrain.audio-session", qos: .userInitiated)
     private let notifications = NotificationObservers()
 
-    init(_ session: AVAudioSession) {
+    init(_ session: AVAudioSession, _ control: AudioSessionControl = .engine) {
       self.session = Session(shared: session)
+      isControlled = control == .engine
       notifications.add(AVAudioSession.interruptionNotification, of: session) {
         [weak self] notification in
         let change = Self.interruption(notification)
@@ -65,7 +70,9 @@ public enum AudioSessionControl: Sendable, Hashable {
     }
 
     /// The app's session, where there is one.
-    static func ofApp() -> AudioSession? { AudioSession(.sharedInstance()) }
+    static func ofApp(_ control: AudioSessionControl) -> AudioSession? {
+      AudioSession(.sharedInstance(), control)
+    }
 
     private nonisolated static func interruption(_ notification: Notification) -> Change? {
       let type = notification.userInfo?[AVAudioSessionInterruptionTypeKey] as? UInt
@@ -82,6 +89,7 @@ public enum AudioSessionControl: Sendable, Hashable {
 
     /// Something plays from here on.
     func activate() {
+      guard isControlled else { return }
       queue.async { [session, weak self] in
         do {
           try session.shared.setCategory(.playback, mode: .default)
@@ -94,15 +102,16 @@ public enum AudioSessionControl: Sendable, Hashable {
 
     /// Nothing plays any more: other apps may go on.
     func deactivate() {
+      guard isControlled else { return }
       queue.async { [session] in
         // It fails where somebody else of this app still plays, and is right to.
         try? session.shared.setActive(false, options: .notifyOthersOnDeactivation)
       }
     }
   #else
-    static func ofApp() -> AudioSession? { nil }
+    static func ofApp(_ control: AudioSessionControl) -> AudioSession? { nil }
 
-    private init() {}
+    private init() { isControlled = false }
 
     func activate() {}
 

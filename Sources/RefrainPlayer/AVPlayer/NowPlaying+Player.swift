@@ -45,7 +45,7 @@ extension NowPlayingInfo {
       duration: player.isLive ? nil : player.duration ?? media?.duration, position: player.position,
       rate: player.rate,
       isPlaying: player.status == .playing,
-      isLive: player.isLive,
+      isLive: player.isLive, isVideo: metadata.isVideo == true,
       queueIndex: player.queue.currentIndex, queueCount: player.queue.items.count,
       artwork: artwork.flatMap { $0.isEmpty ? nil : $0 })
   }

@@ -75,6 +75,8 @@ import Foundation
       MPNowPlayingInfoPropertyPlaybackRate: rateNow,
       MPNowPlayingInfoPropertyDefaultPlaybackRate: info.rate,
       MPNowPlayingInfoPropertyIsLiveStream: info.isLive,
+      MPNowPlayingInfoPropertyMediaType:
+        (info.isVideo ? MPNowPlayingInfoMediaType.video : .audio).rawValue,
     ]
     entries[MPMediaItemPropertyTitle] = info.title
     entries[MPMediaItemPropertyArtist] = info.artist

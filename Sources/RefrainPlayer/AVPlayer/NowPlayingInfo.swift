@@ -14,6 +14,8 @@ public struct NowPlayingInfo: Sendable, Hashable {
   /// Whether it can be heard: false while it is paused, or waits.
   public var isPlaying: Bool
   public var isLive: Bool
+  /// Whether moving pictures belong to it.
+  public var isVideo: Bool
   /// Counted from 0.
   public var queueIndex: Int?
   public var queueCount: Int?
@@ -23,7 +25,7 @@ public struct NowPlayingInfo: Sendable, Hashable {
   public init(
     title: String? = nil, artist: String? = nil, album: String? = nil, duration: Duration? = nil,
     position: Duration = .zero, rate: Double = 1, isPlaying: Bool = false, isLive: Bool = false,
-    queueIndex: Int? = nil, queueCount: Int? = nil, artwork: Data? = nil
+    isVideo: Bool = false, queueIndex: Int? = nil, queueCount: Int? = nil, artwork: Data? = nil
   ) {
     self.title = title
     self.artist = artist
@@ -33,6 +35,7 @@ public struct NowPlayingInfo: Sendable, Hashable {
     self.rate = rate
     self.isPlaying = isPlaying
     self.isLive = isLive
+    self.isVideo = isVideo
     self.queueIndex = queueIndex
     self.queueCount = queueCount
     self.artwork = artwork

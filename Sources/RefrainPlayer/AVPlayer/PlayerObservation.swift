@@ -14,6 +14,8 @@ enum Stopper: Sendable {
   case system
   /// The engine, or whoever else has the player.
   case caller
+  /// AVPlayer itself: it was asked to play, and could not.
+  case refused
   /// AVPlayer does not say: it ran out of bytes, perhaps.
   case unknown
 }
@@ -52,6 +54,7 @@ enum Stopper: Sendable {
         switch reason {
         case .audioSessionInterrupted?, .appBackgrounded?: .system
         case .setRateCalled?: .caller
+        case .setRateFailed?: .refused
         default: .unknown
         }
       onMainThread { onStop(stopper) }

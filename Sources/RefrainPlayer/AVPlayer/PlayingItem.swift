@@ -29,23 +29,25 @@ import RefrainAVFoundation
   let playerItem: AVPlayerItem
   var seeks: SeekRequests
   var told = Told()
-  /// AVPlayer ran out of bytes and stopped.
-  var isStalled = false
+  /// What is known of a stop that nobody asked for.
+  var standstill = Standstill()
   private(set) var hasPlayedToEnd = false
   private(set) var endFailure: NSError?
   private let said: ItemMetadata
   private let notifications = NotificationObservers()
   private var observations: [NSKeyValueObservation] = []
 
-  /// - Parameter onChange: called on any thread when something may be otherwise than it was.
+  /// - Parameters:
+  ///   - options: the asset's own.
+  ///   - onChange: called on any thread when something may be otherwise than it was.
   init(
-    _ item: EngineItem, from cache: MediaCache, start: Duration,
+    _ item: EngineItem, from cache: MediaCache, options: [String: Any], start: Duration,
     onChange: @escaping @Sendable () -> Void
   ) {
     self.item = item
     asset =
-      item.media.resource.map { cache.asset(for: $0, fill: item.fill) }
-      ?? AVURLAsset(url: item.media.url)
+      item.media.resource.map { cache.asset(for: $0, options: options, fill: item.fill) }
+      ?? AVURLAsset(url: item.media.url, options: options)
     playerItem = AVPlayerItem(asset: asset)
     seeks = SeekRequests(start: start)
     said = ItemMetadata(onChange: onChange)
@@ -59,6 +61,7 @@ import RefrainAVFoundation
     observations = [
       playerItem.observe(\.status) { @Sendable _, _ in onChange() },
       playerItem.observe(\.duration) { @Sendable _, _ in onChange() },
+      playerItem.observe(\.presentationSize) { @Sendable _, _ in onChange() },
       playerItem.observe(\.loadedTimeRanges) { @Sendable _, _ in onChange() },
       playerItem.observe(\.isPlaybackBufferEmpty) { @Sendable _, _ in onChange() },
       playerItem.observe(\.isPlaybackBufferFull) { @Sendable _, _ in onChange() },
@@ -75,7 +78,7 @@ import RefrainAVFoundation
       onChange()
     }
     notifications.add(AVPlayerItem.playbackStalledNotification, of: playerItem) { [weak self] _ in
-      onMainThread { self?.isStalled = true }
+      onMainThread { self?.standstill.noteStall() }
       onChange()
     }
   }
@@ -94,6 +97,9 @@ import RefrainAVFoundation
 
   /// Whether AVPlayer has enough to go on for a while.
   var canGoOn: Bool { playerItem.isPlaybackLikelyToKeepUp || playerItem.isPlaybackBufferFull }
+
+  /// Whether it is at its end, where a player stops by itself.
+  var isAtEnd: Bool { duration.map { position + .milliseconds(100) >= $0 } ?? false }
 
   var buffered: [Range<Duration>] {
     playerItem.loadedTimeRanges.compactMap { value in
@@ -114,7 +120,11 @@ import RefrainAVFoundation
   }
 
   /// What it says of itself, as far as it was read.
-  var metadata: MediaMetadata { said.metadata }
+  var metadata: MediaMetadata {
+    var metadata = said.metadata
+    if playerItem.presentationSize != .zero { metadata.isVideo = true }
+    return metadata
+  }
 
   /// Reads what the media says of itself. Once.
   func loadMetadata() { said.load(from: asset) }

@@ -139,8 +139,8 @@ extension PlayerMachine {
   }
 
   mutating func pause(_ actions: inout [PlayerAction]) {
+    guard state.wantsToPlay || isInterrupted else { return }
     isInterrupted = false
-    guard state.wantsToPlay else { return }
     state.wantsToPlay = false
     waiting = nil
     if engineItem != nil { actions.append(.pause) }

@@ -48,7 +48,9 @@ extension PlayerMachine {
     case .silent: state.isSilent = true
     case .pausedBySystem(true):
       guard state.wantsToPlay else { break }
-      pause(&actions)
+      // The engine has paused, and knows what resumes it: being told to pause, it would forget that.
+      state.wantsToPlay = false
+      waiting = nil
       isInterrupted = true
     case .pausedBySystem(false):
       if isInterrupted { resume(&actions) }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import NIOCore
-import NIOPosix
 import Refrain
 
 /// Answering at once: from the file, where all that is asked for is stored and fresh.
@@ -19,20 +18,11 @@ extension ProxyConnection {
     let length = hit.range.upperBound - hit.range.lowerBound
     let promise = context.eventLoop.makePromise(of: Void.self)
     if let file = hit.file, !head.isHEAD, length > 0 {
-      let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: file.descriptor)
       context.write(wrapOutboundOut(.byteBuffer(headBuffer)), promise: nil)
-      context.write(
-        wrapOutboundOut(
-          .fileRegion(
-            FileRegion(
-              fileHandle: handle, readerIndex: Int(hit.range.lowerBound),
-              endIndex: Int(hit.range.upperBound)))),
-        promise: promise)
       promise.futureResult.assumeIsolated().whenComplete { [self] result in
-        // The descriptor is the cache's.
-        withExtendedLifetime(file) { _ = try? handle.takeDescriptorOwnership() }
         wrote(hit, length, head, started, result)
       }
+      send(file, hit.range, context, promise)
     } else {
       context.write(wrapOutboundOut(.byteBuffer(headBuffer)), promise: promise)
       promise.futureResult.assumeIsolated().whenComplete { [self] result in

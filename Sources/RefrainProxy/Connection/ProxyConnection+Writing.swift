@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import NIOCore
-import NIOPosix
 import Refrain
 
 #if canImport(Darwin)
@@ -46,22 +45,6 @@ extension ProxyConnection {
     return framed(Int64(bytes.readableBytes), context) { promise in
       context.write(self.wrapOutboundOut(.byteBuffer(bytes)), promise: promise)
     }
-  }
-
-  /// As `write(_:)`, of a part of a file, which is not read by this process.
-  func write(_ file: EntryFile, _ range: ByteRange) -> EventLoopFuture<Void>? {
-    let count = range.upperBound - range.lowerBound
-    guard let context, account(for: count) else { return nil }
-    let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: file.descriptor)
-    let region = FileRegion(
-      fileHandle: handle, readerIndex: Int(range.lowerBound), endIndex: Int(range.upperBound))
-    let written = framed(count, context) { promise in
-      context.write(self.wrapOutboundOut(.fileRegion(region)), promise: promise)
-    }
-    written.assumeIsolated().whenComplete { _ in
-      withExtendedLifetime(file) { _ = try? handle.takeDescriptorOwnership() }
-    }
-    return written
   }
 
   func framed(

@@ -2,6 +2,7 @@
 #if !canImport(AVFoundation)
   import AVFoundationStandIn
   import Foundation
+  import FoundationNetworking
   import Refrain
 
   /// A way to answer AVFoundation's requests, modelled after published ones: as much of it as
@@ -76,6 +77,23 @@
     ) {
       design.cancel(Call(loadingRequest))
     }
+
+    // None of the designs has an answer to these.
+
+    func resourceLoader(
+      _ resourceLoader: AVAssetResourceLoader,
+      shouldWaitForRenewalOfRequestedResource renewalRequest: AVAssetResourceRenewalRequest
+    ) -> Bool { false }
+
+    func resourceLoader(
+      _ resourceLoader: AVAssetResourceLoader,
+      shouldWaitForResponseTo authenticationChallenge: URLAuthenticationChallenge
+    ) -> Bool { false }
+
+    func resourceLoader(
+      _ resourceLoader: AVAssetResourceLoader,
+      didCancel authenticationChallenge: URLAuthenticationChallenge
+    ) {}
   }
 
   /// One GET of a design's: its head, then its bytes.

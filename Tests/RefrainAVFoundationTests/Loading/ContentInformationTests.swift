@@ -79,20 +79,45 @@
       }
     }
 
-    @Test func `A stream without a length is given to its end`() async throws {
+    @Test(arguments: [Wish.information(), .toEnd(from: 0), .bytes(10, at: 40)])
+    func `What has no length is left to AVFoundation, and not received twice`(
+      _ wish: Wish
+    ) async throws {
       try await withAssets { test in
-        test.serve(500_000) {
+        test.serve(200_000_000) {
           $0.declaresLength = false
           $0.supportsRanges = false
         }
-        let player = test.player()
-        let information = try await player.ask()
-        #expect(information.contentLength == 0)
-        #expect(!information.isByteRangeAccessSupported)
-        let request = try player.request(.toEnd(from: 0))
-        #expect(await request.end().isFinished)
-        #expect(request.currentOffset == 500_000)
+        let player = test.player(fill: .wholeResource)
+        for _ in 0..<2 {
+          guard case .finished(let redirect) = await (try player.request(wish)).end() else {
+            Issue.record("not finished")
+            return
+          }
+          #expect(redirect == test.origin.url("/song.wav"))
+        }
         player.check()
+        let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
+        #expect(log.bodyBytesSent < 50_000_000)
+        #expect(player.log.bytes == 0)
+      }
+    }
+
+    @Test func `Offline, what has no length is not looked for at its origin`() async throws {
+      try await withAssets { test in
+        test.origin.serve(
+          OriginResource(
+            .bytes(Array("#EXTM3U\n#EXT-X-VERSION:3\n".utf8)),
+            contentType: "application/vnd.apple.mpegurl"), at: "/live?id=7")
+        try await test.cache.prefetch(test.resource("/live?id=7"))
+        try await test.relaunched {
+          $0.offline = true
+        } _: { test in
+          let player = test.player("/live?id=7")
+          let error = await (try player.request(.information())).end().error as? NSError
+          #expect(error?.code == URLError.notConnectedToInternet.rawValue)
+          player.check()
+        }
       }
     }
 

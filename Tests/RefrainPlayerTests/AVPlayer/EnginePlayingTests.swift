@@ -177,6 +177,68 @@
       }
     }
 
+    @Test func `Only what a receiver can load by itself is given to AirPlay`() async throws {
+      try await AppleListening.with { listening in
+        let file = listening.directory.appending(path: "song.wav")
+        try Wave(seconds: 3).data.write(to: file)
+        let (cached, plain) = (listening.item(seconds: 3), listening.item(at: file))
+        try await listening.start(cached)
+        #expect(!listening.engine.player.allowsExternalPlayback)
+        listening.engine.follow(with: plain)
+        try await listening.loaded()
+        await listening.pass(4)
+        #expect(listening.events.contains(.began(plain.id)))
+        #expect(listening.engine.player.allowsExternalPlayback)
+        try await listening.start(listening.item("/b.wav", seconds: 3))
+        #expect(!listening.engine.player.allowsExternalPlayback)
+      }
+    }
+
+    @Test func `Radio plays from its origin, with AVFoundation's own patience`() async throws {
+      try await AppleListening.with { listening in
+        let item = listening.item("/radio.wav", seconds: 30) {
+          $0.declaresLength = false
+          $0.supportsRanges = false
+        }
+        listening.engine.load(item, at: .zero, isPaused: false)
+        try await listening.waitForReady(item)
+        #expect(listening.events.contains(.live(item.id)))
+        #expect(listening.engine.player.automaticallyWaitsToMinimizeStalling)
+        // Its URL still has a scheme that nobody else knows.
+        #expect(!listening.engine.player.allowsExternalPlayback)
+        await listening.pass(50)
+        #expect(listening.positions.last == .seconds(50))
+      }
+    }
+
+    @Test func `Moving pictures are reported once they are there`() async throws {
+      try await AppleListening.with { listening in
+        let item = listening.item()
+        try await listening.start(item)
+        let playing = try #require(listening.engine.player.currentItem)
+        playing.standInShow(CGSize(width: 640, height: 360))
+        try await listening.wait("pictures") {
+          $0 == .metadata(item.id, MediaMetadata(isVideo: true))
+        }
+      }
+    }
+
+    @Test func `Exact times are asked for only where they are wanted`() async throws {
+      try await AppleListening.with { listening in
+        let file = listening.directory.appending(path: "song.wav")
+        try Wave(seconds: 3).data.write(to: file)
+        for isPrecise in [false, true] {
+          listening.engine.prefersPreciseTiming = isPrecise
+          for item in [listening.item(), listening.item(at: file)] {
+            listening.engine.load(item, at: .zero, isPaused: false)
+            let asset = try #require(listening.engine.player.currentItem?.asset as? AVURLAsset)
+            #expect(
+              asset.standInOptions[AVURLAssetPreferPreciseDurationAndTimingKey] == "\(isPrecise)")
+          }
+        }
+      }
+    }
+
     @Test func whatTheMediaSaysOfItselfIsTold() async throws {
       try await AppleListening.with { listening in
         let wave = Wave(

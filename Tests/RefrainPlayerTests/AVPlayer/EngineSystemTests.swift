@@ -146,7 +146,9 @@
       }
     }
 
-    @Test func afterMediaServicesWereResetItGoesOnInAnotherPlayer() async throws {
+    @Test func `After a reset of the media services another player goes on, once asked`()
+      async throws
+    {
       try await AppleListening.with { listening in
         let (one, two) = (listening.item("/a.wav", seconds: 20), listening.item("/b.wav"))
         try await listening.start(one)
@@ -163,8 +165,17 @@
         listening.session.standInResetMediaServices()
         #expect(listening.engine.player !== before && isTold.withLock { $0 })
         #expect(before.standInTimeObserverCount == 0)
-        try await eventually("it goes on") { listening.engine.player.timeControlStatus == .playing }
+        try await listening.wait("it is paused") { $0 == .pausedBySystem(true) }
         try await listening.loaded()
+        await listening.pass(5)
+        #expect(listening.engine.player.rate == 0 && listening.positions.isEmpty)
+        // Nobody who was there before the reset resumes it.
+        listening.session.standInEndInterruption(shouldResume: true)
+        await listening.pass(1)
+        #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
+        listening.forget()
+        listening.engine.play()
+        try await eventually("it goes on") { listening.engine.player.timeControlStatus == .playing }
         await listening.pass(1)
         #expect(listening.positions.last == .seconds(9))
         await listening.pass(12)

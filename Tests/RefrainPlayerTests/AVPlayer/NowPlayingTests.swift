@@ -42,6 +42,16 @@
       #expect(info.playbackState == .playing)
     }
 
+    @Test func `The system is told whether it is sound or a film`() {
+      let nowPlaying = nowPlaying()
+      nowPlaying.update(song)
+      #expect(shown(MPNowPlayingInfoPropertyMediaType) == MPNowPlayingInfoMediaType.audio.rawValue)
+      var film = song
+      film.isVideo = true
+      nowPlaying.update(film)
+      #expect(shown(MPNowPlayingInfoPropertyMediaType) == MPNowPlayingInfoMediaType.video.rawValue)
+    }
+
     @Test func positionsThatTheSystemCountsByItselfAreNotTold() {
       let nowPlaying = nowPlaying()
       var song = song

@@ -62,6 +62,8 @@ final class ScriptedEngine: PlayerEngine {
 
   func pause() {
     isPaused = true
+    // Whoever pauses does not want the end of an interruption to resume.
+    isInterrupted = false
     if current?.waiting != nil { current?.waiting = nil }
   }
 
@@ -169,6 +171,7 @@ final class ScriptedEngine: PlayerEngine {
     case .interrupt:
       isPaused = true
       isInterrupted = true
+      current?.waiting = nil
       report?(.pausedBySystem(true))
     case .resume:
       isInterrupted = false

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+import NIOCore
+import NIOPosix
+import Refrain
+
+/// Sending parts of files: by sendfile(2), or through a buffer where that is not allowed.
+extension ProxyConnection {
+  /// The most that is read from a file at a time.
+  static let longestCopy: Int64 = 256 << 10
+
+  /// As `write(_:)`, of a part of a file.
+  func write(_ file: EntryFile, _ range: ByteRange) -> EventLoopFuture<Void>? {
+    let count = range.upperBound - range.lowerBound
+    guard let context else { return nil }
+    guard service.configuration.sendsFiles else {
+      let promise = context.eventLoop.makePromise(of: Void.self)
+      copy(file, range, promise) { self.write($0) }
+      return promise.futureResult
+    }
+    guard account(for: count) else { return nil }
+    return framed(count, context) { write(file, range, context, $0) }
+  }
+
+  /// Writes a part of a file as it is, without framing or account.
+  func send(
+    _ file: EntryFile, _ range: ByteRange, _ context: ChannelHandlerContext,
+    _ promise: EventLoopPromise<Void>
+  ) {
+    if service.configuration.sendsFiles { return write(file, range, context, promise) }
+    copy(file, range, promise) { [self] bytes in
+      guard let context = self.context, !isClosing else { return nil }
+      return context.writeAndFlush(wrapOutboundOut(.byteBuffer(bytes)))
+    }
+  }
+
+  private func write(
+    _ file: EntryFile, _ range: ByteRange, _ context: ChannelHandlerContext,
+    _ promise: EventLoopPromise<Void>?
+  ) {
+    // The descriptor is the cache's.
+    let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: file.descriptor)
+    let region = FileRegion(
+      fileHandle: handle, readerIndex: Int(range.lowerBound), endIndex: Int(range.upperBound))
+    let written = context.eventLoop.makePromise(of: Void.self)
+    written.futureResult.assumeIsolated().whenComplete { _ in
+      withExtendedLifetime(file) { _ = try? handle.takeDescriptorOwnership() }
+    }
+    written.futureResult.cascade(to: promise)
+    context.write(wrapOutboundOut(.fileRegion(region)), promise: written)
+  }
+
+  /// Reads a part of a file piece by piece, and the next piece once the socket has taken the last.
+  ///
+  /// - Parameter write: returns nil where the client is gone.
+  private func copy(
+    _ file: EntryFile, _ range: ByteRange, _ promise: EventLoopPromise<Void>,
+    _ write: @escaping (ByteBuffer) -> EventLoopFuture<Void>?
+  ) {
+    guard !range.isEmpty else { return promise.succeed() }
+    guard let context else { return promise.fail(ClientLeft()) }
+    let count = Int(min(range.upperBound - range.lowerBound, Self.longestCopy))
+    var bytes = context.channel.allocator.buffer(capacity: count)
+    bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
+      let space = UnsafeMutableRawBufferPointer(rebasing: space[..<count])
+      return file.copy(into: space, at: range.lowerBound) ?? 0
+    }
+    // Cut short by somebody else, or unreadable: the client must not take what it has for the whole.
+    guard bytes.readableBytes > 0 else { return promise.fail(FileEnded()) }
+    let rest = range.lowerBound + Int64(bytes.readableBytes)..<range.upperBound
+    guard let written = write(bytes) else { return promise.fail(ClientLeft()) }
+    let eventLoop = context.eventLoop.assumeIsolated()
+    written.assumeIsolated().whenComplete { result in
+      switch result {
+      // By way of the loop: a socket that takes all at once would have this call itself without end.
+      case .success: eventLoop.execute { self.copy(file, rest, promise, write) }
+      case .failure(let error): promise.fail(error)
+      }
+    }
+  }
+}
+
+/// A file of the cache ends before what is stored in it.
+struct FileEnded: Error {}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+/// The stand-in for AVFoundation has what each of Apple's platforms has, and says where something is
+/// missing. The sources have to compile on all of them.
+@Suite struct AvailabilityTests {
+  private static let platforms = ["macOS", "iOS", "tvOS", "visionOS"]
+
+  private static let root: URL = {
+    var url = URL(filePath: #filePath)
+    while url.pathComponents.count > 1, url.lastPathComponent != "Tests" {
+      url.deleteLastPathComponent()
+    }
+    return url.deletingLastPathComponent()
+  }()
+
+  private struct Line {
+    var place: String
+    var text: String
+    /// The conditions around it, one within the other.
+    var conditions: [String]
+
+    func isCompiled(on platform: String) -> Bool {
+      conditions.allSatisfy { PlatformCondition.holds($0, on: platform) }
+    }
+  }
+
+  private static func lines(of folder: String) throws -> [Line] {
+    let directory = root.appending(path: folder)
+    let files = FileManager.default.enumerator(at: directory, includingPropertiesForKeys: nil)
+    var lines: [Line] = []
+    while let file = files?.nextObject() as? URL {
+      guard file.pathExtension == "swift" else { continue }
+      // The branches of each #if so far: what is true of a line is the last, and none before it.
+      var stack: [[String]] = []
+      let text = try String(contentsOf: file, encoding: .utf8)
+        .split(separator: "\n", omittingEmptySubsequences: false)
+      for (number, line) in text.enumerated() {
+        let line = line.trimmingCharacters(in: .whitespaces)
+        if line.hasPrefix("#if ") {
+          stack.append([String(line.dropFirst(4))])
+        } else if line.hasPrefix("#elseif ") {
+          stack[stack.count - 1].append(String(line.dropFirst(8)))
+        } else if line == "#else" {
+          stack[stack.count - 1].append("!never")
+        } else if line == "#endif" {
+          stack.removeLast()
+        } else if !line.hasPrefix("//") {
+          let conditions = stack.map { branches in
+            (branches.dropLast().map { "!(\($0))" } + branches.suffix(1).map { "(\($0))" })
+              .joined(separator: " && ")
+          }
+          lines.append(
+            Line(
+              place: "\(file.lastPathComponent):\(number + 1)", text: line, conditions: conditions))
+        }
+      }
+    }
+    return lines
+  }
+
+  private struct Declaration {
+    var name: String
+    /// `@available(…)` of it, and of what it is in.
+    var attributes: [String]
+
+    func isMissing(on platform: String) -> Bool {
+      attributes.contains("@available(\(platform), unavailable)")
+    }
+
+    /// Major and minor number of the first system that had it.
+    func version(on platform: String) throws -> Double? {
+      let pattern = try Regex("\\b\(platform) ([0-9]+(\\.[0-9]+)?)")
+      for attribute in attributes {
+        if let text = attribute.firstMatch(of: pattern)?.output[1].substring { return Double(text) }
+      }
+      return nil
+    }
+  }
+
+  private static func declarations() throws -> [Declaration] {
+    var found: [Declaration] = []
+    var attributes: [String] = []
+    for line in try lines(of: "Tests/AVFoundationStandIn") {
+      if line.text.hasPrefix("@available(") {
+        attributes.append(line.text)
+      } else if !attributes.isEmpty {
+        let words = line.text.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+        let kinds: Set<Substring> = [
+          "case", "class", "struct", "enum", "protocol", "let", "var", "func",
+        ]
+        let index =
+          words.lastIndex { kinds.contains($0) && $0 != "class" }
+          ?? words.firstIndex { kinds.contains($0) }
+        if let index, index + 1 < words.count {
+          found.append(Declaration(name: String(words[index + 1]), attributes: attributes))
+        }
+        attributes = []
+      }
+    }
+    return found
+  }
+
+  @Test func `What a platform does not have is not used where it is compiled for it`() throws {
+    let declarations = try Self.declarations()
+    let sources = try ["Sources/RefrainAVFoundation", "Sources/RefrainPlayer"]
+      .flatMap { try Self.lines(of: $0) }
+    try #require(!sources.isEmpty)
+    for platform in Self.platforms {
+      for declaration in declarations where declaration.isMissing(on: platform) {
+        for line in sources where line.isCompiled(on: platform) {
+          let words = line.text.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+          if words.contains(Substring(declaration.name)) {
+            Issue.record("\(line.place) uses \(declaration.name), which \(platform) does not have")
+          }
+        }
+      }
+    }
+    // What is checked is there to be checked.
+    let onMacOS = Set(declarations.filter { $0.isMissing(on: "macOS") }.map(\.name))
+    #expect(onMacOS.isSuperset(of: ["AVAudioSession", "mediaServicesWereReset"]))
+  }
+
+  @Test func `Nothing is newer than the oldest system that the package runs on`() throws {
+    let file = Self.root.appending(path: "Package.swift")
+    let manifest = try String(contentsOf: file, encoding: .utf8)
+    let declarations = try Self.declarations()
+    for platform in Self.platforms {
+      let oldest = try #require(
+        manifest.firstMatch(of: try Regex("\\.\(platform)\\(\\.v(\\d+)\\)"))?.output[1].substring
+          .flatMap { Double($0) })
+      var count = 0
+      for declaration in declarations {
+        guard let version = try declaration.version(on: platform) else { continue }
+        count += 1
+        #expect(version <= oldest, "\(declaration.name) came with \(platform) \(version)")
+      }
+      #expect(count > 10)
+    }
+  }
+
+  @Test(arguments: [
+    ("os(iOS) || os(tvOS)", ["iOS", "tvOS"]), ("!os(macOS)", ["iOS", "tvOS", "visionOS"]),
+    ("canImport(AppKit) && !targetEnvironment(macCatalyst)", ["macOS"]),
+    ("os(iOS) || !canImport(AVFoundation)", ["iOS"]),
+    ("!(os(iOS) || os(macOS))", ["tvOS", "visionOS"]),
+    ("DEBUG", []),
+  ])
+  func `Conditions are read as the compiler reads them`(_ text: String, _ expected: [String]) {
+    #expect(Self.platforms.filter { PlatformCondition.holds(text, on: $0) } == expected)
+  }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#if !canImport(AVFoundation)
+  import AVFoundationStandIn
+  import Foundation
+  import OriginServer
+  import Refrain
+  import Testing
+  import TestSupport
+
+  @testable import RefrainPlayer
+
+  /// AVPlayer reports a stall, and a pause, in any order and on any thread: a stall goes on by itself,
+  /// and a pause stays one.
+  @MainActor @Suite(.timeLimit(.minutes(TestSeed.minutes(3)))) struct EngineStallTests {
+    typealias Report = StandInStall.Report
+
+    /// Every order of every set of reports that has the rate in it.
+    nonisolated static let orders: [[Report]] = {
+      var orders: [[Report]] = []
+      func extend(_ order: [Report]) {
+        if order.contains(.rate) { orders.append(order) }
+        for report in Report.allCases where !order.contains(report) { extend(order + [report]) }
+      }
+      extend([])
+      return orders
+    }()
+
+    /// How long reports of a property and of the rate's reason trail, in milliseconds.
+    nonisolated static let lags: [(Int?, Int?)] = [
+      (nil, nil), (nil, 30), (30, nil), (5, 40), (40, 5),
+    ]
+
+    private func pauses(_ listening: AppleListening) -> [Bool] {
+      listening.events.compactMap {
+        if case .pausedBySystem(let isPaused) = $0 { isPaused } else { nil }
+      }
+    }
+
+    /// Plays, with bytes up to 100 s.
+    private func playing(_ listening: AppleListening) async throws -> EngineItem {
+      let item = listening.item(seconds: 200)
+      listening.origin.script("/a.wav", .nothingBeyond(100_044))
+      listening.engine.load(item, at: .zero, isPaused: false)
+      try await listening.waitForReady(item)
+      try await eventually("what comes has come") {
+        listening.engine.player.currentItem?.loadedTimeRanges.last?.timeRangeValue.end.seconds
+          == 100
+      }
+      await listening.settle()
+      listening.forget()
+      return item
+    }
+
+    private func letBytesCome(_ listening: AppleListening) {
+      listening.origin.script("/a.wav", FaultScript())
+      listening.origin.release("/a.wav")
+    }
+
+    private func lag(_ listening: AppleListening, _ change: Int?, _ notice: Int?) {
+      let player = listening.engine.player
+      player.standInChangeLag = change.map { .milliseconds($0) }
+      player.currentItem?.standInChangeLag = player.standInChangeLag
+      player.standInNoticeLag = notice.map { .milliseconds($0) }
+    }
+
+    @Test(arguments: orders)
+    func `A stall goes on when bytes come, in whichever order it is reported`(
+      _ order: [Report]
+    ) async throws {
+      try await AppleListening.with { listening in
+        let item = try await playing(listening)
+        listening.engine.player.standInStall = StandInStall(order)
+        await listening.pass(110, step: 10)
+        try await eventually("it reports all") { !listening.engine.player.standInIsStalling }
+        try await listening.wait("it waits") { $0 == .waiting(item.id, .bytes) }
+        letBytesCome(listening)
+        try await eventually("it goes on") {
+          listening.engine.player.timeControlStatus == .playing
+        }
+        try await listening.loaded()
+        await listening.pass(101, step: 10)
+        #expect(pauses(listening) == [])
+        #expect(listening.events.last == .ended(item.id, followedBy: nil))
+      }
+    }
+
+    @Test(arguments: orders)
+    func `A stall goes on when bytes come before it is reported`(_ order: [Report]) async throws {
+      try await AppleListening.with { listening in
+        let item = try await playing(listening)
+        listening.engine.player.standInStall = StandInStall(order, gap: .milliseconds(20))
+        await listening.pass(110, step: 10)
+        letBytesCome(listening)
+        try await listening.loaded()
+        try await eventually("it stood still") { !listening.engine.player.standInIsStalling }
+        try await eventually("it goes on") {
+          listening.engine.player.timeControlStatus == .playing
+        }
+        await listening.pass(101, step: 10)
+        #expect(pauses(listening) == [])
+        #expect(listening.events.last == .ended(item.id, followedBy: nil))
+      }
+    }
+
+    @Test(arguments: lags)
+    func `Reports on other threads, some time later, make no pause of a stall`(
+      _ change: Int?, _ notice: Int?
+    ) async throws {
+      try await AppleListening.with { listening in
+        let item = try await playing(listening)
+        lag(listening, change, notice)
+        listening.engine.player.standInStall = StandInStall([.rate])
+        await listening.pass(110, step: 10)
+        try await eventually("it stood still") { listening.engine.player.rate == 0 }
+        try await eventually("it reports all") { !listening.engine.player.standInIsStalling }
+        // The report of this comes when it stands still again.
+        listening.engine.pause()
+        listening.engine.play()
+        listening.forget()
+        try await listening.wait("it waits") { $0 == .waiting(item.id, .bytes) }
+        letBytesCome(listening)
+        try await eventually("it goes on") {
+          listening.engine.player.timeControlStatus == .playing
+        }
+        try await listening.loaded()
+        #expect(pauses(listening) == [])
+      }
+    }
+
+    @Test(arguments: lags)
+    func `What somebody else pauses stays paused, however late the reason comes`(
+      _ change: Int?, _ notice: Int?
+    ) async throws {
+      try await AppleListening.with { listening in
+        _ = try await playing(listening)
+        await listening.pass(2)
+        lag(listening, change, notice)
+        listening.engine.player.pause()
+        try await listening.wait("paused") { $0 == .pausedBySystem(true) }
+        await listening.pass(2)
+        #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
+        listening.engine.player.play()
+        try await listening.wait("plays") { $0 == .pausedBySystem(false) }
+        letBytesCome(listening)
+      }
+    }
+
+    @Test(arguments: lags)
+    func `A call pauses and its end resumes, however late the reason comes`(
+      _ change: Int?, _ notice: Int?
+    ) async throws {
+      for isFirst in [true, false] {
+        try await AppleListening.with { listening in
+          _ = try await playing(listening)
+          lag(listening, change, notice)
+          if isFirst { listening.session.standInInterrupt() }
+          listening.engine.player.standInPause(for: .audioSessionInterrupted)
+          try await listening.wait("paused") { $0 == .pausedBySystem(true) }
+          if !isFirst { listening.session.standInInterrupt() }
+          await listening.pass(2)
+          #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
+          listening.session.standInEndInterruption(shouldResume: true)
+          try await listening.wait("plays") { $0 == .pausedBySystem(false) }
+          letBytesCome(listening)
+        }
+      }
+    }
+
+    @Test func `A rate that AVPlayer refuses is a pause where there are bytes`() async throws {
+      try await AppleListening.with { listening in
+        _ = try await playing(listening)
+        listening.engine.player.standInPause(for: .setRateFailed)
+        try await listening.wait("paused") { $0 == .pausedBySystem(true) }
+        letBytesCome(listening)
+      }
+    }
+
+    @Test(arguments: [true, false])
+    func `Pulled headphones pause where the app looks after its session, too`(
+      _ isToldFirst: Bool
+    ) async throws {
+      try await AppleListening.with { listening in
+        let engine = AVPlayerEngine(
+          cache: listening.cache, audio: AudioSession(listening.session, .app))
+        var events: [EngineEvent] = []
+        engine.report = { events.append($0) }
+        engine.load(listening.item(seconds: 100), at: .zero, isPaused: false)
+        try await eventually("it plays") { engine.player.timeControlStatus == .playing }
+        await listening.settle()
+        // An interruption of a session that mixes has AVPlayer play on.
+        listening.session.standInEndInterruption(shouldResume: true)
+        await listening.settle()
+        #expect(engine.player.rate == 1 && !listening.session.standInIsActive)
+        if isToldFirst { listening.session.standInChangeRoute(.oldDeviceUnavailable) }
+        engine.player.standInPause(for: nil)
+        if !isToldFirst { listening.session.standInChangeRoute(.oldDeviceUnavailable) }
+        try await eventually("paused") { events.contains(.pausedBySystem(true)) }
+        #expect(engine.player.rate == 0)
+        await engine.close()
+      }
+    }
+  }
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+import Testing
+
+@testable import RefrainPlayer
+
+@Suite struct StandstillTests {
+  private let start = ContinuousClock.now
+
+  private func at(_ milliseconds: Int) -> ContinuousClock.Instant {
+    start + .milliseconds(milliseconds)
+  }
+
+  private func advice(
+    _ standstill: inout Standstill, _ milliseconds: Int, canGoOn: Bool = true,
+    position: Duration = .seconds(5)
+  ) -> Standstill.Advice {
+    standstill.advice(canGoOn: canGoOn, position: position, now: at(milliseconds))
+  }
+
+  @Test func `A stop without a reason waits for one, and then goes on`() {
+    var standstill = Standstill()
+    #expect(advice(&standstill, 0) == .wait(until: at(300)))
+    #expect(advice(&standstill, 299) == .wait(until: at(300)))
+    #expect(!standstill.isStall)
+    #expect(advice(&standstill, 300) == .goOn(lookingAt: at(550)))
+  }
+
+  @Test func `A stall goes on as soon as there are bytes`() {
+    var standstill = Standstill()
+    #expect(advice(&standstill, 0, canGoOn: false) == .wait(until: at(300)))
+    standstill.noteStall()
+    #expect(advice(&standstill, 10, canGoOn: false) == .wait(until: nil))
+    #expect(advice(&standstill, 11) == .goOn(lookingAt: at(261)))
+  }
+
+  @Test(arguments: [-299, 0, 299])
+  func `A reason shortly before or after a stop makes it a pause`(_ milliseconds: Int) {
+    var standstill = Standstill()
+    if milliseconds <= 0 { standstill.noteExplanation(at: at(milliseconds)) }
+    if milliseconds > 0 {
+      #expect(advice(&standstill, 0) == .wait(until: at(300)))
+      standstill.noteExplanation(at: at(milliseconds))
+    }
+    #expect(advice(&standstill, max(milliseconds, 0)) == .pause)
+  }
+
+  @Test func `A reason long before a stop explains nothing`() {
+    var standstill = Standstill()
+    standstill.noteExplanation(at: at(-300))
+    #expect(advice(&standstill, 0) == .wait(until: at(300)))
+  }
+
+  @Test func `A player that stops at once again is tried less and less often, and for ever`() {
+    var standstill = Standstill()
+    var now = 0
+    var delays: [Int] = []
+    for _ in 0..<8 {
+      standstill.noteStall()
+      guard case .goOn(let next) = advice(&standstill, now) else {
+        Issue.record("not tried at \(now)")
+        return
+      }
+      standstill.notePlaying(at: .seconds(5))
+      standstill.noteStall()
+      #expect(advice(&standstill, now + 1) == .wait(until: next))
+      let delay = Int((next - at(now)) / .milliseconds(1))
+      delays.append(delay)
+      now += delay
+    }
+    #expect(delays == [250, 500, 1000, 2000, 4000, 4000, 4000, 4000])
+    // Once time has passed, it is as at the beginning.
+    standstill.notePlaying(at: .seconds(6))
+    standstill.noteStall()
+    #expect(
+      advice(&standstill, now, position: .seconds(6)) == .goOn(lookingAt: at(now + 250)))
+  }
+
+  @Test func `Each change of the engine's is struck out once, and not after it is long over`() {
+    var own = OwnRateChanges()
+    func take(_ milliseconds: Int) -> Bool { own.take(at: at(milliseconds)) }
+    #expect(!take(0))
+    own.note(at: at(0))
+    own.note(at: at(1))
+    #expect(take(50))
+    #expect(take(51))
+    #expect(!take(52))
+    own.note(at: at(60))
+    #expect(!take(2061))
+  }
+}
