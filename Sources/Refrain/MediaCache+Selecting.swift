@@ -115,7 +115,13 @@ extension MediaCache {
         ? nil : Selection.key(key, for: credentials)
     }
     let (generation, id) = try reader.current()
-    switch generation.withState({ $0.otherReaders(than: id) }) {
+    let others = generation.withState { state in
+      let others = state.otherReaders(than: id)
+      // Before anybody else can attach, who would take the request of before for its own.
+      if others == .none { entry.renew(resource) }
+      return others
+    }
+    switch others {
     case .none: return .this(resource)
     case .refused: if let own { return .other(own) }
     case .asking: break
@@ -125,8 +131,14 @@ extension MediaCache {
       return nil
     } catch let error as MediaCacheError where error != GenerationState.closed {
       // It failed, or what it brought is withheld from this reader.
-      guard entry.current?.withState({ $0.known }) == nil else { return nil }
-      let isAlone = entry.current?.withState { $0.readers.count <= 1 } == true
+      let (generation, id) = try reader.current()
+      let isAlone = generation.withState { state -> Bool? in
+        guard state.known == nil else { return nil }
+        let isAlone = state.otherReaders(than: id) == .none
+        if isAlone { entry.renew(resource) }
+        return isAlone
+      }
+      guard let isAlone else { return nil }
       guard !isAlone, let own else { return .this(resource) }
       return .other(own)
     }

@@ -58,8 +58,11 @@ struct ProxiedArgumentsTests {
 
   @Test(arguments: [
     ("https://h/a/../b/./c", "https://h/b/c"), ("http://e.org:/", "http://e.org/"),
-    ("http://e.org:?a", "http://e.org?a"), ("https://b\u{FC}cher.example/\u{E4}",
-      "https://xn--bcher-kva.example/%C3%A4"), ("http://[::1]:/a", "http://[::1]/a"),
+    ("http://e.org:?a", "http://e.org?a"),
+    (
+      "https://b\u{FC}cher.example/\u{E4}",
+      "https://xn--bcher-kva.example/%C3%A4"
+    ), ("http://[::1]:/a", "http://[::1]/a"),
   ])
   func `A URL is replaced as a program would ask for it`(_ text: String, _ url: String) throws {
     #expect(try replacing(text) == ["proxied:\(url)"])

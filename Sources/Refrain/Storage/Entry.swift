@@ -115,7 +115,8 @@ final class Entry: Sendable {
   /// Writes a record that waits for more bytes, for those who look on the disk.
   func recordNow(_ generation: Generation? = nil) async {
     guard let generation = generation ?? current,
-      generation.withState({ $0.recording == .waits }), tryBeginTask() else { return }
+      generation.withState({ $0.recording == .waits }), tryBeginTask()
+    else { return }
     await Task(executorPreference: IOThreads.background) { [storage] in
       await storage.recordFirstBytes(generation)
     }.value

@@ -45,7 +45,8 @@ final class EntrySlots: Sendable {
     if isTaken { return EntrySlot(self) }
     guard await wait(relieving: relieve) else {
       throw MediaCacheError(
-        .storage, "Too many resources are open at once: the limit of open files leaves room for "
+        .storage,
+        "Too many resources are open at once: the limit of open files leaves room for "
           + "\(limit).", remedy: "Close readers, or raise the limit (ulimit -n).")
     }
     return EntrySlot(self)

@@ -57,9 +57,12 @@ struct Inspector: Sendable {
     let open = context.table.openEntries.map(\.key)
     var keys = open.filter { Selection.isRepresentation($0, of: key) }
     let known = context.table.openEntry(for: key)?.current?.withState(\.selection)
-    guard let selection = selection(for: key) ?? known,
-      !selection.varying.isEmpty || selection.grants != [Credentials.none]
-    else { return keys }
+    // Where nothing is stored under the key itself, there may be what is kept apart for credentials.
+    if let selection = selection(for: key) ?? known, selection.varying.isEmpty,
+      selection.grants == [Credentials.none]
+    {
+      return keys
+    }
     for name in try context.store.names() {
       let directory = context.store.entryDirectory(named: name)
       guard let (record, _) = try? directory.loadRecord() else { continue }

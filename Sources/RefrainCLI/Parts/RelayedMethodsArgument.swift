@@ -19,13 +19,14 @@ enum RelayedMethodsArgument {
 
   /// RFC 9110 §5.6.2; of its punctuation, what registered methods have.
   private static func isToken(_ name: String) -> Bool {
-    !name.isEmpty && name.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-        UInt8(ascii: "-"):
-        true
-      default: false
+    !name.isEmpty
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+          UInt8(ascii: "-"):
+          true
+        default: false
+        }
       }
-    }
   }
 }

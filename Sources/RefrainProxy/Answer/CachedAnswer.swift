@@ -54,9 +54,12 @@ struct CachedAnswer: Sendable {
     defer { reader.cancel() }
     guard reader.isSelected(known, by: resource.headers) else { return try await relay(.varyMiss) }
     if service.cache.isShared, known.freshness.noStore {
-      service.uncacheable.insert(memory, .notStorable)
+      // What another request was answered may be for that one alone: it is not remembered.
+      if reader.statistics.requests > 0 { service.uncacheable.insert(memory, .notStorable) }
       return try await relay(.bypass)
     }
+    // The answer may have come to a request without cookies that was made at the same time.
+    if terms.hasCookies, !known.isForEverybody { return try await relay(.bypass) }
     if let location = redirection(known) { return try await redirect(to: location) }
     if service.configuration.fetchesWhole, !known.freshness.noStore {
       var whole = resource
@@ -112,6 +115,19 @@ struct CachedAnswer: Sendable {
 
   /// A reader of the representation that the request selects, and what is known of it.
   private func find(
+    _ resource: Resource, _ key: CacheKey, _ terms: ReadingTerms
+  ) async throws -> (MediaReader, KnownResponse) {
+    for _ in 0..<3 {
+      do {
+        return try await findOnce(resource, key, terms)
+      } catch let error as MediaCacheError where error.code == .resourceChanged {
+        // The origin has answered somebody else meanwhile. Nothing was sent yet.
+      }
+    }
+    return try await findOnce(resource, key, terms)
+  }
+
+  private func findOnce(
     _ resource: Resource, _ key: CacheKey, _ terms: ReadingTerms
   ) async throws -> (MediaReader, KnownResponse) {
     var reader = try await open(resource, key, terms)
@@ -288,8 +304,12 @@ struct CachedAnswer: Sendable {
   ) -> ResponseHead {
     var fields = service.fields.stored(known)
     fields.append("Age", String(AnswerFields.age(known, at: service.cache.now.wall)))
+    let isStale =
+      service.cache.rest(of: resource) != nil
+      && !known.freshness.isFresh(at: service.cache.now.wall)
     let origin = ResponseOrigin(
-      reader: reader, known: known, wanted: isHEAD || status == 304 ? [] : wanted, since: started)
+      reader: reader, known: known, wanted: isHEAD || status == 304 ? [] : wanted, since: started,
+      isStale: isStale)
     fields.append("Cache-Status", origin.cacheStatus.value)
     exchange.report.note { values in
       values.status = status

@@ -8,7 +8,12 @@ struct ResponseOrigin: Sendable {
   /// RFC 9211.
   var cacheStatus: CacheStatus
 
-  init(reader: MediaReader, known: KnownResponse, wanted: [ByteRange], since started: Date) {
+  /// - Parameter isStale: what is stored is given although it is stale, for the origin is not to be
+  ///   asked now.
+  init(
+    reader: MediaReader, known: KnownResponse, wanted: [ByteRange], since started: Date,
+    isStale: Bool
+  ) {
     let before = reader.spansBefore
     let bounded = wanted.map { range in
       range.lowerBound..<min(range.upperBound, known.information.length ?? range.upperBound)
@@ -23,6 +28,9 @@ struct ResponseOrigin: Sendable {
     let isNews = known.freshness.confirmedAt >= started
     if there == all, !(wanted.isEmpty && before.isEmpty && asked) {
       switch (asked, isNews) {
+      case (false, _) where isStale:
+        source = .stale
+        cacheStatus = CacheStatus(detail: "stale, because the origin asked for a pause")
       case (false, _):
         source = .hit
         cacheStatus = CacheStatus.hit

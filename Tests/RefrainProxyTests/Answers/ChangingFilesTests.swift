@@ -35,7 +35,8 @@ import Testing
           while ContinuousClock.now < end {
             // Nothing waits for this: it only paces the changes.
             try await Task.sleep(for: .milliseconds(20 + Int(random.next() % 200)))
-            Self.change(Int(random.next() % UInt64(Self.lengths.count)), to: random.next(), test.origin)
+            Self.change(
+              Int(random.next() % UInt64(Self.lengths.count)), to: random.next(), test.origin)
           }
           return Counts()
         }

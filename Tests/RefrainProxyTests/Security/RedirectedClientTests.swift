@@ -27,7 +27,8 @@ import Testing
       // A new URL each time, so that no request can join another.
       let url = try test.proxy.url(for: test.origin.url("/a"))
       test.origin.script(
-        "/a", .on(.all, .redirect(302, to: url.absoluteString + "?" + String(repeating: "x", count: 8))))
+        "/a",
+        .on(.all, .redirect(302, to: url.absoluteString + "?" + String(repeating: "x", count: 8))))
       let reply = try await test.get("/a", method: method)
       #expect(reply.status == 508)
       let log = try await test.settledLog("/a")

@@ -7,7 +7,8 @@ import Testing
 
 /// What goes to an origin is the path that the client sent, or nothing.
 @Suite(.timeLimit(.minutes(2))) struct SentTargetTests {
-  @Test(arguments: ["GET", "HEAD", "DELETE", "PUT", "POST"], ["/caf%E9.flac", "/%FF", "/a/%C3%28"])
+  @Test(
+    arguments: ["GET", "HEAD", "DELETE", "PUT", "POST"], ["/caf%E9.flac", "/%FF", "/a/%C3%28"])
   func `A path that cannot be sent as it is spelled is refused`(
     _ method: String, _ path: String
   ) async throws {

@@ -63,6 +63,7 @@ import Testing
       }
       #expect(try await asked(test).count == before)
       // It is removed with the resource.
+      try await eventually("every entry is closed") { test.cache.context.table.isEmpty }
       _ = try await test.cache.remove(test.cache.key(for: mine))
       #expect(try await test.cache.entries().isEmpty)
     }

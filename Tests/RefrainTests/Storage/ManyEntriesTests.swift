@@ -13,7 +13,9 @@ struct ManyEntriesTests {
 
   /// The system's disk, which counts.
   private final class CountingDisk: DiskLayer {
-    enum Call: Hashable { case open, create, openToLock, remove, removeDirectory, status, list, lock, write }
+    enum Call: Hashable {
+      case open, create, openToLock, remove, removeDirectory, status, list, lock, write
+    }
 
     let system = SystemDisk()
     private let counts = Mutex<[Call: Int]>([:])
