@@ -34,7 +34,8 @@ struct Fetch: Sendable {
     var first = first
     if first == nil { context.events.send(.fetchStarted(entry.key, range)) }
     var failures = 0
-    var cuts = 0
+    // Another fetch may have failed at the same place, and its reader asked again.
+    var cuts = generation.withState { $0.lastCut?.count(at: range.lowerBound) } ?? 0
     var error: MediaCacheError?
     var isForBackground = false
     attempts: while !Task.isCancelled {
@@ -44,7 +45,7 @@ struct Fetch: Sendable {
       let gained = brought - before
       if gained > 0 { failures = 0 }
       // Of what has to be read again from its start, a few bytes more are no progress.
-      if gained > 0, gained * Self.leastGain >= position { cuts = 0 }
+      if gained > 0, LastCut.isProgress(gained, at: position) { cuts = 0 }
       if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
         outcome = .again(GenerationState.nothingCame, retryAfter: nil)
       }
@@ -78,6 +79,10 @@ struct Fetch: Sendable {
           generation.withState({ $0.beginRest(id) })
         else {
           error = reason.failure == .cutShort ? cutShort(cuts) : reason
+          if reason.failure == .cutShort {
+            let cut = LastCut(position: position, count: cuts)
+            generation.withState { $0.lastCut = cut }
+          }
           break attempts
         }
         context.events.send(.retrying(entry.key, reason, after: delay))
@@ -98,9 +103,6 @@ struct Fetch: Sendable {
   private var position: Int64 {
     generation.withState { $0.fetches[id]?.position ?? 0 }
   }
-
-  /// A twentieth of what was read is progress.
-  private static let leastGain: Int64 = 20
 
   private func cutShort(_ count: Int) -> MediaCacheError {
     let (position, length) = generation.withState { ($0.fetches[id]?.position ?? 0, $0.length) }

@@ -38,7 +38,7 @@ package final class OriginRests: Sendable {
         guard let found = noted[name] else { continue }
         if let left = now.uptime.seconds(since: found.next), left < 0 {
           let seconds = -(now.uptime.seconds(since: found.end) ?? 0)
-          return Rest(status: found.status, seconds: max(Int64(seconds.rounded(.up)), 1))
+          return Rest(status: found.status, seconds: max(Int64((seconds - 0.001).rounded(.up)), 1))
         }
         noted[name] = nil
       }

@@ -210,6 +210,7 @@ struct GenerationState: Sendable {
   /// The end of the furthest byte that is known of this version, whether it is still there or not.
   var reached: Int64 = 0
   var recording = Recording.done
+  var lastCut: LastCut?
   /// A record that waits will be written soon, whatever comes.
   var isRecordDue = false
 

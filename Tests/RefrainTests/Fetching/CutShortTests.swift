@@ -61,6 +61,19 @@ import Testing
     }
   }
 
+  @Test func `Who asks again at the same point costs one request, and not three`() async throws {
+    let transport = transport([cut])
+    try await withTransport(transport, { $0.retry.attempts = 100 }) { cache in
+      let resource = try resource()
+      let holding = try await cache.open(resource)
+      for requests in [3, 4, 5] {
+        await #expect(throws: MediaCacheError.self) { try await cache.prefetch(resource) }
+        #expect(transport.requests.count == requests)
+      }
+      holding.cancel()
+    }
+  }
+
   @Test func `A point that creeps on by a few bytes is the same`() async throws {
     let transport = transport((0..<100).map { cut + $0 * 10 })
     try await withTransport(transport, { $0.retry.attempts = 100 }) { cache in
