@@ -30,7 +30,39 @@ enum XMLProlog {
     }
     // The lines of the declaration stay, for errors to tell the right ones.
     let lines = source.utf8[..<document.startIndex].count { $0 == 0x0A }
-    return String(repeating: "\n", count: lines) + String(Substring(document))
+    return String(repeating: "\n", count: lines)
+      + withoutInstructions(String(Substring(document)))
+  }
+
+  /// The document with spaces in place of processing instructions, which say nothing to us (XML 1.0
+  /// §2.6). Foundation's parser on Linux ends the process at one that has a name alone ("<?a?>").
+  ///
+  /// What looks like one in a comment or a CDATA section goes as well: nothing is left that a parser
+  /// could take for one.
+  private static func withoutInstructions(_ document: String) -> String {
+    var bytes = Array(document.utf8)
+    let (less, mark, greater) = (UInt8(ascii: "<"), UInt8(ascii: "?"), UInt8(ascii: ">"))
+    var isInside = false
+    var start = 0
+    var index = 0
+    while index < bytes.count {
+      let next = index + 1 < bytes.count ? bytes[index + 1] : 0
+      if isInside {
+        isInside = !(bytes[index] == mark && next == greater)
+        if !isInside { bytes[index + 1] = 0x20 }
+      } else if bytes[index] == less, next == mark {
+        isInside = true
+        start = index
+      } else {
+        index += 1
+        continue
+      }
+      if bytes[index] != 0x0A { bytes[index] = 0x20 }
+      index += 1
+    }
+    // One without an end breaks the rules of XML, and is to be an error.
+    if isInside { bytes[start] = less }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   private static func isSpace(_ byte: UInt8) -> Bool {

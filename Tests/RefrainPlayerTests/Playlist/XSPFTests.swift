@@ -129,6 +129,26 @@ import Testing
   }
 
   @Test(arguments: [
+    "<?a?>", "<?a ?>", "<?a b?>", "<?xml-stylesheet href='a'?>\n<?b?>", "<!-- <?a?> -->",
+    "<?a?><?b?>",
+  ])
+  func `Instructions for other programs are passed over`(_ instruction: String) throws {
+    let track = "<track><location>https://a.example/\u{E4}</location></track>"
+    for text in [
+      "\(instruction)<playlist><trackList>\(track)</trackList></playlist>",
+      "<playlist>\(instruction)<trackList>\(track)\(instruction)</trackList></playlist>",
+      "<playlist><trackList>\(track)</trackList></playlist>\(instruction)",
+    ] {
+      #expect(try Playlist.reading(text, from: "/list.xspf").entries.count == 1)
+    }
+  }
+
+  @Test(arguments: ["<?a", "<?", "<playlist><?a", "<playlist><?a</playlist>", "<playlist/><?a?"])
+  func `An instruction without an end is no playlist`(_ text: String) {
+    #expect(throws: MediaCacheError.self) { try Playlist.reading(text, from: "/list.xspf") }
+  }
+
+  @Test(arguments: [
     "<!DOCTYPE html><html></html>", "<html><body/></html>", "<rss/>", "plain text", "<", "",
   ])
   func anotherDocumentIsNoPlaylist(_ text: String) throws {
