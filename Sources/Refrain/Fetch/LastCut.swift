@@ -9,7 +9,7 @@ struct LastCut: Sendable, Hashable {
   /// How often an answer was cut there, for a fetch that begins at `offset`: that who asks again does
   /// not have it all tried as often as before.
   func count(at offset: Int64) -> Int {
-    offset < position || Self.isProgress(offset - position, at: offset) ? 0 : count
+    offset > position && Self.isProgress(offset - position, at: offset) ? 0 : count
   }
 
   /// A twentieth of what has to be read again is progress, and a few bytes more are none.
