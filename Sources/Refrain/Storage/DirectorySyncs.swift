@@ -21,27 +21,12 @@ final class DirectorySyncs: @unchecked Sendable {
 
   private let condition = NSCondition()
   private var directories: [String: Directory] = [:]
-  /// Directories whose own names are known to survive a power cut.
-  private var anchored: [String: FileStatus.Identity] = [:]
 
   /// How many are waiting for a sync of a directory, or running one.
   func callers(of path: String) -> Int {
     condition.lock()
     defer { condition.unlock() }
     return directories[path]?.callers ?? 0
-  }
-
-  /// Whether this very directory was noted as one whose name survives a power cut.
-  func isAnchored(_ path: String, _ identity: FileStatus.Identity) -> Bool {
-    condition.lock()
-    defer { condition.unlock() }
-    return anchored[path] == identity
-  }
-
-  func noteAnchored(_ path: String, _ identity: FileStatus.Identity) {
-    condition.lock()
-    defer { condition.unlock() }
-    anchored[path] = identity
   }
 
   /// On return the names in the directory, as they were on calling, survive a power cut. Blocks.

@@ -237,15 +237,13 @@ struct EntryDirectory: Sendable {
   /// Makes the names on the way to the entry survive a power cut: `create` does not, for it is not
   /// worth the wait before a byte is there.
   func syncParents() throws(DiskError) {
-    try syncs.sync(shardPath, disk)
-    // Once for all entries of the shard, as long as it is not removed and made again.
-    guard let shard = try disk.status(of: shardPath)?.identity,
-      !syncs.isAnchored(shardPath, shard)
-    else { return }
-    let entries = Self.parent(of: shardPath)
-    try syncs.sync(entries, disk)
-    try syncs.sync(Self.parent(of: entries), disk)
-    syncs.noteAnchored(shardPath, shard)
+    var parent = path[...]
+    // The shard, the directory of all shards, and the cache's own.
+    for _ in 0..<3 {
+      guard let slash = parent.lastIndex(of: "/") else { return }
+      parent = parent[..<slash]
+      try syncs.sync(String(parent), disk)
+    }
   }
 
   /// Replaces the sidecar: rename(2) over the old one.

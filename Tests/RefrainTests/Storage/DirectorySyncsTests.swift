@@ -8,39 +8,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct DirectorySyncsTests {
-  @Test func `The directory of all shards is synced once for each shard, and again for a new one`()
-    async throws
-  {
-    let directory = TestCache.temporaryDirectory()
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let entries = directory.appending(path: "entries").path(percentEncoded: false)
-    let syncs = Mutex(0)
-    let disk = WatchedDisk()
-    disk.fail { operation, path in
-      if operation == .syncDirectory, path == entries { syncs.withLock { $0 += 1 } }
-      return nil
-    }
-    let cache = try MediaCache(
-      directory: directory,
-      configuration: TestCache.configuration {
-        $0.transport = MemoryTransport(seed: 1, length: 2000)
-      }, disk: disk)
-    let urls = (0...).lazy.compactMap { URL(string: "http://origin.test/\($0).wav") }
-      .filter { KeyHash.shard(of: KeyHash.name(of: CacheKey(url: $0))) == "00" }.prefix(3)
-    for (url, expected) in zip(Array(urls), [1, 1, 2]) {
-      if expected == 2 { try await #expect(cache.removeAll() > 0) }
-      try await cache.prefetch(Resource(url: url))
-      // Closed, an entry is synced.
-      _ = await cache.context.table.settledEntry(for: CacheKey(url: url))
-      try await eventually("it is closed") {
-        cache.context.table.openEntry(for: CacheKey(url: url)) == nil
-      }
-      _ = await cache.context.table.settledEntry(for: CacheKey(url: url))
-      #expect(syncs.withLock { $0 } == expected)
-    }
-    await cache.close()
-  }
-
   /// A disk whose first sync of a directory takes until it is told to end.
   private final class SlowDisk: DiskLayer {
     let system = SystemDisk()
