@@ -154,8 +154,9 @@ extension MediaCache {
   func entry(for key: CacheKey, _ resource: Resource) async throws -> Entry {
     let context = context
     return try await context.table.entry(for: key) {
-      let slot = try await context.slots.take { _ = context.idleHolds.releaseAll() }
-      return Entry(key: key, resource: resource, context: context, slot: slot)
+      try await context.slots.take { _ = context.idleHolds.releaseAll() }
+    } open: { slot in
+      Entry(key: key, resource: resource, context: context, slot: slot)
     }
   }
 

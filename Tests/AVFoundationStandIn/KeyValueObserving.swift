@@ -78,7 +78,7 @@
           self,
           NSKeyValueObservedChange(newValue: options.contains(.new) ? last : nil, oldValue: nil))
       }
-      // Nothing of this may hold the observation: it ends when it is let go.
+      // Nothing here may retain the observation: it ends when it is released.
       let isLive = observation.isLive
       add(isLive) { [weak self] in
         guard let self else { return }

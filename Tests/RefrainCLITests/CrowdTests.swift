@@ -110,7 +110,7 @@
         #expect(Set(counts.keys).isSubset(of: [200, 503, 0]))
         #expect(counts[200] ?? 0 > 0)
         #expect(try status("Threads", of: serve) < 40, "it still runs")
-        // With so few that is not to be had, and goes on all the same.
+        // So few do not suffice, and the proxy serves all the same.
         if openFiles > 72 { #expect(!serve.errors.contains("Too many open files")) }
       }
     }

@@ -68,7 +68,7 @@ struct ProxiedArgumentsTests {
     #expect(try replacing(text) == ["proxied:\(url)"])
   }
 
-  @Test func `What cannot be had through the proxy stays, and is reported`() {
+  @Test func `A URL that the proxy cannot serve stays as it is, and is reported`() {
     struct Refused: Error {}
     let reported = Mutex<[String]>([])
     let proxied = ProxiedArguments(port: 1) { _ in

@@ -176,7 +176,7 @@ struct FetchedBytes: Sendable {
 
   /// See `EntryStorage.giveUpReplaced`.
   private func giveUpReplaced() async -> Bool {
-    guard generation.withState({ $0.recording == .replaces }) else { return false }
+    guard generation.withState({ $0.recordState == .replacing }) else { return false }
     return await entry.storage.giveUpReplaced(generation)
   }
 
@@ -238,7 +238,7 @@ struct FetchedBytes: Sendable {
     if generation.withState({ $0.keepPending(range, by: id, in: file) }) { return nil }
     let now = ContinuousClock.now
     let commit = generation.withCommit { $0.commit(id, range, to: file, now: now) }
-    guard let (journal, syncDelay, beginsWaiting, actions) = commit else { return nil }
+    guard let (journal, syncDelay, defersRecord, actions) = commit else { return nil }
     generation.learnPace()
     generation.carryOut(actions)
     context.events.sendTraffic(.committed(entry.key, range))
@@ -251,7 +251,7 @@ struct FetchedBytes: Sendable {
       }
     }
     if let syncDelay { entry.syncSoon(generation, after: syncDelay) }
-    if beginsWaiting { entry.recordSoon(generation) }
+    if defersRecord { entry.recordSoon(generation) }
     return journal?.file
   }
 
@@ -318,9 +318,9 @@ extension Generation {
     _ body: (inout GenerationState) -> GenerationState.Commit?
   ) -> (
     journal: (file: JournalFile, number: Int, span: ByteRange)?, syncDelay: Duration?,
-    beginsWaiting: Bool, actions: [GenerationState.Action]
+    defersRecord: Bool, actions: [GenerationState.Action]
   )? {
     guard let commit = withState(body) else { return nil }
-    return (commit.journal, commit.syncDelay, commit.beginsWaiting, commit.actions)
+    return (commit.journal, commit.syncDelay, commit.defersRecord, commit.actions)
   }
 }

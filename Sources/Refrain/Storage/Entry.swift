@@ -115,7 +115,7 @@ final class Entry: Sendable {
   /// Writes a record that waits for more bytes, for those who look on the disk.
   func recordNow(_ generation: Generation? = nil) async {
     guard let generation = generation ?? current,
-      generation.withState({ $0.recording == .waits }), tryBeginTask()
+      generation.withState({ $0.recordState == .deferred }), tryBeginTask()
     else { return }
     await Task(executorPreference: IOThreads.background) { [storage] in
       await storage.recordFirstBytes(generation)

@@ -34,7 +34,7 @@ final class EntrySlots: Sendable {
   ///
   /// - Parameter relieve: called, again and again, while none is free: what is held open for speed
   ///   alone is to be closed.
-  /// - Throws: where none came free for so long that none will.
+  /// - Throws: `CancellationError`; `MediaCacheError` where none came free for so long that none will.
   func take(relieving relieve: @Sendable @escaping () -> Void) async throws -> EntrySlot {
     let limit = capacity()
     let isTaken = state.withLock { state in
@@ -44,6 +44,7 @@ final class EntrySlots: Sendable {
     }
     if isTaken { return EntrySlot(self) }
     guard await wait(relieving: relieve) else {
+      try Task.checkCancellation()
       throw MediaCacheError(
         .storage,
         "Too many resources are open at once: the limit of open files leaves room for "
@@ -57,20 +58,28 @@ final class EntrySlots: Sendable {
       state.nextID += 1
       return state.nextID
     }
-    let (patience, pause) = (patience, min(patience, .milliseconds(50)))
-    let reliever = Task {
-      let end = ContinuousClock.now + patience
-      while ContinuousClock.now < end, !Task.isCancelled {
-        relieve()
-        try? await Task.sleep(for: pause)
+    var reliever: Task<Void, Never>?
+    defer { reliever?.cancel() }
+    return await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        state.withLock { $0.waiters.append((id, continuation)) }
+        wakeNext()
+        // From here on it can be found by whoever gives up.
+        reliever = Task { await self.relieveAndGiveUp(id, relieve) }
+        if Task.isCancelled { giveUp(id) }
       }
-      if !Task.isCancelled { self.giveUp(id) }
+    } onCancel: {
+      giveUp(id)
     }
-    defer { reliever.cancel() }
-    return await withCheckedContinuation { continuation in
-      state.withLock { $0.waiters.append((id, continuation)) }
-      wakeNext()
+  }
+
+  private func relieveAndGiveUp(_ id: UInt64, _ relieve: @Sendable () -> Void) async {
+    let end = ContinuousClock.now + patience
+    while ContinuousClock.now < end {
+      relieve()
+      do { try await Task.sleep(for: min(patience, .milliseconds(50))) } catch { return }
     }
+    giveUp(id)
   }
 
   private func giveUp(_ id: UInt64) {

@@ -9,11 +9,11 @@ extension EntryStorage {
     // Another fetch may have come first while room was made.
     let ready = generation.withState { $0.isPrepared ? $0.file : nil }
     if let ready { return ready }
-    let recording = recording(of: generation)
-    if let files = open, recording != .done {
+    let recordState = recordState(of: generation)
+    if let files = open, recordState != .written {
       // What was written to them has been lost.
       open = nil
-      try discard(files, recording)
+      try discard(files, recordState)
       generation.withState { $0.filesVanished() }
     }
     let holdsLock = try takeLock()
@@ -122,14 +122,14 @@ extension EntryStorage {
     let fileName = "\(id).\(ending)"
     let files = OpenFiles(generation: generation, id: id, fileName: fileName, epoch: 1)
     let path = "\(directory.path)/\(fileName)"
-    let recording: GenerationState.Recording =
-      isAlone ? .waits : replaced == nil ? .done : .replaces
+    let recordState: GenerationState.RecordState =
+      isAlone ? .deferred : replaced == nil ? .written : .replacing
     let file: EntryFile
     var journal: JournalFile?
     do {
       file = try EntryFile(path: path, mode: .create, disk: directory.disk)
-      if recording != .waits { journal = try makeJournal(id, 1) }
-      if recording == .done {
+      if recordState != .deferred { journal = try makeJournal(id, 1) }
+      if recordState == .written {
         try directory.write(record(generation, files, spans: .init()), durably: false)
       }
     } catch {
@@ -149,7 +149,7 @@ extension EntryStorage {
       state.accountedSpans = 0
       state.isTransient = false
       state.storageBan = .none
-      state.recording = recording
+      state.recordState = recordState
     }
     if !isAlone { try removeOthers(than: [files.owner] + [replaced].compactMap(\.self)) }
     return file

@@ -23,7 +23,7 @@ extension EntryStorage {
     generation.withState { state in
       state.journal = nil
       state.file = nil
-      state.recording = .done
+      state.recordState = .written
     }
     // What was written has the time of the disk's clock.
     if open != nil { context.store.touch(name) }
@@ -34,15 +34,16 @@ extension EntryStorage {
   }
 
   private func finish(_ generation: Generation, _ files: OpenFiles) throws {
-    let (isStale, isWorthless, journal, leavesNothing, recording) = generation.withState { state in
+    let (isStale, isWorthless, journal, leavesNothing, recordState) = generation.withState {
+      state in
       (
-        state.isRecordStale || state.stored != state.synced || state.recording != .done,
-        state.recording != .done && state.stored.isEmpty && !state.isComplete, state.journal,
-        state.freshness?.noStore == true || state.isUnrepeatable, state.recording
+        state.isRecordStale || state.stored != state.synced || state.recordState != .written,
+        state.recordState != .written && state.stored.isEmpty && !state.isComplete, state.journal,
+        state.freshness?.noStore == true || state.isUnrepeatable, state.recordState
       )
     }
     if leavesNothing || isWorthless {
-      try discard(files, recording)
+      try discard(files, recordState)
     } else if isStale {
       try writeDown(generation, isLast: true)
     } else if let journal {
@@ -53,10 +54,10 @@ extension EntryStorage {
 
   /// What no record names is of use to nobody.
   private func removeUnrecorded(_ generation: Generation) {
-    let recording = recording(of: generation)
-    guard let open, recording != .done else { return }
+    let recordState = recordState(of: generation)
+    guard let open, recordState != .written else { return }
     do throws(DiskError) {
-      try discard(open, recording)
+      try discard(open, recordState)
     } catch {
       reportOutdated(error)
     }

@@ -19,18 +19,18 @@ extension EntryStorage {
   }
 
   /// What has become of the record of what is written to.
-  func recording(of generation: Generation) -> GenerationState.Recording {
-    open?.generation === generation ? generation.withState(\.recording) : .done
+  func recordState(of generation: Generation) -> GenerationState.RecordState {
+    open?.generation === generation ? generation.withState(\.recordState) : .written
   }
 
   /// The first bytes of a generation are stored: its record takes the place of the old one's. Where
   /// there is none, it comes with the journal once that many bytes are there.
   func recordFirstBytes(_ generation: Generation) {
     do {
-      switch recording(of: generation) {
-      case .done: return
-      case .waits: try beginJournal(generation)
-      case .replaces: try writeDown(generation)
+      switch recordState(of: generation) {
+      case .written: return
+      case .deferred: try beginJournal(generation)
+      case .replacing: try writeDown(generation)
       }
     } catch let error as DataLost {
       distrust(generation, error.reason)
@@ -55,7 +55,7 @@ extension EntryStorage {
       let spans = Array(state.stored.ranges)
       state.journal = journal
       state.journalCount = spans.count
-      state.recording = .done
+      state.recordState = .written
       return spans
     }
     for (number, span) in spans.enumerated() { try journal.write(span, number: number) }
@@ -66,7 +66,7 @@ extension EntryStorage {
   ///
   /// - Returns: false where there is none, or its files could not be removed.
   func giveUpReplaced(_ generation: Generation) -> Bool {
-    guard let open, recording(of: generation) == .replaces else { return false }
+    guard let open, recordState(of: generation) == .replacing else { return false }
     do {
       try removeOthers(than: [open.owner])
       try writeDown(generation)
@@ -81,9 +81,9 @@ extension EntryStorage {
 
   /// Removes the files of a generation: what it was to replace stays.
   func discard(
-    _ files: OpenFiles, _ recording: GenerationState.Recording
+    _ files: OpenFiles, _ recordState: GenerationState.RecordState
   ) throws(DiskError) {
-    guard recording == .replaces else { return try directory.removeFiles() }
+    guard recordState == .replacing else { return try directory.removeFiles() }
     try removeFiles { files.owner.owns($0) }
   }
 

@@ -239,12 +239,12 @@ actor EntryStorage {
     // Whoever commits from here on writes to the next journal. A crash before the record is replaced
     // finds the old record and both journals; after it, the new record and the next journal.
     let next = isLast ? nil : try makeJournal(files.id, files.epoch)
-    let (stored, file, last, recording) = generation.withState { state in
+    let (stored, file, last, recordState) = generation.withState { state in
       let last = state.journal
       state.journal = next
       state.journalCount = 0
       state.syncBegan(at: .now)
-      return (state.stored, state.file, last, state.recording)
+      return (state.stored, state.file, last, state.recordState)
     }
     open = files
     do throws(DiskError) {
@@ -253,7 +253,7 @@ actor EntryStorage {
       throw DataLost(reason: error)
     }
     // No record that replaces another names a file whose own name a power cut could take.
-    if recording == .replaces { try directory.disk.syncDirectory(directory.path) }
+    if recordState == .replacing { try directory.disk.syncDirectory(directory.path) }
     try directory.write(record(generation, files, spans: stored), durably: true)
     if !isAnchored {
       try directory.syncParents()
@@ -262,22 +262,22 @@ actor EntryStorage {
     generation.withState { state in
       state.synced = stored
       state.isRecordStale = false
-      state.recording = .done
+      state.recordState = .written
     }
-    if recording != .waits || last != nil {
+    if recordState != .deferred || last != nil {
       try directory.removeJournals(of: files.id, before: files.epoch)
     }
     if let last { context.store.credit(name, freed: last.takeCounted()) }
-    if recording == .replaces { try removeOthers(than: [files.owner]) }
+    if recordState == .replacing { try removeOthers(than: [files.owner]) }
   }
 
   /// What could not be synced may be gone from memory, too: it is neither claimed any more, nor read,
   /// and nothing is written to this file until the entry is opened again.
   func distrust(_ generation: Generation, _ error: DiskError) {
-    let recording = recording(of: generation)
+    let recordState = recordState(of: generation)
     generation.withState { state in
       state.journal = nil
-      state.recording = .done
+      state.recordState = .written
       state.isTransient = true
       state.storageBan = .forGood
       state.storageProblem = .disk(error)
@@ -287,7 +287,7 @@ actor EntryStorage {
     guard let files = open else { return }
     open = nil
     do {
-      if recording != .done { return try discard(files, recording) }
+      if recordState != .written { return try discard(files, recordState) }
       try directory.removeJournals(of: files.id, before: .max)
     } catch {
       reportOutdated(error)

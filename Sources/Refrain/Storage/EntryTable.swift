@@ -23,13 +23,19 @@ final class EntryTable: Sendable {
     case wait(Task<Entry, any Error>)
     case waitForClose(Task<Void, Never>)
     case use(Entry)
+    case takeSlot
     case closed
   }
 
   /// The open entry of a key, held once more, opened by `open` if need be.
+  ///
+  /// - Parameter takeSlot: waits for the right to open one more entry, in the caller's task, so that it
+  ///   ends when that is cancelled.
   func entry(
-    for key: CacheKey, open: @Sendable @escaping () async throws -> Entry
+    for key: CacheKey, takeSlot: () async throws -> EntrySlot,
+    open: @Sendable @escaping (EntrySlot) async throws -> Entry
   ) async throws -> Entry {
+    var slot: EntrySlot?
     while true {
       try Task.checkCancellation()
       let step = state.withLock { state -> Step in
@@ -39,9 +45,10 @@ final class EntryTable: Sendable {
         case .opening(let task): return .wait(task)
         case .closing(let task): return .waitForClose(task)
         case nil:
+          guard let slot else { return .takeSlot }
           let task = Task(executorPreference: IOThreads.shared) {
             do {
-              let entry = try await open()
+              let entry = try await open(slot)
               self.state.withLock { $0.slots[key] = .open(entry) }
               return entry
             } catch {
@@ -55,6 +62,7 @@ final class EntryTable: Sendable {
       }
       switch step {
       case .use(let entry): if entry.tryHold() { return entry }
+      case .takeSlot: slot = try await takeSlot()
       case .take(let task): return try await task.value
       case .wait(let task):
         let entry = try await task.value

@@ -34,9 +34,9 @@ extension GenerationState {
       commit.journal = (journal, run.first + run.turn, run.span)
     }
     if !isSyncing { commit.syncDelay = nextSync(now) }
-    if recording == .waits, !isRecordDue {
+    if recordState == .deferred, !isRecordDue {
       isRecordDue = true
-      commit.beginsWaiting = true
+      commit.defersRecord = true
     }
     return commit
   }
@@ -154,7 +154,7 @@ extension GenerationState {
   /// fetched, and stored, again.
   mutating func filesVanished() {
     if !stored.isEmpty { hasGivenUnstored = true }
-    recording = .done
+    recordState = .written
     journal = nil
     file = nil
     generationID = nil
@@ -168,7 +168,7 @@ extension GenerationState {
 
   /// The entry was removed from the disk: who reads on reads what is there, and the rest from memory.
   mutating func filesRemoved() {
-    recording = .done
+    recordState = .written
     journal = nil
     unsyncedBytes = 0
     isRecordStale = false

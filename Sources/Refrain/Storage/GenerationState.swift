@@ -115,13 +115,13 @@ struct GenerationState: Sendable {
   }
 
   /// Whether the record on disk is this generation's.
-  enum Recording: Sendable {
-    case done
+  enum RecordState: Sendable {
+    case written
     /// Its files lie beside those of the generation that it replaces, whose record still stands.
-    case replaces
+    case replacing
     /// There are no other files and there is no record yet: what is small has come whole before either
     /// it or a journal would be of use.
-    case waits
+    case deferred
   }
 
   /// What is to be done about bytes that were just stored.
@@ -131,8 +131,8 @@ struct GenerationState: Sendable {
     var journal: (file: JournalFile, number: Int, span: ByteRange)?
     /// A sync is wanted, after that time.
     var syncDelay: Duration?
-    /// The record is wanted, some time from now (`Recording.waits`).
-    var beginsWaiting = false
+    /// The record is wanted, some time from now (`RecordState.deferred`).
+    var defersRecord = false
   }
 
   enum Look: Sendable {
@@ -209,7 +209,7 @@ struct GenerationState: Sendable {
   var isRecordStale = false
   /// The end of the furthest byte that is known of this version, whether it is still there or not.
   var reached: Int64 = 0
-  var recording = Recording.done
+  var recordState = RecordState.written
   var lastCut: LastCut?
   /// A record that waits will be written soon, whatever comes.
   var isRecordDue = false
@@ -274,14 +274,14 @@ struct GenerationState: Sendable {
   var needsSync: Bool { unsyncedBytes > 0 && isPrepared && !isClosed }
 
   /// Its files are ready to be written to.
-  var isPrepared: Bool { file != nil && (journal != nil || recording == .waits) }
+  var isPrepared: Bool { file != nil && (journal != nil || recordState == .deferred) }
 
   /// The record is to be written before more comes.
   var wantsRecord: Bool {
-    switch recording {
-    case .done: false
-    case .replaces: true
-    case .waits: unsyncedBytes >= Self.mostWithoutRecord
+    switch recordState {
+    case .written: false
+    case .replacing: true
+    case .deferred: unsyncedBytes >= Self.mostWithoutRecord
     }
   }
 

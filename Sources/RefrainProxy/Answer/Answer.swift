@@ -47,7 +47,7 @@ struct Answer: Sendable {
       of: request.head, target: target, localAddress: request.localAddress,
       listening: service.address)
     report.note { $0.url = url.absoluteString }
-    if service.originFields.haveBeenHere(fields) {
+    if service.originFields.hasSent(fields) {
       throw Refusal.loop
     }
     let exchange = Exchange(

@@ -8,9 +8,9 @@ import Refrain
 struct CachedAnswer: Sendable {
   let exchange: Exchange
 
-  private var service: ProxyService { exchange.service }
-  private var writer: ResponseWriter { exchange.writer }
-  private var isHEAD: Bool { exchange.request.head.isHEAD }
+  var service: ProxyService { exchange.service }
+  var writer: ResponseWriter { exchange.writer }
+  var isHEAD: Bool { exchange.request.head.isHEAD }
 
   func run() async throws {
     let directives = RequestDirectives(exchange.fields)
@@ -95,7 +95,7 @@ struct CachedAnswer: Sendable {
     service.cache.isShared && resource.headers["Cookie"] != nil
   }
 
-  private static func terms(_ directives: RequestDirectives) -> ReadingTerms {
+  static func terms(_ directives: RequestDirectives) -> ReadingTerms {
     var terms = ReadingTerms()
     terms.isStrict = true
     terms.reportsErrors = true
@@ -111,165 +111,14 @@ struct CachedAnswer: Sendable {
     return terms
   }
 
-  // MARK: Finding out
-
-  /// A reader of the representation that the request selects, and what is known of it.
-  private func find(
-    _ resource: Resource, _ key: CacheKey, _ terms: ReadingTerms
-  ) async throws -> (MediaReader, KnownResponse) {
-    for _ in 0..<3 {
-      do {
-        return try await findOnce(resource, key, terms)
-      } catch let error as MediaCacheError where error.code == .resourceChanged {
-        // The origin has answered somebody else meanwhile. Nothing was sent yet.
-      }
-    }
-    return try await findOnce(resource, key, terms)
-  }
-
-  private func findOnce(
-    _ resource: Resource, _ key: CacheKey, _ terms: ReadingTerms
-  ) async throws -> (MediaReader, KnownResponse) {
-    var reader = try await open(resource, key, terms)
-    do {
-      if terms.isOnlyStored { try checkIsThere(reader, terms) }
-      var known = try await learn(reader)
-      // Found out together with others, it may be for one of them.
-      for _ in 0..<4 where !reader.isSelected(known, by: resource.headers) {
-        reader.cancel()
-        reader = try await open(resource, key, terms)
-        known = try await learn(reader)
-      }
-      return (reader, known)
-    } catch {
-      reader.cancel()
-      throw error
-    }
-  }
-
-  private func open(
-    _ resource: Resource, _ key: CacheKey, _ terms: ReadingTerms
-  ) async throws -> MediaReader {
-    do {
-      return try await service.cache.open(resource, on: terms, fill: .onDemand, key: key)
-    } catch let error as MediaCacheError where error.code == .notFound && !error.isPersonal {
-      throw Self.notThere
-    }
-  }
-
-  /// RFC 9111 §5.2.1.7: 504 where it would take a request.
-  private func checkIsThere(_ reader: MediaReader, _ terms: ReadingTerms) throws {
-    let held = service.cache.hold(reader)
-    let known = held?.known(terms, at: service.cache.now)
-    let isThere =
-      known.flatMap { known -> Bool? in
-        guard let length = known.information.length else { return nil }
-        let ranges: [ByteRange] =
-          switch selection(length) {
-          case .whole: isHEAD ? [] : [0..<length]
-          case .single(let range): [range]
-          case .several(let ranges): ranges
-          case .unsatisfiable: []
-          }
-        return ranges.allSatisfy { $0.isEmpty || held?.file(of: known, holding: $0) != nil }
-      } ?? false
-    guard isThere else { throw Self.notThere }
-  }
-
-  private static let notThere = Refusal(
-    504, "It is not all in the cache, and only the cache was asked.")
-
-  /// Waits until it is known what the resource is. The first request to the origin is made where
-  /// the client wants to begin.
-  private func learn(_ reader: MediaReader) async throws -> KnownResponse {
-    let asked =
-      isHEAD
-      ? nil
-      : exchange.request.head.withValue(of: .range) {
-        $0.flatMap { SimpleRange($0) }
-      }
-    let start: Int64
-    switch asked {
-    case .closed(let first, let last):
-      start = first
-      reader.setEnd(last < .max ? last + 1 : .max)
-    case .from(let first): start = first
-    default: start = 0
-    }
-    if isHEAD { reader.setEnd(1) }
-    if start > 0 {
-      do {
-        if case .end = try await reader.available(at: start, count: 0) {
-          // All that the origin said may be where the end is.
-          reader.setEnd(.max)
-          _ = try await reader.available(at: 0, count: 0)
-        }
-      } catch let error as MediaCacheError where error.code == .badRange {
-        // Beyond its end, and the origin does not say where that is: the beginning tells.
-      }
-    }
-    return try await reader.settle()
-  }
-
-  /// A playlist that lies elsewhere than was asked: what it refers to lies there too, so that the
-  /// client has to know. And a page, where players are to see its own URL.
-  private func redirection(_ known: KnownResponse) -> String? {
-    if service.configuration.redirectsPages, known.information.mimeType == "text/html" {
-      return exchange.url.absoluteString
-    }
-    guard service.configuration.origin == nil, let type = known.information.mimeType,
-      Self.playlists.contains(type)
-    else { return nil }
-    let final = known.information.finalURL
-    guard final.absoluteString != exchange.url.absoluteString,
-      service.routes.filter?.allows(final) != false
-    else { return nil }
-    return service.routes.target(for: final)
-  }
-
-  private static let playlists: Set<String> = [
-    "application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl",
-    "application/dash+xml",
-  ]
-
-  private func redirect(to location: String) async throws {
-    var fields: HTTPFields = [
-      "Date": HTTPDate.format(Date()), "Location": location, "Cache-Control": "no-cache",
-    ]
-    service.fields.addWebOrigin(to: &fields)
-    exchange.report.note { $0.status = 302 }
-    try await writer.begin(ResponseHead(status: 302, fields: fields, body: .length(0)))
-    try await writer.end()
-  }
-
-  /// Further requests for it are answered at once.
-  private func holdOpen(_ reader: MediaReader, _ known: KnownResponse) {
-    guard !known.varies, !known.freshness.noStore, reader.isStoring,
-      exchange.target.hasPrefix("/"),
-      exchange.fields["Authorization"] == nil,
-      service.hot.resource(for: exchange.target)?.isHeld != true,
-      let held = service.cache.hold(reader)
-    else { return }
-    let fields = service.fields
-    service.hot.insert(
-      HotResource(
-        held: held, credentials: Credentials.of(resource), urlText: exchange.url.absoluteString,
-        isShared: service.cache.isShared
-      ) { known in
-        var rendered = fields.stored(known)
-        rendered.append("Cache-Status", CacheStatus.hit.value)
-        return rendered
-      }, for: exchange.target)
-  }
-
   // MARK: Answering
 
-  private func selection(_ length: Int64) -> RangeSelection {
+  func selection(_ length: Int64) -> RangeSelection {
     guard !isHEAD, let value = exchange.fields["Range"] else { return .whole }
     return RangeSelection.select(value, length: length)
   }
 
-  private func answer(
+  func answer(
     _ reader: MediaReader, _ known: KnownResponse, since started: Date
   ) async throws {
     let length = known.information.length
@@ -298,7 +147,7 @@ struct CachedAnswer: Sendable {
     }
   }
 
-  private func head(
+  func head(
     _ status: Int, _ known: KnownResponse, _ reader: MediaReader, _ wanted: [ByteRange],
     _ started: Date, body: ResponseHead.Body
   ) -> ResponseHead {
@@ -319,7 +168,7 @@ struct CachedAnswer: Sendable {
     return ResponseHead(status: status, fields: fields, body: body, isFetched: isFetched)
   }
 
-  private func notModified(
+  func notModified(
     _ reader: MediaReader, _ known: KnownResponse, _ started: Date
   ) async throws {
     var head = head(304, known, reader, [], started, body: .none)
@@ -331,7 +180,7 @@ struct CachedAnswer: Sendable {
     try await writer.end()
   }
 
-  private func unsatisfiable(_ length: Int64) async throws {
+  func unsatisfiable(_ length: Int64) async throws {
     var fields: HTTPFields = [
       "Date": HTTPDate.format(Date()), "Content-Range": "bytes */\(length)",
       "Accept-Ranges": "bytes", "Cache-Control": "no-store",
@@ -342,7 +191,7 @@ struct CachedAnswer: Sendable {
     try await writer.end()
   }
 
-  private func send(
+  func send(
     _ reader: MediaReader, _ known: KnownResponse, _ range: ByteRange, status: Int,
     _ started: Date
   ) async throws {
@@ -361,7 +210,7 @@ struct CachedAnswer: Sendable {
     try await writer.end()
   }
 
-  private func send(
+  func send(
     _ reader: MediaReader, _ known: KnownResponse, _ ranges: [ByteRange], _ started: Date
   ) async throws {
     guard let length = known.information.length else { return }
@@ -382,11 +231,11 @@ struct CachedAnswer: Sendable {
   }
 
   /// So much is taken as read at once: what the socket does not take waits in the file.
-  private static let step: Int64 = 1 << 20
+  static let step: Int64 = 1 << 20
   /// Less where it is fetched ahead of what is read.
-  private static let fetchedStep: Int64 = 256 << 10
+  static let fetchedStep: Int64 = 256 << 10
 
-  private func copy(
+  func copy(
     _ reader: MediaReader, _ range: ByteRange, isFetched: Bool
   ) async throws {
     let step = isFetched ? Self.fetchedStep : Self.step
@@ -409,11 +258,11 @@ struct CachedAnswer: Sendable {
     }
   }
 
-  private func noteSent(_ count: Int64) {
+  func noteSent(_ count: Int64) {
     exchange.report.note { $0.bytesSent += count }
   }
 
-  private func relay(_ reason: CacheStatus.Forwarded, asksWhole: Bool = false) async throws {
+  func relay(_ reason: CacheStatus.Forwarded, asksWhole: Bool = false) async throws {
     var answer = RelayedAnswer(exchange: exchange, reason: reason)
     answer.asksWhole = asksWhole
     try await answer.run()

@@ -15,7 +15,7 @@ struct OriginFields: Sendable {
   var isShared = false
 
   /// Whether this proxy has sent the request itself, so that it goes round in a circle.
-  func haveBeenHere(_ fields: HTTPFields) -> Bool {
+  func hasSent(_ fields: HTTPFields) -> Bool {
     (fields.values(of: "Via") + fields.values(of: "CDN-Loop")).contains { $0.contains(viaName) }
   }
 

@@ -74,6 +74,21 @@ struct EntrySlotsTests {
     }
   }
 
+  @Test func `Waiting ends when it is cancelled, and holds up nobody who looks`() async throws {
+    let slots = EntrySlots(patience: .seconds(1000)) { 1 }
+    try await withCache(slots) { cache in
+      let first = try await cache.open(Resource(url: url(1)))
+      _ = try await first.bytes(in: 0..<10)
+      let second = Task { [url = try url(2)] in try await cache.open(Resource(url: url)) }
+      try await eventually("the second waits") { slots.waiting == 1 }
+      try await #expect(cache.entries().count == 1)
+      second.cancel()
+      await #expect(throws: CancellationError.self) { try await second.value }
+      #expect(slots.waiting == 0 && slots.taken == 1)
+      first.cancel()
+    }
+  }
+
   @Test func `What is held for speed alone is closed for who waits`() async throws {
     let slots = EntrySlots { 1 }
     try await withCache(slots) { cache in
