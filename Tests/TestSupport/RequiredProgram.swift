@@ -11,9 +11,7 @@ package import Foundation
 ///     @Suite(.enabled(if: RequiredProgram.nginx.isUsable))
 ///     let nginx = try RequiredProgram.nginx.path
 package struct RequiredProgram: Sendable {
-  package let name: String
-  private let found: URL?
-  private let mustBeThere: Bool
+  private let requirement: Requirement<URL>
 
   package struct Missing: Error, CustomStringConvertible {
     package let name: String
@@ -25,22 +23,18 @@ package struct RequiredProgram: Sendable {
   package init(
     _ name: String, environment: [String: String] = ProcessInfo.processInfo.environment
   ) {
-    self.name = name
-    let isHidden = environment["REFRAIN_HIDE_CLIENTS"] == "1"
-    found = isHidden ? nil : Self.find(name, in: environment)
-    mustBeThere = !isHidden && environment["REFRAIN_REQUIRE_CLIENTS"] == "1"
-    if !isUsable {
-      print("skipped: \(isHidden ? "\(name) is hidden" : Missing(name: name).description)")
-    }
+    requirement = Requirement(name, environment: environment) { Self.find(name, in: environment) }
   }
 
+  package var name: String { requirement.name }
+
   /// Whether tests that need it are to run. True also where it is missing and must not be.
-  package var isUsable: Bool { found != nil || mustBeThere }
+  package var isUsable: Bool { requirement.isUsable }
 
   /// - Throws: `Missing`.
   package var path: URL {
     get throws {
-      guard let found else { throw Missing(name: name) }
+      guard let found = requirement.found else { throw Missing(name: name) }
       return found
     }
   }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import TestSupport
+  import Testing
+
+  /// When tests against libraries of the system run.
+  struct RequiredLibraryTests {
+    @Test func `A library that can be loaded is usable`() {
+      #expect(RequiredLibrary("libc.so.6", environment: [:]).isUsable)
+    }
+
+    @Test func `A missing library is usable only where every client is required`() {
+      let name = "librefrain-no-such.so.1"
+      #expect(!RequiredLibrary(name, environment: [:]).isUsable)
+      #expect(RequiredLibrary(name, environment: ["REFRAIN_REQUIRE_CLIENTS": "1"]).isUsable)
+    }
+
+    @Test(arguments: ["0", "1"])
+    func `A hidden library is as good as missing`(_ isRequired: String) {
+      let environment = ["REFRAIN_HIDE_CLIENTS": "1", "REFRAIN_REQUIRE_CLIENTS": isRequired]
+      #expect(!RequiredLibrary("libc.so.6", environment: environment).isUsable)
+    }
+  }
+#endif
