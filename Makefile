@@ -2,23 +2,24 @@
 # What one types: play, test, bench, docs, format, lint. `make help` lists it all.
 
 SWIFT ?= swift
-# Headers and libraries that the build needs, and programs that tests run against.
-DEPS := libmpv-dev pkg-config
+UNAME := $(shell uname -s)
+# Libraries that the build needs, as pkg-config calls them, and the packages: none so far.
+LIBRARIES :=
+DEPS := pkg-config
+# Programs that tests run against.
 CLIENTS := ffmpeg nginx rclone python3 curl openssl mpv vlc chromium tmux
 # The packages that they are in. VLC without its windows.
 PACKAGES := $(patsubst vlc,vlc-bin vlc-plugin-base,$(CLIENTS))
 # What the proxy is measured against, and with.
-RACE := nginx wrk curl mpv
+RACE := nginx wrk curl mpv libmpv2
 # What `make play` plays; the sample tune where nothing is named.
 URL ?= --sample
 
 # Some tests at a time: each has its own origin and its threads, and a time limit against hanging.
 WIDTH := --experimental-maximum-parallelization-width 4
 
-UNAME := $(shell uname -s)
-
 .DEFAULT_GOAL := help
-.PHONY: help build play test test-bare test-tsan test-asan soak bench docs format lint deps clients clean
+.PHONY: help build play test test-bare test-tsan test-asan soak bench docs format lint deps sound clients clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -26,7 +27,7 @@ help: ## List the targets.
 build: deps ## Build everything, for debugging.
 	$(SWIFT) build
 
-play: build ## Hear it: the sample tune cold and warm, or URL=https://… through the cache.
+play: sound build ## Hear it: the sample tune cold and warm, or URL=https://… through the cache.
 	@.build/debug/refrain play '$(URL)'
 
 test: deps ## All tests; those whose client is not installed are skipped, and named.
@@ -82,7 +83,10 @@ define install
 endef
 
 deps: ## Install what the build needs and is missing.
-	$(if $(shell pkg-config --exists mpv 2>/dev/null || echo missing),$(call install,$(DEPS)),@:)
+	$(if $(LIBRARIES),$(if $(shell pkg-config --exists $(LIBRARIES) 2>/dev/null || echo missing),$(call install,$(DEPS)),@:),@:)
+
+sound: ## Install what playing needs and is missing: libmpv.
+	@./.ci/has libmpv.so.2 || ./.ci/install libmpv2
 
 clients: ## Install the programs that tests run against.
 	$(call install,$(PACKAGES))
@@ -91,7 +95,7 @@ define install
 	@echo "Needed, and not installed by this: $(1)"
 endef
 
-deps:
+deps sound:
 	@:
 
 clients:

@@ -82,8 +82,8 @@ let package = Package(
         .product(name: "NIOHTTP1", package: "swift-nio"),
       ],
       swiftSettings: settings),
-    // The system's libmpv, the sound of Linux.
-    .systemLibrary(name: "CMPV", pkgConfig: "mpv", providers: [.apt(["libmpv-dev"])]),
+    // What is used of libmpv, the sound of Linux, declared. The library is loaded when it plays.
+    .target(name: "CMPV"),
     .target(
       name: "RefrainPlayer",
       dependencies: [
@@ -181,7 +181,8 @@ let package = Package(
 )
 
 if isThreadSanitized {
-  for target in package.targets where target.type != .system && target.name != "CLinuxSystem" {
+  let inC = ["CLinuxSystem", "CMPV"]
+  for target in package.targets where target.type != .system && !inC.contains(target.name) {
     target.dependencies.append("PthreadMutex")
   }
   package.targets.append(

@@ -67,10 +67,20 @@
       _ arguments: String..., input: String = "", signal: CInt? = nil,
       when isDue: () -> Bool = { true }
     ) async throws -> Run {
+      try await run(arguments, input: input, signal: signal, when: isDue)
+    }
+
+    /// As above.
+    ///
+    /// - Parameter variables: of its environment, besides those it always has.
+    func run(
+      _ arguments: [String], adding variables: [String: String] = [:], input: String = "",
+      signal: CInt? = nil, when isDue: () -> Bool = { true }
+    ) async throws -> Run {
       let process = Process()
       process.executableURL = try Self.executable()
       process.arguments = arguments
-      process.environment = environment
+      process.environment = environment.merging(variables) { $1 }
       let output = try file("output")
       let errors = try file("errors")
       process.standardInput = try self.input(input)
@@ -97,8 +107,8 @@
         "HOME": directory.path(percentEncoded: false), "PATH": "/usr/bin:/bin",
         "TMPDIR": directory.path(percentEncoded: false),
       ]
-      // A sanitized program is to be looked at as its tests are.
-      for name in ["ASAN_OPTIONS", "TSAN_OPTIONS"] {
+      // A sanitized program is to be looked at as its tests are, and find the libraries they find.
+      for name in ["ASAN_OPTIONS", "TSAN_OPTIONS", "LD_LIBRARY_PATH"] {
         environment[name] = ProcessInfo.processInfo.environment[name]
       }
       return environment

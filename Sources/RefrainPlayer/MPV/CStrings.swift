@@ -19,10 +19,12 @@
   extension mpv_node {
     /// An integer of a map, nil where this is no map or has none of that name.
     func integer(named name: String) -> Int64? {
-      guard format == MPV_FORMAT_NODE_MAP, let list = u.list else { return nil }
+      guard format == MPV_FORMAT_NODE_MAP, let list = u.list, let keys = list.pointee.keys,
+        let values = list.pointee.values
+      else { return nil }
       for index in 0..<Int(list.pointee.num) {
-        guard let key = list.pointee.keys[index], String(cString: key) == name else { continue }
-        let value = list.pointee.values[index]
+        guard let key = keys[index], String(cString: key) == name else { continue }
+        let value = values[index]
         return value.format == MPV_FORMAT_INT64 ? value.u.int64 : nil
       }
       return nil

@@ -17,13 +17,19 @@
     /// The last few, for their statistics.
     private var playbacks: [MPVPlayback] = []
 
-    /// Starts libmpv.
+    /// Loads libmpv with the first engine of a process, and starts it.
     ///
-    /// - Throws: `MediaCacheError` where libmpv cannot be set up.
-    public init(cache: MediaCache, output: AudioOutput = .device) async throws {
+    /// - Throws: `MediaCacheError` where libmpv is missing, too old, or cannot be set up.
+    public convenience init(cache: MediaCache, output: AudioOutput = .device) async throws {
+      try await self.init(cache: cache, output: output, library: MPVLibrary.name)
+    }
+
+    /// - Parameter library: the file name of libmpv.
+    init(cache: MediaCache, output: AudioOutput, library: String) async throws {
       self.cache = cache
       let (events, continuation) = AsyncStream.makeStream(of: MPVNews.self)
-      mailbox = try await MPVLoop.start(output: output, events: continuation)
+      mailbox = try await MPVLoop.start(
+        library: library, output: output, events: continuation)
       Task { [weak self, weak mailbox] in
         for await news in events {
           if let self {

@@ -48,7 +48,7 @@
           return
         }
         opened()
-        mpv_hook_continue(handle, hook.pointee.id)
+        goOn(hook.pointee.id)
       default:
         break
       }
@@ -136,8 +136,8 @@
       tell(.duration(id, playback.hasGrowingDuration ? nil : duration.map { .seconds($0) }))
       var node = mpv_node()
       let name = MPVProperty.metadata.rawValue
-      guard mpv_get_property(handle, name, MPV_FORMAT_NODE, &node) >= 0 else { return }
-      defer { mpv_free_node_contents(&node) }
+      guard mpv.get_property(handle, name, MPV_FORMAT_NODE, &node) >= 0 else { return }
+      defer { mpv.free_node_contents(&node) }
       tell(.metadata(id, MediaMetadata(tags: node.texts)))
     }
 
@@ -196,7 +196,7 @@
         tell(
           .failed(
             playback.item.id,
-            playback.error ?? MediaCacheError(mpv: end.error, playing: playback.item.media.url)))
+            playback.error ?? mpv.error(end.error, playing: playback.item.media.url)))
       }
     }
 
@@ -205,14 +205,14 @@
     /// Flags are 0 and 1.
     func number(_ property: String) -> Double? {
       var value = 0.0
-      if mpv_get_property(handle, property, MPV_FORMAT_DOUBLE, &value) >= 0 { return value }
+      if mpv.get_property(handle, property, MPV_FORMAT_DOUBLE, &value) >= 0 { return value }
       var flag: CInt = 0
-      return mpv_get_property(handle, property, MPV_FORMAT_FLAG, &flag) >= 0 ? Double(flag) : nil
+      return mpv.get_property(handle, property, MPV_FORMAT_FLAG, &flag) >= 0 ? Double(flag) : nil
     }
 
     func text(_ property: String) -> String? {
-      guard let value = mpv_get_property_string(handle, property) else { return nil }
-      defer { mpv_free(value) }
+      guard let value = mpv.get_property_string(handle, property) else { return nil }
+      defer { mpv.free(value) }
       return String(cString: value)
     }
   }

@@ -8,6 +8,7 @@
   ///
   /// Not Sendable: an instance never leaves its thread.
   final class MPVLoop {
+    let mpv: MPVFunctions
     let handle: OpaquePointer
     let output: AudioOutput
     private let mailbox: MPVMailbox
@@ -22,14 +23,15 @@
     /// When reads that still wait for bytes are given up, after a seek.
     var interruption: ContinuousClock.Instant?
 
-    /// Starts the thread, and returns when libmpv is ready.
+    /// Starts the thread, and returns when libmpv is loaded and ready.
     static func start(
-      output: AudioOutput, events: AsyncStream<MPVNews>.Continuation
+      library: String, output: AudioOutput, events: AsyncStream<MPVNews>.Continuation
     ) async throws -> MPVMailbox {
       try await withCheckedThrowingContinuation { continuation in
         let thread = Thread {
           do {
-            let loop = try MPVLoop(output: output, events: events)
+            let loop = try MPVLoop(
+              mpv: try MPVLibrary.load(library), output: output, events: events)
             continuation.resume(returning: loop.mailbox)
             loop.run()
           } catch {
@@ -41,54 +43,53 @@
       }
     }
 
-    private init(output: AudioOutput, events: AsyncStream<MPVNews>.Continuation) throws {
-      guard let handle = mpv_create() else {
+    private init(
+      mpv: MPVFunctions, output: AudioOutput, events: AsyncStream<MPVNews>.Continuation
+    ) throws {
+      guard let handle = mpv.create() else {
         throw MediaCacheError(
           .usage, "libmpv could not be started.",
           remedy: "Leave the numeric locale at \"C\": setlocale(LC_NUMERIC, \"C\").")
       }
       do {
         for (name, value) in MPVOptions.all(output: output) {
-          try Self.check(mpv_set_option_string(handle, name, value), "take \(name)=\(value)")
+          try mpv.check(mpv.set_option_string(handle, name, value), "take \(name)=\(value)")
         }
-        try Self.check(mpv_initialize(handle), "start")
-        try Self.check(mpv_hook_add(handle, 0, Self.openedHook, 0), "wait before an item")
+        try mpv.check(mpv.initialize(handle), "start")
+        try mpv.check(mpv.hook_add(handle, 0, Self.openedHook, 0), "wait before an item")
         if case .wavFile = output {
-          try Self.check(mpv_hook_add(handle, 0, "on_after_end_file", 0), "wait between items")
+          try mpv.check(mpv.hook_add(handle, 0, "on_after_end_file", 0), "wait between items")
         }
-        registration = try registry.install(in: handle)
+        registration = try registry.install(in: handle, of: mpv)
       } catch {
-        mpv_terminate_destroy(handle)
+        mpv.terminate_destroy(handle)
         throw error
       }
+      self.mpv = mpv
       self.handle = handle
       self.output = output
       self.events = events
-      mailbox = MPVMailbox(waking: handle)
+      mailbox = MPVMailbox(waking: handle, of: mpv)
       for property in MPVProperty.allCases {
-        mpv_observe_property(handle, 0, property.rawValue, property.format)
+        _ = mpv.observe_property(handle, 0, property.rawValue, property.format)
       }
     }
 
     /// libmpv has opened a file, and waits: where it begins can still be chosen.
     static let openedHook = "on_preloaded"
 
-    private static func check(_ status: CInt, _ doing: String) throws {
-      guard status >= 0 else { throw MediaCacheError(mpv: status, doing: doing) }
-    }
-
     private func run() {
       var isRunning = true
       while isRunning {
         for request in mailbox.take() { perform(request) }
-        guard let event = mpv_wait_event(handle, patience()) else { continue }
+        guard let event = mpv.wait_event(handle, patience()) else { continue }
         isRunning = event.pointee.event_id != MPV_EVENT_SHUTDOWN
         take(event.pointee)
         if isAwake { lookAtWaiting() }
       }
       mailbox.shut()
       // Closes every stream, and the audio output.
-      mpv_terminate_destroy(handle)
+      mpv.terminate_destroy(handle)
       registration.release()
       events.finish()
       mailbox.closed()
@@ -113,7 +114,7 @@
         forget(playing.replaceAll(with: nil, entry: 0))
         command("stop")
       case .look: break
-      case .goOn(let hook): mpv_hook_continue(handle, hook)
+      case .goOn(let hook): goOn(hook)
       case .quit: command("quit")
       }
     }
@@ -163,9 +164,9 @@
       playback.onAbsence { [weak mailbox] in mailbox?.post(.look) }
       var result = mpv_node()
       let status = MPVCommand.loadFile(address, how, start: start).withNode {
-        mpv_command_node(handle, $0, &result)
+        mpv.command_node(handle, $0, &result)
       }
-      defer { mpv_free_node_contents(&result) }
+      defer { mpv.free_node_contents(&result) }
       let item = MPVPlaying.Item(playback: playback, number: number)
       return (item, status >= 0 ? result.integer(named: "playlist_entry_id") : nil)
     }
@@ -173,7 +174,7 @@
     func refuse(_ playback: MPVPlayback) {
       let id = playback.item.id
       tell(.began(id))
-      tell(.failed(id, MediaCacheError(mpv: MPV_ERROR_COMMAND.rawValue, doing: "load a stream")))
+      tell(.failed(id, mpv.error(MPV_ERROR_COMMAND.rawValue, doing: "load a stream")))
     }
 
     func seek(_ seek: MPVClock.Seek) {
@@ -199,12 +200,15 @@
     /// A failure leaves things as they are: seeking in nothing, say.
     @discardableResult
     func command(_ words: String...) -> Bool {
-      withArguments(words) { mpv_command(handle, $0) } >= 0
+      withArguments(words) { mpv.command(handle, $0) } >= 0
     }
 
     func set(_ property: String, _ value: String) {
-      mpv_set_property_string(handle, property, value)
+      _ = mpv.set_property_string(handle, property, value)
     }
+
+    /// Lets libmpv go on from where a hook holds it.
+    func goOn(_ hook: UInt64) { _ = mpv.hook_continue(handle, hook) }
 
     func forget(_ items: [MPVPlaying.Item]) {
       for item in items { item.number.map(registry.remove) }

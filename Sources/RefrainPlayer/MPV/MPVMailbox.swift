@@ -33,6 +33,7 @@
     /// from any thread, and only under the lock that also takes it away before it becomes invalid.
     private struct Handle: @unchecked Sendable {
       let pointer: OpaquePointer
+      let mpv: MPVFunctions
     }
 
     private struct State {
@@ -44,8 +45,8 @@
 
     private let state: Mutex<State>
 
-    init(waking pointer: OpaquePointer) {
-      state = Mutex(State(handle: Handle(pointer: pointer)))
+    init(waking pointer: OpaquePointer, of mpv: MPVFunctions) {
+      state = Mutex(State(handle: Handle(pointer: pointer, mpv: mpv)))
     }
 
     /// Hands a request over. On a closed engine it is moot.
@@ -53,7 +54,7 @@
       state.withLock { state in
         guard let handle = state.handle else { return }
         state.requests.append(request)
-        mpv_wakeup(handle.pointer)
+        handle.mpv.wakeup(handle.pointer)
       }
     }
 

@@ -19,11 +19,13 @@
   extension mpv_node {
     /// The texts of a map by name; empty where this is no map.
     var texts: [String: String] {
-      guard format == MPV_FORMAT_NODE_MAP, let list = u.list else { return [:] }
+      guard format == MPV_FORMAT_NODE_MAP, let list = u.list, let keys = list.pointee.keys,
+        let values = list.pointee.values
+      else { return [:] }
       var texts: [String: String] = [:]
       for index in 0..<Int(list.pointee.num) {
-        let value = list.pointee.values[index]
-        guard value.format == MPV_FORMAT_STRING, let key = list.pointee.keys[index],
+        let value = values[index]
+        guard value.format == MPV_FORMAT_STRING, let key = keys[index],
           let text = value.u.string
         else { continue }
         texts[String(cString: key)] = String(cString: text)

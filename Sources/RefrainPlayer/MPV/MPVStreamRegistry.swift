@@ -49,9 +49,11 @@
 
     /// Makes `handle` open `refrain://` addresses here. mpv keeps what this returns until its core
     /// is gone; after that it has to be released.
-    func install(in handle: OpaquePointer) throws -> Unmanaged<MPVStreamRegistry> {
+    func install(
+      in handle: OpaquePointer, of mpv: MPVFunctions
+    ) throws -> Unmanaged<MPVStreamRegistry> {
       let reference = Unmanaged.passRetained(self)
-      let status = mpv_stream_cb_add_ro(handle, MPVStream.scheme, reference.toOpaque()) {
+      let status = mpv.stream_cb_add_ro(handle, MPVStream.scheme, reference.toOpaque()) {
         registry, address, info in
         guard let registry, let address, let info else {
           return MPV_ERROR_LOADING_FAILED.rawValue
@@ -61,7 +63,7 @@
       }
       guard status >= 0 else {
         reference.release()
-        throw MediaCacheError(mpv: status, doing: "take streams from the cache")
+        throw mpv.error(status, doing: "take streams from the cache")
       }
       return reference
     }

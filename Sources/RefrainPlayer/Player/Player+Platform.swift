@@ -5,7 +5,7 @@ public import Refrain
 extension Player {
   /// A player over the platform's own engine: AVPlayer on Apple's platforms, libmpv on Linux.
   ///
-  /// - Throws: `MediaCacheError` where libmpv cannot be set up.
+  /// - Throws: `MediaCacheError` where libmpv is missing, too old, or cannot be set up.
   public convenience init(
     cache: MediaCache, configuration: PlayerConfiguration = PlayerConfiguration()
   ) async throws {

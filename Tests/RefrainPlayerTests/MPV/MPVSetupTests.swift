@@ -3,12 +3,13 @@
   import CMPV
   import Foundation
   import Refrain
+  import TestSupport
   import Testing
 
   @testable import RefrainPlayer
 
   @MainActor
-  @Suite(.timeLimit(.minutes(2)))
+  @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct MPVSetupTests {
     @Test func everyOptionIsOneThatThisLibmpvKnows() async throws {
       try await Listening.with { listening in
@@ -43,7 +44,7 @@
     ])
     func errorsSpeakOfTheResourceAndNotOfNumbers(_ error: mpv_error) throws {
       let url = try #require(URL(string: "http://h/song.flac"))
-      let told = MediaCacheError(mpv: error.rawValue, playing: url)
+      let told = try MPVLibrary.load().error(error.rawValue, playing: url)
       #expect(!told.description.contains("\(error.rawValue)"))
       #expect(!told.remedy.isEmpty)
     }

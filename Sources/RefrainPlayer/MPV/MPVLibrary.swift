@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import CMPV
+  import Glibc
+  import Refrain
+
+  /// The system's libmpv, loaded when something plays: nothing else needs it, and some 200 libraries
+  /// come with it.
+  ///
+  /// Whoever asks for it and on whichever thread, the dynamic linker keeps one copy in the process
+  /// (dlopen(3)). It is never unloaded: libraries below it leave threads and handlers behind.
+  enum MPVLibrary {
+    /// The library's file name, which has the major version of its ABI.
+    static let name = "libmpv.so.2"
+
+    /// Loads the library, unless that was done before, and returns its functions. Reads files: not
+    /// for one of Swift's cooperative threads.
+    ///
+    /// - Throws: `MediaCacheError` where it is missing, incomplete, or of another version.
+    static func load(_ name: String = MPVLibrary.name) throws -> MPVFunctions {
+      // RTLD_NOW: a symbol that is missing in a library below it is an error here, no crash later.
+      guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
+        throw unusable("libmpv, which plays the sound, could not be loaded: \(lastError()).")
+      }
+      let functions = try MPVFunctions(of: library, named: name)
+      SoundLibraries.loaded(by: library)
+      return functions
+    }
+
+    /// The first version of the client API that has all that is used, with the major one times 65,536
+    /// (`mpv_client_api_version`). It is that of mpv 0.35.
+    static let firstVersion: CUnsignedLong = 2 << 16
+
+    /// - Throws: `MediaCacheError` where a library of this version cannot be used.
+    static func check(version: CUnsignedLong, of name: String) throws {
+      guard version < firstVersion || version >> 16 > firstVersion >> 16 else { return }
+      let (found, needed) = (text(version), text(firstVersion))
+      throw unusable("\(name) has version \(found) of its API; \(needed) or a later 2.x is needed.")
+    }
+
+    static func unusable(_ reason: String) -> MediaCacheError {
+      MediaCacheError(
+        .usage, reason, remedy: "Install libmpv 0.35 or later; on Debian: apt-get install libmpv2.")
+    }
+
+    private static func text(_ version: CUnsignedLong) -> String {
+      "\(version >> 16).\(version & 0xffff)"
+    }
+
+    /// What dlerror(3) says of the last failure on this thread.
+    private static func lastError() -> String {
+      dlerror().map { String(cString: $0) } ?? "unknown error"
+    }
+  }
+
+  extension MPVFunctions {
+    /// - Throws: `MediaCacheError` where the library lacks one of them, or is of another version.
+    fileprivate init(of library: UnsafeMutableRawPointer, named name: String) throws {
+      /// The function's type is the one of its place below, as libmpv documents it.
+      func function<Function>(_ symbol: String) throws -> Function {
+        guard let address = dlsym(library, symbol) else {
+          throw MPVLibrary.unusable("\(name) has no function \(symbol).")
+        }
+        return unsafeBitCast(address, to: Function.self)
+      }
+      let version: @convention(c) () -> CUnsignedLong = try function("mpv_client_api_version")
+      try MPVLibrary.check(version: version(), of: name)
+      try self.init(
+        client_api_version: version,
+        error_string: function("mpv_error_string"),
+        free: function("mpv_free"),
+        create: function("mpv_create"),
+        initialize: function("mpv_initialize"),
+        terminate_destroy: function("mpv_terminate_destroy"),
+        set_option_string: function("mpv_set_option_string"),
+        set_property_string: function("mpv_set_property_string"),
+        get_property: function("mpv_get_property"),
+        get_property_string: function("mpv_get_property_string"),
+        observe_property: function("mpv_observe_property"),
+        command: function("mpv_command"),
+        command_node: function("mpv_command_node"),
+        free_node_contents: function("mpv_free_node_contents"),
+        wait_event: function("mpv_wait_event"),
+        wakeup: function("mpv_wakeup"),
+        hook_add: function("mpv_hook_add"),
+        hook_continue: function("mpv_hook_continue"),
+        stream_cb_add_ro: function("mpv_stream_cb_add_ro"))
+    }
+  }
+#endif

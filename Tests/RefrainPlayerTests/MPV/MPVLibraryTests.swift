@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import CMPV
+  import Foundation
+  import Refrain
+  import TestSupport
+  import Testing
+
+  @testable import RefrainPlayer
+
+  /// What becomes of playing where libmpv is missing, or is not the one that is needed.
+  @Suite(.timeLimit(.minutes(1)))
+  struct MPVLibraryTests {
+    private static let package = "apt-get install libmpv2"
+
+    private func failure(_ library: String) -> MediaCacheError? {
+      #expect(throws: MediaCacheError.self) { try MPVLibrary.load(library) }
+    }
+
+    @Test func `A missing library is an error that names its package`() throws {
+      let error = try #require(failure("libmpv.so.0"))
+      #expect(error.reason.contains("libmpv.so.0: cannot open shared object file"))
+      #expect(error.remedy.contains(Self.package))
+    }
+
+    @Test func `A file that is no library is an error that names it`() throws {
+      let file = FileManager.default.temporaryDirectory
+        .appending(path: "refrain-\(UUID().uuidString).so")
+      try Data("no library".utf8).write(to: file)
+      defer { try? FileManager.default.removeItem(at: file) }
+      let error = try #require(failure(file.path(percentEncoded: false)))
+      #expect(error.reason.contains(file.lastPathComponent))
+      #expect(error.remedy.contains(Self.package))
+    }
+
+    @Test func `A library without libmpv's functions is an error that names the first`() throws {
+      let error = try #require(failure("libc.so.6"))
+      #expect(error.reason == "libc.so.6 has no function mpv_client_api_version.")
+      #expect(error.remedy.contains(Self.package))
+    }
+
+    @Test(arguments: [1 << 16 | 109, 1 << 16 | 0xffff, 3 << 16, 0])
+    func `A version of another ABI is an error`(_ version: CUnsignedLong) throws {
+      let error = try #require(
+        #expect(throws: MediaCacheError.self) {
+          try MPVLibrary.check(version: version, of: "libmpv.so.2")
+        })
+      #expect(error.reason.contains("\(version >> 16).\(version & 0xffff) of its API; 2.0 "))
+      #expect(error.remedy.contains(Self.package))
+    }
+
+    @Test(arguments: [2 << 16, 2 << 16 | 1, 2 << 16 | 0xffff])
+    func `Any later minor version is as good`(_ version: CUnsignedLong) throws {
+      try MPVLibrary.check(version: version, of: "libmpv.so.2")
+    }
+
+    @MainActor
+    @Test(arguments: ["libmpv.so.0", "libc.so.6"])
+    func `An engine without libmpv fails, and leaves the cache usable`(
+      _ library: String
+    ) async throws {
+      try await Listening.with { listening in
+        let error = try #require(
+          await #expect(throws: MediaCacheError.self) {
+            _ = try await MPVEngine(cache: listening.cache, output: .silent, library: library)
+          })
+        #expect(error.code == .usage)
+        #expect(error.remedy.contains(Self.package))
+        let reader = try await listening.cache.open(Resource(url: listening.media.url))
+        #expect(try await reader.bytes(in: 0..<4) == Data("RIFF".utf8))
+      }
+    }
+
+    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
+    func `Loading it on many threads at once is loading it once`() async throws {
+      let addresses = try await withThrowingTaskGroup(of: UInt.self) { group in
+        for _ in 0..<16 {
+          group.addTask {
+            try await withCheckedThrowingContinuation { continuation in
+              Thread {
+                continuation.resume(
+                  with: Result {
+                    unsafeBitCast(try MPVLibrary.load().wakeup, to: UInt.self)
+                  })
+              }.start()
+            }
+          }
+        }
+        return try await group.reduce(into: Set()) { $0.insert($1) }
+      }
+      #expect(addresses.count == 1)
+    }
+  }
+#endif
