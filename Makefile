@@ -6,10 +6,13 @@ UNAME := $(shell uname -s)
 # Libraries that the build needs, as pkg-config calls them, and the packages: none so far.
 LIBRARIES :=
 DEPS := pkg-config
-# Programs that tests run against.
+# Programs that tests run against, and the library that plays: it is loaded at run time.
 CLIENTS := ffmpeg nginx rclone python3 curl openssl mpv vlc chromium tmux
+ifeq ($(UNAME),Linux)
+CLIENTS += libmpv.so.2
+endif
 # The packages that they are in. VLC without its windows.
-PACKAGES := $(patsubst vlc,vlc-bin vlc-plugin-base,$(CLIENTS))
+PACKAGES := $(patsubst vlc,vlc-bin vlc-plugin-base,$(patsubst libmpv.so.2,libmpv2,$(CLIENTS)))
 # What the proxy is measured against, and with.
 RACE := nginx wrk curl mpv libmpv2
 # What `make play` plays; the sample tune where nothing is named.
@@ -34,8 +37,8 @@ test: deps ## All tests; those whose client is not installed are skipped, and na
 	@./.ci/clients $(CLIENTS)
 	@SWIFT='$(SWIFT)' ./.ci/test $(WIDTH)
 
-# The suites that start programs of the system. Everything is built already where this runs.
-CLIENT_SUITES := ^(RealOriginTests|RealClientTests|RefrainCLITests|RefrainAVFoundationTests)\.
+# The suites that start programs of the system, or load its libmpv. All is built where this runs.
+CLIENT_SUITES := ^(RealOrigin|RealClient|RefrainCLI|RefrainPlayer|RefrainAVFoundation)Tests\.
 
 test-bare: deps ## The suites that need clients, as on a machine that has none of them.
 	@REFRAIN_HIDE_CLIENTS=1 ./.ci/clients $(CLIENTS)
@@ -88,7 +91,7 @@ deps: ## Install what the build needs and is missing.
 sound: ## Install what playing needs and is missing: libmpv.
 	@./.ci/has libmpv.so.2 || ./.ci/install libmpv2
 
-clients: ## Install the programs that tests run against.
+clients: ## Install the programs that tests run against, and libmpv.
 	$(call install,$(PACKAGES))
 else
 define install

@@ -2,6 +2,7 @@
 #if os(Linux)
   import Foundation
   import OriginServer
+  import TestSupport
   import Testing
 
   /// What `refrain play` says of what cannot be played, and that the rest has its turn.
@@ -43,7 +44,8 @@
       return file.path(percentEncoded: false)
     }
 
-    @Test func `A missing file is reported, and the others play`() async throws {
+    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
+    func `A missing file is reported, and the others play`() async throws {
       try await withTune { program, tune, output in
         let missing = program.directory.appending(path: "no such.wav").path(percentEncoded: false)
         let folder = program.directory.path(percentEncoded: false)
@@ -53,6 +55,21 @@
         #expect(run.errorLines.count == 2)
         #expect(run.errors.contains("refrain: There is no file \(missing). Check its name;"))
         #expect(run.errors.contains(" is a folder. Name the files in it."))
+      }
+    }
+
+    @Test func whatDoesNotFitTogetherIsWrongUsage() async throws {
+      try await Program.with { program in
+        let url = "http://h/tune.wav"
+        var runs: [Program.Run] = []
+        runs.append(try await program.run("play", "--volume", "101", url))
+        runs.append(try await program.run("play", "--repeat", "twice", url))
+        runs.append(try await program.run("play", "--paused", url))
+        runs.append(
+          try await program.run("play", "--repeat", "all", "--audio-output", "heard.wav", url))
+        runs.append(try await program.run("play", "127.0.0.1:8801/a.mp3"))
+        #expect(runs.map(\.status) == [64, 64, 64, 64, 64])
+        #expect(runs.last?.errors.contains("Did you mean http://127.0.0.1:8801/a.mp3?") == true)
       }
     }
 
@@ -68,7 +85,8 @@
       }
     }
 
-    @Test func `A playlist in a playlist is named, and the rest plays`() async throws {
+    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
+    func `A playlist in a playlist is named, and the rest plays`() async throws {
       try await withTune { program, tune, output in
         let list = try write("other.m3u\n\(tune)\n", "list.m3u", program)
         let run = try await program.run("play", "--audio-output", output, list)
@@ -79,11 +97,13 @@
       }
     }
 
-    @Test(arguments: [
-      ("<?xml version=\"1.0\"?>\n<!-- x --><rss version=\"2.0\"></rss>", "a podcast feed"),
-      ("<!DOCTYPE html>\n<html></html>", "a web page"),
-      ("#EXTM3U\nhttp://h/a.mp3\n", "a playlist"),
-    ])
+    @Test(
+      .enabled(if: RequiredLibrary.libmpv.isUsable),
+      arguments: [
+        ("<?xml version=\"1.0\"?>\n<!-- x --><rss version=\"2.0\"></rss>", "a podcast feed"),
+        ("<!DOCTYPE html>\n<html></html>", "a web page"),
+        ("#EXTM3U\nhttp://h/a.mp3\n", "a playlist"),
+      ])
     func `What is no media is named`(_ text: String, _ kind: String) async throws {
       // mpv looks further into what is longer.
       let text = text + String(repeating: "\n", count: 5000)

@@ -2,6 +2,7 @@
 #if os(Linux)
   import Foundation
   import OriginServer
+  import TestSupport
   import Testing
 
   /// The program from outside: what it prints, what it leaves, how it ends.
@@ -233,7 +234,7 @@
     }
   }
 
-  @Suite(.timeLimit(.minutes(2)))
+  @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct PlayProgramTests {
     @Test func sampleIsHeardTwiceAndFetchedOnce() async throws {
       try await Program.with { program in

@@ -3,6 +3,7 @@
   import Foundation
   import OriginServer
   import Refrain
+  import TestSupport
   import Testing
 
   @testable import RefrainCLI
@@ -45,7 +46,9 @@
       }
     }
 
-    @Test(arguments: [["get"], ["play", "--start", "13"]])
+    @Test(
+      arguments: RequiredLibrary.libmpv.isUsable
+        ? [["get"], ["play", "--start", "13"]] : [["get"]])
     func `Programs get an event`(_ command: [String]) async throws {
       try await withTrouble { program, url in
         let running = try RunningProgram(program, command + ["--json", url])
@@ -60,7 +63,8 @@
       }
     }
 
-    @Test func `play reports it in a line`() async throws {
+    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
+    func `play reports it in a line`() async throws {
       try await withTrouble { program, url in
         let output = program.directory.appending(path: "heard.wav").path(percentEncoded: false)
         let run = try await program.run("play", "--audio-output", output, url)

@@ -8,7 +8,7 @@
   @testable import RefrainCLI
 
   /// `refrain play` in a terminal: what keys do.
-  @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: RequiredProgram.tmux.isUsable))
+  @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: Tmux.canPlay))
   struct ScreenKeyTests {
     /// Plays a list of five, each the tune.
     private func withList(

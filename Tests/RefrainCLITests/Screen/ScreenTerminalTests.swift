@@ -8,7 +8,7 @@
   @testable import RefrainCLI
 
   /// `refrain play` in a terminal: sizes, stopping and going on, and how it leaves it.
-  @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: RequiredProgram.tmux.isUsable))
+  @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: Tmux.canPlay))
   struct ScreenTerminalTests {
     /// Plays the tune; `$!` of the program is in the file `pid`.
     private func playing(

@@ -14,6 +14,9 @@
     private let server: LeashedProcess
     private let socket: String
 
+    /// Whether tests in which something plays in a terminal are to run.
+    static let canPlay = RequiredProgram.tmux.isUsable && RequiredLibrary.libmpv.isUsable
+
     struct Failure: Error, CustomStringConvertible {
       var description: String
     }

@@ -4,10 +4,11 @@
   import OriginServer
   import Refrain
   import RefrainPlayer
+  import TestSupport
   import Testing
 
   @MainActor
-  @Suite(.timeLimit(.minutes(2)))
+  @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct MPVPlaybackTests {
     @Test func tuneIsHeardColdAndThenWarmWithoutTheOrigin() async throws {
       try await Listening.with { listening in

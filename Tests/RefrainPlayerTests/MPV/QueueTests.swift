@@ -4,11 +4,12 @@
   import OriginServer
   import Refrain
   import RefrainPlayer
+  import TestSupport
   import Testing
 
   /// A queue as it is heard.
   @MainActor
-  @Suite(.timeLimit(.minutes(2)))
+  @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct QueueTests {
     @Test func threeTracksAreHeardWholeInOrderAndWithoutAGap() async throws {
       try await Listening.with { listening in

@@ -9,7 +9,7 @@
 
   /// A live stream, as it is heard.
   @MainActor
-  @Suite(.timeLimit(.minutes(2)))
+  @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct RadioTests {
     @Test func titleAndStationOfALiveStreamAreShownWhileItPlays() async throws {
       try await Listening.with { listening in

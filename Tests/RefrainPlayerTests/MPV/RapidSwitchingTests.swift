@@ -7,7 +7,7 @@
   import Testing
 
   @MainActor
-  @Suite(.timeLimit(.minutes(2)))
+  @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct RapidSwitchingTests {
     @Test func fiveHundredSwitchesLeaveNothingBehindAndTheLastOnePlays() async throws {
       let seed = TestSeed.next()

@@ -32,7 +32,7 @@
 
   /// Where an item begins.
   @MainActor
-  @Suite(.timeLimit(.minutes(3)))
+  @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(3)))
   struct StartTests {
     private static let frames = Tune.samples.count / Tune.channels
 

@@ -3,6 +3,7 @@
   import Foundation
   import OriginServer
   import Refrain
+  import TestSupport
   import Testing
 
   @testable import RefrainPlayer
@@ -40,7 +41,8 @@
 
     /// As a demuxer reads: on to where the bytes end, at the end of the file, and from the start again.
     @MainActor
-    @Test func `success elsewhere does not hide the bytes that never came`() async throws {
+    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
+    func `success elsewhere does not hide the bytes that never came`() async throws {
       var configuration = Configuration()
       configuration.retry.attempts = 1
       configuration.retry.firstDelay = .milliseconds(1)
@@ -82,7 +84,7 @@
     }
 
     @MainActor
-    @Test(arguments: [AudioOutput.silent, nil])
+    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable), arguments: [AudioOutput.silent, nil])
     func `an outage before the first sound is no end`(_ output: AudioOutput?) async throws {
       var configuration = Configuration()
       configuration.retry.attempts = 1

@@ -65,7 +65,8 @@ struct PrefetchTests {
   }
 
   #if os(Linux)
-    @Test func nextTrackIsThereBeforeItPlays() async throws {
+    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
+    func nextTrackIsThereBeforeItPlays() async throws {
       try await Listening.with { listening in
         let player = try await listening.player()
         player.play(listening.tracks)

@@ -35,6 +35,15 @@ enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case avPlayer
   #endif
 
+  /// Those that this machine has what they need for.
+  static let usable = allCases.filter { kind in
+    #if os(Linux)
+      kind != .mpv || RequiredLibrary.libmpv.isUsable
+    #else
+      true
+    #endif
+  }
+
   var testDescription: String { rawValue }
 
   @MainActor
