@@ -125,7 +125,12 @@ package final class RawServer: Sendable {
   private func serve(_ script: @escaping @Sendable (Connection) -> Void) {
     while true {
       let descriptor = accept(listener, nil, nil)
-      guard descriptor >= 0 else { return }
+      guard descriptor >= 0 else {
+        #if !canImport(Darwin)
+          closeDescriptor(listener)
+        #endif
+        return
+      }
       #if canImport(Darwin)
         // In place of MSG_NOSIGNAL.
         var yes: Int32 = 1
@@ -150,7 +155,11 @@ package final class RawServer: Sendable {
 
   package func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
-    closeDescriptor(listener)
+    // Elsewhere the thread that accepts closes it: were it closed here, its number might be another
+    // server's by the time that thread accepts once more.
+    #if canImport(Darwin)
+      closeDescriptor(listener)
+    #endif
   }
 
   /// A port on which nobody listens, nor will: it stays bound while the process lives.
