@@ -199,6 +199,8 @@
         let item = listening.item("/radio.wav", seconds: 30) {
           $0.declaresLength = false
           $0.supportsRanges = false
+          // Once all of it had come, its length would be known.
+          $0.bytesPerSecond = 1 << 20
         }
         listening.engine.load(item, at: .zero, isPaused: false)
         try await listening.waitForReady(item)
