@@ -3,16 +3,17 @@
 
 SWIFT ?= swift
 UNAME := $(shell uname -s)
-# Libraries that the build needs, as pkg-config calls them, and the packages: none so far.
-LIBRARIES :=
-DEPS := pkg-config
+# Libraries that the build needs, as pkg-config calls them, and the packages.
+LIBRARIES := libcurl
+DEPS := libcurl4-openssl-dev pkg-config
 # Programs that tests run against, and the library that plays: it is loaded at run time.
-CLIENTS := ffmpeg nginx rclone python3 curl openssl mpv vlc chromium tmux
+CLIENTS := ffmpeg nginx rclone python3 curl openssl mpv vlc chromium tmux tinyproxy microsocks
 ifeq ($(UNAME),Linux)
 CLIENTS += libmpv.so.2
 endif
 # The packages that they are in. VLC without its windows.
-PACKAGES := $(patsubst vlc,vlc-bin vlc-plugin-base,$(patsubst libmpv.so.2,libmpv2,$(CLIENTS)))
+PACKAGES := $(patsubst vlc,vlc-bin vlc-plugin-base,\
+  $(patsubst tinyproxy,tinyproxy-bin,$(patsubst libmpv.so.2,libmpv2,$(CLIENTS))))
 # What the proxy is measured against, and with.
 RACE := nginx wrk curl mpv libmpv2
 # What `make play` plays; the sample tune where nothing is named.
@@ -86,7 +87,7 @@ define install
 endef
 
 deps: ## Install what the build needs and is missing.
-	$(if $(LIBRARIES),$(if $(shell pkg-config --exists $(LIBRARIES) 2>/dev/null || echo missing),$(call install,$(DEPS)),@:),@:)
+	$(if $(shell pkg-config --exists $(LIBRARIES) 2>/dev/null || echo missing),$(call install,$(DEPS)),@:)
 
 sound: ## Install what playing needs and is missing: libmpv.
 	@./.ci/has libmpv.so.2 || ./.ci/install libmpv2

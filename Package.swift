@@ -40,29 +40,22 @@ let package = Package(
     .executable(name: "refrain", targets: ["RefrainCLI"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
   ],
   targets: [
-    // The core. On Apple's platforms it depends on no third-party package.
+    // The core. It depends on no third-party package.
     .target(
       name: "Refrain",
       dependencies: [
-        .product(
-          name: "AsyncHTTPClient", package: "async-http-client",
-          condition: .when(platforms: [.linux])),
-        .product(
-          name: "NIOCore", package: "swift-nio", condition: .when(platforms: [.linux])),
-        .product(
-          name: "NIOFoundationCompat", package: "swift-nio",
-          condition: .when(platforms: [.linux])),
-        .product(
-          name: "NIOHTTP1", package: "swift-nio", condition: .when(platforms: [.linux])),
+        .target(name: "CCurl", condition: .when(platforms: [.linux])),
         .target(name: "CLinuxSystem", condition: .when(platforms: [.linux])),
       ],
       exclude: notManifests, resources: manifests, swiftSettings: settings),
-    // System calls that Glibc's module map does not show: preadv2(2), fallocate(2), SEEK_HOLE.
+    // The system's libcurl, the transport of Linux.
+    .systemLibrary(
+      name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+    // System calls that Glibc's module map does not show: preadv2(2), SEEK_HOLE, epoll(7).
     .target(name: "CLinuxSystem"),
     // AVPlayer: the resource loader.
     .target(
@@ -97,7 +90,6 @@ let package = Package(
       name: "RefrainProxy",
       dependencies: [
         "Refrain",
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -113,7 +105,10 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "RefrainTests",
-      dependencies: ["Refrain", "OriginServer", "TestSupport", "refrain-crash-child"],
+      dependencies: [
+        "Refrain", "OriginServer", "TestSupport", "refrain-crash-child",
+        .target(name: "CCurl", condition: .when(platforms: [.linux])),
+      ],
       swiftSettings: settings),
     // What the tests kill.
     .executableTarget(

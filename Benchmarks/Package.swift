@@ -7,7 +7,6 @@ let package = Package(
   platforms: [.macOS(.v15)],
   dependencies: [
     .package(name: "Refrain", path: ".."),
-    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
   ],
   targets: [
     .executableTarget(
@@ -15,7 +14,6 @@ let package = Package(
       dependencies: [
         .product(name: "RefrainCore", package: "Refrain"),
         .product(name: "OriginServer", package: "Refrain"),
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
       ],
       swiftSettings: [.swiftLanguageMode(.v6)])
   ]

@@ -65,7 +65,7 @@ public struct Configuration: Sendable {
   /// How long a prefetch waits for another process that stores the resource and does not go on.
   package var writerSilence: Duration = .seconds(60)
 
-  /// Performs the requests. Nil: the platform's own, `AsyncHTTPClientTransport` on Linux and
+  /// Performs the requests. Nil: the platform's own, `CurlTransport` on Linux and
   /// `URLSessionTransport` on Apple's platforms.
   public var transport: (any Transport)?
 

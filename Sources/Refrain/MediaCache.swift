@@ -47,9 +47,14 @@ public final class MediaCache: Sendable {
     for warning in warnings { context.events.sendToFirstListener(.warning(warning)) }
   }
 
-  private static func platformTransport() -> any Transport {
+  /// The transport of the cache, or one as good, for what goes past the cache.
+  package var relayingTransport: any RelayingTransport {
+    context.transport as? any RelayingTransport ?? Self.platformTransport()
+  }
+
+  private static func platformTransport() -> any RelayingTransport {
     #if os(Linux)
-      return AsyncHTTPClientTransport()
+      return CurlTransport()
     #else
       return URLSessionTransport()
     #endif

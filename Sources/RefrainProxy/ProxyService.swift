@@ -12,7 +12,7 @@ final class ProxyService: Sendable {
   let fields: AnswerFields
   let originFields: OriginFields
   let requestPolicy: RequestPolicy
-  let relay = Relay()
+  let relay: Relay
   let hot = HotResources()
   let uncacheable = UncacheableKeys()
   let invalidations: Invalidations
@@ -35,6 +35,7 @@ final class ProxyService: Sendable {
     requestPolicy = RequestPolicy(
       hasOrigin: configuration.origin != nil, methods: configuration.relayedMethods,
       allowedWebOrigin: configuration.allowedWebOrigin)
+    relay = Relay(transport: cache.relayingTransport)
     fills = WholeFills(cache: cache)
   }
 

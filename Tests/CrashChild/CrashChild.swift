@@ -33,7 +33,7 @@ struct CrashChild {
 
   private static var platformTransport: any Transport {
     #if os(Linux)
-      AsyncHTTPClientTransport()
+      CurlTransport()
     #else
       URLSessionTransport()
     #endif

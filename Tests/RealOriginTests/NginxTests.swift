@@ -138,7 +138,7 @@ struct NginxTests {
         let resource = try origin.resource("compressed/words.txt")
         // It does compress for whom it may.
         let taker = OriginRequest(url: resource.url, headers: ["Accept-Encoding": "gzip"])
-        let answer = try await AsyncHTTPClientTransport().send(taker)
+        let answer = try await CurlTransport().send(taker)
         #expect(answer.headers["Content-Encoding"] == "gzip")
         let read = try await origin.withCache { try await $0.read(resource) }
         #expect(isSame(read.bytes, text))

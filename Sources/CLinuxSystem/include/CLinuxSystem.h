@@ -3,6 +3,8 @@
 #define C_LINUX_SYSTEM_H
 #ifdef __linux__
 #include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/types.h>
 
 // pread(2) that answers EAGAIN instead of waiting for a disk: preadv2(2) with RWF_NOWAIT.

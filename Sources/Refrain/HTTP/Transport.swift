@@ -2,7 +2,9 @@
 public import Foundation
 
 /// Performs one HTTP GET. It follows no redirect, keeps no cookie, decodes no content coding and
-/// retries nothing: all that is decided above it.
+/// retries nothing: all that is decided above it. But where a connection that was kept open turns out
+/// to be closed, without a byte of an answer, the request may go out once more on a new one (RFC 9112
+/// §9.3.1).
 public protocol Transport: Sendable {
   /// Sends the request and returns as soon as the head of the response is there.
   ///
@@ -115,6 +117,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
   var isForLackOfNetwork = false
   /// The name of the host has no address, for whichever reason.
   var isForLackOfAddress = false
+  /// Connecting took too long.
+  package var isForLackOfTime = false
 
   public init(_ code: Code, _ reason: String) {
     self.code = code

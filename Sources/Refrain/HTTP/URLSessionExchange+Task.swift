@@ -29,7 +29,7 @@ extension URLSessionExchange {
     } catch {
       return refuse(error, task)
     }
-    if isCoded, response.statusCode == 200 || response.statusCode == 206 {
+    if isCoded, relayed == nil, response.statusCode == 200 || response.statusCode == 206 {
       return refuse(
         errors.malformed("a body that is \(coding.prefix(40)), which was declined"), task)
     }
@@ -48,7 +48,7 @@ extension URLSessionExchange {
   /// How many bytes are to come (RFC 9110 §8.6): a Content-Length beside a Transfer-Encoding does not
   /// count, and an answer that has no body may tell of the length of another's.
   private func announcedLength(_ response: HTTPURLResponse) throws(TransportError) -> Int64? {
-    guard ![204, 304].contains(response.statusCode),
+    guard ![204, 304].contains(response.statusCode), relayed?.method != "HEAD",
       response.value(forHTTPHeaderField: "Transfer-Encoding") == nil,
       let text = response.value(forHTTPHeaderField: "Content-Length")
     else { return nil }

@@ -13,6 +13,8 @@ final class URLSessionExchange: Sendable {
   typealias Head = (status: Int, headers: HTTPFields)
 
   let request: OriginRequest
+  /// Sent in place of `request`, on behalf of somebody else.
+  let relayed: RelayedUpload?
   let errors: URLSessionErrors
   let challengeHandler: URLSessionTransport.ChallengeHandler?
   let queue: OperationQueue
@@ -49,10 +51,11 @@ final class URLSessionExchange: Sendable {
   }
 
   init(
-    request: OriginRequest, queue: OperationQueue,
+    request: OriginRequest, relayed: RelayedUpload? = nil, queue: OperationQueue,
     challengeHandler: URLSessionTransport.ChallengeHandler?
   ) {
     self.request = request
+    self.relayed = relayed
     self.queue = queue
     self.challengeHandler = challengeHandler
     errors = URLSessionErrors(host: request.url.host() ?? "")
@@ -129,7 +132,13 @@ final class URLSessionExchange: Sendable {
 
   /// - Parameter announced: how many bytes the body is to have; nil where nobody knows.
   func headCame(_ response: HTTPURLResponse, announced: Int64?) {
-    let head: Head = (response.statusCode, HTTPFields(response))
+    var head: Head = (response.statusCode, HTTPFields(response))
+    if relayed != nil, head.headers["Content-Encoding"] != nil {
+      // The body is decoded, whatever was asked for: what these say is not true of it.
+      for name in ["Content-Encoding", "Content-Length", "ETag", "Accept-Ranges"] {
+        head.headers[name] = nil
+      }
+    }
     networkCame()
     let waiter = state.withLock { state in
       state.hasHead = true

@@ -8,7 +8,7 @@
 
 /// Requests over URLSession: the transport on Apple's platforms, where the system chooses the network,
 /// keeps to what it may cost, and goes through VPNs and proxies. It is there on Linux, too, for those
-/// who want it; `AsyncHTTPClientTransport` is quicker there, and holds less memory.
+/// who want it; `CurlTransport` is quicker there, and holds less memory.
 ///
 /// The body is streamed with back-pressure: once 256 KiB lie there unread, the task is suspended. Nothing
 /// is cached, no cookie is kept or sent, no redirect is followed. What URLSession adds by itself where a
@@ -20,6 +20,9 @@
 /// (200, 206) ends in `TransportError.Code.malformed`.
 ///
 /// How long a silence may be is watched above this; here it is five minutes.
+///
+/// The body of a request that is sent on for somebody else is written to a file first; where the answer
+/// is encoded, it is handed on decoded.
 ///
 /// On Linux the task is not suspended, so that a body which comes faster than it is read is held in
 /// memory; dot segments are taken out of a URL's path; of a redirect the body is left out. And URLSession
@@ -79,10 +82,13 @@ public struct URLSessionTransport: Transport {
     return try await exchange(request)
   }
 
-  private func exchange(_ request: OriginRequest) async throws -> OriginResponse {
+  func exchange(
+    _ request: OriginRequest, relaying relayed: RelayedUpload? = nil
+  ) async throws -> OriginResponse {
     try Task.checkCancellation()
     let exchange = URLSessionExchange(
-      request: request, queue: sessions.queue, challengeHandler: challengeHandler)
+      request: request, relayed: relayed, queue: sessions.queue,
+      challengeHandler: challengeHandler)
     #if !canImport(FoundationNetworking)
       exchange.onMetrics = onMetrics
     #endif
@@ -163,7 +169,16 @@ final class URLSessions: Sendable {
       outgoing.allowsConstrainedNetworkAccess = request.access.allowsConstrained
     #endif
     let (session, delegates) = request.waitsForConnectivity ? waiting : prompt
-    let task = session.dataTask(with: outgoing)
+    let task: URLSessionDataTask
+    if let relayed = exchange.relayed {
+      outgoing.httpMethod = relayed.method
+      outgoing.timeoutInterval = relayed.longestSilence
+      task =
+        relayed.file.map { session.uploadTask(with: outgoing, fromFile: $0.url) }
+        ?? session.dataTask(with: outgoing)
+    } else {
+      task = session.dataTask(with: outgoing)
+    }
     delegates.add(exchange, for: task)
     return task
   }

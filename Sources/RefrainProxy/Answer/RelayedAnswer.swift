@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-import AsyncHTTPClient
 import Foundation
 import NIOCore
 import Refrain
@@ -32,7 +31,7 @@ struct RelayedAnswer: Sendable {
       method: request.method, url: exchange.url, fields: fields, framing: request.framing,
       writer: exchange.writer)
     if isSafe {
-      service.cache.noteRest(of: resource, status: response.status, headers: response.fields)
+      service.cache.noteRest(of: resource, status: response.status, headers: response.headers)
     }
     await invalidate(request.method, response)
     await compare(request, response)
@@ -41,9 +40,9 @@ struct RelayedAnswer: Sendable {
 
   // MARK: The response
 
-  private func pass(_ response: Relay.Response, isHEAD: Bool) async throws {
+  private func pass(_ response: OriginResponse, isHEAD: Bool) async throws {
     let writer = exchange.writer
-    let declared = response.fields.values(of: "Content-Length").first.flatMap {
+    let declared = response.headers.values(of: "Content-Length").first.flatMap {
       Int64(digits: $0.trimmingOWS)
     }
     let body: ResponseHead.Body =
@@ -52,7 +51,7 @@ struct RelayedAnswer: Sendable {
       case _ where isHEAD: .omitted(declared)
       default: declared.map { .length($0) } ?? .open
       }
-    var fields = exchange.service.fields.passable(HopByHop.removed(from: response.fields))
+    var fields = exchange.service.fields.passable(HopByHop.removed(from: response.headers))
     fields["Content-Length"] = nil
     fields["Location"] = fields["Location"].map {
       exchange.service.routes.rewritten(location: $0, of: exchange.url)
@@ -66,12 +65,10 @@ struct RelayedAnswer: Sendable {
     switch body {
     case .none, .omitted: break
     case .length, .open:
-      for try await bytes in response.body where bytes.readableBytes > 0 {
-        try await writer.write(bytes)
-        exchange.report.note { $0.bytesSent += Int64(bytes.readableBytes) }
+      for try await bytes in response.body {
+        try await writer.write(ByteBuffer(bytes: bytes))
+        exchange.report.note { $0.bytesSent += Int64(bytes.count) }
       }
-      // A task that is cancelled sees the body end early, which must not look like its end.
-      try Task.checkCancellation()
     }
     try await writer.end()
   }
@@ -80,13 +77,13 @@ struct RelayedAnswer: Sendable {
 
   /// After an unsafe request that went well, what is stored of its target, and of where the answer
   /// points to, may be out of date (RFC 9111 §4.4).
-  private func invalidate(_ method: String, _ response: Relay.Response) async {
+  private func invalidate(_ method: String, _ response: OriginResponse) async {
     guard !["GET", "HEAD", "OPTIONS", "TRACE"].contains(method),
       (200..<400).contains(response.status)
     else { return }
     var urls = [exchange.url]
     for name in ["Location", "Content-Location"] {
-      guard let text = response.fields[name], let url = URL(text: text, relativeTo: exchange.url),
+      guard let text = response.headers[name], let url = URL(text: text, relativeTo: exchange.url),
         url.host()?.lowercased() == exchange.url.host()?.lowercased(),
         url.port == exchange.url.port, url.scheme == exchange.url.scheme
       else { continue }
@@ -103,9 +100,9 @@ struct RelayedAnswer: Sendable {
   }
 
   /// What is stored may be found out to be out of date by what is passed on (RFC 9111 §4.3.5).
-  private func compare(_ request: RequestHead, _ response: Relay.Response) async {
+  private func compare(_ request: RequestHead, _ response: OriginResponse) async {
     guard request.isHEAD || request.isGET, response.status == 200,
-      response.fields["Content-Encoding"] == nil
+      response.headers["Content-Encoding"] == nil
     else { return }
     let answer = CachedAnswer(exchange: exchange)
     let resource = answer.resource
@@ -113,6 +110,6 @@ struct RelayedAnswer: Sendable {
     guard !answer.isPersonal(resource) else { return }
     // Where it cannot be opened, nothing is stored of it that could be used.
     try? await exchange.service.cache.compare(
-      resource, key: answer.key(for: resource), with: response.fields)
+      resource, key: answer.key(for: resource), with: response.headers)
   }
 }

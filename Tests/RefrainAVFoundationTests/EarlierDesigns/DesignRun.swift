@@ -97,7 +97,7 @@
     private func launch(_ steps: [DesignTrace.Step], _ result: inout Result) async throws {
       let url = origin.url(path)
       let transport = MeteredTransport(
-        base: AsyncHTTPClientTransport(), link: link, meter: meter)
+        base: CurlTransport(), link: link, meter: meter)
       guard let design = try earlier(url, transport) else {
         var configuration = Configuration()
         configuration.transport = transport

@@ -45,6 +45,9 @@ import Testing
       test.origin.script("/a", .on(.first(3), .closeWithoutAnswer))
       try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
       #expect(test.origin.log("/a").requests.count == 4)
+    }
+    // Over connections that have not served before: on another, a request may go out twice by itself.
+    try await withCache({ $0.retry.attempts = 4 }) { test in
       test.origin.serve(resource, at: "/b")
       test.origin.script("/b", .on(.all, .closeWithoutAnswer))
       let error = await #expect(throws: MediaCacheError.self) { try await test.read("/b", 0..<10) }

@@ -102,7 +102,9 @@ import Testing
   func `The chain is followed again where its end fails`(_ fault: Fault) async throws {
     try await withCache { test in
       serveChain(test, .synthetic(seed: 7, length: 2_000_003))
-      test.origin.script("/4", .on(.number(2), fault))
+      // Without an answer on a connection that was kept open, the request goes out twice by itself.
+      let failing = if case .closeWithoutAnswer = fault { 2...3 } else { 2...2 }
+      test.origin.script("/4", .on(.where { failing.contains($0.number) }, fault))
       try await #expect(test.read("/0") == bytes.bytes(in: 0..<2_000_003))
       for hop in 0..<4 { #expect(test.origin.log("/\(hop)").requests.count == 2) }
     }

@@ -214,7 +214,7 @@ import Testing
   @Test func `A cache that is let go goes, with all that it held`() async throws {
     final class Watched: Transport, Sendable {
       #if os(Linux)
-        let base = AsyncHTTPClientTransport()
+        let base = CurlTransport()
       #else
         let base = URLSessionTransport()
       #endif

@@ -28,7 +28,7 @@
     func `An answer of SHOUTcast is one of HTTP`(_ parts: [Int]) async throws {
       let server = try server(Self.head + "sound", parts: parts)
       defer { server.stop() }
-      let response = try await AsyncHTTPClientTransport().send(OriginRequest(url: server.url()))
+      let response = try await CurlTransport().send(OriginRequest(url: server.url()))
       #expect(response.status == 200 && response.headers["icy-name"] == "Radio")
       #expect(try await response.whole() == Data("sound".utf8))
     }
@@ -56,7 +56,7 @@
       let server = try server(answer)
       defer { server.stop() }
       let error = await #expect(throws: TransportError.self) {
-        _ = try await AsyncHTTPClientTransport().send(OriginRequest(url: server.url()))
+        _ = try await CurlTransport().send(OriginRequest(url: server.url()))
       }
       #expect(error.map { [.malformed, .connectionLost].contains($0.code) } == true)
     }
@@ -72,7 +72,7 @@
       }
       defer { server.stop() }
       for _ in 0..<2 {
-        let response = try await AsyncHTTPClientTransport().send(OriginRequest(url: server.url()))
+        let response = try await CurlTransport().send(OriginRequest(url: server.url()))
         #expect(try await response.whole() == Data("ICY 1234".utf8))
       }
     }

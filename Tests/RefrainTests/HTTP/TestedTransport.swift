@@ -6,12 +6,12 @@
 
   /// The transports that have to keep what `Transport` promises.
   enum TestedTransport: String, CaseIterable, Sendable {
-    case asyncHTTPClient, urlSession
+    case curl, urlSession
 
     /// A new one each time: of a URLSession nothing may be left once its transport is let go.
     var transport: any Transport {
       switch self {
-      case .asyncHTTPClient: AsyncHTTPClientTransport()
+      case .curl: CurlTransport()
       case .urlSession: URLSessionTransport()
       }
     }

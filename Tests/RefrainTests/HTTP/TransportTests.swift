@@ -122,7 +122,7 @@
       }
       defer { server.stop() }
       let response = try await transport.send(OriginRequest(url: server.url()))
-      if tested == .asyncHTTPClient {
+      if tested == .curl {
         #expect(try await response.whole() == Data("nope".utf8))
       } else {
         // URLSession decodes it, and cannot be told not to: better none than other bytes.
@@ -133,7 +133,7 @@
     }
 
     @Test func `A body that nobody reads stops the server`() async throws {
-      try await unreadBodyStopsServer(AsyncHTTPClientTransport())
+      try await unreadBodyStopsServer(CurlTransport())
     }
 
     @Test(
@@ -283,7 +283,7 @@
         + [
           "/", "", "//", "http://", "http://[::1/", "//[::1]:99999/x", "/%", "/a b?c#d", "mailto:x",
           "http://h:0/", "?%zz", "é", "//@:/", "http://127.0.0.1:1/x?%41%",
-        ].map { (.asyncHTTPClient, $0) })
+        ].map { (.curl, $0) })
     func `Any Location is handed on as it came`(
       _ tested: TestedTransport, _ location: String
     ) async throws {

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import Synchronization
+
+  /// One request and its answer, between the task that waits for it and the thread of libcurl, which
+  /// does the sending and receiving.
+  ///
+  /// The body's bytes wait here until they are asked for. Once there are as many of them as
+  /// `CurlLoop.share` says, libcurl stops reading from the connection until all of them were taken.
+  final class CurlExchange: Sendable {
+    typealias Head = CurlHeadReader.Head
+
+    let request: CurlRequest
+    let upload: CurlUpload?
+    private let loop: CurlLoop
+    private let state = Mutex(State())
+
+    fileprivate struct State {
+      var head: Head?
+      var headWaiter: CheckedContinuation<Head, any Error>?
+      var bytes = Data()
+      /// What is still to come of the body; nil where its length is not known.
+      var remaining: Int64?
+      var bodyWaiter: CheckedContinuation<Void, Never>?
+      var end: End?
+      /// libcurl waits for `bytes` to be taken.
+      var isPaused = false
+      /// The thread has let go of it.
+      var isReleased = false
+    }
+
+    fileprivate enum End {
+      case whole
+      case failed(any Error)
+      /// Nobody wants the rest.
+      case stopped
+    }
+
+    init(_ request: CurlRequest, on loop: CurlLoop) {
+      self.request = request
+      self.loop = loop
+      upload = request.body.map { CurlUpload($0) }
+      loop.exchangeBegan()
+    }
+
+    // MARK: For the task that waits
+
+    /// Sends the request and waits for the head of the answer.
+    ///
+    /// - Throws: `TransportError`; `CancellationError` where the task is cancelled.
+    func send() async throws -> Head {
+      try Task.checkCancellation()
+      loop.post(.begin(self))
+      if let upload {
+        upload.start(
+          goOn: { [weak self] in self.map { $0.loop.post(.goOn($0)) } },
+          onFailure: { [weak self] error in self?.uploadFailed(error) })
+      }
+      return try await withTaskCancellationHandler {
+        try await withCheckedThrowingContinuation { continuation in
+          let outcome = state.withLock { state -> Result<Head, any Error>? in
+            if let outcome = state.outcome { return outcome }
+            state.headWaiter = continuation
+            return nil
+          }
+          if let outcome { continuation.resume(with: outcome) }
+        }
+      } onCancel: {
+        stop()
+      }
+    }
+
+    /// The next bytes of the body; nil at its end. One caller at a time.
+    func next() async throws -> Data? {
+      try await withTaskCancellationHandler {
+        while true {
+          switch state.withLock({ $0.take() }) {
+          case .bytes(let bytes, let wasPaused):
+            if wasPaused { loop.post(.goOn(self)) }
+            return bytes
+          case .end(.whole): return nil
+          case .end(.failed(let error)): throw error
+          case .end(.stopped): throw CancellationError()
+          case .wait: await wait()
+          }
+        }
+      } onCancel: {
+        stop()
+      }
+    }
+
+    private func wait() async {
+      await withCheckedContinuation { continuation in
+        let isThere = state.withLock { state in
+          if !state.bytes.isEmpty || state.end != nil { return true }
+          state.bodyWaiter = continuation
+          return false
+        }
+        if isThere { continuation.resume() }
+      }
+    }
+
+    /// Nobody wants the rest: the connection is closed, unless all has come.
+    func stop() {
+      // What has come and was not taken is not given to anybody any more.
+      end(.stopped) { $0.end == nil || !$0.bytes.isEmpty }
+    }
+
+    /// Whoever brings the request's body cannot go on.
+    private func uploadFailed(_ error: any Error) {
+      end(.failed(error)) { $0.end == nil }
+    }
+
+    private func end(_ end: End, if mayEnd: (State) -> Bool) {
+      let (waiters, isRunning) = state.withLock { state -> (Waiters?, Bool) in
+        guard mayEnd(state) else { return (nil, false) }
+        state.bytes = Data()
+        state.end = end
+        defer { state.isReleased = true }
+        return (state.takeWaiters(), !state.isReleased)
+      }
+      upload?.stop()
+      waiters?.resume()
+      guard isRunning else { return }
+      loop.exchangeEnded()
+      loop.post(.remove(self))
+    }
+
+    // MARK: For the thread of libcurl
+
+    /// Nobody waits for it any more.
+    var isOver: Bool { state.withLock { $0.end != nil } }
+
+    func received(_ head: Head) {
+      let waiter = state.withLock { state in
+        state.head = head
+        state.remaining = head.headers.values(of: "Content-Length").first.flatMap {
+          Int64(digits: $0)
+        }
+        return state.headWaiter.take()
+      }
+      waiter?.resume(returning: head)
+      // Where this answers before the request's body has ended, libcurl stops sending it, but would
+      // wait for good for the part that was to come next.
+      if upload != nil { loop.post(.goOn(self)) }
+    }
+
+    /// - Returns: whether they were taken; if not, they are to be handed in again after `goOn`.
+    func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
+      let most = loop.share
+      return state.withLock { state in
+        // What comes after the stop is thrown away until the thread hears of it.
+        guard state.end == nil else { return true }
+        guard state.bytes.isEmpty || state.bytes.count + bytes.count <= most else {
+          state.isPaused = true
+          return false
+        }
+        if state.bytes.isEmpty {
+          let most = max(most, bytes.count)
+          state.bytes.reserveCapacity(
+            state.remaining.map { Int(clamping: min($0, Int64(most))) } ?? most)
+        }
+        state.bytes.append(contentsOf: bytes)
+        state.remaining? -= Int64(bytes.count)
+        return true
+      }
+    }
+
+    /// Wakes whoever waits for bytes: after libcurl handed over all that there was.
+    func wakeReader() {
+      state.withLock { state in state.bytes.isEmpty ? nil : state.bodyWaiter.take() }?.resume()
+    }
+
+    /// It is over.
+    func ended(_ error: TransportError?) {
+      let (waiters, wasRunning) = state.withLock { state -> (Waiters, Bool) in
+        defer { state.isReleased = true }
+        if state.end == nil { state.end = error.map { .failed($0) } ?? .whole }
+        return (state.takeWaiters(), !state.isReleased)
+      }
+      if wasRunning { loop.exchangeEnded() }
+      upload?.stop()
+      waiters.resume()
+    }
+
+    // MARK: Its state
+
+    fileprivate struct Waiters {
+      var head: CheckedContinuation<Head, any Error>?
+      var headOutcome: Result<Head, any Error>?
+      var body: CheckedContinuation<Void, Never>?
+
+      func resume() {
+        if let headOutcome { head?.resume(with: headOutcome) }
+        body?.resume()
+      }
+    }
+  }
+
+  extension CurlExchange.State {
+    fileprivate enum Step {
+      case bytes(Data, wasPaused: Bool)
+      case end(CurlExchange.End)
+      case wait
+    }
+
+    fileprivate mutating func take() -> Step {
+      if !bytes.isEmpty {
+        defer {
+          bytes = Data()
+          isPaused = false
+        }
+        return .bytes(bytes, wasPaused: isPaused)
+      }
+      return end.map { .end($0) } ?? .wait
+    }
+
+    /// What `send` returns or throws; nil while it waits.
+    fileprivate var outcome: Result<CurlExchange.Head, any Error>? {
+      switch end {
+      case .stopped?: .failure(CancellationError())
+      case .failed(let error)? where head == nil: .failure(error)
+      default: head.map { .success($0) }
+      }
+    }
+
+    fileprivate mutating func takeWaiters() -> CurlExchange.Waiters {
+      CurlExchange.Waiters(
+        head: headWaiter.take(), headOutcome: outcome, body: bodyWaiter.take())
+    }
+  }
+#endif

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import CCurl
+  import Foundation
+
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
+  /// What a transfer of libcurl ended in, and what that means (libcurl-errors(3)).
+  struct CurlFailure {
+    var code: CURLcode
+    /// libcurl's words for it.
+    var text = ""
+    /// errno(3) of the connection that failed last.
+    var systemError = 0
+    /// What a proxy answered that was asked to connect; 0: nothing.
+    var proxyStatus = 0
+    /// Whether there was a connection, if not yet TLS.
+    var hasConnected = false
+    /// Whether the head of an answer was there.
+    var hasHead = false
+    /// What was found wrong with the head by us.
+    var fault: String?
+
+    /// CURLE_TOO_LARGE, which older headers lack.
+    private static let tooLarge = CURLcode(rawValue: 100)
+
+    /// - Parameters:
+    ///   - host: which was asked.
+    ///   - proxy: through which it was asked.
+    /// - Returns: nil where it is a whole answer.
+    func error(host: String, proxy: String?) -> TransportError? {
+      let words = Words(host: host, proxy: proxy)
+      if let fault { return words.malformed(fault) }
+      switch code {
+      // Without a head nothing has been answered.
+      case CURLE_OK: return hasHead ? nil : words.lost("the other side closed it")
+      case CURLE_URL_MALFORMAT, CURLE_LOGIN_DENIED:
+        return TransportError(.badURL, "The URL at \(host) cannot be asked for: \(reason).")
+      case CURLE_COULDNT_RESOLVE_HOST:
+        var error = words.unreachable("has no address that could be found")
+        error.isForLackOfAddress = true
+        return error
+      case CURLE_COULDNT_RESOLVE_PROXY:
+        return TransportError(
+          .unreachable, "The proxy \(proxy ?? "") has no address that could be found.")
+      case CURLE_COULDNT_CONNECT: return notConnected(words)
+      case CURLE_OPERATION_TIMEDOUT: return timedOut(words)
+      case CURLE_PEER_FAILED_VERIFICATION:
+        return TransportError(.untrusted, "The certificate of \(host) is not trusted: \(reason).")
+      case CURLE_SSL_CONNECT_ERROR:
+        return words.unreachable("could not be spoken to over TLS: \(reason)")
+      case CURLE_SSL_CACERT_BADFILE:
+        return TransportError(
+          .untrusted,
+          "The certificate of \(host) could not be checked: the certificates to trust could not be "
+            + "read: \(reason).")
+      case CURLE_PROXY:
+        return TransportError(
+          .unreachable, "The proxy \(proxy ?? "") did not connect to \(host): \(reason).")
+      case CURLE_INTERFACE_FAILED:
+        return words.unreachable("could not be asked by that interface: \(reason)")
+      case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY:
+        return TransportError(.malformed, "\(host) does not answer in HTTP.")
+      // That long a line does not fit into libcurl's memory for it.
+      case CURLE_OUT_OF_MEMORY where !hasHead, Self.tooLarge:
+        return words.malformed("headers larger than any real ones")
+      case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE,
+        CURLE_SEND_FAIL_REWIND:
+        return broken(words)
+      default:
+        return hasHead
+          ? words.lost(reason) : words.unreachable("could not be asked: \(reason)")
+      }
+    }
+
+    /// libcurl's own words, without the full stop that follows.
+    private var reason: String {
+      let text = text.isEmpty ? String(cString: curl_easy_strerror(code)) : text
+      return String(text.prefix(300)).trimmingCharacters(in: .whitespacesAndNewlines.union(["."]))
+    }
+
+    private func notConnected(_ words: Words) -> TransportError {
+      if systemError == Int(ECONNREFUSED) {
+        return TransportError(.refused, "\(words.first) refused the connection.")
+      }
+      guard systemError != 0, let text = strerror(CInt(truncatingIfNeeded: systemError)) else {
+        return words.unreachable("could not be connected to: \(reason)")
+      }
+      return words.unreachable("could not be connected to: \(String(cString: text))")
+    }
+
+    private func timedOut(_ words: Words) -> TransportError {
+      if hasHead || text.hasPrefix("Operation too slow") {
+        return TransportError(.timedOut, "\(words.host) was silent for too long.")
+      }
+      var error = words.unreachable(
+        hasConnected
+          ? "took the connection but did not set up TLS in time"
+          : "did not take the connection in time")
+      error.isForLackOfTime = true
+      return error
+    }
+
+    /// libcurl has one code for several of these: its words alone tell them apart.
+    private func broken(_ words: Words) -> TransportError {
+      if proxyStatus >= 300 {
+        return TransportError(
+          .unreachable,
+          "The proxy \(words.proxy ?? "") did not connect to \(words.host): it answered "
+            + "\(proxyStatus).")
+      }
+      let text = text.lowercased()
+      if text.contains("chunk") { return words.malformed("its answer has an invalid chunk") }
+      if !hasHead, text.contains("header") {
+        return words.malformed("headers larger than any real ones")
+      }
+      switch code {
+      case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: return words.lost("the other side closed it")
+      default: return words.lost(reason)
+      }
+    }
+
+    private struct Words {
+      var host: String
+      var proxy: String?
+
+      /// Who is connected to.
+      var first: String { proxy.map { "The proxy \($0)" } ?? host }
+
+      func lost(_ why: String) -> TransportError {
+        TransportError(.connectionLost, "The connection to \(host) broke: \(why).")
+      }
+
+      func malformed(_ what: String) -> TransportError {
+        TransportError(.malformed, "\(host) does not keep to HTTP: \(what).")
+      }
+
+      func unreachable(_ what: String) -> TransportError {
+        TransportError(.unreachable, "\(first) \(what).")
+      }
+    }
+  }
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+
+  /// Reads the head of an answer from the lines that libcurl hands on. A pure value.
+  ///
+  /// libcurl forgives more than is safe where one request's bytes must never be taken for another's: a
+  /// length that is a list or has a sign, control characters, other transfer codings (RFC 9112 §6).
+  /// Interim answers (1xx) are passed over, and so are the trailers that come after a body.
+  struct CurlHeadReader {
+    struct Head: Sendable, Hashable {
+      var status: Int
+      var headers: HTTPFields
+    }
+
+    enum Step: Hashable {
+      case incomplete
+      case head(Head)
+      /// In words that follow "does not keep to HTTP: ".
+      case malformed(String)
+    }
+
+    private var status: Int?
+    private var fields = HTTPFields()
+    private var lastName: String?
+    private var lastValue = ""
+    private var isDone = false
+    /// Whether lines end with LF alone (RFC 9112 §2.2).
+    private var hasBareEnds: Bool?
+
+    /// - Parameter line: one line, with its end.
+    mutating func read(_ line: UnsafeRawBufferPointer) -> Step {
+      guard !isDone else { return .incomplete }
+      var line = line[...]
+      if line.last == UInt8(ascii: "\n") { line = line.dropLast() }
+      let isBare = line.last != UInt8(ascii: "\r")
+      if !isBare { line = line.dropLast() }
+      // Of some old servers all lines do. Where one does, it may be part of a value that somebody else
+      // gave the server.
+      guard hasBareEnds ?? isBare == isBare else {
+        return .malformed("the lines of its head end in different ways")
+      }
+      hasBareEnds = isBare
+      guard line.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
+        return .malformed("its answer has control characters in its head")
+      }
+      let text = String(decoding: line, as: UTF8.self)
+      guard let status else { return readStatusLine(text) }
+      guard text.isEmpty else { return readField(text) }
+      closeField()
+      if status < 200 {
+        // Nobody asked for another protocol.
+        guard status != 101 else { return .malformed("it changes to a protocol nobody asked for") }
+        self = CurlHeadReader()
+        return .incomplete
+      }
+      isDone = true
+      if let fault = faultInFraming() { return .malformed(fault) }
+      return .head(Head(status: status, headers: fields))
+    }
+
+    private mutating func readStatusLine(_ text: String) -> Step {
+      let parts = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
+      // "ICY" is SHOUTcast's.
+      let isKnown = parts.first.map { $0 == "ICY" || $0 == "HTTP/1.1" || $0 == "HTTP/1.0" } ?? false
+      guard isKnown, parts.count > 1, parts[1].utf8.count == 3, let code = Int64(digits: parts[1]),
+        code >= 100
+      else { return .malformed("its answer has no valid status") }
+      status = Int(code)
+      return .incomplete
+    }
+
+    private mutating func readField(_ text: String) -> Step {
+      if text.first == " " || text.first == "\t" {
+        // One value in several lines, which nobody should send any more (RFC 9112 §5.2).
+        guard lastName != nil else { return .malformed("its answer has an invalid header") }
+        lastValue += " " + text.trimmingOWS
+        return .incomplete
+      }
+      closeField()
+      guard let colon = text.firstIndex(of: ":"), text[..<colon].isToken else {
+        return .malformed("its answer has an invalid header")
+      }
+      lastName = String(text[..<colon])
+      lastValue = String(text[text.index(after: colon)...].trimmingOWS)
+      return .incomplete
+    }
+
+    private mutating func closeField() {
+      if let lastName { fields.append(lastName, lastValue) }
+      lastName = nil
+    }
+
+    /// What must be one number is one, and a body that is cut into chunks has no length as well.
+    private func faultInFraming() -> String? {
+      let lengths = fields.values(of: "Content-Length")
+      let codings = fields.values(of: "Transfer-Encoding")
+      guard lengths.count < 2, lengths.allSatisfy({ Int64(digits: $0) != nil }) else {
+        return "its answer has an invalid Content-Length"
+      }
+      guard codings.isEmpty || (codings.count == 1 && codings[0].lowercased() == "chunked") else {
+        return "its answer has a transfer coding nobody asked for"
+      }
+      guard codings.isEmpty || lengths.isEmpty else {
+        return "its answer has a Content-Length beside chunks"
+      }
+      return nil
+    }
+  }
+#endif

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import CCurl
+  import Foundation
+
+  /// What the thread of libcurl does: it waits for sockets, for the time that libcurl asked for, and
+  /// for commands (libcurl-multi(3), curl_multi_socket_action(3)). No other thread calls libcurl.
+  final class CurlThread {
+    private let settings: CurlTransport.Settings
+    private let events: EventQueue
+    private let commands: () -> [CurlLoop.Command]
+    /// Nil: there is no memory.
+    private let multi: UnsafeMutableRawPointer?
+    /// TLS sessions, which would belong to one handle otherwise.
+    private let share: UnsafeMutableRawPointer?
+    private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
+    /// The sockets that are waited for.
+    private var watched: Set<curl_socket_t> = []
+    /// Who got bytes since readers were woken last.
+    private var fed: [CurlExchange] = []
+    /// When libcurl wants to be called, whatever happens.
+    private var deadline: ContinuousClock.Instant?
+
+    /// How many connections are kept open that nobody uses.
+    private static let mostIdle = 32
+
+    /// On the thread itself.
+    init(
+      _ settings: CurlTransport.Settings, _ events: EventQueue,
+      commands: @escaping () -> [CurlLoop.Command]
+    ) {
+      self.settings = settings
+      self.events = events
+      self.commands = commands
+      curl_global_init(Int(CURL_GLOBAL_DEFAULT))
+      let sockets = InheritableSockets()
+      multi = curl_multi_init()
+      sockets.close()
+      share = curl_share_init()
+      if let share { refrain_curl_share(share, CURL_LOCK_DATA_SSL_SESSION) }
+      guard let multi else { return }
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      refrain_curl_multi_set_long(multi, CURLMOPT_PIPELINING, 0)
+      refrain_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.mostIdle)
+      refrain_curl_multi_set_socket_callback(
+        multi,
+        { _, socket, what, context, _ in
+          CurlThread.at(context)?.watch(socket, what)
+          return 0
+        }, context)
+      refrain_curl_multi_set_timer_callback(
+        multi,
+        { _, milliseconds, context in
+          CurlThread.at(context)?.wake(after: milliseconds)
+          return 0
+        }, context)
+    }
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> CurlThread? {
+      context.map { Unmanaged<CurlThread>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    // MARK: What it waits for
+
+    /// Never returns.
+    func run() -> Never {
+      while true {
+        for event in events.next(within: patience) {
+          if event.descriptor == events.bell.descriptor {
+            events.bell.silence()
+            commands().forEach(carryOut)
+          } else {
+            act(on: event)
+          }
+        }
+        if let due = deadline, due <= .now {
+          deadline = nil
+          act(on: nil)
+        }
+        takeMessages()
+        wakeReaders()
+      }
+    }
+
+    /// Until `deadline`, in whole milliseconds, rounded up: too early would be in vain.
+    private var patience: Int32 {
+      guard let deadline else { return -1 }
+      let left = (deadline - .now).components
+      guard left.seconds >= 0, left.attoseconds >= 0 else { return 0 }
+      let milliseconds =
+        left.seconds * 1000 + (left.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
+      return Int32(min(milliseconds, 60_000))
+    }
+
+    private func wake(after milliseconds: Int) {
+      deadline = milliseconds < 0 ? nil : .now + .milliseconds(milliseconds)
+    }
+
+    private func watch(_ socket: curl_socket_t, _ what: Int32) {
+      let isNew =
+        what == CURL_POLL_REMOVE
+        ? watched.remove(socket) == nil : watched.insert(socket).inserted
+      events.watch(
+        socket, forReading: what == CURL_POLL_IN || what == CURL_POLL_INOUT,
+        forWriting: what == CURL_POLL_OUT || what == CURL_POLL_INOUT, isNew: isNew)
+    }
+
+    /// - Parameter event: nil: the time has come.
+    private func act(on event: EventQueue.Event?) {
+      guard let multi else { return }
+      var flags: Int32 = 0
+      if event?.isReadable == true { flags |= CURL_CSELECT_IN }
+      if event?.isWritable == true { flags |= CURL_CSELECT_OUT }
+      if event?.isBroken == true { flags |= CURL_CSELECT_ERR }
+      var running: Int32 = 0
+      curl_multi_socket_action(
+        multi, event?.descriptor ?? curl_socket_t(CURL_SOCKET_BAD), flags, &running)
+    }
+
+    // MARK: Commands
+
+    private func carryOut(_ command: CurlLoop.Command) {
+      switch command {
+      case .begin(let exchange): begin(exchange)
+      case .goOn(let exchange):
+        guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
+        curl_easy_pause(transfer.handle, CURLPAUSE_CONT)
+      case .remove(let exchange): remove(exchange)
+      }
+    }
+
+    private func begin(_ exchange: CurlExchange) {
+      guard !exchange.isOver else { return }
+      let proxy = settings.proxies.proxy(for: exchange.request.url)
+      let transfer = CurlTransfer(exchange, proxy: proxy) { [unowned self] in fed.append($0) }
+      guard let multi, let transfer else {
+        return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
+      }
+      transfer.setOptions(settings, share: share)
+      transfers[ObjectIdentifier(exchange)] = transfer
+      let code = curl_multi_add_handle(multi, transfer.handle)
+      guard code == CURLM_OK else {
+        transfers[ObjectIdentifier(exchange)] = nil
+        let reason = String(cString: curl_multi_strerror(code))
+        return exchange.ended(TransportError(.unreachable, "No request can be sent: \(reason)."))
+      }
+    }
+
+    private func remove(_ exchange: CurlExchange) {
+      guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
+      if let multi { curl_multi_remove_handle(multi, transfer.handle) }
+    }
+
+    // MARK: What comes of it
+
+    private func takeMessages() {
+      guard let multi else { return }
+      var left: Int32 = 0
+      while let message = curl_multi_info_read(multi, &left) {
+        guard message.pointee.msg == CURLMSG_DONE, let handle = message.pointee.easy_handle,
+          let transfer = CurlTransfer.of(handle)
+        else { continue }
+        let error = transfer.error(for: refrain_curl_result(message))
+        // With the handle goes the message.
+        remove(transfer.exchange)
+        transfer.exchange.ended(error)
+      }
+    }
+
+    private func wakeReaders() {
+      for exchange in fed { exchange.wakeReader() }
+      fed.removeAll(keepingCapacity: true)
+    }
+  }
+#endif

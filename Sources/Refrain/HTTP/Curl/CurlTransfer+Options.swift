@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import CCurl
+  import Foundation
+
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
+  extension CurlTransfer {
+    /// How long connecting may take: the name's address, the connection, the proxy, TLS.
+    private static let connectTimeout = 10_000
+    /// The least and the most that one read of the socket takes, in bytes.
+    private static let bufferSizes: ClosedRange<Int64> = 16 << 10...64 << 10
+
+    /// All that is set, in this one place: the compiler cannot check which option wants which type.
+    func setOptions(_ settings: CurlTransport.Settings, share: UnsafeMutableRawPointer?) {
+      connectCallbacks()
+      setRequest()
+      setConnection(share)
+      setTrust(settings)
+      setWay(settings)
+    }
+
+    private func setRequest() {
+      let request = exchange.request
+      // What a user and password in a URL mean is decided above.
+      set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
+      set(CURLOPT_URL, request.url.withoutUserInfo.absoluteString)
+      // Verbatim: a signed URL is signed as it is spelled.
+      set(CURLOPT_PATH_AS_IS, 1)
+      let isAskedOfProxy = proxy?.speaksHTTP == true && request.url.scheme?.lowercased() == "http"
+      set(CURLOPT_REQUEST_TARGET, RequestTarget.of(request.url, isAbsolute: isAskedOfProxy))
+      switch request.method {
+      case "GET": set(CURLOPT_HTTPGET, 1)
+      case "HEAD": set(CURLOPT_NOBODY, 1)
+      default: set(CURLOPT_CUSTOMREQUEST, request.method)
+      }
+      if let upload = exchange.upload {
+        set(CURLOPT_UPLOAD, 1)
+        set(CURLOPT_CUSTOMREQUEST, request.method)
+        refrain_curl_set_offset(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(upload.length ?? -1))
+      }
+      set(CURLOPT_HTTPHEADER, list: headerLines(request))
+      // A redirect, a 401 and an encoded body are handed on as they are; no cookie is kept.
+      set(CURLOPT_FOLLOWLOCATION, 0)
+      set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+      set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+      // SHOUTcast's status line.
+      set(CURLOPT_HTTP200ALIASES, list: ["ICY "])
+      if let silence = request.longestSilence {
+        set(CURLOPT_LOW_SPEED_LIMIT, 1)
+        set(CURLOPT_LOW_SPEED_TIME, Int(silence.components.seconds))
+      }
+    }
+
+    /// The request's own, and none of those that libcurl adds.
+    private func headerLines(_ request: CurlRequest) -> [String] {
+      var lines = request.headers.fields.map { field in
+        // How libcurl wants to have an empty one.
+        field.value.trimmingOWS.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
+      }
+      for name in ["Accept", "Expect", "User-Agent"] where request.headers[name] == nil {
+        lines.append("\(name):")
+      }
+      if let upload = exchange.upload, upload.length == nil {
+        lines.append("Transfer-Encoding: chunked")
+      }
+      return lines
+    }
+
+    private func setConnection(_ share: UnsafeMutableRawPointer?) {
+      set(CURLOPT_NOSIGNAL, 1)
+      // Over HTTP/2, what one reader leaves unread holds up, or is buffered for, all others.
+      set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+      set(CURLOPT_CONNECTTIMEOUT_MS, Self.connectTimeout)
+      let size = exchange.request.length ?? Self.bufferSizes.upperBound
+      set(
+        CURLOPT_BUFFERSIZE,
+        Int(min(max(size, Self.bufferSizes.lowerBound), Self.bufferSizes.upperBound)))
+      refrain_curl_quick_exit(handle)
+      // A connection that was kept open may be closed just now, and libcurl would send the request
+      // once more, which may have been carried out already.
+      if !exchange.request.isIdempotent { set(CURLOPT_FRESH_CONNECT, 1) }
+      // No program that is started inherits it.
+      refrain_curl_set_socket_opener(handle) { _, _, address in
+        guard let address = address?.pointee else { return curl_socket_t(CURL_SOCKET_BAD) }
+        return socket(
+          address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
+      }
+      if let share { set(CURLOPT_SHARE, share) }
+    }
+
+    private func setTrust(_ settings: CurlTransport.Settings) {
+      for (verify, verifyHost, file, directory) in [
+        (CURLOPT_SSL_VERIFYPEER, CURLOPT_SSL_VERIFYHOST, CURLOPT_CAINFO, CURLOPT_CAPATH),
+        (
+          CURLOPT_PROXY_SSL_VERIFYPEER, CURLOPT_PROXY_SSL_VERIFYHOST, CURLOPT_PROXY_CAINFO,
+          CURLOPT_PROXY_CAPATH
+        ),
+      ] {
+        set(verify, settings.verifiesCertificates ? 1 : 0)
+        set(verifyHost, settings.verifiesCertificates ? 2 : 0)
+        if let path = settings.certificateFile { set(file, path) }
+        if let path = settings.certificateDirectory { set(directory, path) }
+      }
+    }
+
+    private func setWay(_ settings: CurlTransport.Settings) {
+      // Both are set, so that libcurl itself never looks into the environment.
+      set(CURLOPT_PROXY, proxy?.url ?? "")
+      set(CURLOPT_NOPROXY, "")
+      if let path = settings.credentialsFile {
+        set(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))
+        set(CURLOPT_NETRC_FILE, path)
+      }
+      if let name = settings.networkInterface { set(CURLOPT_INTERFACE, name) }
+      set(CURLOPT_RESOLVE, list: settings.addresses)
+    }
+  }
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import CCurl
+  import Foundation
+
+  /// What libcurl has of one exchange: its handle, and what it calls. Used on the thread of libcurl alone.
+  final class CurlTransfer {
+    let exchange: CurlExchange
+    let handle: UnsafeMutableRawPointer
+    /// The proxy that is asked, if any.
+    let proxy: CurlProxy?
+    /// What libcurl reads while the handle lives.
+    private var lists: [UnsafeMutablePointer<curl_slist>] = []
+    private let errorText: UnsafeMutablePointer<CChar>
+
+    private var headReader = CurlHeadReader()
+    private var hasHead = false
+    /// What was found wrong with the head, for which the transfer was ended.
+    private var fault: String?
+    /// Told whose reader is to be woken once libcurl has handed over all that there is.
+    private let onBytes: (CurlExchange) -> Void
+
+    /// - Returns: nil where there is no memory for it.
+    init?(_ exchange: CurlExchange, proxy: CurlProxy?, onBytes: @escaping (CurlExchange) -> Void) {
+      guard let handle = curl_easy_init() else { return nil }
+      self.exchange = exchange
+      self.handle = handle
+      self.proxy = proxy
+      self.onBytes = onBytes
+      errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+      errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+      curl_easy_cleanup(handle)
+      for list in lists { curl_slist_free_all(list) }
+      errorText.deallocate()
+    }
+
+    // MARK: Its options
+
+    /// Sets where libcurl finds this object, and what it calls.
+    func connectCallbacks() {
+      let context = Unmanaged.passUnretained(self).toOpaque()
+      set(CURLOPT_PRIVATE, context)
+      set(CURLOPT_ERRORBUFFER, errorText)
+      set(CURLOPT_HEADERDATA, context)
+      refrain_curl_set_data_callback(handle, CURLOPT_HEADERFUNCTION) {
+        bytes, size, count, context in
+        CurlTransfer.at(context)?.readLine(
+          UnsafeRawBufferPointer(start: bytes, count: size * count))
+          ?? 0
+      }
+      set(CURLOPT_WRITEDATA, context)
+      refrain_curl_set_data_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
+        CurlTransfer.at(context)?.take(UnsafeRawBufferPointer(start: bytes, count: size * count))
+          ?? 0
+      }
+      guard exchange.upload != nil else { return }
+      set(CURLOPT_READDATA, context)
+      refrain_curl_set_data_callback(handle, CURLOPT_READFUNCTION) { bytes, size, count, context in
+        CurlTransfer.at(context)?.give(
+          UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
+          ?? Int(CURL_READFUNC_ABORT)
+      }
+    }
+
+    func set(_ option: CURLoption, _ value: Int) {
+      refrain_curl_set_long(handle, option, value)
+    }
+
+    func set(_ option: CURLoption, _ text: String) {
+      refrain_curl_set_text(handle, option, text)
+    }
+
+    func set(_ option: CURLoption, _ pointer: UnsafeMutableRawPointer) {
+      refrain_curl_set_pointer(handle, option, pointer)
+    }
+
+    func set(_ option: CURLoption, list texts: [String]) {
+      var list: UnsafeMutablePointer<curl_slist>?
+      for text in texts {
+        guard let longer = curl_slist_append(list, text) else {
+          // Without one of its header fields it would be another request.
+          fault = "there is no memory"
+          break
+        }
+        list = longer
+      }
+      guard let list else { return }
+      lists.append(list)
+      refrain_curl_set_list(handle, option, list)
+    }
+
+    // MARK: What libcurl calls
+
+    private static func at(_ context: UnsafeMutableRawPointer?) -> CurlTransfer? {
+      context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
+    }
+
+    /// The object that a handle of libcurl belongs to.
+    static func of(_ handle: UnsafeMutableRawPointer) -> CurlTransfer? {
+      at(refrain_curl_get_private(handle))
+    }
+
+    private func readLine(_ line: UnsafeRawBufferPointer) -> Int {
+      switch headReader.read(line) {
+      case .incomplete: break
+      case .head(let head):
+        hasHead = true
+        exchange.received(head)
+      case .malformed(let what):
+        fault = what
+        return 0
+      }
+      return line.count
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
+      guard exchange.take(bytes) else { return Int(CURL_WRITEFUNC_PAUSE) }
+      onBytes(exchange)
+      return bytes.count
+    }
+
+    private func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
+      exchange.upload?.read(into: buffer) ?? Int(CURL_READFUNC_PAUSE)
+    }
+
+    // MARK: Its end
+
+    /// - Returns: why it is not a whole response; nil where it is one.
+    func error(for code: CURLcode) -> TransportError? {
+      var text = String(cString: errorText)
+      // It may repeat the proxy's URL, with the password.
+      if let proxy { text = text.replacing(proxy.url, with: proxy.name) }
+      let failure = CurlFailure(
+        code: code, text: text, systemError: long(CURLINFO_OS_ERRNO),
+        proxyStatus: long(CURLINFO_HTTP_CONNECTCODE), hasConnected: hasConnected, hasHead: hasHead,
+        fault: fault)
+      return failure.error(host: exchange.request.url.host() ?? "", proxy: proxy?.name)
+    }
+
+    private var hasConnected: Bool {
+      var microseconds: curl_off_t = 0
+      refrain_curl_get_offset(handle, CURLINFO_CONNECT_TIME_T, &microseconds)
+      return microseconds > 0
+    }
+
+    private func long(_ info: CURLINFO) -> Int {
+      var value = 0
+      refrain_curl_get_long(handle, info, &value)
+      return value
+    }
+  }
+#endif

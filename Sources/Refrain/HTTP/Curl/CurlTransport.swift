@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+
+  /// Requests over the system's libcurl: the transport on Linux.
+  ///
+  /// It speaks HTTP/1.1, over TLS as the distribution has it, directly or through the proxies that the
+  /// environment names. The body has back-pressure: once 96 KiB lie there unread (less where there are
+  /// many requests), nothing more is read from the connection. How long a silence may be is watched
+  /// above this; here only connecting has a limit, 10 s. `OriginRequest.access` and
+  /// `waitsForConnectivity` have no effect: Linux tells no program which networks are expensive, nor
+  /// whether there is one.
+  ///
+  /// All transports of a process with the same settings share their connections, and a thread.
+  public struct CurlTransport: RelayingTransport {
+    private let settings: Settings
+
+    public init(_ settings: Settings = Settings()) {
+      self.settings = settings
+    }
+
+    public func send(_ request: OriginRequest) async throws -> OriginResponse {
+      try request.check()
+      return try await exchange(CurlRequest(request))
+    }
+
+    package func relay(_ request: RelayedRequest) async throws -> OriginResponse {
+      try OriginRequest(url: request.url, headers: request.headers).check()
+      return try await exchange(CurlRequest(request))
+    }
+
+    private func exchange(_ request: CurlRequest) async throws -> OriginResponse {
+      let exchange = try CurlExchange(request, on: CurlLoop.with(settings))
+      let body = CurlBody(exchange)
+      do {
+        let head = try await exchange.send()
+        return OriginResponse(status: head.status, headers: head.headers, body: body)
+      } catch let error as TransportError where error.isForLackOfAddress {
+        let host = request.url.host() ?? ""
+        let lookup = await IOThreads.shared.run { HostLookup(host: host) }
+        throw lookup.refined(error, host: host)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import Synchronization
+
+  /// The body of a request, on its way from the task that brings it to the thread of libcurl, a part at
+  /// a time.
+  final class CurlUpload: Sendable {
+    let length: Int64?
+    private let nextPart: @Sendable () async throws -> Data?
+    private let state = Mutex(State())
+
+    private struct State {
+      var part = Data()
+      var isWhole = false
+      /// libcurl waits for the next part.
+      var isPaused = false
+      var waiter: CheckedContinuation<Void, Never>?
+      var task: Task<Void, Never>?
+      var isStopped = false
+    }
+
+    init(_ body: RelayedRequest.Body) {
+      length = body.length
+      nextPart = body.next
+    }
+
+    // MARK: For the task
+
+    /// - Parameters:
+    ///   - goOn: called when there is something for libcurl, which had to wait.
+    ///   - onFailure: what the body ended in.
+    func start(
+      goOn: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (any Error) -> Void
+    ) {
+      let task = Task {
+        do {
+          while let part = try await nextPart() {
+            guard !part.isEmpty else { continue }
+            if hand(over: part) { goOn() }
+            await drained()
+            try Task.checkCancellation()
+          }
+          if end() { goOn() }
+        } catch {
+          onFailure(error)
+        }
+      }
+      let isStopped = state.withLock { state in
+        state.task = task
+        return state.isStopped
+      }
+      if isStopped { task.cancel() }
+    }
+
+    /// - Returns: whether libcurl waits for it.
+    private func hand(over part: Data) -> Bool {
+      state.withLock { state in
+        state.part = part
+        defer { state.isPaused = false }
+        return state.isPaused
+      }
+    }
+
+    private func end() -> Bool {
+      state.withLock { state in
+        state.isWhole = true
+        defer { state.isPaused = false }
+        return state.isPaused
+      }
+    }
+
+    /// Waits until libcurl took all of the part.
+    private func drained() async {
+      await withCheckedContinuation { continuation in
+        let isDrained = state.withLock { state in
+          if state.part.isEmpty || state.isStopped { return true }
+          state.waiter = continuation
+          return false
+        }
+        if isDrained { continuation.resume() }
+      }
+    }
+
+    /// Nothing more is wanted.
+    func stop() {
+      let (task, waiter) = state.withLock { state in
+        state.isStopped = true
+        return (state.task.take(), state.waiter.take())
+      }
+      task?.cancel()
+      waiter?.resume()
+    }
+
+    // MARK: For the thread of libcurl
+
+    /// Copies what there is.
+    ///
+    /// - Returns: how many bytes; 0 at the end of the body; nil where libcurl has to wait.
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+      let (count, waiter) = state.withLock { state -> (Int?, CheckedContinuation<Void, Never>?) in
+        guard !state.part.isEmpty else {
+          if state.isWhole { return (0, nil) }
+          state.isPaused = true
+          return (nil, nil)
+        }
+        let count = state.part.copyBytes(to: buffer)
+        state.part = state.part.dropFirst(count)
+        return (count, state.part.isEmpty ? state.waiter.take() : nil)
+      }
+      waiter?.resume()
+      return count
+    }
+  }
+#endif

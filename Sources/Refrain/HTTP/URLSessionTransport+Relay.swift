@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+extension URLSessionTransport: RelayingTransport {
+  package func relay(_ request: RelayedRequest) async throws -> OriginResponse {
+    let outgoing = OriginRequest(url: request.url, headers: request.headers)
+    try outgoing.check()
+    return try await exchange(outgoing, relaying: RelayedUpload(request))
+  }
+}
+
+/// What URLSession has to know of a request that is sent on, beside its URL and header fields.
+struct RelayedUpload: Sendable {
+  let method: String
+  /// In seconds.
+  let longestSilence: TimeInterval
+  /// The body. URLSession would read it from a stream as well, but on a thread that waits for it.
+  let file: UploadFile?
+
+  init(_ request: RelayedRequest) async throws {
+    method = request.method
+    longestSilence = TimeInterval(request.longestSilence.components.seconds)
+    file = if let body = request.body { try await UploadFile(body) } else { nil }
+  }
+}
+
+/// A file that goes with the last who needs it.
+final class UploadFile: Sendable {
+  let url: URL
+
+  /// Writes all of the body.
+  init(_ body: RelayedRequest.Body) async throws {
+    url = FileManager.default.temporaryDirectory.appending(
+      path: "refrain-upload-\(UUID().uuidString)")
+    let url = url
+    let handle = try await IOThreads.shared.run {
+      try Data().write(to: url, options: .withoutOverwriting)
+      return try FileHandle(forWritingTo: url)
+    }
+    while let part = try await body.next() {
+      try await IOThreads.shared.run { try handle.write(contentsOf: part) }
+    }
+    try await IOThreads.shared.run { try handle.close() }
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+}

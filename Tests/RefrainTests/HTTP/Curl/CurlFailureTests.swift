@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import CCurl
+  import Testing
+
+  @testable import Refrain
+
+  /// What the codes and the words of libcurl mean.
+  struct CurlFailureTests {
+    private func error(
+      _ code: CURLcode, _ text: String = "", proxy: String? = nil,
+      _ change: (inout CurlFailure) -> Void = { _ in }
+    ) -> TransportError? {
+      var failure = CurlFailure(code: code, text: text)
+      change(&failure)
+      return failure.error(host: "h.example", proxy: proxy)
+    }
+
+    @Test func `A transfer that ended well without a head is a lost connection`() {
+      #expect(error(CURLE_OK)?.code == .connectionLost)
+      #expect(error(CURLE_OK) { $0.hasHead = true } == nil)
+    }
+
+    @Test(arguments: [
+      (CURLE_PEER_FAILED_VERIFICATION, TransportError.Code.untrusted),
+      (CURLE_SSL_CACERT_BADFILE, .untrusted), (CURLE_SSL_CONNECT_ERROR, .unreachable),
+      (CURLE_COULDNT_RESOLVE_HOST, .unreachable), (CURLE_COULDNT_RESOLVE_PROXY, .unreachable),
+      (CURLE_OPERATION_TIMEDOUT, .unreachable), (CURLE_GOT_NOTHING, .connectionLost),
+      (CURLE_PARTIAL_FILE, .connectionLost), (CURLE_SEND_ERROR, .connectionLost),
+      (CURLE_UNSUPPORTED_PROTOCOL, .malformed), (CURLE_OUT_OF_MEMORY, .malformed),
+      (CURLE_URL_MALFORMAT, .badURL), (CURLE_FAILED_INIT, .unreachable),
+    ])
+    func `Each code has its meaning before the head`(
+      _ code: CURLcode, _ meaning: TransportError.Code
+    ) {
+      let error = error(code)
+      #expect(error?.code == meaning)
+      #expect(error?.reason.hasSuffix(".") == true && error?.reason.hasSuffix("..") == false)
+    }
+
+    @Test func `What was found wrong with the head comes first`() {
+      let error = error(CURLE_WRITE_ERROR) { $0.fault = "its answer has no valid status" }
+      #expect(error?.code == .malformed && error?.reason.contains("no valid status") == true)
+    }
+
+    @Test(arguments: [
+      (
+        "Illegal or missing hexadecimal sequence in chunked-encoding", TransportError.Code.malformed
+      ),
+      ("Too large response headers: 307220 > 307200", .malformed),
+      ("Recv failure: Connection reset by peer", .connectionLost),
+    ])
+    func `One code is told apart by its words`(_ text: String, _ meaning: TransportError.Code) {
+      #expect(error(CURLE_RECV_ERROR, text)?.code == meaning)
+    }
+
+    @Test func `A refused connection names who refused it`() {
+      #expect(
+        error(CURLE_COULDNT_CONNECT) { $0.systemError = 111 }
+          == TransportError(.refused, "h.example refused the connection."))
+      #expect(
+        error(CURLE_COULDNT_CONNECT, proxy: "p:1") { $0.systemError = 111 }
+          == TransportError(.refused, "The proxy p:1 refused the connection."))
+    }
+
+    @Test func `A proxy that does not connect is not the origin's fault`() {
+      let error = error(CURLE_RECV_ERROR, "CONNECT tunnel failed, response 407", proxy: "p:1") {
+        $0.proxyStatus = 407
+      }
+      #expect(error?.code == .unreachable && error?.reason.contains("it answered 407") == true)
+    }
+
+    @Test func `A silence is told from a connection that takes too long`() {
+      let slow = error(CURLE_OPERATION_TIMEDOUT, "Operation too slow. Less than 1 bytes/sec")
+      #expect(slow?.code == .timedOut)
+      let handshake = error(CURLE_OPERATION_TIMEDOUT, "Connection timed out") {
+        $0.hasConnected = true
+      }
+      #expect(handshake?.reason.contains("TLS") == true && handshake?.isForLackOfTime == true)
+    }
+  }
+#endif

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import TestSupport
+  import Testing
+
+  @testable import Refrain
+
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
+  /// What libcurl does of its own accord, or fails to do.
+  @Suite(.timeLimit(.minutes(1))) struct CurlTransportTests {
+    private let transport = CurlTransport()
+
+    private func answer(
+      _ text: String, _ body: (OriginResponse) async throws -> Void
+    ) async throws {
+      let server = try RawServer { connection in
+        _ = connection.readRequest()
+        connection.send(text)
+        connection.waitForEnd()
+      }
+      defer { server.stop() }
+      try await body(transport.send(OriginRequest(url: server.url())))
+    }
+
+    @Test func `Nothing is sent that was not asked for`() async throws {
+      let server = try EchoingServer()
+      defer { server.stop() }
+      let fields: HTTPFields = ["X-Empty": "", "x-b": " 2 ", "User-Agent": "me"]
+      let response = try await transport.send(OriginRequest(url: server.url("/a"), headers: fields))
+      #expect(
+        try await response.text()
+          == "GET /a HTTP/1.1\r\nHost: 127.0.0.1:\(server.port)\r\nX-Empty:\r\nx-b:  2 \r\n"
+          + "User-Agent: me\r\n\r\n")
+    }
+
+    @Test func `A user and password in the URL are not sent`() async throws {
+      let server = try EchoingServer()
+      defer { server.stop() }
+      let url = try #require(URL(string: "http://user:secret@127.0.0.1:\(server.port)/"))
+      let text = try await transport.send(OriginRequest(url: url)).text()
+      #expect(!text.contains("Authorization") && !text.contains("secret"))
+    }
+
+    @Test func `The body of a temporary is read to its end`() async throws {
+      let server = try RawServer { connection in
+        _ = connection.readRequest()
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n")
+        for _ in 0..<100 { connection.send([UInt8](repeating: 7, count: 3000)) }
+        connection.waitForEnd()
+      }
+      defer { server.stop() }
+      var count = 0
+      for try await chunk in try await transport.send(OriginRequest(url: server.url())).body {
+        count += chunk.count
+      }
+      #expect(count == 300_000)
+    }
+
+    @Test func `Interim answers and trailers are left out`() async throws {
+      try await answer(
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
+          + "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nETag: \"t\"\r\n\r\n"
+      ) { response async throws in
+        #expect(response.status == 200 && response.headers["Link"] == nil)
+        #expect(try await response.text() == "abc")
+      }
+    }
+
+    @Test func `Another protocol is not changed to`() async throws {
+      let error = await #expect(throws: TransportError.self) {
+        try await answer("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n") { _ in }
+      }
+      #expect(error?.code == .malformed)
+    }
+
+    @Test(arguments: [(1, 200_000), (40, 8_000), (4000, 100)])
+    func `A head of more than 300 KB is malformed`(_ count: Int, _ size: Int) async throws {
+      let field = String(repeating: "x", count: size)
+      let fields = (0..<count).map { "X-\($0): \(field)\r\n" }.joined()
+      let error = await #expect(throws: TransportError.self) {
+        try await answer("HTTP/1.1 200 OK\r\n\(fields)Content-Length: 0\r\n\r\n") { _ in }
+      }
+      #expect(error?.code == .malformed)
+    }
+
+    @Test func `A body that nobody reads can be cancelled`() async throws {
+      let server = try RawServer { connection in
+        _ = connection.readRequest()
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n")
+        let chunk = [UInt8](repeating: 7, count: 1 << 20)
+        while connection.send(chunk) {}
+      }
+      defer { server.stop() }
+      for _ in 0..<10 {
+        let response = try await transport.send(OriginRequest(url: server.url()))
+        var iterator = response.body.makeAsyncIterator()
+        #expect(try await iterator.next()?.isEmpty == false)
+      }
+      try await eventually("all connections are closed") {
+        server.connections.count == 10 && server.connections.allSatisfy(\.isClosedByClient)
+      }
+    }
+
+    @Test func `Requests that are cancelled while a name is looked up hold up no other`()
+      async throws
+    {
+      let server = try EchoingServer()
+      defer { server.stop() }
+      let url = try #require(URL(string: "http://nobody-knows.example/"))
+      let asking = (0..<20).map { _ in
+        Task { [transport] in try await transport.send(OriginRequest(url: url)) }
+      }
+      for task in asking { task.cancel() }
+      for task in asking {
+        await #expect(throws: (any Error).self) { _ = try await task.value }
+      }
+      #expect(try await transport.send(OriginRequest(url: server.url())).status == 200)
+    }
+
+    @Test func `Programs that are started inherit no connection`() async throws {
+      let server = try RawServer { connection in
+        _ = connection.readRequest()
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc")
+        connection.waitForEnd()
+      }
+      defer { server.stop() }
+      let response = try await transport.send(OriginRequest(url: server.url()))
+      let connections = openConnections(to: server.port)
+      #expect(connections.count == 1)
+      #expect(connections.allSatisfy { fcntl($0, F_GETFD) == FD_CLOEXEC })
+      withExtendedLifetime(response) {}
+    }
+
+    @Test func `Connections are used again`() async throws {
+      let server = try EchoingServer()
+      defer { server.stop() }
+      let transport = CurlTransport(.init(environment: ["no_proxy": "used.again"]))
+      for _ in 0..<20 {
+        _ = try await transport.send(OriginRequest(url: server.url())).text()
+      }
+      #expect(server.connectionCount == 1)
+    }
+
+    @Test func `Many bodies come at the same time`() async throws {
+      let server = try RawServer { connection in
+        while true {
+          let request = connection.readRequest()
+          guard let line = request.split(separator: "\r\n").first,
+            let seed = line.split(separator: "/").dropFirst().first.flatMap({ Int($0.prefix(3)) })
+          else { return }
+          connection.send("HTTP/1.1 200 OK\r\nContent-Length: 400000\r\n\r\n")
+          connection.send([UInt8](repeating: UInt8(seed), count: 400_000))
+        }
+      }
+      defer { server.stop() }
+      try await withThrowingTaskGroup(of: Bool.self) { group in
+        for seed in 100..<160 {
+          let url = try server.url("/\(seed)")
+          group.addTask { [transport] in
+            let whole = try await transport.send(OriginRequest(url: url)).whole()
+            return whole == Data(repeating: UInt8(seed), count: 400_000)
+          }
+        }
+        for try await isRight in group { #expect(isRight) }
+      }
+    }
+  }
+
+  /// The descriptors of this process that are connected to a port.
+  func openConnections(to port: UInt16) -> [Int32] {
+    (0..<4096).filter { descriptor in
+      var address = sockaddr_in()
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let isKnown = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          getpeername(descriptor, $0, &length) == 0
+        }
+      }
+      return isKnown && address.sin_family == sa_family_t(AF_INET)
+        && UInt16(bigEndian: address.sin_port) == port
+    }
+  }
+
+  /// A server that answers with the head of each request.
+  final class EchoingServer: Sendable {
+    private let server: RawServer
+    var port: UInt16 { server.port }
+    var connectionCount: Int { server.connections.count }
+
+    init() throws {
+      server = try RawServer { connection in
+        while true {
+          let head = connection.readRequest()
+          guard head.hasSuffix("\r\n\r\n") else { return }
+          connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(head.utf8.count)\r\n\r\n\(head)")
+        }
+      }
+    }
+
+    func url(_ path: String = "/") throws -> URL { try server.url(path) }
+
+    func stop() { server.stop() }
+  }
+
+  extension OriginResponse {
+    func text() async throws -> String { String(decoding: try await whole(), as: UTF8.self) }
+  }
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import Testing
+
+  @testable import Refrain
+
+  /// Which requests go through which of the proxies that the environment names.
+  struct ProxyEnvironmentTests {
+    private func proxy(_ environment: [String: String], _ url: String) throws -> String? {
+      try ProxyEnvironment(environment).proxy(for: #require(URL(string: url)))?.url
+    }
+
+    @Test func `Each scheme has its own, and what has none has that of all`() throws {
+      let environment = ["http_proxy": "h", "HTTPS_PROXY": "s", "all_proxy": "a"]
+      #expect(try proxy(environment, "http://e.example/") == "h")
+      #expect(try proxy(environment, "HTTPS://e.example/") == "s")
+      #expect(try proxy(["ALL_PROXY": "a"], "https://e.example/") == "a")
+      #expect(try proxy(["https_proxy": "s"], "http://e.example/") == nil)
+      #expect(try proxy(["https_proxy": "", "HTTPS_PROXY": "t"], "https://e.example/") == "t")
+      #expect(try proxy([:], "http://e.example/") == nil)
+    }
+
+    /// In a CGI script it is the field "Proxy" of the request.
+    @Test func `HTTP_PROXY in capitals is not heeded`() throws {
+      #expect(try proxy(["HTTP_PROXY": "evil"], "http://e.example/") == nil)
+    }
+
+    @Test(arguments: [
+      "http://localhost/", "http://a.localhost:8/", "http://127.0.0.1/", "http://127.9.9.9:1/",
+      "http://[::1]:80/", "https://LOCALHOST/", "http://localhost./",
+    ])
+    func `This machine is asked directly`(_ url: String) throws {
+      #expect(try proxy(["all_proxy": "p", "http_proxy": "p"], url) == nil)
+    }
+
+    @Test(arguments: [
+      ("e.example", "http://e.example/"), ("e.example", "http://a.b.e.example/"),
+      (".e.example", "http://e.example/"), ("*.e.example", "http://x.e.example:81/"),
+      ("E.Example", "http://e.EXAMPLE./"), ("x,e.example y", "http://e.example/"),
+      ("*", "http://e.example/"), ("e.example:81", "http://e.example:81/"),
+      ("e.example:443", "https://e.example/"), ("10.0.0.1", "http://10.0.0.1/"),
+      ("10.0.0.0/8", "http://10.200.3.4:80/"), ("fd00::/8", "http://[fd12::1]/"),
+      ("[fd00::1]:80", "http://[fd00::1]/"), ("fd00::1", "http://[fd00:0::1]/"),
+      ("0.0.0.0/0", "http://9.9.9.9/"),
+    ])
+    func `What no_proxy names is asked directly`(_ exceptions: String, _ url: String) throws {
+      for name in ["no_proxy", "NO_PROXY"] {
+        #expect(try proxy(["http_proxy": "p", "https_proxy": "p", name: exceptions], url) == nil)
+      }
+    }
+
+    @Test(arguments: [
+      ("e.example", "http://notme.example/"), ("e.example", "http://ae.example/"),
+      ("e.example:82", "http://e.example:81/"), ("10.0.0.0/8", "http://11.0.0.1/"),
+      ("10.0.0.0/33", "http://10.0.0.0/"), ("10.0.0.0/x", "http://10.0.0.0/"), ("", "http://a/"),
+      (",. ,", "http://a/"), ("fd00::/8", "http://10.0.0.1/"), ("10.0.0.1", "http://110.0.0.1/"),
+      ("*x", "http://xx/"),
+    ])
+    func `What it does not name goes through the proxy`(_ exceptions: String, _ url: String) throws
+    {
+      #expect(try proxy(["http_proxy": "p", "no_proxy": exceptions], url) == "p")
+    }
+
+    @Test(arguments: [
+      ("http://u:secret@proxy.example:3128/", "proxy.example:3128"), ("proxy:3128", "proxy:3128"),
+      ("socks5h://u:p@[::1]:1080", "[::1]:1080"), ("", ""),
+    ])
+    func `A proxy is named without its password`(_ url: String, _ name: String) {
+      #expect(CurlProxy(url: url).name == name)
+    }
+
+    @Test func `Only proxies of HTTP are asked for URLs`() {
+      #expect(CurlProxy(url: "proxy:3128").speaksHTTP && CurlProxy(url: "https://p").speaksHTTP)
+      #expect(!CurlProxy(url: "socks5://p").speaksHTTP && !CurlProxy(url: "SOCKS4A://p").speaksHTTP)
+    }
+  }
+#endif

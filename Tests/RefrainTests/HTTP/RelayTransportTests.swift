@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import Synchronization
+  import TestSupport
+  import Testing
+
+  @testable import Refrain
+
+  /// What `RelayingTransport` promises: any method, with a body or without.
+  @Suite(.timeLimit(.minutes(1))) struct RelayTransportTests {
+    /// What came of a request, as the server saw it.
+    private struct Seen: Sendable {
+      var head = ""
+      var body: [UInt8] = []
+    }
+
+    private final class Recorder: Sendable {
+      private let seen = Mutex(Seen())
+      var last: Seen { seen.withLock { $0 } }
+      func note(_ new: Seen) { seen.withLock { $0 = new } }
+    }
+
+    private func transport(_ tested: TestedTransport) -> any RelayingTransport {
+      switch tested {
+      case .curl: CurlTransport()
+      case .urlSession: URLSessionTransport()
+      }
+    }
+
+    /// A server that takes a request whole, and what it took.
+    private func recordingServer(_ recorder: Recorder) throws -> RawServer {
+      try RawServer { connection in
+        var seen = Seen(head: connection.readRequest())
+        let head = seen.head.lowercased()
+        if head.contains("transfer-encoding: chunked") {
+          while let size = connection.readLine().flatMap({ Int($0, radix: 16) }),
+            let bytes = connection.read(size), connection.readLine() == "", size > 0
+          {
+            seen.body += bytes
+          }
+        } else if let length = head.split(separator: "content-length: ").dropFirst().first {
+          seen.body = connection.read(Int(length.prefix { $0.isNumber }) ?? 0) ?? []
+        }
+        recorder.note(seen)
+        connection.send("HTTP/1.1 201 Created\r\nX-Here: 1\r\nContent-Length: 4\r\n\r\n")
+        if !head.hasPrefix("head ") { connection.send("done") }
+        connection.waitForEnd()
+      }
+    }
+
+    private func body(_ parts: [Data], length: Int64?) -> RelayedRequest.Body {
+      let rest = Parts(parts)
+      return RelayedRequest.Body(length: length) { rest.next() }
+    }
+
+    private final class Parts: Sendable {
+      private let parts: Mutex<[Data]>
+      init(_ parts: [Data]) { self.parts = Mutex(parts) }
+      func next() -> Data? { parts.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
+    }
+
+    @Test(
+      arguments: TestedTransport.allCases, ["GET", "HEAD", "DELETE", "OPTIONS", "PROPFIND", "POST"])
+    func `A method without a body arrives as it is`(
+      _ tested: TestedTransport, _ method: String
+    ) async throws {
+      let recorder = Recorder()
+      let server = try recordingServer(recorder)
+      defer { server.stop() }
+      let response = try await transport(tested).relay(
+        RelayedRequest(method: method, url: server.url("/%E4/../x"), headers: ["X-A": "b"]))
+      #expect(response.status == 201 && response.headers["X-Here"] == "1")
+      #expect(try await response.text() == (method == "HEAD" ? "" : "done"))
+      #expect(recorder.last.head.hasPrefix("\(method) /"))
+      #expect(recorder.last.head.contains("X-A: b\r\n"))
+      if tested == .curl {
+        #expect(recorder.last.head.hasPrefix("\(method) /%E4/../x HTTP/1.1\r\n"))
+        #expect(!recorder.last.head.lowercased().contains("content-length"))
+      }
+    }
+
+    @Test(arguments: TestedTransport.allCases, [true, false])
+    func `A body arrives whole`(_ tested: TestedTransport, _ isLengthKnown: Bool) async throws {
+      let recorder = Recorder()
+      let server = try recordingServer(recorder)
+      defer { server.stop() }
+      let parts = (0..<50).map { Data(repeating: UInt8($0), count: 10_007 * ($0 % 3)) }
+      let whole = parts.reduce(Data(), +)
+      let response = try await transport(tested).relay(
+        RelayedRequest(
+          method: "PUT", url: server.url("/a"), headers: [:],
+          body: body(parts, length: isLengthKnown ? Int64(whole.count) : nil)))
+      #expect(try await response.text() == "done")
+      #expect(recorder.last.body == Array(whole))
+      #expect(recorder.last.head.hasPrefix("PUT /a HTTP/1.1\r\n"))
+      #expect(!recorder.last.head.lowercased().contains("expect:"))
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func `An empty body has the length zero`(_ tested: TestedTransport) async throws {
+      let recorder = Recorder()
+      let server = try recordingServer(recorder)
+      defer { server.stop() }
+      _ = try await transport(tested).relay(
+        RelayedRequest(
+          method: "POST", url: server.url("/a"), headers: [:], body: body([], length: 0)))
+      #expect(recorder.last.head.lowercased().contains("content-length: 0\r\n"))
+    }
+
+    @Test(arguments: TestedTransport.allCases)
+    func `What the body ends in is what the request ends in`(_ tested: TestedTransport) async throws
+    {
+      struct Gone: Error {}
+      let server = try RawServer { connection in
+        _ = connection.readRequest()
+        connection.waitForEnd()
+      }
+      defer { server.stop() }
+      let rest = Parts([Data(repeating: 1, count: 1000)])
+      let body = RelayedRequest.Body(length: 5000) {
+        guard let part = rest.next() else { throw Gone() }
+        return part
+      }
+      await #expect(throws: Gone.self) {
+        _ = try await transport(tested).relay(
+          RelayedRequest(method: "PUT", url: server.url("/a"), headers: [:], body: body))
+      }
+      try await eventually("the connection is closed, if there was one") {
+        server.connections.allSatisfy(\.isClosedByClient)
+      }
+    }
+
+    @Test func `An answer that comes before the body has ended is handed on`() async throws {
+      let server = try RawServer { connection in
+        _ = connection.readRequest()
+        connection.send("HTTP/1.1 403 No\r\nContent-Length: 3\r\n\r\nno!")
+        connection.waitForEnd()
+      }
+      defer { server.stop() }
+      let body = RelayedRequest.Body(length: nil) {
+        // As slow as the client: it never ends.
+        try await Task.sleep(for: .seconds(3600))
+        return nil
+      }
+      let response = try await CurlTransport().relay(
+        RelayedRequest(method: "POST", url: server.url("/a"), headers: [:], body: body))
+      #expect(response.status == 403)
+      #expect(try await response.text() == "no!")
+    }
+
+    @Test func `A server that stops taking the body holds up who brings it`() async throws {
+      let server = try RawServer { connection in
+        _ = connection.readRequest()
+        Thread.sleep(forTimeInterval: 0.5)
+        connection.waitForEnd()
+      }
+      defer { server.stop() }
+      let counter = Counter()
+      let body = RelayedRequest.Body(length: nil) {
+        counter.add()
+        return counter.value > 1000 ? nil : Data(repeating: 0, count: 100_000)
+      }
+      let url = try server.url("/a")
+      let asking = Task {
+        try await CurlTransport().relay(
+          RelayedRequest(method: "POST", url: url, headers: [:], body: body))
+      }
+      try await eventually("some parts were taken") { counter.value > 2 }
+      asking.cancel()
+      await #expect(throws: CancellationError.self) { _ = try await asking.value }
+      try await eventually("the connection is closed") {
+        server.connections.allSatisfy(\.isClosedByClient)
+      }
+      let parts = counter.value
+      #expect(parts < 1000)
+    }
+
+    private final class Counter: Sendable {
+      private let count = Atomic(0)
+      var value: Int { count.load(ordering: .relaxed) }
+      func add() { count.add(1, ordering: .relaxed) }
+    }
+
+    @Test func `Silence ends it after its time`() async throws {
+      let server = try RawServer { connection in
+        _ = connection.readRequest()
+        connection.waitForEnd()
+      }
+      defer { server.stop() }
+      var request = try RelayedRequest(method: "GET", url: server.url("/a"), headers: [:])
+      request.longestSilence = .seconds(1)
+      let error = await #expect(throws: TransportError.self) {
+        _ = try await CurlTransport().relay(request)
+      }
+      #expect(error?.code == .timedOut)
+    }
+
+    @Test(arguments: ["POST", "PATCH", "LOCK"])
+    func `What may have been carried out is not sent twice`(_ method: String) async throws {
+      let count = Counter()
+      // It answers the first request of a connection, and closes at the second.
+      let server = try RawServer { connection in
+        _ = connection.readRequest()
+        count.add()
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        if connection.readRequest().hasSuffix("\r\n\r\n") { count.add() }
+      }
+      defer { server.stop() }
+      let transport = CurlTransport(.init(environment: ["no_proxy": "not.twice"]))
+      _ = try await transport.relay(
+        RelayedRequest(method: "GET", url: server.url("/a"), headers: [:])
+      ).whole()
+      _ = try await transport.relay(
+        RelayedRequest(method: method, url: server.url("/a"), headers: [:])
+      ).whole()
+      #expect(count.value == 2 && server.connections.count == 2)
+    }
+  }
+#endif
