@@ -49,6 +49,10 @@ package struct RequiredProgram: Sendable {
   package static let chromium = RequiredProgram("chromium")
   package static let openssl = RequiredProgram("openssl")
   package static let tmux = RequiredProgram("tmux")
+  package static let git = RequiredProgram("git")
+  package static let swift = RequiredProgram("swift")
+  package static let tinyproxy = RequiredProgram("tinyproxy")
+  package static let microsocks = RequiredProgram("microsocks")
 
   /// The system's own before what a version manager put in its place: such a shim is slow to start.
   /// Servers live where a user's PATH need not lead.

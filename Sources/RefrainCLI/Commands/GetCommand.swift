@@ -41,6 +41,9 @@ struct GetCommand: AsyncParsableCommand {
     completion: .file())
   var output: String?
 
+  @OptionGroup(title: "Network options")
+  var network: NetworkOptions
+
   @OptionGroup
   var options: GlobalOptions
 
@@ -62,7 +65,7 @@ struct GetCommand: AsyncParsableCommand {
   func run() async throws {
     let (urls, options) = (urls, options)
     let output = output.map(FileCopy.Destination.init)
-    try await withCache(options) { cache in
+    try await withCache(options, configuration: network.configuration(options)) { cache in
       let fetches = urls.map { url in
         Fetch(url: url, key: cache.key(for: options.resource(url)))
       }

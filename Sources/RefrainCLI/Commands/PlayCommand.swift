@@ -87,6 +87,9 @@
     @Flag(help: "Print lines, also in a terminal.")
     var plain = false
 
+    @OptionGroup(title: "Network options")
+    var network: NetworkOptions
+
     @OptionGroup
     var options: GlobalOptions
 
@@ -119,7 +122,7 @@
         return try await SamplePlay(options: options, isWatched: isWatched).run(makePlays)
       }
       let urls = urls
-      var configuration = options.configuration
+      var configuration = network.configuration(options)
       // What a demuxer wants to see of most formats before the first sound, at once.
       configuration.firstRequest = 256 << 10
       try await withCache(options, configuration: configuration) { cache in

@@ -38,6 +38,9 @@ struct RunCommand: AsyncParsableCommand {
   @Flag(help: "Fetch to its end what the program has begun, while it runs.")
   var whole = false
 
+  @OptionGroup(title: "Network options")
+  var network: NetworkOptions
+
   @OptionGroup
   var options: GlobalOptions
 
@@ -64,7 +67,9 @@ struct RunCommand: AsyncParsableCommand {
     configuration.relayedMethods = .all
     configuration.redirectsPages = true
     if options.logLevel >= .info { configuration.log = log.note }
-    let status = try await withOpenCache(options) { [configuration] cache in
+    let cacheConfiguration = network.configuration(options)
+    let status = try await withOpenCache(options, configuration: cacheConfiguration) {
+      [configuration] cache in
       let proxy = try CacheProxy.configured(configuration, cache: cache)
       let serving = try await Serving.start(proxy)
       let result: Result<CInt, any Error>

@@ -105,6 +105,9 @@ struct ServeCommand: AsyncParsableCommand {
   @Flag(help: "Write no lines for requests.")
   var quiet = false
 
+  @OptionGroup(title: "Network options")
+  var network: NetworkOptions
+
   @OptionGroup
   var options: GlobalOptions
 
@@ -130,7 +133,7 @@ struct ServeCommand: AsyncParsableCommand {
   func run() async throws {
     OpenFiles.raiseLimit()
     let (command, options) = (self, options)
-    var cacheConfiguration = options.configuration
+    var cacheConfiguration = network.configuration(options)
     cacheConfiguration.isShared = origin != nil
     try await withCache(options, configuration: cacheConfiguration) { cache in
       let file = ProxyFile(directory: options.directory)

@@ -4,7 +4,11 @@ import Foundation
 /// nginx's configuration, and the log that it writes.
 enum Nginx {
   /// One process that stays in the foreground, for it is to be killed as a whole.
-  static func configuration(port: Int, directory: URL) -> String {
+  ///
+  /// - Parameter certificate: files of one, and of its key: it speaks TLS.
+  static func configuration(
+    port: Int, directory: URL, certificate: (file: String, key: String)? = nil
+  ) -> String {
     let path = directory.path(percentEncoded: false)
     let files = directory.appending(path: "files/").path(percentEncoded: false)
     return """
@@ -24,7 +28,8 @@ enum Nginx {
         uwsgi_temp_path "\(path)/nginx";
         scgi_temp_path "\(path)/nginx";
         server {
-          listen 127.0.0.1:\(port);
+          listen 127.0.0.1:\(port)\(certificate == nil ? "" : " ssl");
+          \(certificate.map { "ssl_certificate \"\($0.file)\"; ssl_certificate_key \"\($0.key)\";" } ?? "")
           root "\(files)";
           location /slow/ { alias "\(files)"; limit_rate 4m; }
           location /compressed/ {

@@ -42,10 +42,16 @@ final class RealOrigin: Sendable {
   private static func launch(
     _ server: RealServer, port: Int, in directory: URL
   ) async throws -> LeashedProcess {
+    try await launch(
+      server.program, server.arguments(port: port, directory: directory), port: port, in: directory)
+  }
+
+  /// Returns once the program listens.
+  static func launch(
+    _ program: RequiredProgram, _ arguments: [String], port: Int, in directory: URL
+  ) async throws -> LeashedProcess {
     let output = directory.appending(path: "output-\(UUID().uuidString).txt")
-    let process = try LeashedProcess(
-      server.program.path, server.arguments(port: port, directory: directory), in: directory,
-      output: output)
+    let process = try LeashedProcess(program.path, arguments, in: directory, output: output)
     // A foreign process tells nobody that it listens: one can only try. The pauses are short, and
     // they are bounded.
     let deadline = ContinuousClock.now + .seconds(30)
@@ -55,7 +61,7 @@ final class RealOrigin: Sendable {
     }
     await process.kill()
     let said = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
-    throw Problem(description: "\(server) does not listen on port \(port): \(said)")
+    throw Problem(description: "\(program.name) does not listen on port \(port): \(said)")
   }
 
   /// Kills the server (SIGKILL).

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import Refrain
+
+/// How origins are reached: the options of the commands that fetch.
+///
+/// They are libcurl's, and so Linux's alone; on Apple's platforms the system's settings hold.
+struct NetworkOptions: ParsableArguments {
+  #if os(Linux)
+    @Option(
+      help: ArgumentHelp(
+        "Trust the certificate authorities of a file (PEM). Default: $SSL_CERT_FILE, else the system's.",
+        valueName: "file"),
+      completion: .file())
+    var cacert: String?
+
+    @Flag(help: "Check no certificate: anybody on the way can read and change what is fetched.")
+    var insecure = false
+
+    @Flag(help: "Take users and passwords from ~/.netrc, by host.")
+    var netrc = false
+
+    @Option(
+      help: ArgumentHelp("Take users and passwords from a file like ~/.netrc.", valueName: "file"),
+      completion: .file())
+    var netrcFile: String?
+
+    @Option(
+      help: ArgumentHelp(
+        "Connect from a network interface, or from an address of this machine.", valueName: "name"))
+    var interface: String?
+
+    @Option(
+      help: ArgumentHelp(
+        "Find a host at another address; may be given several times.",
+        valueName: "host:port:address"),
+      transform: { text in try usage { try ResolvedAddress.parse(text) } })
+    var resolve: [String] = []
+
+    func validate() throws {
+      guard !netrc || netrcFile == nil else {
+        throw ValidationError("Say --netrc or --netrc-file.")
+      }
+      for (option, path) in [("--cacert", cacert), ("--netrc", credentialsFile)] {
+        guard let path, !FileManager.default.isReadableFile(atPath: path) else { continue }
+        throw ValidationError("\(option): \(printable(path)) cannot be read.")
+      }
+    }
+
+    private var credentialsFile: String? {
+      netrc
+        ? FileManager.default.homeDirectoryForCurrentUser.appending(path: ".netrc")
+          .path(percentEncoded: false) : netrcFile
+    }
+
+    private var settings: CurlTransport.Settings {
+      var settings = CurlTransport.Settings()
+      if let cacert { settings.certificateFile = cacert }
+      settings.verifiesCertificates = !insecure
+      settings.credentialsFile = credentialsFile
+      settings.networkInterface = interface
+      settings.addresses = resolve
+      return settings
+    }
+  #endif
+
+  /// How the cache of a command behaves; says what is not safe about it.
+  func configuration(_ options: GlobalOptions) -> Configuration {
+    var configuration = options.configuration
+    #if os(Linux)
+      configuration.transport = CurlTransport(settings)
+      if insecure {
+        Console.shared.note(
+          "refrain: --insecure: no certificate is checked; anybody on the way can read and change "
+            + "what is fetched.")
+      }
+    #endif
+    return configuration
+  }
+}

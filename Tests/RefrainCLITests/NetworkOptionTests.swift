@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import TestSupport
+  import Testing
+
+  @testable import RefrainCLI
+
+  /// How the program reaches origins, as its options and its environment say.
+  @Suite(.timeLimit(.minutes(2)))
+  struct NetworkOptionTests {
+    /// An origin that has one small file for whoever has the right password.
+    private func origin() throws -> RawServer {
+      try RawServer { connection in
+        while true {
+          let request = connection.readRequest()
+          guard request.hasSuffix("\r\n\r\n") else { return }
+          let isKnown = request.contains("Authorization: Basic bWU6c2VjcmV0\r\n")
+          let (status, body) = isKnown ? ("200 OK", "song") : ("401 Unauthorized", "")
+          connection.send(
+            "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\nETag: \"1\"\r\n\r\n\(body)"
+          )
+        }
+      }
+    }
+
+    @Test func `Hosts are found, and given their passwords, as the options say`() async throws {
+      try await Program.with { program in
+        let origin = try origin()
+        defer { origin.stop() }
+        let file = program.directory.appending(path: "netrc")
+        try Data("machine song.example login me password secret\n".utf8).write(to: file)
+        let url = "http://song.example:\(origin.port)/a.mp3"
+        let options = [
+          "--netrc-file", file.path(percentEncoded: false), "--resolve",
+          "song.example:\(origin.port):127.0.0.1", "--interface", "127.0.0.1",
+        ]
+        let run = try await program.run(["get", "--output", "-"] + options + [url])
+        #expect(run.status == 0 && run.output == "song", "\(run.errors)")
+
+        // The proxy fetches, and relays, in the same way.
+        let serve = try RunningProgram(
+          program,
+          ["serve", "--port", "0", "--quiet", "--origin", "http://song.example:\(origin.port)"]
+            + options)
+        let line = try await serve.nextLine()
+        let text = try #require(line.firstRange(of: "http://").map { line[$0.lowerBound...] })
+        let proxy = try #require(URL(string: String(text.prefix { $0 != " " })))
+        for headers in [[], ["Cache-Control: no-store"]] {
+          let reply = try await RawConnection.open(port: #require(proxy.port)) {
+            try await $0.reply(to: "/a.mp3", headers, host: "127.0.0.1:\(proxy.port ?? 0)")
+          }
+          #expect(reply.status == 200 && reply.body == Array("song".utf8))
+        }
+        serve.send(SIGTERM)
+        _ = await serve.end()
+      }
+    }
+
+    @Test(arguments: [
+      (["--netrc-file", "/nowhere/netrc"], "/nowhere/netrc cannot be read"),
+      (["--cacert", "/nowhere/ca.pem"], "/nowhere/ca.pem cannot be read"),
+      (["--netrc", "--netrc-file", "x"], "--netrc or --netrc-file"),
+      (["--resolve", "song.example:127.0.0.1"], "host:port:address"),
+      (["--resolve", "song.example:0:127.0.0.1"], "host:port:address"),
+    ])
+    func `What cannot be is wrong usage`(_ options: [String], _ words: String) async throws {
+      try await Program.with { program in
+        let run = try await program.run(["get"] + options + ["http://127.0.0.1:1/a"])
+        #expect(run.status == 64 && run.errors.contains(words), "\(run.errors)")
+      }
+    }
+
+    @Test func `That no certificate is checked is said at each start`() async throws {
+      try await Program.with { program in
+        let port = try RawServer.deafPort()
+        let run = try await program.run(
+          ["get", "--insecure", "https://127.0.0.1:\(port)/a"])
+        #expect(run.status == 1 && run.errors.contains("no certificate is checked"))
+        let careful = try await program.run(["get", "https://127.0.0.1:\(port)/a"])
+        #expect(!careful.errors.contains("certificate"))
+      }
+    }
+
+    /// A proxy that is told to ask itself.
+    @Test func `A proxy that the environment sends to itself ends the loop at once`() async throws {
+      try await Program.with { program in
+        let port = try #require(FreePort.next())
+        let serve = try RunningProgram(
+          program, path: "/usr/bin/env",
+          [
+            "http_proxy=http://127.0.0.1:\(port)",
+            Program.executable().path(percentEncoded: false), "serve", "--port", "\(port)",
+            "--quiet", "--origin", "http://song.example",
+          ])
+        _ = try await serve.nextLine()
+        let start = ContinuousClock.now
+        let reply = try await RawConnection.open(port: port) {
+          try await $0.reply(to: "/a.mp3", host: "127.0.0.1:\(port)")
+        }
+        #expect(reply.status >= 400)
+        #expect(ContinuousClock.now - start < .seconds(60))
+        serve.send(SIGTERM)
+        _ = await serve.end()
+      }
+    }
+  }
+#endif
