@@ -26,6 +26,18 @@ if isThreadSanitized {
   let (manifests, notManifests): ([Resource], [String]) = ([], ["PrivacyInfo.xcprivacy"])
 #endif
 
+// Where an app brings this package in, nothing else comes along: what needs SwiftNIO or ArgumentParser
+// comes with the traits "Server" and "Program". Where it is worked on itself, all of it is built.
+let isDependency =
+  Context.packageDirectory == "/" || Context.packageDirectory.contains("/checkouts/")
+
+func nio(_ name: String) -> Target.Dependency {
+  .product(name: name, package: "swift-nio", condition: .when(traits: ["Server"]))
+}
+
+let argumentParser = Target.Dependency.product(
+  name: "ArgumentParser", package: "swift-argument-parser", condition: .when(traits: ["Program"]))
+
 let package = Package(
   name: "Refrain",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2)],
@@ -38,6 +50,13 @@ let package = Package(
     .library(name: "RefrainProxy", targets: ["RefrainProxy"]),
     .library(name: "OriginServer", targets: ["OriginServer"]),
     .executable(name: "refrain", targets: ["RefrainCLI"]),
+  ],
+  traits: [
+    .trait(name: "Server", description: "RefrainProxy and OriginServer, over SwiftNIO."),
+    .trait(
+      name: "Program", description: "The program `refrain`, with ArgumentParser.",
+      enabledTraits: ["Server"]),
+    .default(enabledTraits: isDependency ? [] : ["Program"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -70,9 +89,9 @@ let package = Package(
     .target(
       name: "OriginServer",
       dependencies: [
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
+        nio("NIOCore"),
+        nio("NIOPosix"),
+        nio("NIOHTTP1"),
       ],
       swiftSettings: settings),
     // What is used of libmpv, the sound of Linux, declared. The library is loaded when it plays.
@@ -90,17 +109,17 @@ let package = Package(
       name: "RefrainProxy",
       dependencies: [
         "Refrain",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOFoundationCompat", package: "swift-nio"),
+        nio("NIOCore"),
+        nio("NIOPosix"),
+        nio("NIOHTTP1"),
+        nio("NIOFoundationCompat"),
       ],
       swiftSettings: settings),
     .executableTarget(
       name: "RefrainCLI",
       dependencies: [
         "Refrain", "RefrainPlayer", "RefrainProxy", "OriginServer",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        argumentParser,
       ],
       swiftSettings: settings),
     .testTarget(
@@ -118,10 +137,10 @@ let package = Package(
       name: "OriginServerTests",
       dependencies: [
         "OriginServer", "TestSupport",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOEmbedded", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
+        nio("NIOCore"),
+        nio("NIOEmbedded"),
+        nio("NIOHTTP1"),
+        nio("NIOPosix"),
       ],
       swiftSettings: settings),
     // What several test targets need: programs of the system, and processes that end with a test;
@@ -130,8 +149,8 @@ let package = Package(
       name: "TestSupport",
       dependencies: [
         "OriginServer",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
+        nio("NIOCore"),
+        nio("NIOPosix"),
       ],
       path: "Tests/TestSupport", swiftSettings: settings),
     .testTarget(
@@ -156,8 +175,8 @@ let package = Package(
       name: "RefrainProxyTests",
       dependencies: [
         "RefrainProxy", "Refrain", "OriginServer", "TestSupport",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
+        nio("NIOCore"),
+        nio("NIOPosix"),
       ],
       swiftSettings: settings),
     // Players and tools as they are installed, through the proxy: curl, ffmpeg, mpv, VLC, Chromium.
@@ -169,7 +188,7 @@ let package = Package(
       name: "RefrainCLITests",
       dependencies: [
         "RefrainCLI", "Refrain", "RefrainPlayer", "RefrainProxy", "OriginServer", "TestSupport",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        argumentParser,
       ],
       exclude: ["Screens"], swiftSettings: settings),
   ]
