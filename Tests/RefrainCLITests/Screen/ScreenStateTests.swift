@@ -139,11 +139,12 @@
       try await Self.withTune(size) { tmux, _, origin, _ in
         let url = origin.url("/missing.flac").absoluteString
         try await tmux.enter("./refrain play \(url) 2> errors; echo code $?; cat errors")
-        let lines = try await tmux.waits(for: "✗  missing.flac")
+        // The line of the queue, which is drawn after the others.
+        let lines = try await tmux.waits(for: "✗ 1  missing.flac")
         expectWithin(size, lines)
         #expect(lines.contains { $0.contains("Failed") })
         #expect(lines.contains { $0.contains("404") })
-        #expect(lines.contains { $0.contains("✗ 1  missing.flac") })
+        #expect(lines.contains { $0.contains("✗  missing.flac") })
         try await tmux.press("q")
         let after = try await tmux.waits(for: "code 1")
         #expect(after.contains { $0.contains("refrain:") })
