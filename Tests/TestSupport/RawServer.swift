@@ -19,6 +19,7 @@ package final class RawServer: Sendable {
     private let sentBytes = Atomic<Int>(0)
     private let requests = Atomic<Int>(0)
     private let end = Mutex<Bool>(false)
+    private let isOpen = Mutex(true)
 
     package init(descriptor: Int32) { self.descriptor = descriptor }
 
@@ -107,7 +108,19 @@ package final class RawServer: Sendable {
     /// Nothing more is sent: the client sees the end of the connection after what was.
     package func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    package func close() { closeDescriptor(descriptor) }
+    package func close() {
+      isOpen.withLock { isOpen in
+        if isOpen { closeDescriptor(descriptor) }
+        isOpen = false
+      }
+    }
+
+    /// Ends it in both directions; its script sees the end of what the client sends.
+    fileprivate func cut() {
+      isOpen.withLock { isOpen in
+        if isOpen { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
+      }
+    }
   }
 
   package let port: UInt16
@@ -160,6 +173,8 @@ package final class RawServer: Sendable {
     #if canImport(Darwin)
       closeDescriptor(listener)
     #endif
+    // A client may have kept them for its next request, which may be to another server on this port.
+    for connection in connections { connection.cut() }
   }
 
   /// A port on which nobody listens, nor will: it stays bound while the process lives.
