@@ -48,9 +48,9 @@
     }
 
     /// In bytes.
-    private static let shared = 160 << 10
+    private static let shared = 96 << 10
     /// One piece of libcurl's at least.
-    private static let shares = (16 << 10)...(96 << 10)
+    private static let shares = (16 << 10)...(64 << 10)
 
     /// For `share`.
     func exchangeBegan() { running.add(1, ordering: .relaxed) }
