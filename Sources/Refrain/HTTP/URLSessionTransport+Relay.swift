@@ -43,5 +43,6 @@ final class UploadFile: Sendable {
     try await IOThreads.shared.run { try handle.close() }
   }
 
+  // What cannot be removed is left to the system, which clears the directory.
   deinit { try? FileManager.default.removeItem(at: url) }
 }

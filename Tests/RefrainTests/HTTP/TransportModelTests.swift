@@ -104,7 +104,7 @@
       var kind: Kind
       var seed: Int
       var length: Int
-      /// How many bytes are read before it is let go; nil: all.
+      /// How many bytes are read before the body is dropped; nil: all.
       var limit: Int?
       var pause: Duration?
       var isCancelled: Bool

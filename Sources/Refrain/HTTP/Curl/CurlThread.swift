@@ -137,6 +137,9 @@
         return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
       }
       transfer.setOptions(settings, share: share)
+      guard !transfer.isIncomplete else {
+        return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
+      }
       transfers[ObjectIdentifier(exchange)] = transfer
       let code = curl_multi_add_handle(multi, transfer.handle)
       guard code == CURLM_OK else {

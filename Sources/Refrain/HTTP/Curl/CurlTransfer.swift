@@ -12,6 +12,8 @@
     /// What libcurl reads while the handle lives.
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
     private let errorText: UnsafeMutablePointer<CChar>
+    /// There was no memory for all of its options: it must not be sent.
+    private(set) var isIncomplete = false
 
     private var headReader = CurlHeadReader()
     private var hasHead = false
@@ -82,7 +84,7 @@
       for text in texts {
         guard let longer = curl_slist_append(list, text) else {
           // Without one of its header fields it would be another request.
-          fault = "there is no memory"
+          isIncomplete = true
           break
         }
         list = longer
