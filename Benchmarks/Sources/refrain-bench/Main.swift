@@ -22,6 +22,10 @@ enum Main {
       try await OriginProcess.serve(arguments: names)
       return
     }
+    if names.first == RelayProcess.command {
+      try RelayProcess.serve(arguments: names)
+      return
+    }
     if names.isEmpty { names = benchmarks.map(\.name) }
     for name in names {
       guard let benchmark = benchmarks.first(where: { $0.name == name }) else {
