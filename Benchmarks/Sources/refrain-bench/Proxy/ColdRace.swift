@@ -1,42 +1,87 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Files that neither has stored: how fast they come, and how soon they begin.
+/// Files that neither server has stored: how fast they come, what that takes of the processors, and
+/// how soon they begin.
 enum ColdRace {
-  static let rounds = 5
-  static let starts = 20
+  private static let rounds = 7
+  private static let starts = 30
 
-  static func run(nginx: Peer, refrain: Peer, files: URL) throws {
-    for name in (0..<rounds).map({ "cold-\($0).bin" }) + (0..<starts).map({ "start-\($0).bin" }) {
-      try FileManager.default.linkItem(
-        at: URL(filePath: files.path + ProxyRace.file), to: files.appending(path: name))
+  private static let speed = Row("cold, whole file ÷ nginx, speed", .atLeast(1.2))
+  private static let cpu = Row("cold, whole file ÷ nginx, CPU per GiB", .atMost(1))
+  private static let kept = Row(
+    "cold, first byte of 64 KiB ÷ nginx, kept connection, time", .atMost(1))
+  private static let fresh = Row(
+    "cold, first byte of 64 KiB ÷ nginx, fresh connection, time", .atMost(1))
+  static let rows = [speed, cpu, kept, fresh]
+
+  static func run(nginx: Peer, refrain: Peer, files: URL, _ report: Report) async {
+    await report.attempt([speed, cpu]) { try wholeFiles([nginx, refrain], files, report) }
+    await report.attempt([kept]) {
+      // Each has an answer behind it, and so has its connection to the origin.
+      let connections = try [nginx, refrain].map { try HTTPConnection(port: $0.port) }
+      for connection in connections {
+        _ = try connection.firstByte(of: ProxyRace.file, range: "0-65535")
+      }
+      try firstBytes(kept, "kept", files, report) { index, path in
+        try connections[index].firstByte(of: path, range: "0-65535")
+      }
     }
-    let peers = [nginx, refrain]
-    var speeds: [[Double]] = [[], []]
-    for round in 0..<rounds {
+    await report.attempt([fresh]) {
+      try firstBytes(fresh, "fresh", files, report) { index, path in
+        let start = Monotonic.now
+        let connection = try HTTPConnection(port: [nginx, refrain][index].port)
+        let connected = Monotonic.now - start
+        return try connected + connection.firstByte(of: path, range: "0-65535")
+      }
+    }
+  }
+
+  private static func wholeFiles(_ peers: [Peer], _ files: URL, _ report: Report) throws {
+    var (speeds, costs): ([[Double]], [[Double]]) = ([[], []], [[], []])
+    for round in 0...rounds {
+      let path = try link("/cold-\(round).bin", files)
       for (index, peer) in Measure.inTurns(peers, round) {
-        let got = try WholeFile.get(peer.url("/cold-\(round).bin"))
-        speeds[index].append(Measure.gibibytesPerSecond(got.bytes, got.seconds))
-        // What one left to the disk is not the next one's burden.
+        let before = peer.seconds
+        let got = try WholeFile.get(peer.url(path))
+        guard got.bytes == ProxyRace.length else {
+          throw Failure("\(peer.name) sent \(got.bytes) bytes")
+        }
+        // What is still to be done for it is counted, and is not the next one's burden.
         sync()
+        if round > 0 {
+          speeds[index].append(Measure.gibibytesPerSecond(got.bytes, got.seconds))
+          costs[index].append((peer.seconds - before) / Double(got.bytes) * Double(1 << 30))
+        }
       }
     }
-    var firsts: [[Double]] = [[], []]
-    for round in 0..<starts {
-      for (index, peer) in Measure.inTurns(peers, round) {
-        let got = try WholeFile.get(peer.url("/start-\(round).bin"), range: "0-65535")
-        firsts[index].append(got.firstByte * 1e3)
-      }
-    }
-    print("proxy: cold, 256 MiB whole; first byte of \(starts) files not stored yet")
     for (index, peer) in peers.enumerated() {
-      print(
+      report.note(
         "    " + peer.name.padding(toLength: 20, withPad: " ", startingAt: 0)
-          + "\(Measure.spread(speeds[index])) GiB/s, first byte after "
-          + "\(Measure.spread(firsts[index])) ms")
+          + "\(Measure.spread(speeds[index])) GiB/s, \(Measure.spread(costs[index])) CPU s/GiB")
     }
-    print(
-      "    to nginx: speed \(Measure.spread(zip(speeds[1], speeds[0]).map { $0 / $1 })), "
-        + "first byte \(Measure.spread(zip(firsts[1], firsts[0]).map { $0 / $1 }))")
+    report.record(speed, Measure.ratios(speeds[1], to: speeds[0]))
+    report.record(cpu, Measure.ratios(costs[1], to: costs[0]))
+  }
+
+  private static func firstBytes(
+    _ row: Row, _ title: String, _ files: URL, _ report: Report,
+    _ firstByte: (_ peer: Int, _ path: String) throws -> Double
+  ) throws {
+    var times: [[Double]] = [[], []]
+    for round in 0..<starts {
+      let path = try link("/\(title)-\(round).bin", files)
+      for (index, _) in Measure.inTurns(["nginx", "refrain"], round) {
+        times[index].append(try firstByte(index, path) * 1e3)
+      }
+    }
+    report.note("    nginx \(Measure.spread(times[0])) ms, refrain \(Measure.spread(times[1])) ms")
+    report.record(row, Measure.ratios(times[1], to: times[0]))
+  }
+
+  private static func link(_ path: String, _ files: URL) throws -> String {
+    try FileManager.default.linkItem(
+      at: URL(filePath: files.path + ProxyRace.file), to: URL(filePath: files.path + path))
+    return path
   }
 }

@@ -5,7 +5,7 @@ import Foundation
 struct RangeLoad {
   var span: Int
   var connections: Int
-  var seconds = 3
+  var seconds = 2
 
   struct Result {
     var requestsPerSecond: Double
@@ -54,12 +54,12 @@ struct RangeLoad {
     let line = output.split(separator: "\n").last { $0.hasPrefix("result ") } ?? ""
     let numbers = line.split(separator: " ").dropFirst().compactMap { Double($0) }
     guard numbers.count == 6, numbers[0] > 0, numbers[5] == 0 else {
-      throw Child.Failure(description: "wrk on \(peer.name) said: \(output)")
+      throw Failure("wrk on \(peer.name) said: \(output)")
     }
     // A status of 200 is no error to wrk: all of the file instead of a range shows in the size.
     let size = numbers[2] / numbers[0]
     guard size >= Double(span), size < Double(span + 4096) else {
-      throw Child.Failure(description: "\(peer.name) answered with \(size) bytes")
+      throw Failure("\(peer.name) answered with \(size) bytes")
     }
     return Result(
       requestsPerSecond: numbers[0] / numbers[1] * 1e6, median: numbers[3] / 1e3,

@@ -1,44 +1,78 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// A file that both have stored. In turns, for a machine that is shared is not the same twice.
-enum WarmRace {
+/// Ranges of a file that both servers have stored, and all of it. The servers take turns, for a
+/// machine that is shared is not the same twice.
+struct WarmRace {
   static let rounds = 5
 
-  static func run(floor: Peer, nginx: Peer, refrain: Peer) throws {
-    let loads = [
-      ("64 KiB ranges ×16", RangeLoad(span: 64 << 10, connections: 16)),
-      ("64 KiB ranges ×1", RangeLoad(span: 64 << 10, connections: 1)),
-      ("1 MiB ranges ×1", RangeLoad(span: 1 << 20, connections: 1)),
-    ]
-    for (name, load) in loads {
-      try race(name, [floor, nginx, refrain]) { peer in
-        try load.run(on: peer, path: ProxyRace.file, length: ProxyRace.length)
-      }
-    }
-    try race("whole file ×1", [floor, nginx, refrain], wholeFile)
+  /// What clients ask for; nil: the whole file by curl.
+  private let load: RangeLoad?
+  private let isLogged: Bool
+  private let title: String
+  private let speed: Row
+  private let cpu: Row
+  private let percentile99: Row?
+
+  private init(
+    _ title: String, _ load: RangeLoad?, isLogged: Bool = false, speed: Double, cpu: Double?,
+    percentile99: Double? = nil
+  ) {
+    (self.load, self.isLogged, self.title) = (load, isLogged, title)
+    self.speed = Row("warm, \(title) ÷ nginx, speed", .atLeast(speed))
+    self.cpu = Row("warm, \(title) ÷ nginx, CPU per GiB", cpu.map { .atMost($0) })
+    self.percentile99 = percentile99.map { Row("warm, \(title) ÷ nginx, p99", .atMost($0)) }
   }
 
-  private static func race(
-    _ name: String, _ peers: [Peer], _ measure: (Peer) throws -> RangeLoad.Result
-  ) throws {
+  private static let races = [
+    WarmRace(
+      "64 KiB ranges ×16", RangeLoad(span: 64 << 10, connections: 16), speed: 1.0, cpu: 0.9,
+      percentile99: 1.0),
+    WarmRace(
+      "64 KiB ranges ×16, both with a log", RangeLoad(span: 64 << 10, connections: 16),
+      isLogged: true, speed: 1.0, cpu: 1.0),
+    WarmRace("64 KiB ranges ×1", RangeLoad(span: 64 << 10, connections: 1), speed: 1.2, cpu: 0.8),
+    WarmRace("1 MiB ranges ×1", RangeLoad(span: 1 << 20, connections: 1), speed: 1.1, cpu: 0.8),
+    WarmRace("1 MiB ranges ×16", RangeLoad(span: 1 << 20, connections: 16), speed: 1.05, cpu: 0.8),
+    WarmRace("whole file", nil, speed: 1.25, cpu: nil),
+  ]
+
+  static let rows = races.flatMap { [$0.speed, $0.cpu] + ($0.percentile99.map { [$0] } ?? []) }
+
+  /// - Parameters:
+  ///   - peers: nginx and refrain, without a log, and the origin itself: the floor that no cache
+  ///     gets under.
+  ///   - logging: nginx and refrain, with one.
+  static func run(peers: [Peer], logging: [Peer], _ report: Report) async {
+    for race in races {
+      await report.attempt([race.speed, race.cpu] + (race.percentile99.map { [$0] } ?? [])) {
+        try race.run(race.isLogged ? logging : peers, report)
+      }
+    }
+  }
+
+  private func run(_ peers: [Peer], _ report: Report) throws {
     var results = [[RangeLoad.Result]](repeating: [], count: peers.count)
-    for round in 0...rounds {
+    for round in 0...Self.rounds {
       for (index, peer) in Measure.inTurns(peers, round) {
-        let result = try measure(peer)
+        let result =
+          try load?.run(on: peer, path: ProxyRace.file, length: ProxyRace.length)
+          ?? Self.wholeFile(peer)
         // The first round warms up.
         if round > 0 { results[index].append(result) }
       }
     }
-    print("  \(name)")
-    for (peer, results) in zip(peers, results) { print("    " + line(peer.name, results)) }
-    let pairs = zip(results[2], results[1])
-    let speed = pairs.map { $0.requestsPerSecond / $1.requestsPerSecond }
-    let cpu = pairs.map { $0.cpuPerGiB / $1.cpuPerGiB }
-    print("    to nginx: speed \(Measure.spread(speed)), CPU per GiB \(Measure.spread(cpu))")
+    report.note("  \(title)")
+    for (peer, results) in zip(peers, results) { report.note("    " + line(peer.name, results)) }
+    func ratios(_ value: (RangeLoad.Result) -> Double) -> [Double] {
+      Measure.ratios(results[1].map(value), to: results[0].map(value))
+    }
+    report.record(speed, ratios(\.requestsPerSecond))
+    report.record(cpu, ratios(\.cpuPerGiB))
+    if let percentile99 { report.record(percentile99, ratios(\.percentile99)) }
   }
 
-  private static func line(_ name: String, _ results: [RangeLoad.Result]) -> String {
+  private func line(_ name: String, _ results: [RangeLoad.Result]) -> String {
     func median(_ value: (RangeLoad.Result) -> Double) -> Double {
       Measure.median(results.map(value))
     }
@@ -54,7 +88,7 @@ enum WarmRace {
     let times = try (0..<8).map { _ in
       let got = try WholeFile.get(peer.url(ProxyRace.file))
       guard got.bytes == ProxyRace.length else {
-        throw Child.Failure(description: "\(peer.name) sent \(got.bytes) bytes")
+        throw Failure("\(peer.name) sent \(got.bytes) bytes")
       }
       return got.seconds
     }

@@ -13,7 +13,7 @@ enum WholeFile {
   static func get(_ url: String, range: String? = nil) throws -> Result {
     let output = try Child.run("curl", arguments(url, range, to: "/dev/null"))
     let numbers = output.split(separator: " ").compactMap { Double($0) }
-    guard numbers.count == 3 else { throw Child.Failure(description: "curl said: \(output)") }
+    guard numbers.count == 3 else { throw Failure("curl said: \(output)") }
     return Result(bytes: Int64(numbers[0]), seconds: numbers[1], firstByte: numbers[2])
   }
 
@@ -29,7 +29,7 @@ enum WholeFile {
       let end = start + Int.random(in: 1...(1 << 20))
       _ = try Child.run("curl", arguments(url, "\(start)-\(end - 1)", to: copy.path))
       guard try Data(contentsOf: copy) == content[start..<end] else {
-        throw Child.Failure(description: "\(url) is wrong in \(start)..<\(end)")
+        throw Failure("\(url) is wrong in \(start)..<\(end)")
       }
     }
   }

@@ -3,10 +3,16 @@ import Foundation
 import Refrain
 
 /// The peak of memory while 4 GiB stream through the cache.
-enum StreamingMemory {
-  static let length: Int64 = 4 << 30
+enum StreamingMemory: Benchmark {
+  static let name = "memory"
+  private static let length: Int64 = 4 << 30
 
-  static func run() async throws {
+  private static let peak = Row(
+    "peak memory while 4 GiB stream through MediaReader, over idle", .atMost(64), unit: "MiB",
+    digits: 0)
+  static let rows = [peak]
+
+  static func run(_ report: Report) async throws {
     let directory = Measure.temporaryDirectory("memory")
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try OriginProcess(length: length)
@@ -18,18 +24,10 @@ enum StreamingMemory {
     defer { buffer.deallocate() }
     let reader = try await cache.open(Resource(url: origin.url))
     _ = try await reader.read(into: buffer, at: 0)
-    Measure.resetPeak()
-    let idle = Measure.status("VmRSS")
-    var offset: Int64 = 0
-    while true {
-      let count = try await reader.read(into: buffer, at: offset)
-      if count == 0 { break }
-      offset += Int64(count)
-    }
-    let peak = Measure.status("VmHWM")
-    print(
-      "memory: \(offset >> 20) MiB streamed; \(idle / 1024) MiB before, peak "
-        + "\(peak / 1024) MiB: \((peak - idle) / 1024) MiB above idle  (goal 64)")
+    Memory.resetPeak()
+    let idle = Memory.resident()
+    try await WarmReading.read(reader, length: length)
+    report.record(peak, (Memory.peak() - idle) / Double(1 << 20))
     reader.cancel()
     await cache.close()
   }

@@ -18,17 +18,27 @@ struct Peer {
 extension Peer {
   /// nginx over a folder of files, which says that they stay as they are for a day: the origin, and
   /// the floor that no cache gets under.
-  static func nginx(serving files: URL, in directory: URL) throws -> Peer {
+  ///
+  /// - Parameter log: where it writes a line for each request: the path, and the body bytes sent.
+  static func nginx(serving files: URL, in directory: URL, log: URL? = nil) throws -> Peer {
     try nginx(named: "nginx, static file", in: directory, port: Port.free()) { port in
       """
-      server { listen 127.0.0.1:\(port); root "\(files.path)"; expires 1d; }
+      log_format sent "$uri $body_bytes_sent";
+      server {
+        listen 127.0.0.1:\(port); root "\(files.path)"; expires 1d;
+        \(log.map { "access_log \"\($0.path)\" sent;" } ?? "")
+      }
       """
     }
   }
 
   /// nginx as a cache of slices, set as fairly as we know how: `tcp_nopush on` alone would cost a
   /// small range 44 ms.
-  static func nginx(cachingFrom origin: String, in directory: URL) throws -> Peer {
+  ///
+  /// - Parameter isLogged: whether it writes a line for each request to a file.
+  static func nginx(
+    cachingFrom origin: String, in directory: URL, isLogged: Bool = false
+  ) throws -> Peer {
     try nginx(named: "nginx, slice 1m", in: directory, port: Port.free()) { port in
       """
       proxy_cache_path "\(directory.path)/cache" levels=1:2 keys_zone=z:10m max_size=4g
@@ -36,6 +46,7 @@ extension Peer {
       upstream o { server \(origin.dropFirst("http://".count)); keepalive 32; }
       server {
         listen 127.0.0.1:\(port);
+        \(isLogged ? "access_log \"\(directory.path)/log\" combined;" : "")
         location / {
           slice 1m; proxy_pass http://o; proxy_http_version 1.1; proxy_set_header Connection "";
           proxy_set_header Range $slice_range; proxy_cache z;
@@ -54,8 +65,8 @@ extension Peer {
     let path = directory.path
     let configuration = """
       \(geteuid() == 0 ? "user root;" : "")
-      daemon off; worker_processes 2; pid "\(path)/pid"; error_log "\(path)/errors" error;
-      events { worker_connections 1024; }
+      daemon off; worker_processes 1; worker_rlimit_nofile 16384; pid "\(path)/pid"; error_log "\(path)/errors" error;
+      events { worker_connections 8192; }
       http {
         sendfile on; tcp_nopush off; access_log off; keepalive_requests 1000000000;
         client_body_temp_path "\(path)/body"; proxy_temp_path "\(path)/proxy";
@@ -71,25 +82,42 @@ extension Peer {
     return Peer(name: name, port: port, child: child)
   }
 
-  /// `refrain serve`, the release build: of `REFRAIN_PROGRAM`, else of the package.
-  static func refrain(cachingFrom origin: String, in directory: URL) throws -> Peer {
-    let program =
-      ProcessInfo.processInfo.environment["REFRAIN_PROGRAM"] ?? ".build/release/refrain"
+  /// `refrain serve`, of the program that is measured.
+  ///
+  /// - Parameter isLogged: whether it writes a line for each request to a file.
+  static func refrain(
+    cachingFrom origin: String, in directory: URL, isLogged: Bool = false
+  ) throws -> Peer {
+    let program = Program.refrain
     guard FileManager.default.isExecutableFile(atPath: program) else {
-      throw Child.Failure(
-        description: "\(program) is not built (swift build -c release --product refrain)")
+      throw Failure("\(program) is not built (swift build -c release --product refrain)")
     }
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    let log = isLogged ? directory.appending(path: "log") : nil
     let child = try Child(
       program,
-      [
-        "serve", "--origin", origin, "--listen", "127.0.0.1:0", "--quiet", "--cache",
-        directory.appending(path: "cache").path,
-      ])
-    let line = try child.line()
-    guard let port = URL(string: line)?.port else {
+      ["serve", "--origin", origin, "--listen", "127.0.0.1:0"] + (isLogged ? [] : ["--quiet"])
+        + ["--cache", directory.appending(path: "cache").path],
+      log: log)
+    do {
+      let line = try log.map { try firstLine(of: $0) } ?? child.line()
+      guard let port = URL(string: line)?.port else {
+        throw Failure("refrain serve said: \(line)")
+      }
+      return Peer(name: "refrain serve", port: port, child: child)
+    } catch {
       child.stop()
-      throw Child.Failure(description: "refrain serve said: \(line)")
+      throw error
     }
-    return Peer(name: "refrain serve", port: port, child: child)
+  }
+
+  /// Waits for it.
+  private static func firstLine(of file: URL) throws -> String {
+    for _ in 0..<1000 {
+      let text = try String(contentsOf: file, encoding: .utf8)
+      if let end = text.firstIndex(of: "\n") { return String(text[..<end]) }
+      usleep(10_000)
+    }
+    throw Failure("\(file.lastPathComponent) stays empty")
   }
 }

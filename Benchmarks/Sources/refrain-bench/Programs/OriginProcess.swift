@@ -6,34 +6,20 @@ import OriginServer
 struct OriginProcess {
   static let command = "--origin"
 
-  let process: Process
-  let input: Pipe
+  private let child: Child
   let url: URL
 
   /// Serves `length` bytes, of a file if one is given.
   init(length: Int64, file: URL? = nil) throws {
-    process = Process()
-    process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-    process.arguments = [Self.command, "\(length)", file?.path ?? ""]
-    let output = Pipe()
-    input = Pipe()
-    process.standardOutput = output
-    process.standardInput = input
-    try process.run()
-    var line = Data()
-    while let byte = try output.fileHandleForReading.read(upToCount: 1), byte != Data([10]) {
-      line += byte
-    }
-    guard let url = URL(string: String(decoding: line, as: UTF8.self)) else {
-      throw CocoaError(.fileReadUnknown)
+    child = try Child(Program.own, [Self.command, "\(length)", file?.path ?? ""])
+    guard let url = URL(string: try child.line()) else {
+      child.stop()
+      throw Failure("the origin has no address")
     }
     self.url = url
   }
 
-  func stop() {
-    process.terminate()
-    process.waitUntilExit()
-  }
+  func stop() { child.stop() }
 
   static func serve(arguments: [String]) async throws {
     let origin = try await OriginServer.start()
@@ -45,8 +31,7 @@ struct OriginProcess {
     origin.serve(resource, at: "/file.bin")
     let line = origin.url("/file.bin").absoluteString + "\n"
     try FileHandle.standardOutput.write(contentsOf: Data(line.utf8))
-    // Until the parent closes the pipe, or terminates us.
-    while readLine() != nil {}
-    await origin.stop()
+    // Until the parent terminates us.
+    while true { try await Task.sleep(for: .seconds(3600)) }
   }
 }

@@ -11,12 +11,12 @@ struct RelayProcess {
 
   init(origin port: Int, milliseconds: Double, mebibytesPerSecond: Double) throws {
     child = try Child(
-      URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().path,
+      Program.own,
       [Self.command, "127.0.0.1:\(port)", "\(milliseconds)", "\(mebibytesPerSecond)"])
     let line = try child.line()
     guard let port = line.split(separator: ":").last.flatMap({ Int($0) }) else {
       child.stop()
-      throw Child.Failure(description: "the relay said: \(line)")
+      throw Failure("the relay said: \(line)")
     }
     self.port = port
   }

@@ -12,11 +12,19 @@ import Refrain
 /// the same work in this process, on one thread: `ls` and `verify` over listing the directories and
 /// reading the records, `rm --all` over removing a copy of the directory. `get` of all has no peer:
 /// its figure is the time for each resource.
-enum ManyEntries {
-  static let count = 20_000
+enum ManyEntries: Benchmark {
+  static let name = "entries"
+  private static let count = 20_000
   private static let rounds = 5
 
-  static func run() async throws {
+  private static let getting = Row("refrain get of \(count) × 2 kB, time for each", unit: "ms")
+  private static let looking = ["ls", "verify"].map { command in
+    (command, Row("refrain \(command) of \(count) entries ÷ list, read and stat, time"))
+  }
+  private static let removing = Row("refrain rm --all of \(count) entries ÷ unlink and rmdir, time")
+  static let rows = [getting] + looking.map(\.1) + [removing]
+
+  static func run(_ report: Report) async throws {
     let directory = Measure.temporaryDirectory("entries")
     let copy = Measure.temporaryDirectory("entries-copy")
     defer {
@@ -25,49 +33,34 @@ enum ManyEntries {
     let origin = try OriginProcess(length: 2000)
     defer { origin.stop() }
     let urls = (0..<count).map { "\(origin.url.absoluteString)?\($0)" }
-    let getting = try await Measure.seconds { try refrain(["get"] + urls, directory) }
-    print(
-      "entries: get of \(count) resources of 2 kB "
-        + String(format: "%.1f s, %.2f ms each", getting, getting / Double(count) * 1000))
-    for command in ["ls", "verify"] {
+    let seconds = try refrain(["get"] + urls, directory)
+    report.record(getting, seconds / Double(count) * 1000)
+    for (command, row) in looking {
       var (raw, ours): ([Double], [Double]) = ([], [])
       for round in 0...rounds {
         for (index, _) in Measure.inTurns(["raw", "ours"], round) {
-          let seconds = try await Measure.seconds {
-            if index == 0 { try look(directory) } else { try refrain([command], directory) }
-          }
+          let seconds =
+            index == 0
+            ? try await Measure.seconds { try look(directory) }
+            : try refrain([command], directory)
           // The first round finds nothing in the kernel's caches.
           if round > 0 { if index == 0 { raw.append(seconds) } else { ours.append(seconds) } }
         }
       }
-      report(command, ours, "list, read and stat", raw)
+      report.note("  \(command) \(Measure.spread(ours)) s, the system calls \(Measure.spread(raw)) s")
+      report.record(row, Measure.ratios(ours, to: raw))
     }
     try FileManager.default.copyItem(at: directory, to: copy)
     sync()
     let raw = try await Measure.seconds { try remove(copy.path(percentEncoded: false)) }
-    let ours = try await Measure.seconds { try refrain(["rm", "--all"], directory) }
-    report("rm --all", [ours], "unlink and rmdir", [raw])
+    report.record(removing, try refrain(["rm", "--all"], directory) / raw)
   }
 
-  private static func report(
-    _ command: String, _ ours: [Double], _ peer: String, _ raw: [Double]
-  ) {
-    print(
-      "entries: refrain \(command) of \(count) \(Measure.spread(ours)) s; "
-        + "\(peer) \(Measure.spread(raw)) s: "
-        + String(format: "%.2f of its time", Measure.median(ours) / Measure.median(raw)))
-  }
-
-  /// Runs the program that `make bench` has built.
-  private static func refrain(_ arguments: [String], _ cache: URL) throws {
-    let process = Process()
-    process.executableURL = URL(filePath: ".build/release/refrain")
-    process.arguments = arguments + ["--cache", cache.path(percentEncoded: false)]
-    process.standardOutput = FileHandle.nullDevice
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else { throw POSIXError(.EIO) }
+  /// Seconds that the program takes.
+  private static func refrain(_ arguments: [String], _ cache: URL) throws -> Double {
+    try Command.run(
+      Program.refrain, arguments + ["--cache", cache.path(percentEncoded: false)]
+    ).seconds
   }
 
   /// readdir(3) of every directory; open(2), fstat(2), read(2) and close(2) of each record; lstat(2)

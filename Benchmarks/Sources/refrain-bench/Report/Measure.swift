@@ -20,6 +20,11 @@ enum Measure {
       .map { String(format: format, $0) }.joined(separator: " – ")
   }
 
+  /// Of what was measured in the same rounds.
+  static func ratios(_ values: [Double], to others: [Double]) -> [Double] {
+    zip(values, others).map { $0 / $1 }
+  }
+
   /// Forwards in one round and backwards in the next: who comes first finds less in the caches.
   static func inTurns<Element>(_ elements: [Element], _ round: Int) -> [(Int, Element)] {
     let turns = elements.enumerated().map { ($0.offset, $0.element) }
@@ -30,20 +35,11 @@ enum Measure {
     Double(bytes) / seconds / Double(1 << 30)
   }
 
+  /// Where everything is written: `REFRAIN_BENCH_DIR`, else /var/tmp.
+  static let directory = URL(
+    filePath: ProcessInfo.processInfo.environment["REFRAIN_BENCH_DIR"] ?? "/var/tmp")
+
   static func temporaryDirectory(_ name: String) -> URL {
-    let base = ProcessInfo.processInfo.environment["REFRAIN_BENCH_DIR"] ?? "/var/tmp"
-    return URL(filePath: base).appending(path: "refrain-bench-\(name)-\(getpid())")
-  }
-
-  /// Kilobytes of a line of /proc/self/status (proc(5)).
-  static func status(_ key: String) -> Int {
-    let text = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-    let line = text.split(separator: "\n").first { $0.hasPrefix(key + ":") } ?? ""
-    return Int(line.split(whereSeparator: { !$0.isNumber }).first ?? "0") ?? 0
-  }
-
-  /// Starts the peak of memory use anew (proc(5), clear_refs).
-  static func resetPeak() {
-    try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8)
+    directory.appending(path: "refrain-bench-\(name)-\(getpid())")
   }
 }

@@ -18,26 +18,37 @@ enum Port {
     return Int(UInt16(bigEndian: address.sin_port))
   }
 
-  /// A connection to it; nil where nobody listens.
-  static func connection(_ port: Int) -> FileHandle? {
+  /// A connection to it, which the caller closes.
+  static func connect(_ port: Int, receiveBuffer: Int32? = nil) throws -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    guard descriptor >= 0 else { throw Failure("no socket: \(String(cString: strerror(errno)))") }
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    if var receiveBuffer {
+      // Before it is connected: the size of the window follows from it (tcp(7)).
+      setsockopt(
+        descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
+    }
     var address = loopback(port)
     let result = withUnsafePointer(to: &address) { pointer in
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        Foundation.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
       }
     }
-    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    return result == 0 ? handle : nil
+    if result == 0 { return descriptor }
+    close(descriptor)
+    throw Failure("nobody listens on port \(port)")
   }
 
   /// Waits until somebody listens: a foreign program tells nobody when it does.
   static func waitUntilListening(_ port: Int) throws {
     for _ in 0..<1000 {
-      if connection(port) != nil { return }
+      if let descriptor = try? connect(port) {
+        close(descriptor)
+        return
+      }
       usleep(10_000)
     }
-    throw Child.Failure(description: "nobody listens on port \(port)")
+    throw Failure("nobody listens on port \(port)")
   }
 
   private static func loopback(_ port: Int) -> sockaddr_in {

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// The first byte of what is not stored, in a cache of 100,000 entries whose limit leaves no room for
+/// it, over the same in an empty one. In a process that has just opened the cache; and in one that
+/// has had it open for a while, where each miss brings more than was made room for.
+enum MissAmongMany: Benchmark {
+  static let name = "miss"
+  private static let count = 100_000
+  private static let rounds = 7
+  /// Misses of a process behind the first one.
+  private static let later = 5
+  /// Of a resource: more than the cache makes room for at once.
+  private static let mebibytes = 24
+
+  private static let opening = Row(
+    "first byte of a miss among \(count) entries at the limit ÷ in an empty cache, just opened",
+    .atMost(1.05))
+  private static let open = Row(
+    "first byte of a miss among \(count) entries at the limit ÷ in an empty cache, open for a while",
+    .atMost(1.05))
+  private static let slowest = Row(
+    "the same, the slowest of \(later) misses ÷ the slowest in an empty cache")
+  static let rows = [opening, open, slowest]
+
+  static func run(_ report: Report) async throws {
+    let directory = Measure.temporaryDirectory("miss")
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try FileOrigin(in: directory)
+    defer { origin.stop() }
+    try TestFile.make(origin.files.appending(path: "file.bin"), mebibytes: mebibytes)
+    try Data(count: 2000).write(to: origin.files.appending(path: "small.bin"))
+    let crowded = directory.appending(path: "crowded")
+    try await fill(crowded, origin, report)
+
+    var results: [[FirstByteProbe.Result]] = [[], []]
+    for round in 0...rounds {
+      let limit = try await usage(crowded) + (48 << 10)
+      let empty = directory.appending(path: "empty-\(round)")
+      let urls = (0...later).map { origin.url("/file.bin?\(round)-\($0)") }
+      for (index, cache) in Measure.inTurns([empty, crowded], round) {
+        let result = try FirstByteProbe.start(cache: cache, limit: limit, urls: urls)
+        // The first round is for the system's caches.
+        if round > 0 { results[index].append(result) }
+      }
+      try FileManager.default.removeItem(at: empty)
+      sync()
+    }
+    func record(_ row: Row, _ what: String, _ value: (FirstByteProbe.Result) -> Double) {
+      let (empty, crowded) = (results[0].map(value), results[1].map(value))
+      report.note(
+        "  \(what): in an empty cache \(Measure.spread(empty)) ms, "
+          + "among \(count) entries \(Measure.spread(crowded)) ms")
+      report.record(row, Measure.ratios(crowded, to: empty))
+    }
+    record(opening, "just opened", \.opening)
+    record(open, "open for a while") { Measure.median($0.later) }
+    record(slowest, "open for a while, the slowest") { $0.later.max() ?? .nan }
+  }
+
+  /// Makes the entries, and has the cache measure what they take.
+  private static func fill(_ cache: URL, _ origin: FileOrigin, _ report: Report) async throws {
+    try Command.run(Program.own, [FirstByteProbe.command, cache.path, "", origin.url("/small.bin")])
+    let shards = cache.appending(path: "entries")
+    guard let shard = try FileManager.default.contentsOfDirectory(atPath: shards.path).first,
+      let entry = try FileManager.default.contentsOfDirectory(atPath: "\(shards.path)/\(shard)").first
+    else { throw Failure("nothing was stored") }
+    try Entries.multiply(shards.appending(path: "\(shard)/\(entry)"), count: count, in: cache)
+    // What the cache has counted so far is not what is there: it measures the directory when it is
+    // written to next, in the background, and writes that down.
+    let record = cache.appending(path: "usage")
+    try FileManager.default.removeItem(at: record)
+    var configuration = Configuration()
+    configuration.limit = try await usage(cache) + (1 << 30)
+    let opened = try MediaCache(directory: cache, configuration: configuration)
+    guard let url = URL(string: origin.url("/small.bin?measure")) else { throw Failure("no URL") }
+    try await opened.prefetch(Resource(url: url))
+    var (last, quiet) = (Data(), 0)
+    while quiet < 100 {
+      try await Task.sleep(for: .milliseconds(100))
+      let now = try Data(contentsOf: record)
+      quiet = now == last ? quiet + 1 : 0
+      last = now
+    }
+    await opened.close()
+    sync()
+  }
+
+  /// What the directory takes.
+  private static func usage(_ cache: URL) async throws -> Int64 {
+    let opened = try MediaCache(directory: cache)
+    let bytes = try await opened.usage().allocatedBytes
+    await opened.close()
+    return bytes
+  }
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// A plain HTTP/1.1 connection to a server on this machine, which reads no more than it is told to.
+final class HTTPConnection {
+  private var descriptor: Int32
+  private let port: Int
+
+  /// - Parameter receiveBuffer: bytes that the kernel holds for it; nil: as many as the kernel likes.
+  init(port: Int, receiveBuffer: Int32? = nil) throws {
+    self.port = port
+    descriptor = try Port.connect(port, receiveBuffer: receiveBuffer)
+  }
+
+  deinit { close() }
+
+  func close() {
+    guard descriptor >= 0 else { return }
+    Foundation.close(descriptor)
+    descriptor = -1
+  }
+
+  /// Asks for a path, or a range of it, both ends included.
+  func send(_ path: String, range: String? = nil) throws {
+    let request =
+      "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
+      + (range.map { "Range: bytes=\($0)\r\n" } ?? "") + "\r\n"
+    let bytes = Array(request.utf8)
+    guard Foundation.send(descriptor, bytes, bytes.count, Sockets.noSignal) == bytes.count else {
+      throw Failure("port \(port) takes no request")
+    }
+  }
+
+  /// Reads and drops that many bytes, of the head and the body.
+  func read(_ count: Int) throws {
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    var left = count
+    while left > 0 {
+      let got = recv(descriptor, &buffer, min(left, buffer.count), 0)
+      guard got > 0 else { throw Failure("port \(port) closes before \(left) bytes more") }
+      left -= got
+    }
+  }
+
+  /// Reads and drops what has come, at most `count` bytes.
+  ///
+  /// - Returns: how many; nil where the server has closed the connection.
+  func readAvailable(_ buffer: inout [UInt8], _ count: Int) -> Int? {
+    let got = recv(descriptor, &buffer, min(count, buffer.count), Int32(MSG_DONTWAIT))
+    if got < 0, errno == EAGAIN || errno == EINTR { return 0 }
+    return got > 0 ? got : nil
+  }
+
+  /// Asks, and reads a whole answer.
+  ///
+  /// - Returns: seconds from the request to the first byte.
+  func firstByte(of path: String, range: String) throws -> Double {
+    let start = Monotonic.now
+    try send(path, range: range)
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    var head: [UInt8] = []
+    var seconds: Double?
+    while true {
+      let got = recv(descriptor, &buffer, buffer.count, 0)
+      guard got > 0 else { throw Failure("port \(port) closes without an answer") }
+      if seconds == nil { seconds = Monotonic.now - start }
+      head += buffer[..<got]
+      if let length = try Self.length(ofAnswer: head) {
+        try read(length - head.count)
+        return seconds ?? .nan
+      }
+    }
+  }
+
+  /// Bytes of the head and the body together; nil while the head is not whole.
+  private static func length(ofAnswer bytes: [UInt8]) throws -> Int? {
+    guard let end = bytes.indices.dropLast(3).first(where: { bytes[$0...].starts(with: blank) })
+    else { return nil }
+    let head = String(decoding: bytes[..<end], as: UTF8.self).lowercased()
+    let lines = head.split(separator: "\r\n")
+    let field = lines.first { $0.hasPrefix("content-length:") }?.split(separator: ":").last
+    guard lines.first?.contains(" 206") == true,
+      let length = field.flatMap({ Int($0.trimmingCharacters(in: .whitespaces)) })
+    else { throw Failure("an answer of \(lines.first ?? "nothing")") }
+    return end + blank.count + length
+  }
+
+  private static let blank: [UInt8] = Array("\r\n\r\n".utf8)
+}

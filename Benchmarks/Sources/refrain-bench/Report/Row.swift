@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// What a figure should be.
+enum Goal: Sendable, Hashable, CustomStringConvertible {
+  case atMost(Double)
+  case atLeast(Double)
+
+  func isMet(by figure: Double) -> Bool {
+    switch self {
+    case .atMost(let most): figure <= most
+    case .atLeast(let least): figure >= least
+    }
+  }
+
+  var description: String {
+    switch self {
+    case .atMost(let most): "≤ " + Self.short(most)
+    case .atLeast(let least): "≥ " + Self.short(least)
+    }
+  }
+
+  /// Without zeros at the end.
+  private static func short(_ value: Double) -> String { String(format: "%g", value) }
+}
+
+/// One line of the report: what is measured, and what it should come to.
+struct Row: Sendable, Hashable {
+  let name: String
+  /// Nil for a figure that is only shown.
+  let goal: Goal?
+  let unit: String
+  let digits: Int
+
+  init(_ name: String, _ goal: Goal? = nil, unit: String = "", digits: Int = 2) {
+    self.name = name
+    self.goal = goal
+    self.unit = unit
+    self.digits = digits
+  }
+
+  func text(_ figure: Double) -> String { String(format: "%.\(digits)f", figure) }
+}
