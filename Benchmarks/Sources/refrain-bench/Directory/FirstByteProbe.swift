@@ -3,27 +3,34 @@ import Foundation
 import Refrain
 
 /// A process that opens a cache and misses, for `MissAmongMany`: prints a line for each miss, with
-/// the milliseconds to its first byte. The first one includes the opening of the cache.
+/// the milliseconds to its first byte, and the longest wait for others behind it. The first one
+/// includes the opening of the cache.
 enum FirstByteProbe {
   static let command = "--first-byte"
 
   /// How long the cache is open before the second miss.
-  private static let pause: Duration = .seconds(5)
+  private static let pause: Duration = .seconds(4)
 
   struct Result {
     /// Milliseconds from before the opening of the cache to the first byte.
     var opening: Double
-    /// The misses after that, in milliseconds.
+    /// The same of the misses after that.
     var later: [Double]
+    /// The longest wait for the next bytes of one of those, in milliseconds.
+    var longestWait: Double
   }
 
   static func start(cache: URL, limit: Int64, urls: [String]) throws -> Result {
     let output = try Command.run(Program.own, [command, cache.path, "\(limit)"] + urls).output
-    let times = output.split(separator: "\n").compactMap { Double($0) }
-    guard times.count == urls.count, let first = times.first else {
+    let lines = output.split(separator: "\n").map { line in
+      line.split(separator: " ").compactMap { Double($0) }
+    }
+    guard lines.count == urls.count, lines.allSatisfy({ $0.count == 2 }) else {
       throw Failure("the probe said: \(output)")
     }
-    return Result(opening: first, later: Array(times.dropFirst()))
+    let later = lines.dropFirst()
+    return Result(
+      opening: lines[0][0], later: later.map { $0[0] }, longestWait: later.map { $0[1] }.max() ?? 0)
   }
 
   static func run(arguments: [String]) async throws {
@@ -39,11 +46,15 @@ enum FirstByteProbe {
         ?? MediaCache(directory: URL(filePath: arguments[1]), configuration: configuration)
       let reader = try await cache.open(Resource(url: url))
       var offset = Int64(try await reader.read(into: buffer, at: 0))
-      print(String(format: "%.4f", (Monotonic.now - start) * 1000))
+      let firstByte = Monotonic.now - start
       // The rest, so that the next one finds no room.
+      var (last, longest) = (Monotonic.now, 0.0)
       while case let count = try await reader.read(into: buffer, at: offset), count > 0 {
         offset += Int64(count)
+        let now = Monotonic.now
+        (last, longest) = (now, max(longest, now - last))
       }
+      print(String(format: "%.4f %.4f", firstByte * 1000, longest * 1000))
       reader.cancel()
       if opened == nil { try await Task.sleep(for: pause) }
       opened = cache
