@@ -14,8 +14,8 @@ endif
 # The packages that they are in. VLC without its windows.
 PACKAGES := $(patsubst vlc,vlc-bin vlc-plugin-base,\
   $(patsubst tinyproxy,tinyproxy-bin,$(patsubst libmpv.so.2,libmpv2,$(CLIENTS))))
-# What the proxy is measured against, and with.
-RACE := nginx wrk curl mpv libmpv2
+# What benchmarks measure against, and with.
+RACE := nginx wrk curl ffmpeg mpv libmpv2
 # What `make play` plays; the sample tune where nothing is named.
 URL ?= --sample
 
@@ -59,9 +59,9 @@ test-asan: deps ## All tests under the address sanitizer.
 soak: deps ## The long tests: many seeds, many kills.
 	REFRAIN_SOAK=1 SWIFT='$(SWIFT)' ./.ci/test $(WIDTH)
 
-bench: deps ## Speed, memory and start-up, measured; NAME=proxy: one of the benchmarks.
+bench: deps ## Speed, memory and cost, measured against goals; NAME=proxy: one of the benchmarks.
 	$(call install,$(RACE))
-	$(SWIFT) build -c release --product refrain
+	@test -n "$$REFRAIN_BENCH_PROGRAM" || $(SWIFT) build -c release --product refrain
 	$(SWIFT) run --package-path Benchmarks -c release refrain-bench $(NAME)
 
 docs: ## The documentation of the libraries as websites, in .build/docs.

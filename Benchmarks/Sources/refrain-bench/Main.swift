@@ -2,15 +2,15 @@
 import Foundation
 
 /// `refrain-bench [NAME…]`: measures, each against a peer or the raw system call in the same run,
-/// and prints a row for each, then all of them. Without a name, everything. Exits with 1 where a row
-/// misses its goal or could not be measured.
+/// and prints a row for each, then all of them. Without a name, everything; `proxy` stands for
+/// `proxy-warm` and `proxy-cold`. Exits with 1 where a row misses its goal or could not be measured.
 @main
 enum Main {
   static let benchmarks: [any Benchmark.Type] = [
     WarmReading.self, ColdReading.self, StreamingMemory.self, LargeDirectory.self,
     MissAmongMany.self, ManyEntries.self, SeekWaste.self, StalledClient.self, OriginCost.self,
     ProgramStart.self, FirstSound.self, FirstFrame.self, SlowLine.self, ManyClients.self,
-    ProxyRace.self,
+    WarmRace.self, ColdRace.self,
   ]
 
   static func main() async throws {
@@ -23,14 +23,18 @@ enum Main {
     default: break
     }
     Child.endWithSignals()
-    let known = benchmarks.map { $0.name }
-    if let unknown = names.first(where: { !known.contains($0) }) {
-      print("There is no benchmark named \(unknown); there are: \(known.joined(separator: ", ")).")
+    func isNamed(_ benchmark: any Benchmark.Type, _ name: String) -> Bool {
+      benchmark.name == name || benchmark.name.hasPrefix(name + "-")
+    }
+    if let unknown = names.first(where: { name in !benchmarks.contains { isNamed($0, name) } }) {
+      let known = benchmarks.map { $0.name }.joined(separator: ", ")
+      print("There is no benchmark named \(unknown); there are: \(known).")
       exit(64)
     }
     let report = Report()
-    for benchmark in benchmarks where names.isEmpty || names.contains(benchmark.name) {
-      report.note("\n\(benchmark.name)")
+    for benchmark in benchmarks
+    where names.isEmpty || names.contains(where: { isNamed(benchmark, $0) }) {
+      report.note("\n\(benchmark.name)  (load \(Measure.load))")
       await report.attempt(benchmark.rows) { try await benchmark.run(report) }
     }
     exit(report.close() ? 0 : 1)

@@ -3,7 +3,8 @@ import Foundation
 
 /// Files that neither server has stored: how fast they come, what that takes of the processors, and
 /// how soon they begin.
-enum ColdRace {
+enum ColdRace: Benchmark {
+  static let name = "proxy-cold"
   private static let rounds = 7
   private static let starts = 30
 
@@ -15,11 +16,17 @@ enum ColdRace {
     "cold, first byte of 64 KiB ÷ nginx, fresh connection, time", .atMost(1))
   static let rows = [speed, cpu, kept, fresh]
 
-  static func run(nginx: Peer, refrain: Peer, files: URL, _ report: Report) async {
-    await report.attempt([speed, cpu]) { try wholeFiles([nginx, refrain], files, report) }
+  static func run(_ report: Report) async throws {
+    try await ProxyRace.run { servers in
+      await measure(servers.peers, servers.files, report)
+    }
+  }
+
+  private static func measure(_ peers: [Peer], _ files: URL, _ report: Report) async {
+    await report.attempt([speed, cpu]) { try wholeFiles(peers, files, report) }
     await report.attempt([kept]) {
       // Each has an answer behind it, and so has its connection to the origin.
-      let connections = try [nginx, refrain].map { try HTTPConnection(port: $0.port) }
+      let connections = try peers.map { try HTTPConnection(port: $0.port) }
       for connection in connections {
         _ = try connection.firstByte(of: ProxyRace.file, range: "0-65535")
       }
@@ -30,7 +37,7 @@ enum ColdRace {
     await report.attempt([fresh]) {
       try firstBytes(fresh, "fresh", files, report) { index, path in
         let start = Monotonic.now
-        let connection = try HTTPConnection(port: [nginx, refrain][index].port)
+        let connection = try HTTPConnection(port: peers[index].port)
         let connected = Monotonic.now - start
         return try connected + connection.firstByte(of: path, range: "0-65535")
       }
@@ -42,6 +49,7 @@ enum ColdRace {
     for round in 0...rounds {
       let path = try link("/cold-\(round).bin", files)
       for (index, peer) in Measure.inTurns(peers, round) {
+        Memory.warmFreePages(Int(ProxyRace.length) * 3)
         let before = peer.seconds
         let got = try WholeFile.get(peer.url(path))
         guard got.bytes == ProxyRace.length else {

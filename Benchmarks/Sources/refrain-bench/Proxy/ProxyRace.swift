@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// `refrain serve` against nginx's proxy cache, both in front of the same origin.
-enum ProxyRace: Benchmark {
-  static let name = "proxy"
+/// `refrain serve` and nginx's proxy cache, both in front of the same origin, an nginx that serves a
+/// file of 256 MiB: each with a cache of its own.
+struct ProxyRace {
   static let length: Int64 = 256 << 20
   static let file = "/file.bin"
 
-  static let rows = WarmRace.rows + ColdRace.rows
+  let files: URL
+  /// The origin: the floor that no cache gets under.
+  let floor: Peer
+  /// nginx, then refrain.
+  let peers: [Peer]
 
-  static func run(_ report: Report) async throws {
+  /// Runs with both servers started, and what they answer checked against the file, cold and warm.
+  ///
+  /// - Parameter isLogged: whether they write a line for each request to a file.
+  static func run(isLogged: Bool = false, _ body: (ProxyRace) async throws -> Void) async throws {
     let directory = Measure.temporaryDirectory("proxy")
     defer { try? FileManager.default.removeItem(at: directory) }
     let files = directory.appending(path: "files")
@@ -20,20 +27,16 @@ enum ProxyRace: Benchmark {
     defer { floor.stop() }
     var peers: [Peer] = []
     defer { for peer in peers { peer.stop() } }
-    let origin = floor.url("")
-    for isLogged in [false, true] {
-      func folder(_ name: String) -> URL { directory.appending(path: "\(name)-\(isLogged)") }
-      peers.append(
-        try Peer.nginx(cachingFrom: origin, in: folder("nginx"), isLogged: isLogged))
-      peers.append(
-        try Peer.refrain(cachingFrom: origin, in: folder("refrain"), isLogged: isLogged))
-    }
+    peers.append(
+      try Peer.nginx(
+        cachingFrom: floor.url(""), in: directory.appending(path: "nginx"), isLogged: isLogged))
+    peers.append(
+      try Peer.refrain(
+        cachingFrom: floor.url(""), in: directory.appending(path: "refrain"), isLogged: isLogged))
     for peer in peers {
-      // Cold and warm.
       for _ in 0..<2 { try WholeFile.check(peer.url(file), is: original) }
     }
     sync()
-    await WarmRace.run(peers: Array(peers[..<2]) + [floor], logging: Array(peers[2...]), report)
-    await ColdRace.run(nginx: peers[0], refrain: peers[1], files: files, report)
+    try await body(ProxyRace(files: files, floor: floor, peers: peers))
   }
 }

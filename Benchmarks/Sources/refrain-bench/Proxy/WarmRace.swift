@@ -3,8 +3,9 @@ import Foundation
 
 /// Ranges of a file that both servers have stored, and all of it. The servers take turns, for a
 /// machine that is shared is not the same twice.
-struct WarmRace {
-  static let rounds = 5
+struct WarmRace: Benchmark {
+  static let name = "proxy-warm"
+  private static let rounds = 5
 
   /// What clients ask for; nil: the whole file by curl.
   private let load: RangeLoad?
@@ -37,16 +38,21 @@ struct WarmRace {
     WarmRace("whole file", nil, speed: 1.25, cpu: nil),
   ]
 
-  static let rows = races.flatMap { [$0.speed, $0.cpu] + ($0.percentile99.map { [$0] } ?? []) }
+  static let rows: [Row] = races.flatMap { race in race.rows }
 
-  /// - Parameters:
-  ///   - peers: nginx and refrain, without a log, and the origin itself: the floor that no cache
-  ///     gets under.
-  ///   - logging: nginx and refrain, with one.
-  static func run(peers: [Peer], logging: [Peer], _ report: Report) async {
-    for race in races {
-      await report.attempt([race.speed, race.cpu] + (race.percentile99.map { [$0] } ?? [])) {
-        try race.run(race.isLogged ? logging : peers, report)
+  private var rows: [Row] { [speed, cpu] + (percentile99.map { [$0] } ?? []) }
+
+  static func run(_ report: Report) async throws {
+    for isLogged in [false, true] {
+      let races = races.filter { $0.isLogged == isLogged }
+      await report.attempt(races.flatMap(\.rows)) {
+        try await ProxyRace.run(isLogged: isLogged) { servers in
+          for race in races {
+            await report.attempt(race.rows) {
+              try race.run(servers.peers + (isLogged ? [] : [servers.floor]), report)
+            }
+          }
+        }
       }
     }
   }

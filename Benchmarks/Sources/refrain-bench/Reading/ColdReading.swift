@@ -27,6 +27,7 @@ enum ColdReading: Benchmark {
     var times = [[Double]](repeating: [], count: 3)
     for round in 0...rounds {
       for (index, _) in Measure.inTurns(Array(times.indices), round) {
+        Memory.warmFreePages(Int(length) * 3 / 2)
         let seconds =
           switch index {
           case 0: try await Measure.seconds { try await discard(url) }

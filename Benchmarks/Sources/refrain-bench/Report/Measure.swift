@@ -31,6 +31,12 @@ enum Measure {
     return round.isMultiple(of: 2) ? turns : turns.reversed()
   }
 
+  /// Of the last minute: a machine that is busy with other work says less.
+  static var load: String {
+    var loads = [0.0]
+    return getloadavg(&loads, 1) == 1 ? String(format: "%.1f", loads[0]) : "unknown"
+  }
+
   static func gibibytesPerSecond(_ bytes: Int64, _ seconds: Double) -> Double {
     Double(bytes) / seconds / Double(1 << 30)
   }
