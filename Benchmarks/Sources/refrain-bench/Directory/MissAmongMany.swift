@@ -4,15 +4,15 @@ import Refrain
 
 /// The first byte of what is not stored, in a cache of 100,000 entries whose limit leaves no room for
 /// it, over the same in an empty one. In a process that has just opened the cache; and in one that
-/// has had it open for a while, where each miss brings more than was made room for.
+/// has had it open for a while, where misses together bring much more than is made room for at once.
 enum MissAmongMany: Benchmark {
   static let name = "miss"
   private static let count = 100_000
   private static let rounds = 5
   /// Misses of a process behind the first one.
-  private static let later = 5
-  /// Of a resource: more than the cache makes room for at once.
-  private static let mebibytes = 24
+  private static let later = 15
+  /// Of each resource.
+  private static let mebibytes = 8
 
   private static let opening = Row(
     "first byte of a miss among \(count) entries at the limit ÷ in an empty cache, just opened",
@@ -21,7 +21,7 @@ enum MissAmongMany: Benchmark {
     "first byte of a miss among \(count) entries at the limit ÷ in an empty cache, open for a while",
     .atMost(1.05))
   private static let wait = Row(
-    "the same, the longest wait for the next bytes of \(later) × \(mebibytes) MiB")
+    "the same, the longest wait within \(later) × \(mebibytes) MiB")
   static let rows = [opening, open, wait]
 
   static func run(_ report: Report) async throws {

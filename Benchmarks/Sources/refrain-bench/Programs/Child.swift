@@ -65,7 +65,7 @@ final class Child {
 
   private static let running = Mutex<Set<pid_t>>([])
 
-  /// Signals that end this program end its children too.
+  /// Signals that end this program end its children too, and remove what it has written.
   static func endWithSignals() { _ = sources }
 
   /// Made once, and never changed.
@@ -74,6 +74,7 @@ final class Child {
     let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
     source.setEventHandler {
       running.withLock { for child in $0 { kill(child, SIGTERM) } }
+      Measure.removeTemporaryDirectories()
       exit(128 + number)
     }
     source.activate()

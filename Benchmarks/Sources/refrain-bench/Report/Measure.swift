@@ -48,4 +48,12 @@ enum Measure {
   static func temporaryDirectory(_ name: String) -> URL {
     directory.appending(path: "refrain-bench-\(name)-\(getpid())")
   }
+
+  /// Removes what this process has written, as far as it can be removed.
+  static func removeTemporaryDirectories() {
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
+    for name in names where name.hasPrefix("refrain-bench-") && name.hasSuffix("-\(getpid())") {
+      try? FileManager.default.removeItem(at: directory.appending(path: name))
+    }
+  }
 }
