@@ -47,7 +47,8 @@ enum ManyEntries: Benchmark {
           if round > 0 { if index == 0 { raw.append(seconds) } else { ours.append(seconds) } }
         }
       }
-      report.note("  \(command) \(Measure.spread(ours)) s, the system calls \(Measure.spread(raw)) s")
+      report.note(
+        "  \(command) \(Measure.spread(ours)) s, the system calls \(Measure.spread(raw)) s")
       report.record(row, Measure.ratios(ours, to: raw))
     }
     try FileManager.default.copyItem(at: directory, to: copy)

@@ -61,10 +61,12 @@ enum MissAmongMany: Benchmark {
 
   /// Makes the entries, and has the cache measure what they take.
   private static func fill(_ cache: URL, _ origin: FileOrigin, _ report: Report) async throws {
-    try Command.run(Program.own, [FirstByteProbe.command, cache.path, "", origin.url("/small.bin")])
+    try Command.run(
+      Program.own, [FirstByteProbe.command, cache.path, "", origin.url("/small.bin")])
     let shards = cache.appending(path: "entries")
     guard let shard = try FileManager.default.contentsOfDirectory(atPath: shards.path).first,
-      let entry = try FileManager.default.contentsOfDirectory(atPath: "\(shards.path)/\(shard)").first
+      let entry = try FileManager.default.contentsOfDirectory(atPath: "\(shards.path)/\(shard)")
+        .first
     else { throw Failure("nothing was stored") }
     try Entries.multiply(shards.appending(path: "\(shard)/\(entry)"), count: count, in: cache)
     // What the cache has counted so far is not what is there: it measures the directory when it is

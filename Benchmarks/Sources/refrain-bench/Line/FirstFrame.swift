@@ -72,7 +72,8 @@ enum FirstFrame: Benchmark {
         }
       }
     }
-    report.note("  ffmpeg alone \(Measure.spread(alone)) s, through the cache \(Measure.spread(cold)) s")
+    report.note(
+      "  ffmpeg alone \(Measure.spread(alone)) s, through the cache \(Measure.spread(cold)) s")
     report.record(item.cold, Measure.ratios(cold, to: alone))
     report.record(item.warm, Measure.ratios(warm, to: alone))
   }

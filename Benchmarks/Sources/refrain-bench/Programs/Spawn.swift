@@ -81,7 +81,8 @@ enum Spawn {
   private static func find(_ program: String) throws -> String {
     if program.contains("/") { return program }
     let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
-    let folders = path.split(separator: ":").map(String.init) + ["/usr/bin", "/usr/sbin", "/usr/local/sbin"]
+    let folders =
+      path.split(separator: ":").map(String.init) + ["/usr/bin", "/usr/sbin", "/usr/local/sbin"]
     for folder in folders {
       let path = folder + "/" + program
       if FileManager.default.isExecutableFile(atPath: path) { return path }
