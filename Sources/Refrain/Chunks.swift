@@ -14,7 +14,7 @@ extension MediaReader {
     static let size = 120 << 10
 
     public func makeAsyncIterator() -> AsyncIterator {
-      reader.setEnd(range.upperBound)
+      reader.setEnd(range.upperBound, readsOn: true)
       return AsyncIterator(reader: reader, range: range, offset: range.lowerBound)
     }
 

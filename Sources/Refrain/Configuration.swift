@@ -25,8 +25,8 @@ public struct Configuration: Sendable {
   public var firstRequest: Int64 = 64 << 10
 
   /// How long a reader waits for a running fetch to come to its offset before a fetch of its own is
-  /// started there.
-  public var joinPatience: Duration = .milliseconds(500)
+  /// started there. Nil: for as long as the origin takes to answer, half a second at most.
+  public var joinPatience: Duration?
 
   /// Stored bytes are never checked against the origin again: a URL names its bytes for good.
   public var trustStored = false

@@ -18,6 +18,7 @@ public final class MediaReader: Sendable {
     var id: ReaderID
     /// Nothing is wanted from here on, as far as the reader has said.
     var end: Int64 = .max
+    var readsOn = false
     var isBackground: Bool
     var isCancelled = false
     let terms: ReadingTerms
@@ -48,7 +49,7 @@ public final class MediaReader: Sendable {
     fillsWhole = fill == .wholeResource
     let traffic = entry.traffic
     let (id, stored) = Self.attach(
-      to: generation, configuration, isBackground: isBackground, end: .max, terms)
+      to: generation, configuration, isBackground: isBackground, terms)
     if settled != nil {
       generation.withState { state in
         state.readers[id]?.hasRead = true
@@ -82,8 +83,8 @@ public final class MediaReader: Sendable {
   }
 
   private static func attach(
-    to generation: Generation, _ configuration: Configuration, isBackground: Bool, end: Int64,
-    _ terms: ReadingTerms, isMoved: Bool = false
+    to generation: Generation, _ configuration: Configuration, isBackground: Bool,
+    end: Int64 = .max, readsOn: Bool = false, _ terms: ReadingTerms, isMoved: Bool = false
   ) -> (ReaderID, RangeSet<Int64>) {
     let now = configuration.clock()
     let asking = GenerationState.Asking(configuration)
@@ -93,6 +94,7 @@ public final class MediaReader: Sendable {
         minimum: isBackground ? 1 : state.limits.firstRequest)
       reader.isBackground = isBackground
       reader.end = end
+      reader.readsOn = readsOn
       reader.terms = terms
       // The answer that brought the new generation came after the reader: it needs no other.
       reader.awaitsConfirmation =
@@ -239,12 +241,19 @@ public final class MediaReader: Sendable {
   }
 
   /// Nothing is wanted from this offset on: read-ahead stops there (up to the smallest request).
-  package func setEnd(_ end: Int64) {
+  ///
+  /// - Parameter readsOn: all up to there is going to be read, as far as is known: one request asks
+  ///   for it.
+  package func setEnd(_ end: Int64, readsOn: Bool = false) {
     let (generation, id) = state.withLock { state in
       state.end = end
+      state.readsOn = readsOn
       return (state.generation, state.id)
     }
-    generation.withState { $0.readers[id]?.end = end }
+    generation.withState { state in
+      state.readers[id]?.end = end
+      state.readers[id]?.readsOn = readsOn
+    }
   }
 
   func look(
@@ -280,8 +289,8 @@ public final class MediaReader: Sendable {
       guard state.generation === old, !state.isCancelled else { return nil }
       let before = state.id
       (state.id, state.storedBefore) = Self.attach(
-        to: next, configuration, isBackground: state.isBackground, end: state.end, state.terms,
-        isMoved: true)
+        to: next, configuration, isBackground: state.isBackground, end: state.end,
+        readsOn: state.readsOn, state.terms, isMoved: true)
       state.generation = next
       return before
     }
@@ -336,6 +345,23 @@ public final class MediaReader: Sendable {
     let count = min(bytes.count, buffer.count)
     bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0[..<count])) }
     return count
+  }
+
+  /// All of a range is going to be read, and nothing else: the first request is made where it begins.
+  package func setRange(_ range: ByteRange) {
+    setEnd(range.upperBound, readsOn: true)
+    guard let (generation, id) = try? current() else { return }
+    generation.withState { state in
+      if state.readers[id]?.isActive == false {
+        state.readers[id]?.position = Self.bounded(range.lowerBound)
+      }
+    }
+  }
+
+  /// It reads nothing for now: what was asked for on its behalf is not received any more.
+  package func rest() {
+    guard let (generation, id) = try? current() else { return }
+    generation.perform { $0.rest(id) }
   }
 
   // MARK: Ending

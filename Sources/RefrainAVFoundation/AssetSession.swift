@@ -97,6 +97,8 @@ final class AssetSession: Sendable {
     if type == nil {
       type = ContentType.sniffed(try await reader.bytes(in: 0..<Int64(ContentType.sniffLength)))
     }
+    // It stays for what it knows. Requests are answered by readers of their own.
+    reader.rest()
     let opened = Opened(
       reader: reader, location: resource, information: information, contentType: type)
     // Nothing is read of it here: a station would be received twice.

@@ -37,7 +37,7 @@ struct ChromiumTests {
       }
       await proxied.stop()
       for media in Media.allCases {
-        proxied.expectNoByteSentTwice("/" + media.name, of: try await media.bytes())
+        proxied.expectNoByteReceivedTwice("/" + media.name, of: try await media.bytes())
       }
     }
   }

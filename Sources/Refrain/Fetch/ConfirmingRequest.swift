@@ -89,11 +89,13 @@ extension GenerationState {
     var limits = limits
     limits.length = length
     limits.supportsRanges = nil
-    limits.rate = rate
+    limits.usualRun = runs.usual
     if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
     var demand = FetchPlan.Demand(
       position: start, runLength: reader.runLength, end: start < reader.end ? reader.end : .max,
-      isWaiting: true, isBackground: reader.isBackground, minimum: reader.minimum)
+      isWaiting: true, isBackground: reader.isBackground,
+      readsOn: reader.readsOn && start < reader.end,
+      minimum: reader.minimum)
 
     var there = reader.isBackground ? stored : readable
     // What is on its way is not asked for again.

@@ -19,6 +19,7 @@ extension Fetch {
       case .over: return .done
       case .unwanted:
         generation.perform { $0.endBody(id) }
+        note(&meter)
         await generation.waitUntilWanted(id)
         guard !Task.isCancelled, generation.withState({ $0.isWantedStill(id) }) else {
           return .done
@@ -49,6 +50,7 @@ extension Fetch {
         chunk = output.audio
       }
       meter.end(received: chunk?.count ?? 0)
+      if meter.isFull { note(&meter) }
       attempt.rest()
       // After the last byte the end of the message is awaited too: a connection that was read to
       // its end can be used again.
@@ -68,7 +70,7 @@ extension Fetch {
       case .nowhere(let error): return .onlyForPlayback(error)
       }
     }
-    if let rate = meter.bytesPerSecond { generation.withState { $0.noteRate(rate) } }
+    note(&meter)
     let isShort = offset < range.upperBound && range.upperBound != .max
     // A station has no end of its own; only one that gave a length comes to it.
     let isOver = !response.isLive || range.upperBound != .max || response.hasInterleavedLength
@@ -83,6 +85,11 @@ extension Fetch {
       generation.perform { $0.end(at: offset) }
     }
     return .done
+  }
+
+  private func note(_ meter: inout RateMeter) {
+    if let rate = meter.bytesPerSecond { generation.withState { $0.noteRate(rate) } }
+    meter = RateMeter()
   }
 
   /// The body has ended before its end.
@@ -107,7 +114,7 @@ extension Fetch {
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed,
         offset < fetch.range.upperBound
       else { return .over }
-      if fetch.isWhole, !state.isWanted(id) { return .unwanted }
+      if !state.isWanted(id) { return .unwanted }
       return fetch.isBackground ? .background : .foreground
     }
   }

@@ -185,7 +185,9 @@ struct Fetch: Sendable {
         state.fetches[id]?.beginAnew = nil
       }
     }
+    let began = ContinuousClock.now
     return await attempt.run { response in
+      generation.withState { $0.noteLatency(.now - began) }
       let verdict = await judge(response, asked: asking.range, sentIfRange: ifRange != nil)
       guard let verdict else { return .done }
       return await use(verdict, of: response, asked: asking.range, attempt: attempt)

@@ -15,8 +15,16 @@ struct FetchPlan: Sendable {
     var isWaiting: Bool
     /// It gives way to readers that play.
     var isBackground: Bool
+    /// It has said that it reads all up to `end`.
+    var readsOn = false
     /// The smallest request worth making for it.
     var minimum: Int64
+
+    /// How much it still reads before it jumps or leaves, if it does as others did: `usual` bytes in
+    /// sequence. Nil where it has gone further already.
+    func rest(ofUsual usual: Int64?) -> Int64? {
+      usual.flatMap { runLength < $0 ? $0 - runLength : nil }
+    }
   }
 
   /// A fetch under way: `position` is the next byte it brings, `range` what it was asked for.
@@ -45,8 +53,14 @@ struct FetchPlan: Sendable {
   var supportsRanges: Bool?
   /// Bytes a second, as seen lately; nil while unknown.
   var rate: Double?
-  /// Longest wait for a running fetch to come to a reader's offset, in seconds.
-  var patience: Double
+  /// From a request to the head of its answer, in seconds, at its shortest; nil while unknown.
+  var latency: Double?
+  /// How far readers of this resource usually read in sequence before they jump or leave; nil where
+  /// that is not known.
+  var usualRun: Int64?
+  /// Longest wait for a running fetch to come to a reader's offset, in seconds; nil: for as long as a
+  /// further request would take.
+  var patience: Double?
   /// The size of the first request after a jump.
   var firstRequest: Int64
   var maximumReadAhead: Int64
@@ -54,15 +68,53 @@ struct FetchPlan: Sendable {
   /// Bytes a second of an origin that nothing is known of: what media takes to play.
   private static let assumedRate = 1_048_576.0
 
-  /// A reader joins a fetch that is at most this far before its offset, however slow.
-  private var joinWindow: Int64 { firstRequest }
+  /// Who has read so far in sequence is expected to go on to the end: one request asks for all of it.
+  private static let longRun: Int64 = 2 << 20
 
-  /// How far ahead of a reader is fetched: as much again as it has read in sequence, and not more
-  /// than two seconds' worth, so that a jump is not kept waiting by what was asked for before.
+  /// How far ahead of a reader more than a quarter of what it has read in sequence is received.
+  private static let leastForLongRun: Int64 = 1 << 20
+
+  /// The most of what is left of a request that is received although nobody wants it any more: what is
+  /// on its way would come anyway, and the connection can be used again.
+  var mostBroughtHome: Int64 { 4 * firstRequest }
+
+  /// Where a running fetch is joined by a reader further on, in bytes from the one to the other: what
+  /// comes within the time of a further request is as good as on its way. An answer that brings
+  /// everything is worth a longer wait.
+  private func joinDistance(isWhole: Bool) -> Int64 {
+    if let patience { return distance(within: patience) }
+    if isWhole { return distance(within: Self.longestPatience) }
+    let time = min(latency ?? Self.longestPatience, Self.longestPatience)
+    return min(distance(within: time), Self.longestJoin)
+  }
+
+  /// In seconds.
+  private static let longestPatience = 0.5
+
+  private func distance(within seconds: Double) -> Int64 {
+    let bytes = max(rate ?? Self.assumedRate, 1) * max(seconds, 0)
+    return max(mostBroughtHome, Int64(min(bytes, Double(1 << 62))))
+  }
+
+  /// A rate may be measured too high, where what was measured had come before.
+  private static let longestJoin: Int64 = 2 << 20
+
+  /// How far ahead of a reader bytes are received.
   func window(for demand: Demand) -> Int64 {
-    var window = min(max(demand.runLength, firstRequest), max(maximumReadAhead * 2 / 3, 1))
-    if let rate { window = min(window, max(Int64(rate * 2), 4 * firstRequest)) }
-    return window
+    let run = demand.runLength
+    let window = max(4 * firstRequest, min(run, Self.leastForLongRun), run / 4)
+    return min(window, mostAhead)
+  }
+
+  private var mostAhead: Int64 { max(maximumReadAhead * 2 / 3, 1) }
+
+  /// How many bytes one request for a demand asks for: as much again as was read, or all of the hole
+  /// for who reads on. What is not wanted in the end is not received.
+  private func requestLength(for demand: Demand) -> Int64 {
+    if demand.isBackground { return .max }
+    let isLong = demand.readsOn || demand.runLength >= Self.longRun
+    if let rest = demand.rest(ofUsual: usualRun) { return isLong ? rest : min(rest, Self.longRun) }
+    return isLong ? .max : max(demand.runLength, firstRequest)
   }
 
   /// What one demand calls for.
@@ -80,7 +132,6 @@ struct FetchPlan: Sendable {
     }
     var covered = readable
     for fetch in running where !fetch.ahead.isEmpty { covered.insert(contentsOf: fetch.ahead) }
-    let window = window(for: demand)
 
     if demand.isWaiting, !readable.contains(demand.position) {
       if let index = running.firstIndex(where: { $0.ahead.contains(demand.position) }) {
@@ -101,8 +152,10 @@ struct FetchPlan: Sendable {
       return .none
     }
     if first > demand.position {
-      // Some of it is there or coming: the next request is made when half of the window is left.
+      // Some of it is there or coming: the next request is made when half of what was read is left.
+      let window = min(max(demand.runLength, firstRequest), mostAhead)
       let limit = demand.position + window
+      if let rest = demand.rest(ofUsual: usualRun), first >= demand.position + rest { return .none }
       guard first < limit, first - demand.position <= window / 2 else { return .none }
       let serving = running.filter { $0.ahead.overlaps(demand.position..<limit) }
       guard serving.count < 2 else { return .none }
@@ -121,22 +174,20 @@ struct FetchPlan: Sendable {
   }
 
   private func joins(_ fetch: Running, at offset: Int64) -> Bool {
-    let distance = offset - fetch.position
     if fetch.isWhole && supportsRanges != true { return true }
-    if distance <= joinWindow { return true }
-    return Double(distance) / max(rate ?? Self.assumedRate, 1) <= patience
+    return offset - fetch.position <= joinDistance(isWhole: fetch.isWhole)
   }
 
   private func firstUncovered(from offset: Int64, covered: RangeSet<Int64>) -> Int64? {
     covered.range(containing: offset)?.upperBound ?? offset
   }
 
-  /// The part of the hole at `offset` to ask for: a window, no longer than the hole. What lies
+  /// The part of the hole at `offset` to ask for. What lies
   /// beyond the demand's end is asked for only up to the smallest request.
   private func hole(
     at offset: Int64, for demand: Demand, covered: RangeSet<Int64>
   ) -> ByteRange {
-    let wanted = Self.sum(offset, max(window(for: demand), demand.minimum))
+    let wanted = Self.sum(offset, max(requestLength(for: demand), demand.minimum))
     let end = min(max(demand.end, Self.sum(offset, demand.minimum)), length ?? .max)
     let next = covered.nextLowerBound(atOrAfter: offset + 1) ?? .max
     return offset..<max(min(wanted, end, next), offset + 1)

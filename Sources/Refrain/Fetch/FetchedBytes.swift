@@ -30,7 +30,8 @@ struct FetchedBytes: Sendable {
         return (RangeSet(), true, false)
       }
       // No further than asked for, or than this fetch was cut down to.
-      let wanted = range.clamped(to: min(fetch.range.lowerBound, offset)..<fetch.range.upperBound)
+      let end = fetch.isCalledOff ? range.upperBound : fetch.range.upperBound
+      let wanted = range.clamped(to: min(fetch.range.lowerBound, offset)..<end)
       return (RangeSet(wanted).subtracting(state.stored), false, fetch.isComparing)
     }
     if isOver { return .kept }

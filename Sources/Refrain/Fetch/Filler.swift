@@ -103,5 +103,6 @@ extension GenerationState {
     readers[id]?.runLength = goesOn ? reader.runLength + step : 0
     readers[id]?.position = offset
     readers[id]?.isActive = true
+    readers[id]?.isReading = true
   }
 }

@@ -16,7 +16,7 @@ struct Prefetch: Sendable {
 
   func run() async throws -> ContentInformation {
     defer { reader.cancel() }
-    reader.setEnd(range.upperBound)
+    reader.setRange(range)
     let reporter = Task { await reportRegularly() }
     defer { reporter.cancel() }
     try await bringAll()

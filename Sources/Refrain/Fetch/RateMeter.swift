@@ -14,10 +14,12 @@ struct RateMeter: Sendable {
     bytes += count
   }
 
-  /// Nil where too little came to tell.
+  /// Enough has come to tell.
+  var isFull: Bool { bytes >= 1 << 20 }
+
+  /// Nil where too little came to tell, or all of it was there before it was waited for.
   var bytesPerSecond: Double? {
-    guard bytes >= 16 << 10 else { return nil }
-    let (seconds, attoseconds) = waited.components
-    return Double(bytes) / max(Double(seconds) + Double(attoseconds) / 1e18, 1e-6)
+    guard bytes >= 16 << 10, waited >= .milliseconds(5) else { return nil }
+    return Double(bytes) / waited.seconds
   }
 }

@@ -49,7 +49,7 @@ final class CacheContext: Sendable {
   /// An empty generation's state.
   func emptyState() -> GenerationState {
     let plan = FetchPlan(
-      patience: configuration.joinPatience.seconds,
+      patience: configuration.joinPatience?.seconds,
       firstRequest: max(configuration.firstRequest, 1),
       maximumReadAhead: max(configuration.maximumReadAhead, configuration.firstRequest))
     return GenerationState(limits: plan, isOffline: configuration.offline)

@@ -44,7 +44,7 @@ final class Generation: Sendable {
   }
 
   private func watchAbandoned() async {
-    var positions = state.withLock { $0.fetches.mapValues(\.position) }
+    var positions = state.withLock { $0.abandonedPositions }
     while true {
       // Cancelled by nobody, so that it cannot throw.
       try? await Task.sleep(for: entry.context.configuration.abandonedSilence)
@@ -128,12 +128,12 @@ final class Generation: Sendable {
     perform { $0.cancelWaiter(id) }
   }
 
-  /// Waits while no reader wants more of a whole response.
+  /// Waits while no reader wants more of a response.
   func waitUntilWanted(_ id: FetchID) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let goesOn = state.withLock { state in
-          if Task.isCancelled || state.isWanted(id) || !state.hasAudience { return true }
+          if Task.isCancelled || !state.mayWait(id) || state.isWanted(id) { return true }
           state.fetches[id]?.paused = continuation
           return false
         }

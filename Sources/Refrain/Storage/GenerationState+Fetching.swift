@@ -32,7 +32,7 @@ extension GenerationState {
   /// What a reader that goes on reading calls for.
   mutating func readAhead(for id: ReaderID) -> [Action] {
     if isComplete || isOffline { return [] }
-    return plan(for: id, isWaiting: false) + resumePaused()
+    return plan(for: id, isWaiting: false) + watchAbandoned() + resumePaused()
   }
 
   mutating func plan(for id: ReaderID, isWaiting: Bool) -> [Action] {
@@ -45,6 +45,8 @@ extension GenerationState {
     limits.length = length
     limits.supportsRanges = ignoresRanges ? false : info?.supportsRanges
     limits.rate = rate
+    limits.latency = latency
+    limits.usualRun = runs.usual
     // Memory is dearer than disk.
     if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
 
@@ -54,12 +56,15 @@ extension GenerationState {
       : [reader.position]
     var actions: [Action] = []
     for offset in Set(offsets).sorted() {
+      // Who waits beyond what it said it would read wants more than that after all.
+      let isBeyondEnd = offset >= reader.end
+      if isBeyondEnd, !isWaiting { continue }
       // At most two: the request that is missing, and the one after it.
       for _ in 0..<2 {
         let demand = FetchPlan.Demand(
-          position: offset, runLength: reader.runLength,
-          end: offset < reader.end ? reader.end : .max, isWaiting: isWaiting,
-          isBackground: reader.isBackground, minimum: reader.minimum)
+          position: offset, runLength: reader.runLength, end: isBeyondEnd ? .max : reader.end,
+          isWaiting: isWaiting, isBackground: reader.isBackground,
+          readsOn: reader.readsOn && !isBeyondEnd, minimum: reader.minimum)
         let running = fetches.filter { $0.value.bringsBytes }.map { $0 }
         let decision = limits.decide(
           for: demand, readable: reader.isBackground ? stored : readable,
@@ -103,21 +108,25 @@ extension GenerationState {
     return actions
   }
 
-  /// Whether a fetch has a reason to receive more: a request of bounded size is brought home, for
-  /// what was asked for is on its way; a whole response stops where no reader wants it.
+  /// Whether a fetch has a reason to receive more: a reader has less ahead than its window. A small
+  /// rest is brought home in any case, for it is on its way. What waits goes on when half of the
+  /// window is left.
   func isWanted(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !isSuperseded, !isClosed else { return false }
     if fetch.isComparing { return true }
-    guard fetch.isWhole else { return fetch.position < fetch.range.upperBound }
+    if !fetch.isWhole {
+      let rest = fetch.range.upperBound - fetch.position
+      if rest <= limits.mostBroughtHome { return rest > 0 }
+    }
     var limits = limits
-    limits.rate = nil
     if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
-    if !expectedReaders.isEmpty, fetch.position < 4 * limits.firstRequest { return true }
+    if !expectedReaders.isEmpty, fetch.position < limits.mostBroughtHome { return true }
     for waiter in waiters.values {
-      guard let offset = waiter.offset, offset >= fetch.position else { continue }
+      guard let offset = waiter.offset, fetch.position <= offset, offset < fetch.range.upperBound
+      else { continue }
       let nearer = fetches.contains {
-        $0.key != id && $0.value.isWhole && $0.value.position > fetch.position
-          && $0.value.position <= offset
+        $0.key != id && $0.value.isWhole == fetch.isWhole && $0.value.position > fetch.position
+          && $0.value.position <= offset && offset < $0.value.range.upperBound
       }
       if !nearer { return true }
     }
@@ -125,18 +134,28 @@ extension GenerationState {
       guard reader.isActive, reader.position <= fetch.position, reader.end > fetch.position else {
         return false
       }
+      // What is not stored is of no use in the background.
+      if reader.isBackground { return !isTransient }
       let window = limits.window(
         for: .init(
-          position: reader.position, runLength: max(reader.runLength, 4 * limits.firstRequest),
-          isWaiting: false, isBackground: false, minimum: 1))
-      return fetch.position < reader.position + window
+          position: reader.position, runLength: reader.runLength, isWaiting: false,
+          isBackground: false, minimum: 1))
+      let isWaiting = fetch.paused != nil
+      return fetch.position - reader.position < (isWaiting ? window / 2 : window)
     }
+  }
+
+  /// Whether what is not wanted just now may come to be: what begins at its first byte again is given
+  /// up as soon as nobody is there.
+  func mayWait(_ id: FetchID) -> Bool {
+    guard let fetch = fetches[id], !isSuperseded, !isClosed else { return false }
+    return hasReaders || !(fetch.isWhole || fetch.isConfirmation)
   }
 
   /// Whether anyone is there who could come to want what is fetched.
   var hasAudience: Bool { hasReaders && !isSuperseded && !isClosed }
 
-  private var hasReaders: Bool { !readers.isEmpty || !expectedReaders.isEmpty }
+  var hasReaders: Bool { !readers.isEmpty || !expectedReaders.isEmpty }
 
   /// A reader of the generation before has come, or has left for good.
   mutating func stopExpecting(_ id: ReaderID) -> [Action] {
@@ -195,8 +214,8 @@ extension GenerationState {
     return actions
   }
 
-  /// Ends what nobody is left to want. A small request may come to its end, so that what it brings
-  /// is not asked for again.
+  /// Ends what nobody is left to want. A small rest may come, so that it is not asked for again; what
+  /// is longer waits for a while.
   mutating func releaseUnwanted() -> [Action] {
     guard !hasReaders else { return [] }
     var actions: [Action] = []
@@ -213,23 +232,5 @@ extension GenerationState {
       actions.append(.watchAbandoned)
     }
     return actions
-  }
-
-  /// Ends what has not come on while nobody read.
-  ///
-  /// - Parameter before: how far each fetch was when this was looked at last.
-  /// - Returns: how far they are now; nil where there is nothing to look at any more.
-  mutating func releaseStalled(
-    since before: [FetchID: Int64]
-  ) -> (actions: [Action], positions: [FetchID: Int64]?) {
-    guard !hasReaders, !fetches.isEmpty else {
-      isWatchingAbandoned = false
-      return ([], nil)
-    }
-    let stalled = fetches.filter { before[$0.key] == $0.value.position }
-    for id in stalled.keys { fetches[id]?.isCalledOff = true }
-    return (
-      stalled.values.compactMap { $0.task.map { .cancel($0) } }, fetches.mapValues(\.position)
-    )
   }
 }

@@ -4,7 +4,7 @@ import Foundation
 /// Readers: where they read, and how they wait.
 extension GenerationState {
   mutating func detach(_ id: ReaderID) -> [Action] {
-    readers[id] = nil
+    if let reader = readers.removeValue(forKey: id) { runEnded(reader) }
     let left = waiters.filter { $0.value.reader == id }
     for waiter in left.keys { waiters[waiter] = nil }
     // Its bytes are deleted, and only kept by this.
@@ -13,7 +13,7 @@ extension GenerationState {
     if !left.isEmpty { actions.append(.wake(left.values.map(\.wake), CancellationError())) }
     actions += recount()
     if !transient.isEmpty { transient.keep(near: transientWindows()) }
-    actions += releaseUnwanted()
+    actions += releaseUnwanted() + watchAbandoned()
     return actions
   }
 
@@ -30,10 +30,12 @@ extension GenerationState {
         reader.isActive && step >= 0
         && (step <= limits.firstRequest
           || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
+      if !goesOn { runEnded(reader) }
       reader.runLength = goesOn ? reader.runLength + step : 0
       reader.position = offset
       reader.isActive = true
     }
+    reader.isReading = true
     defer { readers[id] = reader }
 
     if isSuperseded, !reader.hasRead { return (.moved, []) }
@@ -104,7 +106,7 @@ extension GenerationState {
     waiters[id] = waiter
     let actions =
       reader.awaitsConfirmation ? confirm(for: reader, at: waiter.offset) : plan()
-    return (nil, actions + recount())
+    return (nil, actions + watchAbandoned() + recount())
   }
 
   func isServed(_ waiter: Waiter) -> Bool {

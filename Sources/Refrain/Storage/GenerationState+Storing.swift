@@ -222,4 +222,9 @@ extension GenerationState {
   mutating func noteRate(_ bytesPerSecond: Double) {
     rate = rate.map { $0 * 0.7 + bytesPerSecond * 0.3 } ?? bytesPerSecond
   }
+
+  /// - Parameter time: from a request to the head of its answer.
+  mutating func noteLatency(_ time: Duration) {
+    latency = min(latency ?? .infinity, time.seconds)
+  }
 }

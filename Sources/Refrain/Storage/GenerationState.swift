@@ -28,11 +28,15 @@ struct GenerationState: Sendable {
     var position: Int64 = 0
     var runLength: Int64 = 0
     var end: Int64 = .max
+    /// It has said that it reads all up to `end`.
+    var readsOn = false
     var isBackground = false
     /// The smallest request made for it.
     var minimum: Int64
     /// It has asked for something.
     var isActive = false
+    /// It has asked for bytes, and is expected to read on from there.
+    var isReading = false
     /// It was given bytes of this generation: it cannot be moved to another.
     var hasRead = false
     /// It found bytes where it looked.
@@ -230,6 +234,11 @@ struct GenerationState: Sendable {
   var isClosed = false
   /// Bytes a second that the origin sent lately.
   var rate: Double?
+  /// The shortest time from a request to the head of its answer, in seconds.
+  var latency: Double?
+  var runs = RecentRuns()
+  /// A reader has gone elsewhere: what was asked for on its behalf may be of no use any more.
+  var hasJumped = false
 
   init(limits: FetchPlan, isOffline: Bool) {
     self.limits = limits

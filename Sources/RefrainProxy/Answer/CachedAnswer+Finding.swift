@@ -85,9 +85,16 @@ extension CachedAnswer {
     switch asked {
     case .closed(let first, let last):
       start = first
-      reader.setEnd(last < .max ? last + 1 : .max)
-    case .from(let first): start = first
-    default: start = 0
+      reader.setEnd(last < .max ? last + 1 : .max, readsOn: true)
+    case .from(let first):
+      start = first
+      reader.setEnd(.max, readsOn: true)
+    default:
+      start = 0
+      // All of it, unless the end is asked for, which lies nobody knows where yet.
+      if exchange.request.head.withValue(of: .range, { $0 == nil }) {
+        reader.setEnd(.max, readsOn: true)
+      }
     }
     if isHEAD { reader.setEnd(1) }
     if start > 0 {

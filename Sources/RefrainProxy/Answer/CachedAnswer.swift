@@ -204,7 +204,7 @@ struct CachedAnswer: Sendable {
         "Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)")
       exchange.report.note { $0.range = range }
     }
-    reader.setEnd(range.upperBound)
+    reader.setEnd(range.upperBound, readsOn: true)
     try await writer.begin(head)
     if !isHEAD { try await copy(reader, range, isFetched: head.isFetched) }
     try await writer.end()
@@ -223,7 +223,7 @@ struct CachedAnswer: Sendable {
     try await writer.begin(head)
     for range in ranges {
       try await writer.write(ByteBuffer(string: parts.heading(before: range)))
-      reader.setEnd(range.upperBound)
+      reader.setEnd(range.upperBound, readsOn: true)
       try await copy(reader, range, isFetched: head.isFetched)
     }
     try await writer.write(ByteBuffer(string: parts.closing))

@@ -14,7 +14,7 @@ import Testing
   {
     try await withProxy { test in
       test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
-      test.origin.script("/a", .on(.number(2), .stall(at: .body(0))))
+      test.origin.script("/a", .on(.all, .stall(at: .body(100_000))))
       let target = try test.target("/a")
       let port = test.port
       let host = test.host

@@ -56,7 +56,7 @@ import Testing
   @Test func `A failure that is tried again is reported at once, with its reason`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
-      test.origin.script("/a", .on(.number(2), .unavailable()))
+      test.origin.script("/a", .on(.first(1), .unavailable()))
       let events = test.cache.events(includingTraffic: false)
       _ = try await test.read("/a")
       await test.cache.close()

@@ -9,7 +9,7 @@ import Testing
 
   private func plan(_ change: (inout FetchPlan) -> Void = { _ in }) -> FetchPlan {
     var plan = FetchPlan(
-      length: 100 * Self.mib, supportsRanges: true, patience: 0.5, firstRequest: 64 * Self.kib,
+      length: 100 * Self.mib, supportsRanges: true, firstRequest: 64 * Self.kib,
       maximumReadAhead: 8 * Self.mib)
     change(&plan)
     return plan
@@ -34,21 +34,67 @@ import Testing
     #expect(decision == .start(40 * Self.mib..<40 * Self.mib + 64 * Self.kib))
   }
 
-  @Test func `Reading on asks for as much as was read, up to the window`() {
+  @Test func `Reading on asks for as much as was read, and in the end for all`() {
     let readable = RangeSet(0..<Self.mib)
     let doubled = plan().decide(
       for: waiting(at: Self.mib, read: Self.mib), readable: readable, running: [])
     #expect(doubled == .start(Self.mib..<2 * Self.mib))
     let most = plan().decide(
-      for: waiting(at: Self.mib, read: 90 * Self.mib), readable: readable, running: [])
-    #expect(most == .start(Self.mib..<Self.mib + 8 * Self.mib * 2 / 3))
+      for: waiting(at: Self.mib, read: 2 * Self.mib), readable: readable, running: [])
+    #expect(most == .start(Self.mib..<100 * Self.mib))
   }
 
-  @Test func `No more than two seconds' worth is asked for`() {
-    let slow = plan { $0.rate = 200 * 1024 }
-    let decision = slow.decide(
-      for: waiting(at: 0, read: 50 * Self.mib), readable: .init(), running: [])
-    #expect(decision == .start(0..<400 * Self.kib))
+  @Test func `Who says how far it reads is asked for all of that at once`() {
+    var demand = waiting(at: Self.mib)
+    demand.readsOn = true
+    let all = plan().decide(for: demand, readable: .init(), running: [])
+    #expect(all == .start(Self.mib..<100 * Self.mib))
+    demand.end = 3 * Self.mib
+    let part = plan().decide(for: demand, readable: .init(), running: [])
+    #expect(part == .start(Self.mib..<3 * Self.mib))
+    let unknown = plan { $0.length = nil }
+    demand.end = .max
+    let open = unknown.decide(for: demand, readable: .init(), running: [])
+    #expect(open == .start(Self.mib..<Int64.max))
+  }
+
+  @Test func `What fills in the background asks for the whole hole`() {
+    var demand = waiting(at: 0)
+    demand.isBackground = true
+    let readable = RangeSet([40 * Self.mib..<50 * Self.mib])
+    let hole = plan().decide(for: demand, readable: readable, running: [])
+    #expect(hole == .start(0..<40 * Self.mib))
+  }
+
+  @Test func `No more is asked for than readers usually read before they jump`() {
+    let usual = plan { $0.usualRun = 256 * Self.kib }
+    for readsOn in [true, false] {
+      var demand = waiting(at: Self.mib)
+      demand.readsOn = readsOn
+      #expect(
+        usual.decide(for: demand, readable: .init(), running: [])
+          == .start(Self.mib..<Self.mib + 256 * Self.kib))
+      // All of that is there or coming: nothing more is asked for in advance.
+      demand = reading(at: Self.mib + 64 * Self.kib, read: 64 * Self.kib)
+      demand.readsOn = readsOn
+      let run = RangeSet(Self.mib..<Self.mib + 256 * Self.kib)
+      #expect(usual.decide(for: demand, readable: run, running: []) == .none)
+      // Who goes further is one who reads on.
+      demand = waiting(at: Self.mib + 256 * Self.kib, read: 256 * Self.kib)
+      demand.readsOn = readsOn
+      let next = usual.decide(for: demand, readable: run, running: [])
+      let end = readsOn ? 100 * Self.mib : Self.mib + 512 * Self.kib
+      #expect(next == .start(Self.mib + 256 * Self.kib..<end))
+    }
+  }
+
+  @Test func `A reader has the more ahead of it the longer it reads on`() {
+    let plan = plan()
+    #expect(plan.window(for: reading(at: 0, read: 0)) == 256 * Self.kib)
+    #expect(plan.window(for: reading(at: 0, read: Self.mib)) == Self.mib)
+    #expect(plan.window(for: reading(at: 0, read: 4 * Self.mib)) == Self.mib)
+    #expect(plan.window(for: reading(at: 0, read: 16 * Self.mib)) == 4 * Self.mib)
+    #expect(plan.window(for: reading(at: 0, read: 90 * Self.mib)) == 8 * Self.mib * 2 / 3)
   }
 
   @Test func `A request ends where the next span begins`() {
@@ -89,16 +135,30 @@ import Testing
   @Test func `A fetch that comes by in time is joined, one that does not is cut short`() {
     let running = FetchPlan.Running(range: 0..<4 * Self.mib, position: 0, isWhole: false)
     let at = 2 * Self.mib
-    #expect(
-      plan { $0.rate = 40 * 1024 * 1024 }
-        .decide(for: waiting(at: at), readable: .init(), running: [running]) == .none)
-    #expect(
-      plan { $0.rate = 1024 * 1024 }
-        .decide(for: waiting(at: at), readable: .init(), running: [running])
-        == .startAndTruncate(at..<at + 64 * Self.kib, 0))
+    let fast = plan { $0.rate = 40 * 1024 * 1024 }
+    #expect(fast.decide(for: waiting(at: at), readable: .init(), running: [running]) == .none)
+    let anew = FetchPlan.Decision.startAndTruncate(at..<at + 64 * Self.kib, 0)
+    let slow = plan { $0.rate = 1024 * 1024 }
+    #expect(slow.decide(for: waiting(at: at), readable: .init(), running: [running]) == anew)
+    // A further request is answered sooner than it comes by.
+    let near = plan {
+      $0.rate = 40 * 1024 * 1024
+      $0.latency = 0.01
+    }
+    #expect(near.decide(for: waiting(at: at), readable: .init(), running: [running]) == anew)
+    // The answer that brings everything is waited for a little longer.
+    var whole = running
+    whole.isWhole = true
+    #expect(near.decide(for: waiting(at: at), readable: .init(), running: [whole]) == .none)
+    // As is any, where the user has said how long.
+    let patient = plan {
+      $0.latency = 0.01
+      $0.patience = 10
+    }
+    #expect(patient.decide(for: waiting(at: at), readable: .init(), running: [running]) == .none)
   }
 
-  @Test func `The next request is made when half of the window is left`() {
+  @Test func `The next request is made when half of what was read is left`() {
     let demand = reading(at: Self.mib, read: Self.mib)
     let much = RangeSet(0..<2 * Self.mib - 1)
     #expect(plan().decide(for: demand, readable: much, running: []) == .none)
@@ -141,7 +201,7 @@ import Testing
         $0.length = Bool.random(using: &random) ? length : nil
         $0.supportsRanges = [true, true, nil, false].randomElement(using: &random) ?? nil
         $0.rate = Bool.random(using: &random) ? Double.random(in: 1...1e8, using: &random) : nil
-        $0.patience = [0, 0.5, 1e9].randomElement(using: &random) ?? 0
+        $0.patience = [nil, 0, 0.5, 1e9].randomElement(using: &random) ?? nil
       }
       if plan.supportsRanges == false { plan.length = length }
       func range() -> ByteRange {

@@ -25,7 +25,8 @@ import Testing
       let part: ByteRange = 1_500_000..<1_500_010
       try await #expect(Array(reader.bytes(in: part)) == bytes.bytes(in: part))
       try await complete(test, "/a")
-      #expect(test.origin.log("/a").bytesSentTwice == 0)
+      // What was on its way to be filled when the reader asked elsewhere may come to one chunk.
+      #expect(reader.statistics.bytesFromOrigin <= length + 64 << 10)
       reader.cancel()
     }
   }
@@ -42,22 +43,20 @@ import Testing
     }
   }
 
-  @Test func `Whole: it ends when the reader leaves, and what was asked for comes home`()
-    async throws
-  {
+  @Test func `Whole: it ends when the reader leaves, and what has come is kept`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
-      test.origin.script("/a", .on(.from(3), .stall(at: .body(100))))
+      test.origin.script("/a", .on(.all, .stall(at: .body(100))))
       let reader = try await test.reader("/a", fill: .wholeResource)
-      try await test.origin.wait(for: "/a") { $0.stalled > 0 }
-      reader.cancel()
-      test.origin.script("/a", .init())
-      test.origin.release("/a")
-      try await eventually("the entry is closed") { test.cache.context.table.isEmpty }
-      let log = test.origin.log("/a")
-      #expect(log.running == 0 && log.distinctBytesSent < length)
       let key = CacheKey(url: test.origin.url("/a"))
-      try await #expect(test.cache.entry(for: key)?.cachedBytes == log.distinctBytesSent)
+      try await eventually("all has come that comes") {
+        try await test.cache.entry(for: key)?.cachedBytes == 100
+      }
+      reader.cancel()
+      try await eventually("the entry is closed") { test.cache.context.table.isEmpty }
+      let log = try await test.origin.wait(for: "/a") { $0.running == 0 }
+      #expect(log.bodyBytesSent == 100)
+      try await #expect(test.cache.entry(for: key)?.cachedBytes == 100)
     }
   }
 

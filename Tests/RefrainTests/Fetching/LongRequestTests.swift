@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// One request for a reader that reads on: what it costs, and what becomes of it when the reader stops,
+/// jumps or leaves.
+@Suite(.timeLimit(.minutes(1))) struct LongRequestTests {
+  private let length: Int64 = 24 << 20
+  private let bytes = SyntheticBytes(seed: 7)
+
+  private func withLongFile(
+    _ change: (inout Configuration) -> Void = { _ in }, _ body: (TestCache) async throws -> Void
+  ) async throws {
+    let origin = try await OriginServer.start(sendBuffer: 64 << 10)
+    try await withCache(origin: origin, change) { test in
+      origin.serve(.synthetic(seed: 7, length: length), at: "/a")
+      try await body(test)
+    }
+    await origin.stop()
+  }
+
+  /// Reads chunks until so many bytes have come.
+  private func take(
+    _ count: Int64, from start: Int64, of reader: MediaReader
+  ) async throws {
+    var offset = start
+    for try await chunk in reader.chunks(in: start..<length) {
+      let range = offset..<offset + Int64(chunk.count)
+      #expect(Array(chunk) == bytes.bytes(in: range))
+      offset = range.upperBound
+      if offset >= start + count { return }
+    }
+  }
+
+  @Test func `Who reads to the end is served by one request`() async throws {
+    try await withLongFile { test in
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      try await take(length, from: 0, of: reader)
+      #expect(test.origin.log("/a").requests.count == 1)
+    }
+  }
+
+  @Test func `A prefetch of all is one request`() async throws {
+    try await withLongFile { test in
+      try await test.cache.prefetch(Resource(url: test.origin.url("/a")))
+      #expect(test.origin.log("/a").requests.count == 1)
+      // Of what is missing, each hole is one.
+      let key = CacheKey(url: test.origin.url("/a"))
+      try await test.cache.remove(key)
+      test.origin.resetLog("/a")
+      let resource = Resource(url: test.origin.url("/a"))
+      try await test.cache.prefetch(resource, range: 1_000_000..<2_000_000)
+      try await test.cache.prefetch(resource)
+      let log = test.origin.log("/a")
+      #expect(log.requests.count == 3, "\(log.requests.map { $0.request.range ?? "all" })")
+      #expect(log.bytesSentTwice == 0)
+    }
+  }
+
+  @Test func `A reader that stops has a window ahead of it, and goes on by the same request`()
+    async throws
+  {
+    try await withLongFile { test in
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      try await take(1 << 20, from: 0, of: reader)
+      try await eventually("the request waits") {
+        reader.generation.withState { $0.fetches.values.contains { $0.paused != nil } }
+      }
+      // A window of 1 MiB, and a chunk at either end.
+      #expect(reader.cachedSpans.byteCount <= (2 << 20) + (256 << 10))
+      try await take(length, from: 0, of: reader)
+      #expect(test.origin.log("/a").requests.count == 1)
+    }
+  }
+
+  @Test func `A player that looks at the end and comes back goes on by the same request`()
+    async throws
+  {
+    try await withLongFile({ $0.abandonedSilence = .seconds(100) }) { test in
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      try await take(300_000, from: 0, of: reader)
+      try await take(100_000, from: length - 100_000, of: reader)
+      let back = try await test.reader("/a")
+      defer { back.cancel() }
+      try await take(length, from: 0, of: back)
+      let log = try await test.settledLog("/a")
+      #expect(log.requests.count == 2)
+    }
+  }
+
+  @Test func `What nobody comes back to is ended`() async throws {
+    try await withLongFile({ $0.abandonedSilence = .milliseconds(20) }) { test in
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      try await take(300_000, from: 0, of: reader)
+      try await take(100_000, from: length - 100_000, of: reader)
+      // The reader is still there; what it left is not.
+      _ = try await test.origin.wait(for: "/a") { $0.running == 0 }
+      try await take(1_000_000, from: 0, of: reader)
+      reader.cancel()
+      try await eventually("the entry is closed") { test.cache.context.table.isEmpty }
+      let log = try await test.origin.wait(for: "/a") { $0.running == 0 }
+      #expect(log.distinctBytesSent < length)
+    }
+  }
+
+  @Test func `Of many that are left behind, two wait`() async throws {
+    try await withLongFile({ $0.abandonedSilence = .seconds(100) }) { test in
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      for place in 0..<6 as Range<Int64> {
+        try await take(100_000, from: place * 4_000_000, of: reader)
+      }
+      _ = try await test.origin.wait(for: "/a") { $0.running <= 3 }
+    }
+  }
+
+  @Test func `A reader that jumps costs little more than it reads`() async throws {
+    try await withLongFile { test in
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
+      defer { buffer.deallocate() }
+      let seed = TestSeed.next()
+      var random = SeededGenerator(seed: seed)
+      var read: Int64 = 0
+      for _ in 0..<40 {
+        // Each where nothing is stored yet.
+        var offset = Int64.random(in: 0..<length - (1 << 20), using: &random)
+        let stored = reader.cachedSpans
+        if !stored.intersection(RangeSet(offset..<offset + (512 << 10))).isEmpty { continue }
+        let end = offset + 256 << 10
+        while offset < end {
+          let count = Int64(try await reader.read(into: buffer, at: offset))
+          #expect(Array(buffer[..<Int(count)]) == bytes.bytes(in: offset..<offset + count))
+          offset += count
+          read += count
+        }
+      }
+      // The first four jumps are not known to be short.
+      let received = reader.statistics.bytesFromOrigin
+      #expect(
+        received <= read + 4 * (768 << 10), "seed \(seed): \(read) read, \(received) received")
+    }
+  }
+}
