@@ -43,12 +43,31 @@ static inline CURLcode refrain_curl_set_socket_opener(
   return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
 
+static inline CURLcode refrain_curl_set_socket_callback(
+    CURL *handle, curl_sockopt_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_SOCKOPTFUNCTION, callback);
+}
+
+static inline CURLcode refrain_curl_set_connected_callback(
+    CURL *handle, curl_prereq_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
+}
+
+// It may be longer than its type says.
+static inline const void *refrain_curl_address(const struct curl_sockaddr *address) {
+  return &address->addr;
+}
+
 static inline CURLcode refrain_curl_get_long(CURL *handle, CURLINFO info, long *value) {
   return curl_easy_getinfo(handle, info, value);
 }
 
 static inline CURLcode refrain_curl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) {
   return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLcode refrain_curl_get_socket(CURL *handle, curl_socket_t *value) {
+  return curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, value);
 }
 
 // CURLINFO_PRIVATE.

@@ -8,12 +8,15 @@
     var url: URL
     var headers: HTTPFields
     var body: RelayedRequest.Body?
+    /// Somebody waits for it to play.
+    var isForPlayback = false
     /// The longest that nothing may come or go; nil: that is watched by others.
     var longestSilence: Duration?
 
     init(_ request: OriginRequest) {
       url = request.url
       headers = request.headers
+      isForPlayback = request.purpose == .playback
     }
 
     init(_ request: RelayedRequest) {
@@ -29,6 +32,10 @@
     var isIdempotent: Bool {
       body == nil && ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
     }
+
+    /// A player may want to jump while the answer comes.
+    var isLong: Bool { isForPlayback && length ?? .max >= Self.longLength }
+    private static let longLength: Int64 = 1 << 20
 
     /// How many bytes are asked for; nil where the request does not say.
     var length: Int64? {

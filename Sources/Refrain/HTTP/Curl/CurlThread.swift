@@ -13,6 +13,7 @@
     private let multi: UnsafeMutableRawPointer?
     /// TLS sessions, which would belong to one handle otherwise.
     private let share: UnsafeMutableRawPointer?
+    private let spares: SpareConnections
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
     /// The sockets that are waited for.
     private var watched: Set<curl_socket_t> = []
@@ -32,6 +33,7 @@
       self.settings = settings
       self.events = events
       self.commands = commands
+      spares = SpareConnections(slow: settings.slowConnect)
       curl_global_init(Int(CURL_GLOBAL_DEFAULT))
       let sockets = InheritableSockets()
       multi = curl_multi_init()
@@ -77,14 +79,15 @@
           deadline = nil
           act(on: nil)
         }
+        if let due = spares.deadline, due <= .now { spares.closeOld(at: due) }
         takeMessages()
         wakeReaders()
       }
     }
 
-    /// Until `deadline`, in whole milliseconds, rounded up: too early would be in vain.
+    /// Until the next deadline, in whole milliseconds, rounded up: too early would be in vain.
     private var patience: Int32 {
-      guard let deadline else { return -1 }
+      guard let deadline = [deadline, spares.deadline].compactMap(\.self).min() else { return -1 }
       let left = (deadline - .now).components
       guard left.seconds >= 0, left.attoseconds >= 0 else { return 0 }
       let milliseconds =
@@ -132,7 +135,10 @@
     private func begin(_ exchange: CurlExchange) {
       guard !exchange.isOver else { return }
       let proxy = settings.proxies.proxy(for: exchange.request.url)
-      let transfer = CurlTransfer(exchange, proxy: proxy) { [unowned self] in fed.append($0) }
+      let hasSpares = proxy == nil && settings.networkInterface == nil
+      let transfer = CurlTransfer(exchange, proxy: proxy, spares: hasSpares ? spares : nil) {
+        [unowned self] in fed.append($0)
+      }
       guard let multi, let transfer else {
         return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
       }

@@ -84,12 +84,6 @@
       // A connection that was kept open may be closed just now, and libcurl would send the request
       // once more, which may have been carried out already.
       if !exchange.request.isIdempotent { set(CURLOPT_FRESH_CONNECT, 1) }
-      // No program that is started inherits it.
-      refrain_curl_set_socket_opener(handle) { _, _, address in
-        guard let address = address?.pointee else { return curl_socket_t(CURL_SOCKET_BAD) }
-        return socket(
-          address.family, address.socktype | Int32(SOCK_CLOEXEC.rawValue), address.protocol)
-      }
       if let share { set(CURLOPT_SHARE, share) }
     }
 

@@ -3,6 +3,12 @@
   import CCurl
   import Foundation
 
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
+
   /// What libcurl has of one exchange: its handle, and what it calls. Used on the thread of libcurl alone.
   final class CurlTransfer {
     let exchange: CurlExchange
@@ -19,15 +25,28 @@
     private var hasHead = false
     /// What was found wrong with the head, for which the transfer was ended.
     private var fault: String?
+    /// Where its connection comes from, if not from those of libcurl.
+    private let spares: SpareConnections?
+    /// Where it tried to connect to.
+    private var addresses: [SpareConnections.Address] = []
+    private var spare: curl_socket_t?
+    /// What has come of the body, in bytes.
+    private var received = 0
     /// Told whose reader is to be woken once libcurl has handed over all that there is.
     private let onBytes: (CurlExchange) -> Void
 
     /// - Returns: nil where there is no memory for it.
-    init?(_ exchange: CurlExchange, proxy: CurlProxy?, onBytes: @escaping (CurlExchange) -> Void) {
+    ///
+    /// - Parameter spares: nil: no connection is opened in advance.
+    init?(
+      _ exchange: CurlExchange, proxy: CurlProxy?, spares: SpareConnections?,
+      onBytes: @escaping (CurlExchange) -> Void
+    ) {
       guard let handle = curl_easy_init() else { return nil }
       self.exchange = exchange
       self.handle = handle
       self.proxy = proxy
+      self.spares = spares
       self.onBytes = onBytes
       errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
       errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -57,6 +76,20 @@
       refrain_curl_set_data_callback(handle, CURLOPT_WRITEFUNCTION) { bytes, size, count, context in
         CurlTransfer.at(context)?.take(UnsafeRawBufferPointer(start: bytes, count: size * count))
           ?? 0
+      }
+      set(CURLOPT_OPENSOCKETDATA, context)
+      refrain_curl_set_socket_opener(handle) { context, _, address in
+        CurlTransfer.at(context)?.openSocket(address) ?? curl_socket_t(CURL_SOCKET_BAD)
+      }
+      set(CURLOPT_SOCKOPTDATA, context)
+      refrain_curl_set_socket_callback(handle) { context, socket, _ in
+        CurlTransfer.at(context)?.spare == socket
+          ? Int32(CURL_SOCKOPT_ALREADY_CONNECTED) : Int32(CURL_SOCKOPT_OK)
+      }
+      set(CURLOPT_PREREQDATA, context)
+      refrain_curl_set_connected_callback(handle) { context, address, _, _, _ in
+        CurlTransfer.at(context)?.connected(to: address.map { String(cString: $0) } ?? "")
+        return Int32(CURL_PREREQFUNC_OK)
       }
       guard exchange.upload != nil else { return }
       set(CURLOPT_READDATA, context)
@@ -105,6 +138,36 @@
       at(refrain_curl_get_private(handle))
     }
 
+    private func openSocket(_ address: UnsafePointer<curl_sockaddr>?) -> curl_socket_t {
+      guard let address = SpareConnections.Address(address) else {
+        return curl_socket_t(CURL_SOCKET_BAD)
+      }
+      addresses.append(address)
+      spare = spares?.take(for: address)
+      return spare ?? address.openSocket()
+    }
+
+    /// The request is sent now.
+    ///
+    /// - Parameter text: the address of the host.
+    private func connected(to text: String) {
+      if exchange.request.isLong, let socket { ReceiveBuffer(socket: socket).limit() }
+      let family = text.contains(":") ? AF_INET6 : AF_INET
+      guard exchange.request.isLong, let spares,
+        let address = addresses.last(where: { $0.family == family })
+      else { return }
+      let time = spare == nil ? microseconds(CURLINFO_CONNECT_TIME_T) : nil
+      spares.connected(
+        to: address, after: time.map { $0 - microseconds(CURLINFO_NAMELOOKUP_TIME_T) })
+    }
+
+    /// The connection that it goes over; nil where that is not known.
+    private var socket: curl_socket_t? {
+      var socket = curl_socket_t(CURL_SOCKET_BAD)
+      refrain_curl_get_socket(handle, &socket)
+      return socket == CURL_SOCKET_BAD ? nil : socket
+    }
+
     private func readLine(_ line: UnsafeRawBufferPointer) -> Int {
       switch headReader.read(line) {
       case .incomplete: break
@@ -120,6 +183,11 @@
 
     private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
       guard exchange.take(bytes) else { return Int(CURL_WRITEFUNC_PAUSE) }
+      let before = received
+      received += bytes.count
+      if before < ReceiveBuffer.growsAfter, received >= ReceiveBuffer.growsAfter, let socket {
+        ReceiveBuffer(socket: socket).grow()
+      }
       onBytes(exchange)
       return bytes.count
     }
@@ -142,10 +210,12 @@
       return failure.error(host: exchange.request.url.host() ?? "", proxy: proxy?.name)
     }
 
-    private var hasConnected: Bool {
-      var microseconds: curl_off_t = 0
-      refrain_curl_get_offset(handle, CURLINFO_CONNECT_TIME_T, &microseconds)
-      return microseconds > 0
+    private var hasConnected: Bool { microseconds(CURLINFO_CONNECT_TIME_T) > 0 }
+
+    private func microseconds(_ info: CURLINFO) -> Int {
+      var value: curl_off_t = 0
+      refrain_curl_get_offset(handle, info, &value)
+      return Int(value)
     }
 
     private func long(_ info: CURLINFO) -> Int {

@@ -22,6 +22,9 @@
       /// Addresses in place of those that a name server would tell, each as `HOST:PORT:ADDRESS`
       /// (CURLOPT_RESOLVE(3)).
       public var addresses: [String] = []
+      /// Where connecting takes so long, in microseconds, another connection is opened in advance for a
+      /// player that may jump.
+      package var slowConnect = 20_000
 
       /// - Parameter environment: read for `http_proxy`, `https_proxy`, `all_proxy` (in capitals, too,
       ///   but for the first) and `no_proxy`, for `SSL_CERT_FILE` and `SSL_CERT_DIR`. What is on this
