@@ -37,7 +37,8 @@ actor Evictor {
       if apparent > 0, !store.isUsageExact(within: apparent), await store.rescan() { continue }
       // Another caller may have made room in the meantime: from here on nobody else has a turn.
       let shortage = store.shortage(of: bytes)
-      let freed = evictOldest(Eviction.amount(needed: shortage, used: limit, limit: limit))
+      let freed = evictOldest(
+        shortage, atBest: Eviction.amount(needed: shortage, used: limit, limit: limit))
       if store.shortage(of: bytes) == 0 { return true }
       // The directory may have been measured meanwhile, by whoever did not see all that went.
       if freed > 0 { continue }
@@ -64,12 +65,19 @@ actor Evictor {
     return freed + evictOldest(bytes - freed)
   }
 
+  /// Whoever waits for room waits no longer than this for what is freed in advance.
+  private static let patience: Duration = .milliseconds(5)
+
   /// Takes from the entries that were used the longest ago, without giving up its turn.
   ///
+  /// - Parameter best: somewhat more, for those who come next, as far as that is quick.
   /// - Returns: what was freed.
-  private func evictOldest(_ bytes: Int64) -> Int64 {
+  private func evictOldest(_ needed: Int64, atBest best: Int64? = nil) -> Int64 {
     reportScanFailure()
-    guard bytes > 0 else { return 0 }
+    guard needed > 0 else { return 0 }
+    // Among a few, the oldest ones are not old: no more goes than has to.
+    let bytes = store.index.withLock { $0.lastScan == nil } ? needed : max(best ?? needed, needed)
+    let start = ContinuousClock.now
     var freed: Int64 = 0
     // What turns out to be in use elsewhere stays, and others go in its place.
     var spared: Set<String> = []
@@ -82,6 +90,7 @@ actor Evictor {
       for step in steps {
         // With the last entry of a shard more goes than was planned.
         if freed >= bytes { break }
+        if freed >= needed, ContinuousClock.now - start > Self.patience { return freed }
         let outcome = evict(step)
         // Each by itself: where the directory is measured meanwhile, what went since the last report
         // counts as still there.

@@ -98,7 +98,8 @@ extension Store {
     var found: Set<String> = []
     var sum = try Store.allocated(
       [directory, entriesPath, "\(directory)/\(UsageFile.name)"], disk)
-    for shard in try shards() {
+    // In no order, so that the first of them stand for all.
+    for shard in try shards().shuffled() {
       if Task.isCancelled { return }
       let names = try names(inShard: shard)
       for name in names {
@@ -124,14 +125,17 @@ extension Store {
     index.withLock { [found] in $0.endScan(found: found, began: began, ended: .now) }
   }
 
-  /// Waits until enough is known of the entries to choose among them: all of them where that takes no
-  /// longer than `patience`, then those that were looked at by then.
+  /// Among so many entries the one that was used the longest ago is among the oldest of all, or nearly.
+  private static let sample = 500
+
+  /// Waits until enough is known of the entries to choose among them: `sample` of them, or all; and no
+  /// longer than `patience` where any is known.
   func waitForCandidates(patience: Duration = .seconds(1)) async {
     let start = ContinuousClock.now
     while index.withLock({ $0.lastScan == nil }) {
       guard let scan = startScan() else { return }
-      let isEmpty = index.withLock { $0.candidates.isEmpty }
-      if !isEmpty, ContinuousClock.now - start > patience { return }
+      let count = index.withLock { $0.candidateCount }
+      if count >= Self.sample || (count > 0 && ContinuousClock.now - start > patience) { return }
       do { try await Task.sleep(for: .milliseconds(2)) } catch { return }
       if scanFailure != nil {
         await scan.value

@@ -48,6 +48,9 @@ struct EntryIndex: Sendable {
     entries.values.filter { open[$0.name] == nil }
   }
 
+  /// How many may go.
+  var candidateCount: Int { entries.count - open.keys.count { entries[$0] != nil } }
+
   var isEmpty: Bool { entries.isEmpty }
 
   /// What a scan did not come across is gone.
