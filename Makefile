@@ -16,6 +16,12 @@ PACKAGES := $(patsubst vlc,vlc-bin vlc-plugin-base,\
   $(patsubst tinyproxy,tinyproxy-bin,$(patsubst libmpv.so.2,libmpv2,$(CLIENTS))))
 # What benchmarks measure against, and with.
 RACE := nginx wrk curl ffmpeg mpv libmpv2
+# How the program is built for use: on Linux with Swift's libraries in it, which starts it a third
+# sooner and needs no Swift where it runs.
+RELEASE := -c release --product refrain
+ifeq ($(UNAME),Linux)
+RELEASE += --static-swift-stdlib
+endif
 # What `make play` plays; the sample tune where nothing is named.
 URL ?= --sample
 
@@ -23,7 +29,7 @@ URL ?= --sample
 WIDTH := --experimental-maximum-parallelization-width 4
 
 .DEFAULT_GOAL := help
-.PHONY: help build play test test-bare test-tsan test-asan soak bench docs format lint deps sound clients clean
+.PHONY: help build release play test test-bare test-tsan test-asan soak bench docs format lint deps sound clients clean
 
 help: ## List the targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -59,9 +65,12 @@ test-asan: deps ## All tests under the address sanitizer.
 soak: deps ## The long tests: many seeds, many kills.
 	REFRAIN_SOAK=1 SWIFT='$(SWIFT)' ./.ci/test $(WIDTH)
 
+release: deps ## Build the program for use: .build/release/refrain.
+	$(SWIFT) build $(RELEASE)
+
 bench: deps ## Speed, memory and cost, measured against goals; NAME=proxy: one of the benchmarks.
 	$(call install,$(RACE))
-	@test -n "$$REFRAIN_BENCH_PROGRAM" || $(SWIFT) build -c release --product refrain
+	@test -n "$$REFRAIN_BENCH_PROGRAM" || $(SWIFT) build $(RELEASE)
 	$(SWIFT) run --package-path Benchmarks -c release refrain-bench $(NAME)
 
 docs: ## The documentation of the libraries as websites, in .build/docs.
