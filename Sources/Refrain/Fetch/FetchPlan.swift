@@ -23,7 +23,7 @@ struct FetchPlan: Sendable {
     /// How much it still reads before it jumps or leaves, if it does as others did: `usual` bytes in
     /// sequence. Nil where it has gone further already.
     func rest(ofUsual usual: Int64?) -> Int64? {
-      usual.flatMap { runLength < $0 ? $0 - runLength : nil }
+      usual.flatMap { runLength <= $0 ? $0 - runLength : nil }
     }
   }
 
@@ -113,7 +113,9 @@ struct FetchPlan: Sendable {
   private func requestLength(for demand: Demand) -> Int64 {
     if demand.isBackground { return .max }
     let isLong = demand.readsOn || demand.runLength >= Self.longRun
-    if let rest = demand.rest(ofUsual: usualRun) { return isLong ? rest : min(rest, Self.longRun) }
+    if let rest = demand.rest(ofUsual: usualRun), rest > 0 {
+      return isLong ? rest : min(rest, Self.longRun)
+    }
     return isLong ? .max : max(demand.runLength, firstRequest)
   }
 
@@ -151,11 +153,15 @@ struct FetchPlan: Sendable {
     guard let first = firstUncovered(from: demand.position, covered: covered), first < end else {
       return .none
     }
+    // Who has come as far as others do is likely to jump next.
+    if !demand.isWaiting, let rest = demand.rest(ofUsual: usualRun), first >= demand.position + rest
+    {
+      return .none
+    }
     if first > demand.position {
       // Some of it is there or coming: the next request is made when half of what was read is left.
       let window = min(max(demand.runLength, firstRequest), mostAhead)
       let limit = demand.position + window
-      if let rest = demand.rest(ofUsual: usualRun), first >= demand.position + rest { return .none }
       guard first < limit, first - demand.position <= window / 2 else { return .none }
       let serving = running.filter { $0.ahead.overlaps(demand.position..<limit) }
       guard serving.count < 2 else { return .none }

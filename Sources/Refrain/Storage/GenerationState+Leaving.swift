@@ -5,7 +5,8 @@
 ///
 /// What is under way to nobody is lost once its connection is closed, and comes again where it is
 /// wanted after all. So a request that nobody reads towards any more first waits, as for a slow reader:
-/// many come back, as a player does that looks at the end of a file and then plays its beginning.
+/// many come back, as a player does that looks at the end of a file and then plays its beginning. But
+/// whoever read on for a while and jumps is not kept waiting by what is under way to where they were.
 extension GenerationState {
   /// So many requests wait for a reader to come back.
   private static let mostAbandoned = 2
@@ -13,6 +14,7 @@ extension GenerationState {
   /// A reader has jumped elsewhere, or leaves.
   mutating func runEnded(_ reader: Reader) {
     hasJumped = true
+    if !reader.isBackground, reader.runLength >= 2 * limits.firstRequest { hasLeftLongRun = true }
     // Who has come to its end could not have read on.
     let end = min(reader.end, length ?? .max)
     guard reader.hasRead, !reader.isBackground, reader.position < end else { return }
@@ -31,10 +33,14 @@ extension GenerationState {
   /// After a jump, and when a reader has left: has requests ended, some time from now, that nobody
   /// reads towards any more, and the oldest of too many at once.
   mutating func watchAbandoned() -> [Action] {
-    guard hasJumped else { return [] }
+    guard hasJumped || hasLeftLongRun else { return [] }
     hasJumped = false
     let abandoned = abandonedFetches
     guard !abandoned.isEmpty else { return [] }
+    if hasLeftLongRun, isPlayerWaiting {
+      hasLeftLongRun = false
+      return abandoned.flatMap { callOff($0) }
+    }
     var actions = abandoned.dropLast(Self.mostAbandoned).flatMap { callOff($0) }
     if !isWatchingAbandoned {
       isWatchingAbandoned = true
@@ -91,6 +97,10 @@ extension GenerationState {
           && covered.range(containing: place.at)?.contains(fetch.position) == true
       }
     }
+  }
+
+  private var isPlayerWaiting: Bool {
+    waiters.values.contains { $0.offset != nil && readers[$0.reader]?.isBackground == false }
   }
 
   private mutating func callOff(_ id: FetchID) -> [Action] {

@@ -239,6 +239,8 @@ struct GenerationState: Sendable {
   var runs = RecentRuns()
   /// A reader has gone elsewhere: what was asked for on its behalf may be of no use any more.
   var hasJumped = false
+  /// It had read on for a while before.
+  var hasLeftLongRun = false
 
   init(limits: FetchPlan, isOffline: Bool) {
     self.limits = limits

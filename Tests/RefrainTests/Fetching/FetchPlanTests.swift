@@ -79,6 +79,9 @@ import Testing
       demand.readsOn = readsOn
       let run = RangeSet(Self.mib..<Self.mib + 256 * Self.kib)
       #expect(usual.decide(for: demand, readable: run, running: []) == .none)
+      demand = reading(at: Self.mib + 256 * Self.kib, read: 256 * Self.kib)
+      demand.readsOn = readsOn
+      #expect(usual.decide(for: demand, readable: run, running: []) == .none)
       // Who goes further is one who reads on.
       demand = waiting(at: Self.mib + 256 * Self.kib, read: 256 * Self.kib)
       demand.readsOn = readsOn
