@@ -49,8 +49,8 @@
 
     /// In bytes.
     private static let shared = 96 << 10
-    /// One piece of libcurl's at least.
-    private static let shares = (16 << 10)...(64 << 10)
+    /// One piece of libcurl's at least, which is small where there are many.
+    private static let shares = (8 << 10)...(64 << 10)
 
     /// For `share`.
     func exchangeBegan() { running.add(1, ordering: .relaxed) }

@@ -142,7 +142,7 @@
       guard let multi, let transfer else {
         return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
       }
-      transfer.setOptions(settings, share: share)
+      transfer.setOptions(settings, share: share, besides: transfers.count)
       guard !transfer.isIncomplete else {
         return exchange.ended(TransportError(.unreachable, "No request can be sent: no memory."))
       }

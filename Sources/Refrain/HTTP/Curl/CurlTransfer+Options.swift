@@ -12,14 +12,26 @@
   extension CurlTransfer {
     /// How long connecting may take: the name's address, the connection, the proxy, TLS.
     private static let connectTimeout = 10_000
-    /// The least and the most that one read of the socket takes, in bytes.
-    private static let bufferSizes: ClosedRange<Int64> = 16 << 10...64 << 10
+    /// The least and the most that one read of the socket takes, in bytes. Each transfer has a buffer of
+    /// that size: where there are many, small ones.
+    private static func bufferSizes(besides others: Int) -> ClosedRange<Int64> {
+      switch others {
+      case ..<16: 16 << 10...64 << 10
+      case ..<64: 16 << 10...32 << 10
+      case ..<256: 16 << 10...16 << 10
+      default: 8 << 10...8 << 10
+      }
+    }
 
     /// All that is set, in this one place: the compiler cannot check which option wants which type.
-    func setOptions(_ settings: CurlTransport.Settings, share: UnsafeMutableRawPointer?) {
+    ///
+    /// - Parameter others: how many transfers there are besides.
+    func setOptions(
+      _ settings: CurlTransport.Settings, share: UnsafeMutableRawPointer?, besides others: Int
+    ) {
       connectCallbacks()
       setRequest()
-      setConnection(share)
+      setConnection(share, Self.bufferSizes(besides: others))
       setTrust(settings)
       setWay(settings)
     }
@@ -71,15 +83,15 @@
       return lines
     }
 
-    private func setConnection(_ share: UnsafeMutableRawPointer?) {
+    private func setConnection(
+      _ share: UnsafeMutableRawPointer?, _ bufferSizes: ClosedRange<Int64>
+    ) {
       set(CURLOPT_NOSIGNAL, 1)
       // Over HTTP/2, what one reader leaves unread holds up, or is buffered for, all others.
       set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
       set(CURLOPT_CONNECTTIMEOUT_MS, Self.connectTimeout)
-      let size = exchange.request.length ?? Self.bufferSizes.upperBound
-      set(
-        CURLOPT_BUFFERSIZE,
-        Int(min(max(size, Self.bufferSizes.lowerBound), Self.bufferSizes.upperBound)))
+      let size = exchange.request.length ?? bufferSizes.upperBound
+      set(CURLOPT_BUFFERSIZE, Int(min(max(size, bufferSizes.lowerBound), bufferSizes.upperBound)))
       refrain_curl_quick_exit(handle)
       // A connection that was kept open may be closed just now, and libcurl would send the request
       // once more, which may have been carried out already.

@@ -30,6 +30,8 @@
     /// Where it tried to connect to.
     private var addresses: [SpareConnections.Address] = []
     private var spare: curl_socket_t?
+    /// Where the request was sent, over a connection that was made for it.
+    private var host: SpareConnections.Address?
     /// What has come of the body, in bytes.
     private var received = 0
     /// Told whose reader is to be woken once libcurl has handed over all that there is.
@@ -151,11 +153,11 @@
     ///
     /// - Parameter text: the address of the host.
     private func connected(to text: String) {
-      if exchange.request.isLong, let socket { ReceiveBuffer(socket: socket).limit() }
+      guard exchange.request.isLong else { return }
+      if let socket { ReceiveBuffer(socket: socket).limit() }
       let family = text.contains(":") ? AF_INET6 : AF_INET
-      guard exchange.request.isLong, let spares,
-        let address = addresses.last(where: { $0.family == family })
-      else { return }
+      host = addresses.last { $0.family == family }
+      guard let spares, let address = host else { return }
       let time = spare == nil ? microseconds(CURLINFO_CONNECT_TIME_T) : nil
       spares.connected(
         to: address, after: time.map { $0 - microseconds(CURLINFO_NAMELOOKUP_TIME_T) })
@@ -168,11 +170,19 @@
       return socket == CURL_SOCKET_BAD ? nil : socket
     }
 
+    /// Something between here and the host may have accepted the connection for it, so that only the
+    /// answer shows how far away it is.
+    private func answered() {
+      guard let spares, let host else { return }
+      spares.connected(to: host, after: microseconds(CURLINFO_STARTTRANSFER_TIME_T) / 2)
+    }
+
     private func readLine(_ line: UnsafeRawBufferPointer) -> Int {
       switch headReader.read(line) {
       case .incomplete: break
       case .head(let head):
         hasHead = true
+        answered()
         exchange.received(head)
       case .malformed(let what):
         fault = what
