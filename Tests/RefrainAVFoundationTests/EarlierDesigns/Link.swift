@@ -54,12 +54,14 @@ struct MeteredTransport: Transport {
     let link: Link
     let meter: Meter
 
-    /// Sending goes on while what was sent is on its way.
+    /// Sending goes on while what was sent is on its way, as far as the receiver has room.
     func makeAsyncIterator() -> Iterator {
       let (stream, continuation) = AsyncThrowingStream<Sent, any Error>.makeStream()
+      let window = ReceiveWindow()
       let task = Task { [base, link] in
         do {
           for try await chunk in base {
+            await window.take(chunk.count)
             continuation.yield(Sent(bytes: chunk, arrival: try await link.send(chunk.count)))
           }
           continuation.finish()
@@ -67,8 +69,11 @@ struct MeteredTransport: Transport {
           continuation.finish(throwing: error)
         }
       }
-      continuation.onTermination = { _ in task.cancel() }
-      return Iterator(base: stream.makeAsyncIterator(), meter: meter)
+      continuation.onTermination = { _ in
+        task.cancel()
+        window.open()
+      }
+      return Iterator(base: stream.makeAsyncIterator(), meter: meter, window: window)
     }
 
     struct Sent: Sendable {
@@ -79,6 +84,7 @@ struct MeteredTransport: Transport {
     struct Iterator: AsyncIteratorProtocol {
       var base: AsyncThrowingStream<Sent, any Error>.Iterator
       let meter: Meter
+      let window: ReceiveWindow
 
       mutating func next() async throws -> Data? {
         guard let sent = try await base.next() else {
@@ -86,6 +92,7 @@ struct MeteredTransport: Transport {
           return nil
         }
         try await Task.sleep(until: sent.arrival)
+        window.give(back: sent.bytes.count)
         return counted(sent.bytes)
       }
 

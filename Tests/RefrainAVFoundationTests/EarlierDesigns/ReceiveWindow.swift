@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+import Synchronization
+
+/// What a sender may have under way before the receiver has taken any of it, as TCP's window: more than
+/// the link holds, so that it slows nobody down who reads on. One sender at a time.
+final class ReceiveWindow: Sendable {
+  private struct State {
+    var room = 512 << 10
+    var isOpen = false
+    var sender: CheckedContinuation<Void, Never>?
+  }
+
+  private let state = Mutex(State())
+
+  /// Waits until there is room.
+  func take(_ count: Int) async {
+    await withCheckedContinuation { continuation in
+      let goesOn = state.withLock { state in
+        state.room -= count
+        if state.room >= 0 || state.isOpen { return true }
+        state.sender = continuation
+        return false
+      }
+      if goesOn { continuation.resume() }
+    }
+  }
+
+  func give(back count: Int) {
+    let sender = state.withLock { state -> CheckedContinuation<Void, Never>? in
+      state.room += count
+      return state.room >= 0 ? state.sender.take() : nil
+    }
+    sender?.resume()
+  }
+
+  /// Nobody receives any more.
+  func open() {
+    let sender = state.withLock { state in
+      state.isOpen = true
+      return state.sender.take()
+    }
+    sender?.resume()
+  }
+}
