@@ -17,8 +17,8 @@ public struct Configuration: Sendable {
   /// What readers fill that say nothing else.
   public var fill: FillPolicy = .onDemand
 
-  /// How far ahead of a reader bytes are fetched at most. The window grows from `firstRequest` to
-  /// this as a reader goes on in sequence.
+  /// How far ahead of a reader bytes are received at most. The window is four times `firstRequest` in
+  /// the beginning, and grows to two thirds of this as a reader goes on in sequence.
   public var maximumReadAhead: Int64 = 8 << 20
 
   /// The size of the first request after a jump, in bytes: small, for most jumps are probes.

@@ -72,4 +72,23 @@ extension MediaReader {
   }
 
   package var key: CacheKey { entry.key }
+
+  /// All of a range is going to be read, and nothing else: the first request is made where it begins.
+  package func setRange(_ range: ByteRange) {
+    setEnd(range.upperBound, readsOn: true)
+    // Whoever was cancelled asks for nothing.
+    guard let (generation, id) = try? current() else { return }
+    generation.withState { state in
+      if state.readers[id]?.isActive == false {
+        state.readers[id]?.position = Self.bounded(range.lowerBound)
+      }
+    }
+  }
+
+  /// It reads nothing for now: what was asked for on its behalf is not received any more.
+  package func rest() {
+    // Whoever was cancelled has left already.
+    guard let (generation, id) = try? current() else { return }
+    generation.perform { $0.rest(id) }
+  }
 }

@@ -347,23 +347,6 @@ public final class MediaReader: Sendable {
     return count
   }
 
-  /// All of a range is going to be read, and nothing else: the first request is made where it begins.
-  package func setRange(_ range: ByteRange) {
-    setEnd(range.upperBound, readsOn: true)
-    guard let (generation, id) = try? current() else { return }
-    generation.withState { state in
-      if state.readers[id]?.isActive == false {
-        state.readers[id]?.position = Self.bounded(range.lowerBound)
-      }
-    }
-  }
-
-  /// It reads nothing for now: what was asked for on its behalf is not received any more.
-  package func rest() {
-    guard let (generation, id) = try? current() else { return }
-    generation.perform { $0.rest(id) }
-  }
-
   // MARK: Ending
 
   /// Ends every wait of this reader with `CancellationError`, and releases what it held. Final.

@@ -71,8 +71,9 @@ struct FetchPlan: Sendable {
   /// Who has read so far in sequence is expected to go on to the end: one request asks for all of it.
   private static let longRun: Int64 = 2 << 20
 
-  /// How far ahead of a reader more than a quarter of what it has read in sequence is received.
-  private static let leastForLongRun: Int64 = 1 << 20
+  /// Up to here the window ahead of a reader is as long as what it has read in sequence; beyond, it is
+  /// a quarter of that.
+  private static let equalWindow: Int64 = 1 << 20
 
   /// The most of what is left of a request that is received although nobody wants it any more: what is
   /// on its way would come anyway, and the connection can be used again.
@@ -102,7 +103,7 @@ struct FetchPlan: Sendable {
   /// How far ahead of a reader bytes are received.
   func window(for demand: Demand) -> Int64 {
     let run = demand.runLength
-    let window = max(4 * firstRequest, min(run, Self.leastForLongRun), run / 4)
+    let window = max(4 * firstRequest, min(run, Self.equalWindow), run / 4)
     return min(window, mostAhead)
   }
 
@@ -188,8 +189,8 @@ struct FetchPlan: Sendable {
     covered.range(containing: offset)?.upperBound ?? offset
   }
 
-  /// The part of the hole at `offset` to ask for. What lies
-  /// beyond the demand's end is asked for only up to the smallest request.
+  /// The part of the hole at `offset` to ask for. What lies beyond the demand's end is asked for only
+  /// up to the smallest request.
   private func hole(
     at offset: Int64, for demand: Demand, covered: RangeSet<Int64>
   ) -> ByteRange {

@@ -36,7 +36,11 @@ extension GenerationState {
     guard hasJumped || hasLeftLongRun else { return [] }
     hasJumped = false
     let abandoned = abandonedFetches
-    guard !abandoned.isEmpty else { return [] }
+    guard !abandoned.isEmpty else {
+      // Somebody has come back, or nothing was under way.
+      hasLeftLongRun = false
+      return []
+    }
     if hasLeftLongRun, isPlayerWaiting {
       hasLeftLongRun = false
       return abandoned.flatMap { callOff($0) }

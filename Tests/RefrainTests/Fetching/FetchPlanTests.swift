@@ -140,15 +140,15 @@ import Testing
     let at = 2 * Self.mib
     let fast = plan { $0.rate = 40 * 1024 * 1024 }
     #expect(fast.decide(for: waiting(at: at), readable: .init(), running: [running]) == .none)
-    let anew = FetchPlan.Decision.startAndTruncate(at..<at + 64 * Self.kib, 0)
+    let ofItsOwn = FetchPlan.Decision.startAndTruncate(at..<at + 64 * Self.kib, 0)
     let slow = plan { $0.rate = 1024 * 1024 }
-    #expect(slow.decide(for: waiting(at: at), readable: .init(), running: [running]) == anew)
+    #expect(slow.decide(for: waiting(at: at), readable: .init(), running: [running]) == ofItsOwn)
     // A further request is answered sooner than it comes by.
     let near = plan {
       $0.rate = 40 * 1024 * 1024
       $0.latency = 0.01
     }
-    #expect(near.decide(for: waiting(at: at), readable: .init(), running: [running]) == anew)
+    #expect(near.decide(for: waiting(at: at), readable: .init(), running: [running]) == ofItsOwn)
     // The answer that brings everything is waited for a little longer.
     var whole = running
     whole.isWhole = true
