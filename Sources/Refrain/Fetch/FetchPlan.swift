@@ -154,8 +154,9 @@ struct FetchPlan: Sendable {
     guard let first = firstUncovered(from: demand.position, covered: covered), first < end else {
       return .none
     }
-    // Who has come as far as others do is likely to jump next.
-    if !demand.isWaiting, let rest = demand.rest(ofUsual: usualRun), first >= demand.position + rest
+    // Who has come as far as others do is likely to jump next, unless it waits for just that byte.
+    if let rest = demand.rest(ofUsual: usualRun), first >= demand.position + rest,
+      !demand.isWaiting || first > demand.position
     {
       return .none
     }

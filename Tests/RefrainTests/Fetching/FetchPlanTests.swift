@@ -82,6 +82,14 @@ import Testing
       demand = reading(at: Self.mib + 256 * Self.kib, read: 256 * Self.kib)
       demand.readsOn = readsOn
       #expect(usual.decide(for: demand, readable: run, running: []) == .none)
+      // Nor for who waits for the last of it, which is on its way.
+      demand = waiting(at: Self.mib + 192 * Self.kib, read: 192 * Self.kib)
+      demand.readsOn = readsOn
+      let coming = FetchPlan.Running(
+        range: Self.mib..<Self.mib + 256 * Self.kib, position: Self.mib + 192 * Self.kib,
+        isWhole: false)
+      let stored = RangeSet(Self.mib..<Self.mib + 192 * Self.kib)
+      #expect(usual.decide(for: demand, readable: stored, running: [coming]) == .none)
       // Who goes further is one who reads on.
       demand = waiting(at: Self.mib + 256 * Self.kib, read: 256 * Self.kib)
       demand.readsOn = readsOn

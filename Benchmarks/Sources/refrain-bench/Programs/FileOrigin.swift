@@ -41,7 +41,7 @@ struct FileOrigin {
   private func lines(_ path: String) throws -> [Int64] {
     try String(contentsOf: log, encoding: .utf8).split(separator: "\n").compactMap { line in
       let words = line.split(separator: " ")
-      return words.count == 2 && words[0] == path ? Int64(words[1]) : nil
+      return words.count >= 2 && words[0] == path ? Int64(words[1]) : nil
     }
   }
 }

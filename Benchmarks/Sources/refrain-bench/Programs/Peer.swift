@@ -23,7 +23,7 @@ extension Peer {
   static func nginx(serving files: URL, in directory: URL, log: URL? = nil) throws -> Peer {
     try nginx(named: "nginx, static file", in: directory, port: Port.free()) { port in
       """
-      log_format sent "$uri $body_bytes_sent";
+      log_format sent "$uri $body_bytes_sent $http_range $request_time";
       server {
         listen 127.0.0.1:\(port); root "\(files.path)"; expires 1d;
         \(log.map { "access_log \"\($0.path)\" sent;" } ?? "")
