@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
-  import Foundation
-  import TestSupport
+  package import Foundation
 
   /// A certificate authority that nobody trusts unless told to, and a certificate of its for the
   /// addresses of this machine. Made by openssl(1).
-  struct PrivateAuthority: Sendable {
-    let directory: URL
+  package struct PrivateAuthority: Sendable {
+    package let directory: URL
 
-    var certificate: String { path("authority.pem") }
-    var serverCertificate: String { path("server.pem") }
-    var serverKey: String { path("server.key") }
+    package var certificate: String { path("authority.pem") }
+    package var serverCertificate: String { path("server.pem") }
+    package var serverKey: String { path("server.key") }
+
+    package struct Problem: Error, CustomStringConvertible {
+      package let description: String
+    }
 
     private func path(_ name: String) -> String {
       directory.appending(path: name).path(percentEncoded: false)
     }
 
-    init(in directory: URL) async throws {
+    package init(in directory: URL) async throws {
       self.directory = directory
       let key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
       try await run(
@@ -33,7 +36,7 @@
     }
 
     /// A directory that has the authority under its hash, as c_rehash(1) makes it.
-    func hashedDirectory() async throws -> String {
+    package func hashedDirectory() async throws -> String {
       let hashed = directory.appending(path: "hashed", directoryHint: .isDirectory)
       try FileManager.default.createDirectory(at: hashed, withIntermediateDirectories: true)
       try FileManager.default.copyItem(
@@ -49,7 +52,7 @@
       let status = try await process.exitStatus(within: .seconds(60))
       guard status == 0 else {
         let said = (try? String(contentsOf: output, encoding: .utf8)) ?? ""
-        throw RealOrigin.Problem(description: "openssl \(arguments[0]) failed: \(said)")
+        throw Problem(description: "openssl \(arguments[0]) failed: \(said)")
       }
     }
   }

@@ -157,27 +157,47 @@
     /// Not over URLSession, which ends the process on Linux within the first hundred requests
     /// ("NativeProtocol.swift: Fatal error: Transfer completed, but there's no response").
     @Test func `Whatever becomes of requests, no byte is another's`() async throws {
-      let seed = TestSeed.next()
-      print("TransportModelTests: seed \(seed)")
       let server = try server()
       defer { server.stop() }
-      let transport = CurlTransport()
+      try await Self.check(CurlTransport(), at: "http://127.0.0.1:\(server.port)", server.port)
+    }
+
+    @Test(
+      .enabled(if: RequiredProgram.python3.isUsable && RequiredProgram.openssl.isUsable))
+    func `Over TLS, too, no byte is another's`() async throws {
+      let directory = TestCache.temporaryDirectory()
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: directory) }
+      let authority = try await PrivateAuthority(in: directory)
+      let server = try server()
+      defer { server.stop() }
+      let relay = try await TLSRelay(before: server.port, authority)
+      try await Self.check(
+        CurlTransport(.init(environment: ["SSL_CERT_FILE": authority.certificate])),
+        at: "https://127.0.0.1:\(relay.port)", relay.port)
+      #expect(server.connections.reduce(0) { $0 + $1.requestCount } > 100)
+      await relay.stop()
+    }
+
+    private static func check(
+      _ transport: CurlTransport, at address: String, _ port: UInt16
+    ) async throws {
+      let seed = TestSeed.next()
+      print("TransportModelTests: seed \(seed)")
       let end = ContinuousClock.now + (TestSeed.isSoak ? .seconds(1800) : .seconds(3600))
       let problems = Mutex<[String]>([])
-      let done = try await Self.runAll(
-        transport, server, seed: seed,
+      let done = try await runAll(
+        transport, address, seed: seed,
         most: TestSeed.isSoak ? .max : TestSeed.isSanitized ? 160 : 400, until: end
       ) { problem in problems.withLock { $0.append(problem) } }
       #expect(problems.withLock { $0 } == [], "seed \(seed)")
-      print("  \(done) requests over \(server.connections.count) connections")
+      print("  \(done) requests")
       // Those that are kept for the next request, and no others.
-      try await eventually("connections are closed") {
-        openConnections(to: server.port).count <= 32
-      }
+      try await eventually("connections are closed") { openConnections(to: port).count <= 32 }
     }
 
     private static func runAll(
-      _ transport: any Transport, _ server: RawServer, seed: UInt64, most: Int,
+      _ transport: any Transport, _ address: String, seed: UInt64, most: Int,
       until end: ContinuousClock.Instant, report: @escaping @Sendable (String) -> Void
     ) async throws -> Int {
       try await withThrowingTaskGroup(of: Int.self) { group in
@@ -187,7 +207,8 @@
             var done = 0
             while done < most / 8, ContinuousClock.now < end {
               let step = Step(&random)
-              let url = try server.url("/\(step.kind.rawValue)/\(step.seed)/\(step.length)")
+              let path = "/\(step.kind.rawValue)/\(step.seed)/\(step.length)"
+              let url = try #require(URL(string: address + path))
               let delay = Int.random(in: 0...3000, using: &random)
               let task = Task { await Self.run(step, over: transport, url) }
               if step.isCancelled {
