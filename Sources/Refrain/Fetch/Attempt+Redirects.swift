@@ -74,7 +74,8 @@ extension Attempt {
     entry.context.rests.note(
       resource, status: response.status, headers: response.headers, at: entry.context.now)
     return Response(
-      status: response.status, headers: response.headers, body: response.body, url: request.url,
+      status: response.status, headers: response.headers, body: response.body,
+      backlog: response.backlog, url: request.url,
       asked: resource.headers, credentials: credentials(for: resource),
       requestTime: requestTime, responseTime: entry.context.now.wall)
   }

@@ -8,6 +8,7 @@ final class Attempt: Sendable {
     var status: Int
     var headers: HTTPFields
     var body: any AsyncSequence<Data, any Error> & Sendable
+    var backlog: OriginResponse.Backlog?
     /// The URL that answered.
     var url: URL
     /// The user's headers that were sent.

@@ -14,6 +14,8 @@ struct GenerationState: Sendable {
     case startConfirmation(FetchID, ByteRange)
     case cancel(Task<Void, Never>)
     case wake([Wake], (any Error)?)
+    /// A fetch ends with what has been received for it.
+    case end(@Sendable () -> Void)
     /// A paused fetch goes on.
     case resume(CheckedContinuation<Void, Never>)
     /// A player waits for what was fetched in the background.
@@ -84,6 +86,10 @@ struct GenerationState: Sendable {
     var journalRun: JournalRun?
     /// Where it waits for a network that a prefetch may use: has it asked for anew.
     var beginAnew: (@Sendable () -> Void)?
+    /// Has the response that is coming end with what has been received of it.
+    var endAfterReceived: (@Sendable () -> Void)?
+    /// It was called off, and is to keep what has been received.
+    var isEnding = false
   }
 
   /// A span that grows, and its two records in a journal.

@@ -15,6 +15,8 @@
     private let share: UnsafeMutableRawPointer?
     private let spares: SpareConnections
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
+    /// Those that end with what the system has received for them.
+    private var ending: Set<ObjectIdentifier> = []
     /// The sockets that are waited for.
     private var watched: Set<curl_socket_t> = []
     /// Who got bytes since readers were woken last.
@@ -81,6 +83,7 @@
         }
         if let due = spares.deadline, due <= .now { spares.closeOld(at: due) }
         takeMessages()
+        endReceived()
         wakeReaders()
       }
     }
@@ -126,9 +129,12 @@
       switch command {
       case .begin(let exchange): begin(exchange)
       case .goOn(let exchange):
-        guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
-        curl_easy_pause(transfer.handle, CURLPAUSE_CONT)
+        transfers[ObjectIdentifier(exchange)]?.goOn()
       case .remove(let exchange): remove(exchange)
+      case .endAfterReceived(let exchange):
+        guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
+        transfer.receivesNoMore()
+        ending.insert(ObjectIdentifier(exchange))
       }
     }
 
@@ -157,6 +163,7 @@
 
     private func remove(_ exchange: CurlExchange) {
       guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
+      ending.remove(ObjectIdentifier(exchange))
       if let multi { curl_multi_remove_handle(multi, transfer.handle) }
     }
 
@@ -173,6 +180,14 @@
         // With the handle goes the message.
         remove(transfer.exchange)
         transfer.exchange.ended(error)
+      }
+    }
+
+    private func endReceived() {
+      for id in ending {
+        guard let transfer = transfers[id], transfer.hasTakenReceived else { continue }
+        remove(transfer.exchange)
+        transfer.exchange.ended(nil)
       }
     }
 

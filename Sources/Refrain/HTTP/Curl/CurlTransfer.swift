@@ -34,6 +34,12 @@
     private var host: SpareConnections.Address?
     /// What has come of the body, in bytes.
     private var received = 0
+    /// How much of the body is taken at most; nil: all of it.
+    private var mostReceived: Int?
+    /// More than that has come, and was refused.
+    private var isCut = false
+    /// libcurl has bytes that there was no room for.
+    private var isPaused = false
     /// Told whose reader is to be woken once libcurl has handed over all that there is.
     private let onBytes: (CurlExchange) -> Void
 
@@ -192,7 +198,14 @@
     }
 
     private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
-      guard exchange.take(bytes) else { return Int(CURL_WRITEFUNC_PAUSE) }
+      if let mostReceived, received >= mostReceived {
+        isCut = true
+        return 0
+      }
+      guard exchange.take(bytes) else {
+        isPaused = true
+        return Int(CURL_WRITEFUNC_PAUSE)
+      }
       let before = received
       received += bytes.count
       if before < ReceiveBuffer.growsAfter, received >= ReceiveBuffer.growsAfter, let socket {
@@ -200,6 +213,28 @@
       }
       onBytes(exchange)
       return bytes.count
+    }
+
+    /// What libcurl waited for is there.
+    func goOn() {
+      // It hands over at once what it has, and may have to wait again.
+      isPaused = false
+      curl_easy_pause(handle, CURLPAUSE_CONT)
+    }
+
+    /// From now on it ends with what the system has received.
+    func receivesNoMore() {
+      guard let socket, mostReceived == nil else { return }
+      let buffer = ReceiveBuffer(socket: socket)
+      buffer.close()
+      mostReceived = received + buffer.count + Self.largestBuffer
+    }
+
+    /// Whether nothing is left of what was received before `receivesNoMore`.
+    var hasTakenReceived: Bool {
+      guard !isPaused else { return false }
+      guard let socket, let mostReceived, received < mostReceived else { return true }
+      return ReceiveBuffer(socket: socket).count == 0
     }
 
     private func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -210,6 +245,7 @@
 
     /// - Returns: why it is not a whole response; nil where it is one.
     func error(for code: CURLcode) -> TransportError? {
+      if isCut { return nil }
       var text = String(cString: errorText)
       // It may repeat the proxy's URL, with the password.
       if let proxy { text = text.replacing(proxy.url, with: proxy.name) }

@@ -34,7 +34,10 @@
       let body = CurlBody(exchange)
       do {
         let head = try await exchange.send()
-        return OriginResponse(status: head.status, headers: head.headers, body: body)
+        var response = OriginResponse(status: head.status, headers: head.headers, body: body)
+        response.backlog = .init(
+          end: { [weak exchange] in exchange?.endAfterReceived() })
+        return response
       } catch let error as TransportError where error.isForLackOfAddress {
         let host = request.url.host() ?? ""
         let lookup = await IOThreads.shared.run { HostLookup(host: host) }

@@ -31,6 +31,15 @@
 
     func grow() { set(SO_BUF_LOCK, 0) }
 
+    /// Whoever sends is told of no further room: what lies here can be read, and little comes after it.
+    func close() { set(SO_RCVBUF, 0) }
+
+    /// How many bytes lie here (SIOCINQ in tcp(7)).
+    var count: Int {
+      var count: Int32 = 0
+      return ioctl(socket, UInt(FIONREAD), &count) == 0 ? Int(count) : 0
+    }
+
     @discardableResult
     private func set(_ option: Int32, _ value: Int32) -> Bool {
       var value = value
