@@ -9,7 +9,7 @@ extension Fetch {
   ) async -> Outcome {
     var offset = range.lowerBound
     var meter = RateMeter()
-    let bytes = FetchedBytes(id: id, generation: generation)
+    let bytes = FetchedBytes(id: id, generation: generation, backlog: response.backlog)
     var demultiplexer = response.interval.map { ICYDemultiplexer(interval: $0) }
     generation.perform {
       $0.fetches[id]?.endAfterReceived = response.backlog?.end
@@ -18,7 +18,7 @@ extension Fetch {
     defer {
       generation.perform {
         $0.fetches[id]?.endAfterReceived = nil
-        return $0.endBody(id)
+        return $0.announce(id) + $0.endBody(id)
       }
     }
     let body = body ?? IncomingBody(response)
@@ -26,7 +26,7 @@ extension Fetch {
       switch offset < range.upperBound ? standing(offset) : .foreground {
       case .over: return .done
       case .unwanted:
-        generation.perform { $0.endBody(id) }
+        generation.perform { $0.announce(id) + $0.endBody(id) }
         note(&meter)
         await generation.waitUntilWanted(id)
         let goesOn = generation.withState {
@@ -36,6 +36,7 @@ extension Fetch {
         generation.perform { $0.beginBody(id) }
         continue
       case .background:
+        generation.perform { $0.announce(id) }
         await context.gate.waitTurn(generation.gateID(id)) { !isBackground }
       case .foreground: break
       }

@@ -5,6 +5,8 @@ import Foundation
 struct FetchedBytes: Sendable {
   let id: FetchID
   let generation: Generation
+  /// What is to come at once.
+  var backlog: OriginResponse.Backlog?
 
   private var entry: Entry { generation.entry }
   private var context: CacheContext { generation.entry.context }
@@ -238,7 +240,11 @@ struct FetchedBytes: Sendable {
   func commit(_ range: ByteRange, to file: EntryFile) -> JournalFile? {
     if generation.withState({ $0.keepPending(range, by: id, in: file) }) { return nil }
     let now = ContinuousClock.now
-    let commit = generation.withCommit { $0.commit(id, range, to: file, now: now) }
+    // Waking a reader costs more than a chunk: where the next one is there, it is woken for both.
+    let announces = backlog?.isEmpty() ?? true
+    let commit = generation.withCommit {
+      $0.commit(id, range, to: file, announces: announces, now: now)
+    }
     guard let (journal, syncDelay, defersRecord, actions) = commit else { return nil }
     generation.learnPace()
     generation.carryOut(actions)

@@ -80,6 +80,8 @@ public struct OriginResponse: Sendable {
 
   /// Bytes of a body that this machine has received, and nobody has taken yet.
   struct Backlog: Sendable {
+    /// None of them could be taken without waiting.
+    var isEmpty: @Sendable () -> Bool
     /// Has the body end, without an error, after the last of them.
     var end: @Sendable () -> Void
   }

@@ -5,9 +5,12 @@ import Foundation
 extension GenerationState {
   /// Bytes have come and are written: a reader may have them from now on.
   ///
+  /// - Parameter announces: whoever waits for them is woken now; else with what comes next, or by
+  ///   `announce`.
   /// - Returns: nil where the file that they were written to is not this generation's any more.
   mutating func commit(
-    _ id: FetchID, _ range: ByteRange, to file: EntryFile, now: ContinuousClock.Instant
+    _ id: FetchID, _ range: ByteRange, to file: EntryFile, announces: Bool = true,
+    now: ContinuousClock.Instant
   ) -> Commit? {
     guard file === self.file else { return nil }
     let isNew = !stored.contains(range.lowerBound)
@@ -18,7 +21,9 @@ extension GenerationState {
     if isNew { fetches[id]?.brought += range.upperBound - range.lowerBound }
     unsyncedBytes += range.upperBound - range.lowerBound
     isRecordStale = true
-    var commit = Commit(actions: wakeServed(), journal: nil, syncDelay: nil)
+    fetches[id]?.unannounced += range.upperBound - range.lowerBound
+    let actions = announces || !mayDefer(id) ? announce(id) : []
+    var commit = Commit(actions: actions, journal: nil, syncDelay: nil)
     if let journal {
       var run = JournalRun(journal: journal, first: journalCount, span: range)
       if let last = fetches[id]?.journalRun, last.journal === journal,
@@ -39,6 +44,19 @@ extension GenerationState {
       commit.defersRecord = true
     }
     return commit
+  }
+
+  /// Wakes whoever waits for what was stored lately.
+  mutating func announce(_ id: FetchID) -> [Action] {
+    guard fetches[id]?.unannounced ?? 0 > 0 else { return [] }
+    fetches[id]?.unannounced = 0
+    return wakeServed()
+  }
+
+  /// The beginning is waited for most; later on, readers do as well with fewer and longer pieces.
+  private func mayDefer(_ id: FetchID) -> Bool {
+    guard let fetch = fetches[id] else { return false }
+    return fetch.brought >= 1 << 20 && fetch.unannounced < 256 << 10
   }
 
   /// Notes what the data file takes on disk.

@@ -88,6 +88,8 @@ struct GenerationState: Sendable {
     var beginAnew: (@Sendable () -> Void)?
     /// Has the response that is coming end with what has been received of it.
     var endAfterReceived: (@Sendable () -> Void)?
+    /// How many bytes were stored since readers were woken for any.
+    var unannounced: Int64 = 0
     /// It was called off, and is to keep what has been received.
     var isEnding = false
   }

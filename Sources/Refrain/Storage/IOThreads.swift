@@ -62,8 +62,9 @@ private final class JobQueue: @unchecked Sendable {
   func append(_ job: UnownedJob) {
     condition.lock()
     jobs.append(job)
-    condition.signal()
     condition.unlock()
+    // Not under the lock, on which the thread that it wakes would wait at once.
+    condition.signal()
   }
 
   /// The next job; waits for one.

@@ -20,6 +20,8 @@
       var head: Head?
       var headWaiter: CheckedContinuation<Head, any Error>?
       var bytes = Data()
+      /// How much has come of the body.
+      var received = 0
       /// What is still to come of the body; nil where its length is not known.
       var remaining: Int64?
       var bodyWaiter: CheckedContinuation<Void, Never>?
@@ -90,6 +92,9 @@
       }
     }
 
+    /// Nothing could be taken without waiting.
+    var isEmpty: Bool { state.withLock(\.bytes.isEmpty) }
+
     private func wait() async {
       await withCheckedContinuation { continuation in
         let isThere = state.withLock { state in
@@ -155,8 +160,9 @@
 
     /// - Returns: whether they were taken; if not, they are to be handed in again after `goOn`.
     func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-      let most = loop.share
+      let share = loop.share
       return state.withLock { state in
+        let most = min(share, state.received < ReceiveBuffer.growsAfter ? Self.first : share)
         // What comes after the stop is thrown away until the thread hears of it.
         guard state.end == nil else { return true }
         guard state.bytes.isEmpty || state.bytes.count + bytes.count <= most else {
@@ -169,10 +175,14 @@
             state.remaining.map { Int(clamping: min($0, Int64(most))) } ?? most)
         }
         state.bytes.append(contentsOf: bytes)
+        state.received += bytes.count
         state.remaining? -= Int64(bytes.count)
         return true
       }
     }
+
+    /// As much as that waits here at most while the reader may be about to jump, in bytes.
+    private static let first = 64 << 10
 
     /// Wakes whoever waits for bytes: after libcurl handed over all that there was.
     func wakeReader() {

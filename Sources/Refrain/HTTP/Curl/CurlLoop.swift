@@ -49,9 +49,9 @@
     }
 
     /// In bytes.
-    private static let shared = 96 << 10
+    private static let shared = 160 << 10
     /// One piece of libcurl's at least, which is small where there are many.
-    private static let shares = (8 << 10)...(64 << 10)
+    private static let shares = (8 << 10)...(96 << 10)
 
     /// For `share`.
     func exchangeBegan() { running.add(1, ordering: .relaxed) }

@@ -36,6 +36,7 @@
         let head = try await exchange.send()
         var response = OriginResponse(status: head.status, headers: head.headers, body: body)
         response.backlog = .init(
+          isEmpty: { [weak exchange] in exchange?.isEmpty ?? true },
           end: { [weak exchange] in exchange?.endAfterReceived() })
         return response
       } catch let error as TransportError where error.isForLackOfAddress {
