@@ -24,7 +24,7 @@ struct Eviction: Sendable {
   static func plan(_ candidates: [Candidate], toFree wanted: Int64) -> [Step] {
     var steps: [Step] = []
     var left = wanted
-    for candidate in oldest(candidates, toFree: wanted) {
+    for candidate in candidates.sorted(by: goesBefore) {
       guard left > 0 else { break }
       let shortens = candidate.allocatedBytes / 2 >= left && candidate.allocatedBytes > 1 << 20
       steps.append(
@@ -36,18 +36,10 @@ struct Eviction: Sendable {
     return steps
   }
 
-  /// The least recently used first: all that are needed, and maybe more. Of many, few are sorted.
-  private static func oldest(_ candidates: [Candidate], toFree wanted: Int64) -> [Candidate] {
-    var oldest = candidates
-    if candidates.count > fewAtOnce {
-      let ages = candidates.map(\.lastAccess).sorted()
-      oldest = candidates.filter { $0.lastAccess <= ages[fewAtOnce] }
-      if oldest.reduce(0, { $0 + $1.allocatedBytes }) < wanted { oldest = candidates }
-    }
-    return oldest.sorted { ($0.lastAccess, $0.name) < ($1.lastAccess, $1.name) }
+  /// The least recently used first.
+  static func goesBefore(_ left: Candidate, _ right: Candidate) -> Bool {
+    (left.lastAccess, left.name) < (right.lastAccess, right.name)
   }
-
-  private static let fewAtOnce = 1000
 
   /// How much to free when `needed` bytes do not fit: somewhat more, so that not every write evicts.
   static func amount(needed: Int64, used: Int64, limit: Int64) -> Int64 {

@@ -84,8 +84,9 @@ actor Evictor {
     var used: Set<String> = []
     store.prepareToFree()
     while freed < bytes {
-      let candidates = store.index.withLock { $0.candidates }.filter { !spared.contains($0.name) }
-      let steps = Eviction.plan(candidates, toFree: bytes - freed)
+      let wanted = bytes - freed
+      let oldest = store.index.withLock { [spared] in $0.oldest(toFree: wanted, except: spared) }
+      let steps = Eviction.plan(oldest, toFree: wanted)
       if steps.isEmpty { break }
       for step in steps {
         // With the last entry of a shard more goes than was planned.

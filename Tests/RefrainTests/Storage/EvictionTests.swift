@@ -58,21 +58,6 @@ struct EvictionTests {
     }
   }
 
-  @Test func ofManyTheOldestGoToo() {
-    let seed = UInt64.random(in: 0...UInt64.max)
-    print("ofManyTheOldestGoToo: seed \(seed)")
-    var random = SeededGenerator(seed: seed)
-    let candidates = (0..<5000).map { number in
-      candidate("\(number)", Double(Int.random(in: 0..<2000, using: &random)), 4096)
-    }
-    let byAge = candidates.sorted { ($0.lastAccess, $0.name) < ($1.lastAccess, $1.name) }
-    // Fewer than are looked at first, and more.
-    for count in [1, 900, 1500, 5000] {
-      let steps = Eviction.plan(candidates, toFree: Int64(count) * 4096)
-      #expect(steps.map(\.name) == byAge.prefix(count).map(\.name), "seed \(seed)")
-    }
-  }
-
   @Test func somewhatMoreIsFreedThanIsMissing() {
     #expect(Eviction.amount(needed: 10, used: 80, limit: 100) == 0)
     #expect(Eviction.amount(needed: 10, used: 95, limit: 100) == 6)

@@ -6,6 +6,7 @@ struct EntryIndex: Sendable {
   private var entries: [String: Eviction.Candidate] = [:]
   /// Entries open in this process, with how often.
   private var open: [String: Int] = [:]
+  private var queue = EvictionQueue()
   /// The last scan that came to its end; nil: none has.
   private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
 
@@ -15,6 +16,7 @@ struct EntryIndex: Sendable {
   private var newest = -Double.infinity
 
   mutating func note(_ entry: Eviction.Candidate, byScan: Bool = false) {
+    if entries[entry.name]?.lastAccess != entry.lastAccess { queue.note(entry) }
     entries[entry.name] = entry
     newest = max(newest, entry.lastAccess)
     if !byScan { noted.insert(entry.name) }
@@ -39,13 +41,25 @@ struct EntryIndex: Sendable {
 
   mutating func markClosed(_ name: String) {
     open[name] = open[name].flatMap { $0 > 1 ? $0 - 1 : nil }
+    if open[name] == nil, let entry = entries[name] { queue.note(entry) }
   }
 
   func isOpen(_ name: String) -> Bool { open[name] != nil }
 
-  /// Entries that may go.
-  var candidates: [Eviction.Candidate] {
-    entries.values.filter { open[$0.name] == nil }
+  /// Of those that may go the ones that were used the longest ago, in this order.
+  ///
+  /// - Parameters:
+  ///   - wanted: what they are to take together, in bytes; there may be more behind them where they
+  ///     take less.
+  ///   - spared: names of those that stay.
+  mutating func oldest(
+    toFree wanted: Int64, except spared: Set<String>
+  ) -> [Eviction.Candidate] {
+    func mayGo(_ name: String) -> Bool { open[name] == nil && !spared.contains(name) }
+    let first = queue.first(toFree: wanted, of: entries, where: mayGo)
+    if !first.isEmpty || wanted <= 0 { return first }
+    queue.fill(entries.values.filter { mayGo($0.name) })
+    return queue.first(toFree: wanted, of: entries, where: mayGo)
   }
 
   /// How many may go.

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+import Testing
+
+@testable import Refrain
+
+/// Which entries eviction is offered.
+@Suite(.timeLimit(.minutes(1))) struct EntryIndexTests {
+  private func entry(_ name: String, _ age: Double, _ size: Int64 = 4096) -> Eviction.Candidate {
+    .init(name: name, lastAccess: age, allocatedBytes: size)
+  }
+
+  @Test func `The oldest come first, as many as are needed`() {
+    var index = EntryIndex()
+    for age in [3, 1, 4, 2] { index.note(entry("\(age)", Double(age))) }
+    #expect(index.oldest(toFree: 5000, except: []).map(\.name) == ["1", "2"])
+    #expect(index.oldest(toFree: 1, except: ["1"]).map(\.name) == ["2"])
+    #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["1", "2", "3", "4"])
+    #expect(index.oldest(toFree: 0, except: []).isEmpty)
+    #expect(index.oldest(toFree: 1, except: ["1", "2", "3", "4"]).isEmpty)
+  }
+
+  @Test func `What becomes of entries is seen`() {
+    var index = EntryIndex()
+    for age in 1...4 { index.note(entry("\(age)", Double(age))) }
+    #expect(index.oldest(toFree: 1, except: []).map(\.name) == ["1"])
+    index.forget("1")
+    index.markOpen("2")
+    #expect(index.oldest(toFree: 1, except: []).map(\.name) == ["3"])
+    _ = index.touch("3", at: 10)
+    index.note(entry("0", 0))
+    index.markClosed("2")
+    #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["0", "2", "4"])
+    for name in ["0", "2", "4"] { index.forget(name) }
+    #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["3"])
+  }
+
+  /// Against a model that sorts all there is each time.
+  @Test func `Whatever becomes of many entries, the oldest of them go`() {
+    let seed = TestSeed.next()
+    var random = SeededGenerator(seed: seed)
+    var index = EntryIndex()
+    var model: [String: Eviction.Candidate] = [:]
+    var open: Set<String> = []
+    func put(_ name: String, _ age: Double) {
+      model[name] = entry(name, age)
+      index.note(entry(name, age))
+    }
+    // More than are sorted at once, some of them used at the same time.
+    for number in 0..<3000 { put("\(number)", Double(Int.random(in: 0..<2000, using: &random))) }
+    for round in 0..<2000 {
+      let name = "\(Int.random(in: 0..<4000, using: &random))"
+      switch Int.random(in: 0..<8, using: &random) {
+      case 0: put(name, Double(Int.random(in: 0..<4000, using: &random)))
+      case 1:
+        let time = index.touch(name, at: Double(round))
+        model[name]?.lastAccess = time
+      case 2:
+        if open.insert(name).inserted { index.markOpen(name) }
+      case 3:
+        if open.remove(name) != nil { index.markClosed(name) }
+      default:
+        let wanted = Int64.random(in: 1...40_000, using: &random)
+        let chosen = index.oldest(toFree: wanted, except: [])
+        let free = model.values.filter { !open.contains($0.name) }.sorted(by: Eviction.goesBefore)
+        #expect(chosen.allSatisfy { model[$0.name] == $0 && !open.contains($0.name) })
+        #expect(Set(chosen.map(\.name)).count == chosen.count)
+        #expect(chosen.isEmpty == free.isEmpty, "seed \(seed), round \(round)")
+        // Among the ages, for which of two that were used together goes makes no difference.
+        #expect(
+          chosen.map(\.lastAccess) == free.prefix(chosen.count).map(\.lastAccess),
+          "seed \(seed), round \(round)")
+        for gone in chosen {
+          model[gone.name] = nil
+          index.forget(gone.name)
+        }
+      }
+    }
+  }
+}
