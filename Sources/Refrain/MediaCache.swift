@@ -294,6 +294,7 @@ public final class MediaCache: Sendable {
   public func close() async {
     for entry in context.table.shutDown() { entry.shutDown() }
     await context.table.waitUntilEmpty()
+    await context.evictor.close()
     await context.store.close()
     context.events.finish()
   }

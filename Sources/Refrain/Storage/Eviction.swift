@@ -41,9 +41,6 @@ struct Eviction: Sendable {
     (left.lastAccess, left.name) < (right.lastAccess, right.name)
   }
 
-  /// How much to free when `needed` bytes do not fit: somewhat more, so that not every write evicts.
-  static func amount(needed: Int64, used: Int64, limit: Int64) -> Int64 {
-    let over = max(0, used + needed - limit)
-    return over == 0 ? 0 : over + min(limit / 64, 64 << 20)
-  }
+  /// How much is to be free in advance once something had to go, so that not every write evicts.
+  static func advance(limit: Int64) -> Int64 { min(limit / 64, 64 << 20) }
 }

@@ -10,6 +10,9 @@ actor Evictor {
   private let report: @Sendable (CacheEvent) -> Void
   /// Why the directory could not be looked through last, which is reported once.
   private var scanFailure: Int32?
+  /// Frees more than was needed, for those who come next.
+  private var advance: Task<Void, Never>?
+  private var isClosed = false
 
   /// Rounds of ten milliseconds in which what was held idle may be written down.
   private static let attempts = 100
@@ -34,11 +37,15 @@ actor Evictor {
       if store.shortage(of: bytes) == 0 { return true }
       await store.waitForCandidates()
       let apparent = store.shortage(of: bytes)
-      if apparent > 0, !store.isUsageExact(within: apparent), await store.rescan() { continue }
+      if apparent > 0, !store.isUsageExact(within: apparent),
+        await store.rescan(onlyIfQuick: true)
+      {
+        continue
+      }
       // Another caller may have made room in the meantime: from here on nobody else has a turn.
       let shortage = store.shortage(of: bytes)
-      let freed = evictOldest(
-        shortage, atBest: Eviction.amount(needed: shortage, used: limit, limit: limit))
+      let freed = evictOldest(shortage)
+      if freed > 0 { freeInAdvance(limit) }
       if store.shortage(of: bytes) == 0 { return true }
       // The directory may have been measured meanwhile, by whoever did not see all that went.
       if freed > 0 { continue }
@@ -65,18 +72,39 @@ actor Evictor {
     return freed + evictOldest(bytes - freed)
   }
 
-  /// Whoever waits for room waits no longer than this for what is freed in advance.
-  private static let patience: Duration = .milliseconds(5)
+  /// Ends what is freed in advance, for good, and waits until it has ended.
+  func close() async {
+    isClosed = true
+    advance?.cancel()
+    await advance?.value
+  }
+
+  /// So that not everybody who comes next has to wait for room. Whoever needs some meanwhile has his
+  /// turn after a few milliseconds.
+  private func freeInAdvance(_ limit: Int64) {
+    // Among a few, the oldest ones are not old: no more goes than has to.
+    guard advance == nil, !isClosed, store.index.withLock({ $0.lastScan != nil }) else { return }
+    advance = Task(executorPreference: IOThreads.background) {
+      while !Task.isCancelled {
+        let shortage = self.store.shortage(of: Eviction.advance(limit: limit))
+        guard shortage > 0, await self.evictOldest(shortage, within: Self.turn) > 0 else { break }
+        await Task.yield()
+      }
+      await self.advanceEnded()
+    }
+  }
+
+  private func advanceEnded() { advance = nil }
+
+  private static let turn: Duration = .milliseconds(5)
 
   /// Takes from the entries that were used the longest ago, without giving up its turn.
   ///
-  /// - Parameter best: somewhat more, for those who come next, as far as that is quick.
+  /// - Parameter limit: it ends about then, whatever was freed.
   /// - Returns: what was freed.
-  private func evictOldest(_ needed: Int64, atBest best: Int64? = nil) -> Int64 {
+  private func evictOldest(_ bytes: Int64, within limit: Duration? = nil) -> Int64 {
     reportScanFailure()
-    guard needed > 0 else { return 0 }
-    // Among a few, the oldest ones are not old: no more goes than has to.
-    let bytes = store.index.withLock { $0.lastScan == nil } ? needed : max(best ?? needed, needed)
+    guard bytes > 0 else { return 0 }
     let start = ContinuousClock.now
     var freed: Int64 = 0
     // What turns out to be in use elsewhere stays, and others go in its place.
@@ -91,7 +119,7 @@ actor Evictor {
       for step in steps {
         // With the last entry of a shard more goes than was planned.
         if freed >= bytes { break }
-        if freed >= needed, ContinuousClock.now - start > Self.patience { return freed }
+        if let limit, ContinuousClock.now - start > limit { return freed }
         let outcome = evict(step)
         // Each by itself: where the directory is measured meanwhile, what went since the last report
         // counts as still there.

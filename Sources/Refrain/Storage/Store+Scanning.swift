@@ -11,6 +11,8 @@ extension Store {
     var isChecked = false
     /// The number of the scan that runs, or ran last.
     var number = 0
+    /// How many entries there are, by its first shard; nil while that is not known.
+    var expected: Int?
     /// The shards whose entries it has measured.
     var measured: Set<String> = []
     /// Of what it has measured, what was freed since.
@@ -71,6 +73,7 @@ extension Store {
       if scanning.isClosed { return nil }
       if let task = scanning.task { return task }
       scanning.number += 1
+      scanning.expected = nil
       scanning.measured = []
       scanning.freed = 0
       let task = Task(executorPreference: IOThreads.background) {
@@ -99,9 +102,12 @@ extension Store {
     var sum = try Store.allocated(
       [directory, entriesPath, "\(directory)/\(UsageFile.name)"], disk)
     // In no order, so that the first of them stand for all.
-    for shard in try shards().shuffled() {
+    let shards = try shards().shuffled()
+    for shard in shards {
       if Task.isCancelled { return }
       let names = try names(inShard: shard)
+      // Entries are spread evenly.
+      scanning.withLock { if $0.expected == nil { $0.expected = shards.count * names.count } }
       for name in names {
         guard let entry = try measure(name) else { continue }
         sum += entry.allocatedBytes
@@ -125,18 +131,19 @@ extension Store {
     index.withLock { [found] in $0.endScan(found: found, began: began, ended: .now) }
   }
 
-  /// Among so many entries the one that was used the longest ago is among the oldest of all, or nearly.
-  private static let sample = 500
+  /// Among so many of a large cache's entries there is one that was not used for long.
+  private static let sample = 50
 
-  /// Waits until enough is known of the entries to choose among them: `sample` of them, or all; and no
-  /// longer than `patience` where any is known.
+  /// Waits until enough is known of the entries to choose among them: of many `sample`, of few all; and
+  /// no longer than `patience` where any is known.
   func waitForCandidates(patience: Duration = .seconds(1)) async {
     let start = ContinuousClock.now
     while index.withLock({ $0.lastScan == nil }) {
       guard let scan = startScan() else { return }
       let count = index.withLock { $0.candidateCount }
-      if count >= Self.sample || (count > 0 && ContinuousClock.now - start > patience) { return }
-      do { try await Task.sleep(for: .milliseconds(2)) } catch { return }
+      let sample = isScanLong == true ? Self.sample : Self.quickScan
+      if count >= sample || (count > 0 && ContinuousClock.now - start > patience) { return }
+      do { try await Task.sleep(for: .milliseconds(1)) } catch { return }
       if scanFailure != nil {
         await scan.value
         if scanFailure != nil { return }
@@ -153,12 +160,32 @@ extension Store {
 
   /// Looks at every entry once more where others may have stored much since the last time.
   ///
+  /// - Parameter onlyIfQuick: only where there are so few that it takes some milliseconds. It goes on in
+  ///   the background where it takes longer.
   /// - Returns: whether it did.
-  func rescan() async -> Bool {
+  func rescan(onlyIfQuick: Bool = false) async -> Bool {
     guard index.withLock({ $0.isOld(at: .now) }), let task = startScan() else { return false }
+    if onlyIfQuick {
+      let start = ContinuousClock.now
+      while index.withLock({ $0.lastScan == nil }), isScanLong == nil,
+        ContinuousClock.now - start < .milliseconds(100)
+      {
+        do { try await Task.sleep(for: .milliseconds(1)) } catch { return false }
+      }
+      if isScanLong != false { return false }
+    }
     await task.value
     return scanFailure == nil
   }
+
+  /// Whether the scan that runs, or ran last, takes more than some milliseconds; nil while that is not
+  /// known.
+  private var isScanLong: Bool? {
+    scanning.withLock { $0.expected }.map { $0 > Self.quickScan }
+  }
+
+  /// So many entries are looked at within some milliseconds.
+  private static let quickScan = 500
 
   /// Waits while what is used is a guess, but no longer than `patience`: nothing is to be evicted for
   /// a guess where the truth is soon known.

@@ -59,9 +59,8 @@ struct EvictionTests {
   }
 
   @Test func somewhatMoreIsFreedThanIsMissing() {
-    #expect(Eviction.amount(needed: 10, used: 80, limit: 100) == 0)
-    #expect(Eviction.amount(needed: 10, used: 95, limit: 100) == 6)
-    #expect(
-      Eviction.amount(needed: 1 << 20, used: 1 << 40, limit: 1 << 40) == (1 << 20) + (64 << 20))
+    #expect(Eviction.advance(limit: 100) == 1)
+    #expect(Eviction.advance(limit: 1 << 30) == 16 << 20)
+    #expect(Eviction.advance(limit: 1 << 40) == 64 << 20)
   }
 }

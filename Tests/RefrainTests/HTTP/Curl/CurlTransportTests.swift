@@ -127,6 +127,10 @@
         while connection.send(chunk) {}
       }
       defer { server.stop() }
+      var settings = CurlTransport.Settings(environment: [:])
+      // However slow the machine is just now, none is opened in advance.
+      settings.slowConnect = .max
+      let transport = CurlTransport(settings)
       for _ in 0..<10 {
         let response = try await transport.send(OriginRequest(url: server.url()))
         var iterator = response.body.makeAsyncIterator()
