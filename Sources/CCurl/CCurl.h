@@ -66,10 +66,6 @@ static inline CURLcode refrain_curl_get_offset(CURL *handle, CURLINFO info, curl
   return curl_easy_getinfo(handle, info, value);
 }
 
-static inline CURLcode refrain_curl_get_socket(CURL *handle, curl_socket_t *value) {
-  return curl_easy_getinfo(handle, CURLINFO_ACTIVESOCKET, value);
-}
-
 // CURLINFO_PRIVATE.
 static inline void *refrain_curl_get_private(CURL *handle) {
   char *pointer = NULL;

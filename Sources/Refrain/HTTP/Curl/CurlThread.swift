@@ -48,7 +48,9 @@
       refrain_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.mostIdle)
       refrain_curl_multi_set_socket_callback(
         multi,
-        { _, socket, what, context, _ in
+        { handle, socket, what, context, _ in
+          // One that is not waited for any more is still its connection.
+          if what != CURL_POLL_REMOVE, let handle { CurlTransfer.of(handle)?.socket = socket }
           CurlThread.at(context)?.watch(socket, what)
           return 0
         }, context)

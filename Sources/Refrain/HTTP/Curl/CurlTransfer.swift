@@ -32,6 +32,9 @@
     private var spare: curl_socket_t?
     /// Where the request was sent, over a connection that was made for it.
     private var host: SpareConnections.Address?
+    /// The connection that it goes over: what libcurl last waited for on its behalf. Its own answer to
+    /// that, CURLINFO_ACTIVESOCKET, is not there before the end.
+    var socket: curl_socket_t?
     /// What has come of the body, in bytes.
     private var received = 0
     /// How much of the body is taken at most; nil: all of it.
@@ -167,13 +170,6 @@
       let time = spare == nil ? microseconds(CURLINFO_CONNECT_TIME_T) : nil
       spares.connected(
         to: address, after: time.map { $0 - microseconds(CURLINFO_NAMELOOKUP_TIME_T) })
-    }
-
-    /// The connection that it goes over; nil where that is not known.
-    private var socket: curl_socket_t? {
-      var socket = curl_socket_t(CURL_SOCKET_BAD)
-      refrain_curl_get_socket(handle, &socket)
-      return socket == CURL_SOCKET_BAD ? nil : socket
     }
 
     /// Something between here and the host may have accepted the connection for it, so that only the
