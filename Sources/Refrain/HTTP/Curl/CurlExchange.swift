@@ -162,7 +162,7 @@
     func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
       let share = loop.share
       return state.withLock { state in
-        let most = min(share, state.received < ReceiveBuffer.growsAfter ? Self.first : share)
+        let most = min(share, state.received < Self.beginning ? Self.first : share)
         // What comes after the stop is thrown away until the thread hears of it.
         guard state.end == nil else { return true }
         guard state.bytes.isEmpty || state.bytes.count + bytes.count <= most else {
@@ -183,6 +183,7 @@
 
     /// As much as that waits here at most while the reader may be about to jump, in bytes.
     private static let first = 64 << 10
+    private static let beginning = 512 << 10
 
     /// Wakes whoever waits for bytes: after libcurl handed over all that there was.
     func wakeReader() {

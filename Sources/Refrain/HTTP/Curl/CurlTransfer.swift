@@ -163,7 +163,6 @@
     /// - Parameter text: the address of the host.
     private func connected(to text: String) {
       guard exchange.request.isLong else { return }
-      if let socket { ReceiveBuffer(socket: socket).limit() }
       let family = text.contains(":") ? AF_INET6 : AF_INET
       host = addresses.last { $0.family == family }
       guard let spares, let address = host else { return }
@@ -202,11 +201,7 @@
         isPaused = true
         return Int(CURL_WRITEFUNC_PAUSE)
       }
-      let before = received
       received += bytes.count
-      if before < ReceiveBuffer.growsAfter, received >= ReceiveBuffer.growsAfter, let socket {
-        ReceiveBuffer(socket: socket).grow()
-      }
       onBytes(exchange)
       return bytes.count
     }
