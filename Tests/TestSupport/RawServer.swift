@@ -30,14 +30,6 @@ package final class RawServer: Sendable {
     /// Whether the client closed the connection.
     package var isClosedByClient: Bool { end.withLock { $0 } }
 
-    #if !canImport(Darwin)
-      /// How many of them the client's system has not received (SIOCOUTQ in tcp(7)).
-      package var unacknowledged: Int {
-        var count: Int32 = 0
-        return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
-      }
-    #endif
-
     /// All up to the empty line.
     package func readRequest() -> String {
       var received: [UInt8] = []

@@ -75,7 +75,7 @@ extension Attempt {
       resource, status: response.status, headers: response.headers, at: entry.context.now)
     return Response(
       status: response.status, headers: response.headers, body: response.body,
-      backlog: response.backlog, url: request.url,
+      hasMore: response.hasMore, url: request.url,
       asked: resource.headers, credentials: credentials(for: resource),
       requestTime: requestTime, responseTime: entry.context.now.wall)
   }

@@ -8,7 +8,8 @@ final class Attempt: Sendable {
     var status: Int
     var headers: HTTPFields
     var body: any AsyncSequence<Data, any Error> & Sendable
-    var backlog: OriginResponse.Backlog?
+    /// As of `OriginResponse`.
+    var hasMore: (@Sendable () -> Bool)?
     /// The URL that answered.
     var url: URL
     /// The user's headers that were sent.

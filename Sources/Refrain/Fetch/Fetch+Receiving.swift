@@ -9,18 +9,10 @@ extension Fetch {
   ) async -> Outcome {
     var offset = range.lowerBound
     var meter = RateMeter()
-    let bytes = FetchedBytes(id: id, generation: generation, backlog: response.backlog)
+    let bytes = FetchedBytes(id: id, generation: generation, hasMore: response.hasMore)
     var demultiplexer = response.interval.map { ICYDemultiplexer(interval: $0) }
-    generation.perform {
-      $0.fetches[id]?.endAfterReceived = response.backlog?.end
-      return $0.beginBody(id)
-    }
-    defer {
-      generation.perform {
-        $0.fetches[id]?.endAfterReceived = nil
-        return $0.announce(id) + $0.endBody(id)
-      }
-    }
+    generation.perform { $0.beginBody(id) }
+    defer { generation.perform { $0.announce(id) + $0.endBody(id) } }
     let body = body ?? IncomingBody(response)
     while true {
       switch offset < range.upperBound ? standing(offset) : .foreground {
@@ -29,10 +21,9 @@ extension Fetch {
         generation.perform { $0.announce(id) + $0.endBody(id) }
         note(&meter)
         await generation.waitUntilWanted(id)
-        let goesOn = generation.withState {
-          $0.fetches[id]?.isEnding == true || $0.isWantedStill(id)
+        guard !Task.isCancelled, generation.withState({ $0.isWantedStill(id) }) else {
+          return .done
         }
-        guard goesOn, !Task.isCancelled else { return .done }
         generation.perform { $0.beginBody(id) }
         continue
       case .background:
@@ -81,7 +72,6 @@ extension Fetch {
       }
     }
     note(&meter)
-    if generation.withState({ $0.hasEnded(id) }) { return .done }
     let isShort = offset < range.upperBound && range.upperBound != .max
     // A station has no end of its own; only one that gave a length comes to it.
     let isOver = !response.isLive || range.upperBound != .max || response.hasInterleavedLength
@@ -125,7 +115,6 @@ extension Fetch {
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed,
         offset < fetch.range.upperBound
       else { return .over }
-      if fetch.isEnding { return .foreground }
       if !state.isWanted(id) { return .unwanted }
       return fetch.isBackground ? .background : .foreground
     }

@@ -5,8 +5,8 @@ import Foundation
 struct FetchedBytes: Sendable {
   let id: FetchID
   let generation: Generation
-  /// What is to come at once.
-  var backlog: OriginResponse.Backlog?
+  /// Whether the next chunk is there already.
+  var hasMore: (@Sendable () -> Bool)?
 
   private var entry: Entry { generation.entry }
   private var context: CacheContext { generation.entry.context }
@@ -241,7 +241,7 @@ struct FetchedBytes: Sendable {
     if generation.withState({ $0.keepPending(range, by: id, in: file) }) { return nil }
     let now = ContinuousClock.now
     // Waking a reader costs more than a chunk: where the next one is there, it is woken for both.
-    let announces = backlog?.isEmpty() ?? true
+    let announces = hasMore?() != true
     let commit = generation.withCommit {
       $0.commit(id, range, to: file, announces: announces, now: now)
     }

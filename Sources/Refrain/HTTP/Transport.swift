@@ -75,16 +75,9 @@ public struct OriginResponse: Sendable {
   public var headers: HTTPFields
   /// The body's bytes as they arrive. Iterated at most once.
   public var body: any AsyncSequence<Data, any Error> & Sendable
-  /// What has been received of the body and was not taken yet; nil where the transport cannot say.
-  var backlog: Backlog?
-
-  /// Bytes of a body that this machine has received, and nobody has taken yet.
-  struct Backlog: Sendable {
-    /// None of them could be taken without waiting.
-    var isEmpty: @Sendable () -> Bool
-    /// Has the body end, without an error, after the last of them.
-    var end: @Sendable () -> Void
-  }
+  /// Whether the next bytes of the body are there, so that nobody has to wait for them; nil where the
+  /// transport cannot tell.
+  var hasMore: (@Sendable () -> Bool)?
 
   public init(
     status: Int, headers: HTTPFields, body: any AsyncSequence<Data, any Error> & Sendable

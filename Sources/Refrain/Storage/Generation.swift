@@ -28,7 +28,6 @@ final class Generation: Sendable {
       case .startFetch(let id, let range): start(id, range)
       case .startConfirmation(let id, let range): start(id, range, confirms: true)
       case .cancel(let task): task.cancel()
-      case .end(let body): body()
       case .wake(let wakes, let error):
         for wake in wakes { wake.resume(error.map { .failure($0) } ?? .success(())) }
       case .resume(let continuation): continuation.resume()

@@ -148,7 +148,7 @@ extension GenerationState {
   /// Whether what is not wanted just now may come to be: what begins at its first byte again is given
   /// up as soon as nobody is there.
   func mayWait(_ id: FetchID) -> Bool {
-    guard let fetch = fetches[id], !isSuperseded, !isClosed, !fetch.isEnding else { return false }
+    guard let fetch = fetches[id], !isSuperseded, !isClosed else { return false }
     return hasReaders || !(fetch.isWhole || fetch.isConfirmation)
   }
 

@@ -3,8 +3,8 @@
 /// Readers that jump or leave: what that says of those who come next, and what becomes of requests
 /// that were made for them.
 ///
-/// What is under way once its connection is closed is lost, and comes again where it is wanted after
-/// all. So a request that nobody reads towards any more first waits, as for a slow reader:
+/// What is under way to nobody is lost once its connection is closed, and comes again where it is
+/// wanted after all. So a request that nobody reads towards any more first waits, as for a slow reader:
 /// many come back, as a player does that looks at the end of a file and then plays its beginning. But
 /// whoever read on for a while and jumps is not kept waiting by what is under way to where they were.
 extension GenerationState {
@@ -110,28 +110,11 @@ extension GenerationState {
   private mutating func callOff(_ id: FetchID) -> [Action] {
     guard let fetch = fetches[id] else { return [] }
     fetches[id]?.isCalledOff = true
-    // Where it has waited, the system's buffers may hold mebibytes. While it comes they hold little, and
-    // reading them would have more sent.
-    if let end = fetch.endAfterReceived, let paused = fetch.paused {
-      fetches[id]?.isEnding = true
-      fetches[id]?.paused = nil
-      return [.end(end), .resume(paused)]
+    // Whoever wants the rest from now on asks for it.
+    if !fetch.isWhole, !fetch.isConfirmation {
+      fetches[id]?.range = fetch.range.lowerBound..<max(fetch.position, fetch.range.lowerBound)
     }
-    cut(id)
     return fetch.task.map { [.cancel($0)] } ?? []
-  }
-
-  /// All that was received for a fetch that ends is there.
-  mutating func hasEnded(_ id: FetchID) -> Bool {
-    guard fetches[id]?.isEnding == true else { return false }
-    cut(id)
-    return true
-  }
-
-  /// Whoever wants the rest from now on asks for it.
-  private mutating func cut(_ id: FetchID) {
-    guard let fetch = fetches[id], !fetch.isWhole, !fetch.isConfirmation else { return }
-    fetches[id]?.range = fetch.range.lowerBound..<max(fetch.position, fetch.range.lowerBound)
   }
 }
 

@@ -48,7 +48,7 @@ extension GenerationState {
 
   /// Wakes whoever waits for what was stored lately.
   mutating func announce(_ id: FetchID) -> [Action] {
-    guard fetches[id]?.unannounced ?? 0 > 0 else { return [] }
+    if fetches[id]?.unannounced == 0 { return [] }
     fetches[id]?.unannounced = 0
     return wakeServed()
   }

@@ -14,8 +14,6 @@ struct GenerationState: Sendable {
     case startConfirmation(FetchID, ByteRange)
     case cancel(Task<Void, Never>)
     case wake([Wake], (any Error)?)
-    /// A fetch ends with what has been received for it.
-    case end(@Sendable () -> Void)
     /// A paused fetch goes on.
     case resume(CheckedContinuation<Void, Never>)
     /// A player waits for what was fetched in the background.
@@ -86,12 +84,8 @@ struct GenerationState: Sendable {
     var journalRun: JournalRun?
     /// Where it waits for a network that a prefetch may use: has it asked for anew.
     var beginAnew: (@Sendable () -> Void)?
-    /// Has the response that is coming end with what has been received of it.
-    var endAfterReceived: (@Sendable () -> Void)?
     /// How many bytes were stored since readers were woken for any.
     var unannounced: Int64 = 0
-    /// It was called off, and is to keep what has been received.
-    var isEnding = false
   }
 
   /// A span that grows, and its two records in a journal.

@@ -112,13 +112,6 @@
       end(.stopped) { $0.end == nil || !$0.bytes.isEmpty }
     }
 
-    /// Nobody wants what has not been received yet: the body ends, without an error, after the bytes
-    /// that lie in the system's buffer, and the connection is closed.
-    func endAfterReceived() {
-      guard !isOver else { return }
-      loop.post(.endAfterReceived(self))
-    }
-
     /// Whoever brings the request's body cannot go on.
     private func uploadFailed(_ error: any Error) {
       end(.failed(error)) { $0.end == nil }

@@ -10,7 +10,6 @@
       /// What it waited for is there: room for the body, or a part of the request's.
       case goOn(CurlExchange)
       case remove(CurlExchange)
-      case endAfterReceived(CurlExchange)
     }
 
     private let commands = Mutex<[Command]>([])

@@ -15,8 +15,6 @@
     private let share: UnsafeMutableRawPointer?
     private let spares: SpareConnections
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
-    /// Those that end with what the system has received for them.
-    private var ending: Set<ObjectIdentifier> = []
     /// The sockets that are waited for.
     private var watched: Set<curl_socket_t> = []
     /// Who got bytes since readers were woken last.
@@ -48,9 +46,7 @@
       refrain_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.mostIdle)
       refrain_curl_multi_set_socket_callback(
         multi,
-        { handle, socket, what, context, _ in
-          // One that is not waited for any more is still its connection.
-          if what != CURL_POLL_REMOVE, let handle { CurlTransfer.of(handle)?.socket = socket }
+        { _, socket, what, context, _ in
           CurlThread.at(context)?.watch(socket, what)
           return 0
         }, context)
@@ -85,7 +81,6 @@
         }
         if let due = spares.deadline, due <= .now { spares.closeOld(at: due) }
         takeMessages()
-        endReceived()
         wakeReaders()
       }
     }
@@ -131,12 +126,9 @@
       switch command {
       case .begin(let exchange): begin(exchange)
       case .goOn(let exchange):
-        transfers[ObjectIdentifier(exchange)]?.goOn()
-      case .remove(let exchange): remove(exchange)
-      case .endAfterReceived(let exchange):
         guard let transfer = transfers[ObjectIdentifier(exchange)] else { return }
-        transfer.receivesNoMore()
-        ending.insert(ObjectIdentifier(exchange))
+        curl_easy_pause(transfer.handle, CURLPAUSE_CONT)
+      case .remove(let exchange): remove(exchange)
       }
     }
 
@@ -165,7 +157,6 @@
 
     private func remove(_ exchange: CurlExchange) {
       guard let transfer = transfers.removeValue(forKey: ObjectIdentifier(exchange)) else { return }
-      ending.remove(ObjectIdentifier(exchange))
       if let multi { curl_multi_remove_handle(multi, transfer.handle) }
     }
 
@@ -182,14 +173,6 @@
         // With the handle goes the message.
         remove(transfer.exchange)
         transfer.exchange.ended(error)
-      }
-    }
-
-    private func endReceived() {
-      for id in ending {
-        guard let transfer = transfers[id], transfer.hasTakenReceived else { continue }
-        remove(transfer.exchange)
-        transfer.exchange.ended(nil)
       }
     }
 

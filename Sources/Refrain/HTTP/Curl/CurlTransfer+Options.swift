@@ -12,13 +12,11 @@
   extension CurlTransfer {
     /// How long connecting may take: the name's address, the connection, the proxy, TLS.
     private static let connectTimeout = 10_000
-    /// What libcurl has read of the socket at most, and not handed over, in bytes.
-    static let largestBuffer = 64 << 10
     /// The least and the most that one read of the socket takes, in bytes. Each transfer has a buffer of
     /// that size: where there are many, small ones.
     private static func bufferSizes(besides others: Int) -> ClosedRange<Int64> {
       switch others {
-      case ..<16: 16 << 10...Int64(largestBuffer)
+      case ..<16: 16 << 10...64 << 10
       case ..<64: 16 << 10...32 << 10
       case ..<256: 16 << 10...16 << 10
       default: 8 << 10...8 << 10

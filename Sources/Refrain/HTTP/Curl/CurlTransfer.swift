@@ -32,17 +32,6 @@
     private var spare: curl_socket_t?
     /// Where the request was sent, over a connection that was made for it.
     private var host: SpareConnections.Address?
-    /// The connection that it goes over: what libcurl last waited for on its behalf. Its own answer to
-    /// that, CURLINFO_ACTIVESOCKET, is not there before the end.
-    var socket: curl_socket_t?
-    /// What has come of the body, in bytes.
-    private var received = 0
-    /// How much of the body is taken at most; nil: all of it.
-    private var mostReceived: Int?
-    /// More than that has come, and was refused.
-    private var isCut = false
-    /// libcurl has bytes that there was no room for.
-    private var isPaused = false
     /// Told whose reader is to be woken once libcurl has handed over all that there is.
     private let onBytes: (CurlExchange) -> Void
 
@@ -193,39 +182,9 @@
     }
 
     private func take(_ bytes: UnsafeRawBufferPointer) -> Int {
-      if let mostReceived, received >= mostReceived {
-        isCut = true
-        return 0
-      }
-      guard exchange.take(bytes) else {
-        isPaused = true
-        return Int(CURL_WRITEFUNC_PAUSE)
-      }
-      received += bytes.count
+      guard exchange.take(bytes) else { return Int(CURL_WRITEFUNC_PAUSE) }
       onBytes(exchange)
       return bytes.count
-    }
-
-    /// What libcurl waited for is there.
-    func goOn() {
-      // It hands over at once what it has, and may have to wait again.
-      isPaused = false
-      curl_easy_pause(handle, CURLPAUSE_CONT)
-    }
-
-    /// From now on it ends with what the system has received.
-    func receivesNoMore() {
-      guard let socket, mostReceived == nil else { return }
-      let buffer = ReceiveBuffer(socket: socket)
-      buffer.close()
-      mostReceived = received + buffer.count + Self.largestBuffer
-    }
-
-    /// Whether nothing is left of what was received before `receivesNoMore`.
-    var hasTakenReceived: Bool {
-      guard !isPaused else { return false }
-      guard let socket, let mostReceived, received < mostReceived else { return true }
-      return ReceiveBuffer(socket: socket).count == 0
     }
 
     private func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
@@ -236,7 +195,6 @@
 
     /// - Returns: why it is not a whole response; nil where it is one.
     func error(for code: CURLcode) -> TransportError? {
-      if isCut { return nil }
       var text = String(cString: errorText)
       // It may repeat the proxy's URL, with the password.
       if let proxy { text = text.replacing(proxy.url, with: proxy.name) }

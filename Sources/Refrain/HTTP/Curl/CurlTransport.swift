@@ -35,9 +35,7 @@
       do {
         let head = try await exchange.send()
         var response = OriginResponse(status: head.status, headers: head.headers, body: body)
-        response.backlog = .init(
-          isEmpty: { [weak exchange] in exchange?.isEmpty ?? true },
-          end: { [weak exchange] in exchange?.endAfterReceived() })
+        response.hasMore = { [weak exchange] in exchange?.isEmpty == false }
         return response
       } catch let error as TransportError where error.isForLackOfAddress {
         let host = request.url.host() ?? ""

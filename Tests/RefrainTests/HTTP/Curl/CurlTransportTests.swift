@@ -47,36 +47,6 @@
       #expect(!text.contains("Authorization") && !text.contains("secret"))
     }
 
-    @Test func `A body can be ended after what has been received of it`() async throws {
-      // More than is taken before it is asked for, by ourselves or by libcurl.
-      let sent = 120_000
-      let server = try RawServer { connection in
-        _ = connection.readRequest()
-        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n")
-        connection.send([UInt8](repeating: 7, count: sent))
-        connection.waitForEnd()
-      }
-      defer { server.stop() }
-      var settings = CurlTransport.Settings(environment: [:])
-      // Nobody else has these, so that what is taken in advance is shared with nobody.
-      settings.addresses = ["alone.example:80:127.0.0.1"]
-      let transport = CurlTransport(settings)
-      let response = try await transport.send(OriginRequest(url: server.url()))
-      var body = response.body.makeAsyncIterator()
-      var count = try await body.next(isolation: nil)?.count ?? 0
-      // Most of it waits, in part in the system's buffer.
-      try await eventually("all has been received") {
-        server.connections.contains { $0.sent > sent && $0.unacknowledged == 0 }
-      }
-      #expect(response.backlog?.isEmpty() == false)
-      response.backlog?.end()
-      while let chunk = try await body.next(isolation: nil) { count += chunk.count }
-      #expect(count == sent)
-      try await eventually("the connection is closed") {
-        server.connections.allSatisfy(\.isClosedByClient)
-      }
-    }
-
     @Test func `The body of a temporary is read to its end`() async throws {
       let server = try RawServer { connection in
         _ = connection.readRequest()
