@@ -218,7 +218,8 @@
         while try await !running.nextLine().contains(#""event":"started""#) {}
         running.send(SIGTERM)
         #expect(await running.end() == 143)
-        // A slow machine leaves what a jump has left behind so long that it is ended.
+        // On a slow machine the request that the jump left behind is ended, and what its sockets held
+        // comes again.
         #expect(origin.log("/tune.wav").bytesSentTwice <= 256 << 10)
       }
     }

@@ -8,7 +8,7 @@ final class Attempt: Sendable {
     var status: Int
     var headers: HTTPFields
     var body: any AsyncSequence<Data, any Error> & Sendable
-    /// As of `OriginResponse`.
+    /// See `OriginResponse.hasMore`.
     var hasMore: (@Sendable () -> Bool)?
     /// The URL that answered.
     var url: URL

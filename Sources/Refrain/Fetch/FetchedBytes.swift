@@ -74,6 +74,7 @@ struct FetchedBytes: Sendable {
     } catch {
       settle(file, granted + Self.journalBlock, name)
       if error.isNoSpace {
+        generation.perform { $0.announce(id) }
         let hasFreed = await context.evictor.free(max(granted, 8 << 20)) > 0
         let hasRoom = if hasFreed { true } else { await giveUpReplaced() }
         if hasRoom { return await storeAgain(bytes, at: range, file) }
@@ -202,6 +203,8 @@ struct FetchedBytes: Sendable {
     // Others may take what was made room for.
     for _ in 0..<4 {
       if case .granted = context.store.reserve(bytes) { return true }
+      // That may take a while: nobody is to wait for what is stored already.
+      generation.perform { $0.announce(id) }
       guard mayEvict, await context.evictor.makeRoom(for: bytes) else { break }
     }
     if await giveUpReplaced(), case .granted = context.store.reserve(bytes) { return true }

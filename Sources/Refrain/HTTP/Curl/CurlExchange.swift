@@ -155,7 +155,7 @@
     func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
       let share = loop.share
       return state.withLock { state in
-        let most = min(share, state.received < Self.beginning ? Self.first : share)
+        let most = state.received < Self.beginning ? min(share, Self.shareInBeginning) : share
         // What comes after the stop is thrown away until the thread hears of it.
         guard state.end == nil else { return true }
         guard state.bytes.isEmpty || state.bytes.count + bytes.count <= most else {
@@ -174,9 +174,9 @@
       }
     }
 
-    /// As much as that waits here at most while the reader may be about to jump, in bytes.
-    private static let first = 64 << 10
+    /// Until so many bytes have come, the reader may well jump, and what waits here was sent in vain.
     private static let beginning = 512 << 10
+    private static let shareInBeginning = 64 << 10
 
     /// Wakes whoever waits for bytes: after libcurl handed over all that there was.
     func wakeReader() {

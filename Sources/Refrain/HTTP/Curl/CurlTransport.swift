@@ -5,9 +5,9 @@
   /// Requests over the system's libcurl: the transport on Linux.
   ///
   /// It speaks HTTP/1.1, over TLS as the distribution has it, directly or through the proxies that the
-  /// environment names. The body has back-pressure: once 64 KiB lie there unread (less where there are
-  /// many requests), nothing more is read from the connection. How long a silence may be is watched
-  /// above this; here only connecting has a limit, 10 s. `OriginRequest.access` and
+  /// environment names. The body has back-pressure: once 96 KiB lie there unread (64 in the beginning,
+  /// less where there are many requests), nothing more is read from the connection. How long a silence
+  /// may be is watched above this; here only connecting has a limit, 10 s. `OriginRequest.access` and
   /// `waitsForConnectivity` have no effect: Linux tells no program which networks are expensive, nor
   /// whether there is one.
   ///
