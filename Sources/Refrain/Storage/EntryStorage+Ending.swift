@@ -6,6 +6,7 @@ import Foundation
 extension EntryStorage {
   /// Writes down what is known, lets go of the lock, and tidies up.
   func finish(_ generation: Generation) {
+    let mark = context.store.freeMark(name)
     if let open, open.generation === generation {
       do {
         try finish(generation, open)
@@ -28,7 +29,7 @@ extension EntryStorage {
     // What was written has the time of the disk's clock.
     if open != nil { context.store.touch(name) }
     open = nil
-    concludeSize(isClosed: true)
+    concludeSize(isClosed: true, since: mark)
     context.store.markClosed(name)
     lock = nil
   }
@@ -96,13 +97,13 @@ extension EntryStorage {
     // Where the entry is being written to, all is counted in the end.
     let before = sizeBefore == nil ? try? sizeWithShard() : nil
     context.store.prepareToFree()
-    let mark = context.store.scanMark(name)
+    let mark = context.store.freeMark(name)
     context.store.countReplacement()
     defer {
       if let before, let after = try? sizeWithShard() {
-        context.store.noteFreed(before - after, mark)
+        context.store.noteFreed(before - after, since: mark)
       }
-      context.store.noteFreed(Store.replacement, nil)
+      context.store.replacementEnded()
       context.store.report()
     }
     record.freshness = freshness
@@ -128,11 +129,12 @@ extension EntryStorage {
         .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
     }
     if sizeBefore == nil { sizeBefore = try sizeWithShard() }
+    let mark = context.store.freeMark(name)
     let read = try directory.allocatedBytes().read
     try directory.removeFiles()
     generation?.withState { $0.filesRemoved() }
-    context.store.credit(name, freed: 0, held: read)
-    concludeSize(isClosed: false)
+    context.store.credit(name, freed: 0, held: read, since: mark)
+    concludeSize(isClosed: false, since: mark)
     open = nil
     isAnchored = false
     lock = nil

@@ -108,9 +108,12 @@ extension EntryStorage {
     let names = try directory.disk.names(in: directory.path)
     let kept = Set(names.filter { !isUnwanted($0) })
     guard kept.count < names.count else { return }
+    context.store.prepareToFree()
+    let mark = context.store.freeMark(name)
     let removed = try directory.allocatedBytes(except: kept)
     try directory.removeFiles(except: kept)
-    context.store.credit(name, freed: removed.all - removed.read, held: removed.read)
+    context.store.credit(
+      name, freed: removed.all - removed.read, held: removed.read, since: mark)
   }
 }
 

@@ -160,12 +160,15 @@ actor EntryStorage {
   }
 
   /// What was written is counted for good. Only while the lock is held, or was never had.
-  func concludeSize(isClosed: Bool) {
+  ///
+  /// - Parameter mark: from before files were removed.
+  func concludeSize(isClosed: Bool, since mark: Store.FreeMark) {
     guard hasOverhead || sizeBefore != nil || isClosed else { return }
     let reserved = hasOverhead ? Store.overhead : 0
     var growth: Int64? = 0
     if let sizeBefore { growth = (try? sizeWithShard()).map { $0 - sizeBefore } }
-    context.store.conclude(name, reserved: reserved, growth: growth, isClosed: isClosed)
+    context.store.conclude(
+      name, reserved: reserved, growth: growth, isClosed: isClosed, since: mark)
     hasOverhead = false
     sizeBefore = nil
   }
@@ -264,10 +267,11 @@ actor EntryStorage {
       state.isRecordStale = false
       state.recordState = .written
     }
+    let mark = context.store.freeMark(name)
     if recordState != .deferred || last != nil {
       try directory.removeJournals(of: files.id, before: files.epoch)
     }
-    if let last { context.store.credit(name, freed: last.takeCounted()) }
+    if let last { context.store.credit(name, freed: last.takeCounted(), since: mark) }
     if recordState == .replacing { try removeOthers(than: [files.owner]) }
   }
 
@@ -303,7 +307,7 @@ actor EntryStorage {
           + "again."))
     open = nil
     isAnchored = false
-    concludeSize(isClosed: false)
+    concludeSize(isClosed: false, since: context.store.freeMark(name))
     // The file that is locked may have gone, too.
     lock = nil
   }

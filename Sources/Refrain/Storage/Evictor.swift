@@ -100,9 +100,9 @@ actor Evictor {
 
   /// Takes from the entries that were used the longest ago, without giving up its turn.
   ///
-  /// - Parameter limit: it ends about then, whatever was freed.
+  /// - Parameter time: it ends about then, if anything was freed.
   /// - Returns: what was freed.
-  private func evictOldest(_ bytes: Int64, within limit: Duration? = nil) -> Int64 {
+  private func evictOldest(_ bytes: Int64, within time: Duration? = nil) -> Int64 {
     reportScanFailure()
     guard bytes > 0 else { return 0 }
     let start = ContinuousClock.now
@@ -119,7 +119,8 @@ actor Evictor {
       for step in steps {
         // With the last entry of a shard more goes than was planned.
         if freed >= bytes { break }
-        if let limit, ContinuousClock.now - start > limit { return freed }
+        // To choose may have taken longer than that.
+        if let time, freed > 0, ContinuousClock.now - start > time { return freed }
         let outcome = evict(step)
         // Each by itself: where the directory is measured meanwhile, what went since the last report
         // counts as still there.
@@ -184,7 +185,7 @@ actor Evictor {
       return .usedSince
     }
     let shard = try Store.allocated([directory.shardPath], store.disk)
-    let mark = store.scanMark(step.name)
+    let mark = store.freeMark(step.name)
     var key: CacheKey?
     if !step.removesAll { store.countReplacement() }
     do {
@@ -202,8 +203,8 @@ actor Evictor {
     let shardAfter = try Store.allocated([directory.shardPath], store.disk)
     let freed =
       (before?.allocatedBytes ?? 0) - (after?.allocatedBytes ?? 0) + shard - shardAfter
-    store.noteFreed(freed, mark)
-    if !step.removesAll { store.noteFreed(Store.replacement, nil) }
+    store.noteFreed(freed, since: mark)
+    if !step.removesAll { store.replacementEnded() }
     if let key, freed > 0 { report(.evicted(key, bytes: freed)) }
     return .freed(freed)
   }

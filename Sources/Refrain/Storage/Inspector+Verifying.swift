@@ -37,10 +37,10 @@ extension Inspector {
     let store = context.store
     store.prepareToFree()
     let before = (try? store.measure(name))?.allocatedBytes
-    let mark = store.scanMark(name)
+    let mark = store.freeMark(name)
     defer {
       if let before, let after = try? store.measure(name)?.allocatedBytes ?? 0 {
-        store.noteFreed(before - after, mark)
+        store.noteFreed(before - after, since: mark)
       }
       withExtendedLifetime(lock) {}
     }

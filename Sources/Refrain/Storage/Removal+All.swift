@@ -51,9 +51,9 @@ extension Removal {
           part.busy.append(name)
         }
       }
-      let mark = store.scanMark(first)
+      let mark = store.freeMark(first)
       EntryDirectory.removeIfEmpty(shard, disk: store.disk)
-      store.noteFreed(before - (try Store.allocated([shard], store.disk)), mark)
+      store.noteFreed(before - (try Store.allocated([shard], store.disk)), since: mark)
     } catch {
       part.failure = MediaCacheError(
         .storage, "The entries in \(shard) could not be removed: \(error).",
@@ -72,9 +72,9 @@ extension Removal {
     defer { withExtendedLifetime(lock) {} }
     // It may have been opened since.
     guard !store.isOpen(name) else { return nil }
-    let mark = store.scanMark(name)
+    let mark = store.freeMark(name)
     guard let (key, freed) = try directory.removeCounting() else { return 0 }
-    store.noteFreed(freed, mark)
+    store.noteFreed(freed, since: mark)
     store.index.withLock { $0.forget(name) }
     if let key { context.events.send(.evicted(key, bytes: freed)) }
     return freed

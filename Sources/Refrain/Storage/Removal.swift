@@ -70,11 +70,11 @@ struct Removal: Sendable {
     }
     defer { withExtendedLifetime(lock) {} }
     let (own, shard) = ([directory.path], [directory.shardPath])
-    let mark = store.scanMark(directory.name)
+    let mark = store.freeMark(directory.name)
     let freed = try Store.allocated(own, disk) + directory.allocatedBytes().all
     let shardBefore = try Store.allocated(shard, disk)
     try directory.removeFiles()
-    store.noteFreed(freed + shardBefore - (try Store.allocated(shard, disk)), mark)
+    store.noteFreed(freed + shardBefore - (try Store.allocated(shard, disk)), since: mark)
     return freed
   }
 }

@@ -21,25 +21,19 @@ extension Store {
     var failure: DiskError?
   }
 
-  /// A scan that has measured an entry.
-  struct ScanMark: Sendable {
-    fileprivate var number: Int
-  }
-
-  /// Whether the scan that runs has measured an entry, which is about to be removed or shortened: what
-  /// is freed then is taken off what the scan finds. Otherwise the scan finds it gone, or may have.
-  func scanMark(_ name: String) -> ScanMark? {
+  /// The number of the scan that runs, where it has measured an entry: what is freed of that from now on
+  /// is taken off what the scan finds.
+  func scanThatMeasured(_ name: String) -> Int? {
     scanning.withLock { scanning in
-      guard scanning.task != nil, scanning.measured.contains(KeyHash.shard(of: name)) else {
-        return nil
-      }
-      return ScanMark(number: scanning.number)
+      let isMeasured =
+        scanning.task != nil && scanning.measured.contains(KeyHash.shard(of: name))
+      return isMeasured ? scanning.number : nil
     }
   }
 
-  func noteFreed(_ bytes: Int64, since mark: ScanMark) {
+  func noteFreed(_ bytes: Int64, inScan number: Int) {
     scanning.withLock { scanning in
-      if scanning.number == mark.number { scanning.freed += bytes }
+      if scanning.number == number { scanning.freed += bytes }
     }
   }
 

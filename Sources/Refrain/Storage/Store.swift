@@ -153,15 +153,22 @@ final class Store: Sendable {
   }
 
   /// Files of an open entry were removed; `held` bytes are in files that somebody still reads.
-  func credit(_ name: String, freed: Int64, held: Int64 = 0) {
-    account.withLock { $0.credit(name, freed: freed, held: held) }
+  ///
+  /// - Parameter mark: from `freeMark`, before they were.
+  func credit(_ name: String, freed: Int64, held: Int64 = 0, since mark: FreeMark) {
+    account.withLock { $0.credit(name, freed: freed, held: held, since: mark.check) }
     if held > 0 { report() }
   }
 
   /// The files of an entry are as they will stay. Blocks.
-  func conclude(_ name: String, reserved: Int64, growth: Int64?, isClosed: Bool) {
+  ///
+  /// - Parameter mark: from `freeMark`, before any of them was removed.
+  func conclude(
+    _ name: String, reserved: Int64, growth: Int64?, isClosed: Bool, since mark: FreeMark
+  ) {
     account.withLock {
-      $0.conclude(name, reserved: reserved, growth: growth, isClosed: isClosed)
+      $0.conclude(
+        name, reserved: reserved, growth: growth, isClosed: isClosed, since: mark.check)
     }
     report()
   }
@@ -170,22 +177,35 @@ final class Store: Sendable {
   /// directory was last measured. Blocks.
   func prepareToFree() { reportAlways() }
 
+  /// What has to be known from before files are removed or shortened: whatever measures the directory
+  /// meanwhile may have seen them, or not.
+  struct FreeMark: Sendable {
+    /// How often the directory had been measured.
+    fileprivate var check: Int64
+    /// The scan that runs, where it has measured them; nil where it finds them gone, or may.
+    fileprivate var scan: Int?
+  }
+
+  func freeMark(_ name: String) -> FreeMark {
+    FreeMark(check: account.withLock { $0.lastCheck }, scan: scanThatMeasured(name))
+  }
+
   /// Files of an entry that is not open here were removed or shortened. After `prepareToFree`.
-  ///
-  /// - Parameter mark: from `scanMark`, before they were.
-  func noteFreed(_ bytes: Int64, _ mark: ScanMark?) {
-    if let mark { noteFreed(bytes, since: mark) }
-    account.withLock { $0.addFreed(bytes) }
+  func noteFreed(_ bytes: Int64, since mark: FreeMark) {
+    if let scan = mark.scan { noteFreed(bytes, inScan: scan) }
+    account.withLock { $0.addFreed(bytes, since: mark.check) }
   }
 
   /// Counts a record that is about to be replaced, and is there twice for a moment: out of what
-  /// `usableLimit` keeps free. Balanced by `noteFreed`. Blocks.
+  /// `usableLimit` keeps free. Balanced by `replacementEnded`. Blocks.
   func countReplacement() {
     account.withLock { $0.addFreed(-Self.replacement) }
     report()
   }
 
-  static let replacement: Int64 = 8192
+  func replacementEnded() { account.withLock { $0.addFreed(Self.replacement) } }
+
+  private static let replacement: Int64 = 8192
 
   /// Tells the other caches of the directory what was freed and is not needed here. Blocks.
   func report() {

@@ -10,6 +10,8 @@ struct Account: Sendable {
   private(set) var pending: Int64 = 0
   /// What files take that were removed while somebody reads them, by entry.
   private var held: [String: Int64] = [:]
+  /// Of that, what the shared record does not say yet.
+  private var newlyHeld: Int64 = 0
   /// What was freed since the shared record was last changed.
   private var freed: Int64 = 0
   /// What was taken beyond what was granted, since then.
@@ -43,10 +45,14 @@ struct Account: Sendable {
 
   /// Files of an open entry were removed: `freed` bytes are free, `held` ones will be when the entry
   /// is closed, for somebody reads them.
-  mutating func credit(_ name: String, freed: Int64, held: Int64) {
+  ///
+  /// - Parameter mark: `lastCheck`, from before they were.
+  mutating func credit(_ name: String, freed: Int64, held: Int64, since mark: Int64) {
     grown[name, default: 0] -= freed + held
-    addFreed(freed)
-    if held > 0 { self.held[name, default: 0] += held }
+    addFreed(freed, since: mark)
+    guard held > 0 else { return }
+    self.held[name, default: 0] += held
+    newlyHeld += held
   }
 
   /// The files of an open entry are as they will stay.
@@ -56,25 +62,42 @@ struct Account: Sendable {
   ///   - growth: by how much they are larger on disk than when the entry was opened; nil where that
   ///     cannot be looked up: then all that was granted counts as written.
   ///   - isClosed: whether nobody in this process reads removed ones any more.
-  mutating func conclude(_ name: String, reserved: Int64, growth: Int64?, isClosed: Bool) {
+  ///   - mark: `lastCheck`, from before any of them was removed.
+  mutating func conclude(
+    _ name: String, reserved: Int64, growth: Int64?, isClosed: Bool, since mark: Int64
+  ) {
     pending -= reserved
     let counted = grown.removeValue(forKey: name) ?? 0
-    if let growth { addFreed(reserved + counted - growth) }
+    if let growth {
+      let bytes = reserved + counted - growth
+      // What was reserved and not written, no measurement has seen.
+      let unwritten = min(bytes, reserved)
+      addFreed(unwritten)
+      addFreed(bytes - unwritten, since: mark)
+    }
     if isClosed { addFreed(held.removeValue(forKey: name) ?? 0) }
   }
 
-  /// Files of an entry that is not open were removed or shortened.
+  /// Files were removed or shortened.
+  ///
+  /// - Parameter mark: `lastCheck`, from before they were. Where the directory was measured since, they
+  ///   may be missing from what was found already: then they go on counting until the next time.
+  mutating func addFreed(_ bytes: Int64, since mark: Int64) {
+    if bytes < 0 || mark == lastCheck { addFreed(bytes) }
+  }
+
+  /// What was counted takes no space, and took none that a measurement could have seen.
   mutating func addFreed(_ bytes: Int64) {
     if bytes < 0 { excess -= bytes } else { freed += bytes }
   }
 
   /// Whether the shared record has to be changed.
-  var hasNews: Bool { isListed || freed > 0 || excess > 0 }
+  var hasNews: Bool { isListed || freed > 0 || excess > 0 || newlyHeld > 0 }
 
   // MARK: The shared record
 
   /// How often the directory had been measured when the shared record was last changed.
-  private var lastCheck: Int64 = 0
+  private(set) var lastCheck: Int64 = 0
 
   /// Takes `bytes` of what was granted, and asks for more where that is not enough.
   mutating func reserve(
@@ -100,12 +123,15 @@ struct Account: Sendable {
   }
 
   /// What was freed before the directory was measured may not have been seen any more: it is not
-  /// taken off a second time.
+  /// taken off a second time. What is held may not have been seen either.
   private mutating func reportFreed(to record: inout UsageRecord) {
-    if record.checks == lastCheck { record.free(freed) }
+    let isCounted = record.checks == lastCheck
+    if isCounted { record.free(freed) }
     if excess > 0 { record.free(-excess) }
+    record.hold(newlyHeld, isCounted: isCounted)
     freed = 0
     excess = 0
+    newlyHeld = 0
     lastCheck = record.checks
   }
 }

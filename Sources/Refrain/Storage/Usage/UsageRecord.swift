@@ -20,7 +20,7 @@ struct UsageRecord: Sendable, Hashable {
 
   /// What is allocated, and what writers may allocate.
   var used: Int64 = 0
-  /// All bytes ever granted. Only counts up.
+  /// All bytes ever granted, or held in files that were removed. Only counts up.
   var granted: Int64 = 0
   /// All bytes ever granted that were given back without having been written. Only counts up.
   var returned: Int64 = 0
@@ -85,6 +85,17 @@ struct UsageRecord: Sendable, Hashable {
     if let guess = unchecked { unchecked = max(0, guess - bytes) }
   }
 
+  /// Files were removed that somebody still reads: what they take is there, and no measurement sees it
+  /// any more.
+  ///
+  /// - Parameter isCounted: whether they were there when the directory was last measured.
+  mutating func hold(_ bytes: Int64, isCounted: Bool) {
+    granted += bytes
+    guard !isCounted else { return }
+    used += bytes
+    slack += bytes
+  }
+
   /// A writer gives back what it was granted and did not write.
   mutating func giveBack(
     _ bytes: Int64, by writer: (id: UInt64, process: Int64), left: Int64
@@ -124,7 +135,8 @@ struct UsageRecord: Sendable, Hashable {
   }
 
   /// A measurement has ended. All that may have been written since it began is added, for it may
-  /// have been missed; what was freed since then is not taken off, for it may have been.
+  /// have been missed, and so is what was removed and is held; what was freed since then is not taken
+  /// off, for it may have been.
   mutating func endCheck(_ start: CheckStart, measured: Int64, at now: Double) {
     slack = start.outstanding + (granted - start.granted) - (returned - start.returned)
     used = measured + slack

@@ -91,12 +91,14 @@ struct UsageRecordTests {
       var record = UsageRecord(bootIdentity: "run")
       var accounts = (0..<3).map { _ in Account() }
       var real: Int64 = 0
+      // What was removed and is held since a measurement began, which may have seen it.
+      var hidden: Int64 = 0
       var check: UsageRecord.CheckStart?
       // What a measurement that began may miss.
       var written: Int64 = 0
       for _ in 0..<80 {
         let index = Int.random(in: 0..<3, using: &random)
-        switch Int.random(in: 0..<6, using: &random) {
+        switch Int.random(in: 0..<8, using: &random) {
         case 0, 1:
           let bytes = Int64.random(in: 1...200, using: &random)
           if accounts[index].reserve(
@@ -109,21 +111,42 @@ struct UsageRecordTests {
             if Bool.random(using: &random) {
               accounts[index].settle(bytes, actual: taken, for: "a")
             } else {
-              Self.end(&check, &record, real, written, &random)
+              Self.end(&check, &record, real, written, hidden, &random)
               accounts[index].settle(bytes, actual: taken, for: "a")
             }
           }
         case 2, 3:
+          let mark = accounts[index].lastCheck
           let gone = Int64.random(in: 0...real, using: &random)
           real -= gone
-          accounts[index].addFreed(gone)
+          // Now and then a measurement ends before that is noted, and something else is reported.
+          if Bool.random(using: &random) {
+            Self.end(&check, &record, real, written, hidden, &random)
+            accounts[index].report(to: &record, process: 1)
+          }
+          accounts[index].addFreed(gone, since: mark)
         case 4: accounts[index].report(to: &record, process: 1)
+        case 5:
+          let mark = accounts[index].lastCheck
+          let gone = Int64.random(in: 0...real, using: &random)
+          real -= gone
+          hidden += gone
+          // Now and then a measurement ends between removing and reporting.
+          if Bool.random(using: &random) {
+            Self.end(&check, &record, real, written, hidden, &random)
+          }
+          accounts[index].credit("b", freed: 0, held: gone, since: mark)
+          accounts[index].report(to: &record, process: 1)
+        case 6:
+          let mark = accounts[index].lastCheck
+          accounts[index].conclude("b", reserved: 0, growth: nil, isClosed: true, since: mark)
         default:
           if check == nil {
             check = record.beginCheck(dead: [])
             written = 0
+            hidden = 0
           } else {
-            Self.end(&check, &record, real, written, &random)
+            Self.end(&check, &record, real, written, hidden, &random)
           }
         }
         let outstanding = accounts.reduce(0) { $0 + $1.outstanding }
@@ -137,11 +160,11 @@ struct UsageRecordTests {
 
   private static func end(
     _ check: inout UsageRecord.CheckStart?, _ record: inout UsageRecord, _ real: Int64,
-    _ written: Int64, _ random: inout SeededGenerator
+    _ written: Int64, _ hidden: Int64, _ random: inout SeededGenerator
   ) {
     guard let start = check.take() else { return }
     let least = max(0, real - written)
-    record.endCheck(start, measured: Int64.random(in: least...real, using: &random), at: 1)
+    record.endCheck(start, measured: Int64.random(in: least...real + hidden, using: &random), at: 1)
   }
 
   @Test func `A record reads as it was written`() {
