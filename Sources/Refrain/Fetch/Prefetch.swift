@@ -106,7 +106,15 @@ struct Prefetch: Sendable {
     var offset = range.lowerBound
     while offset < range.upperBound {
       try Task.checkCancellation()
-      let readable = try await reader.waitUntilReadable(at: offset)
+      let readable: ByteRange
+      do {
+        readable = try await reader.waitUntilReadable(at: offset)
+      } catch let error as MediaCacheError where error.code == .badRange {
+        guard offset > range.lowerBound else { throw error }
+        // What came up to here is of a version that was replaced meanwhile, and the new one may end
+        // here, or before: it is brought from its start.
+        return
+      }
       if readable.isEmpty { break }
       guard reader.isStoring || reader.cachedSpans.contains(offset) else {
         throw reader.generation.withState(\.storageProblem).error

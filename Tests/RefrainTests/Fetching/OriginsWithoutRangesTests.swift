@@ -58,6 +58,26 @@ import Testing
     }
   }
 
+  @Test func `A prefetch that meets another version behind the end fetches that from its start`()
+    async throws
+  {
+    try await withCache { test in
+      var new = OriginResource.synthetic(seed: 8, length: length)
+      new.declaresLength = false
+      test.origin.serve(resource { $0.declaresLength = false }, at: "/a")
+      test.origin.script(
+        "/a",
+        .on(.from(2), .answerFrom(new)).on(.number(2), .stall(at: .body(100_000))))
+      let prefetch = Task { try await test.cache.prefetch(Resource(url: test.origin.url("/a"))) }
+      try await eventually("there is nothing behind the end of the new version either") {
+        test.origin.log("/a").requests.contains { $0.status == 416 }
+      }
+      test.origin.release("/a")
+      #expect(try await prefetch.value.length == length)
+      try await #expect(test.read("/a") == SyntheticBytes(seed: 8).bytes(in: 0..<length))
+    }
+  }
+
   /// It says that it has ranges, and ignores them: the second request is joined to the first, not
   /// made again and again.
   @Test func `An origin that claims ranges and ignores them is not asked without end`()
