@@ -37,7 +37,7 @@ struct ChromiumTests {
       }
       await proxied.stop()
       for media in Media.allCases {
-        proxied.expectNoByteReceivedTwice("/" + media.name, of: try await media.bytes())
+        await proxied.expectNoByteReceivedTwice("/" + media.name, of: try await media.bytes())
       }
     }
   }

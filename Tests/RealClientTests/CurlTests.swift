@@ -110,7 +110,7 @@ struct CurlTests {
           origin: proxied.direct("/direct" + path), proxy: try proxied.proxied(path),
           directory: proxied.directory), bytes)
       await proxied.stop()
-      proxied.expectNoByteReceivedTwice(path, of: bytes)
+      await proxied.expectNoByteReceivedTwice(path, of: bytes)
     }
   }
 }

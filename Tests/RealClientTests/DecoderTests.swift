@@ -24,7 +24,7 @@ struct DecoderTests {
         #expect(all == whole, "\(state)")
       }
       await proxied.stop()
-      proxied.expectNoByteReceivedTwice(path, of: try await media.bytes())
+      await proxied.expectNoByteReceivedTwice(path, of: try await media.bytes())
     }
   }
 
@@ -46,7 +46,7 @@ struct DecoderTests {
         try await group.waitForAll()
       }
       await proxied.stop()
-      proxied.expectNoByteReceivedTwice(path, of: try await media.bytes())
+      await proxied.expectNoByteReceivedTwice(path, of: try await media.bytes())
     }
   }
 }
