@@ -200,7 +200,7 @@
           $0.declaresLength = false
           $0.supportsRanges = false
           // Once all of it had come, its length would be known.
-          $0.bytesPerSecond = 1 << 20
+          $0.bytesPerSecond = 500
         }
         listening.engine.load(item, at: .zero, isPaused: false)
         try await listening.waitForReady(item)
