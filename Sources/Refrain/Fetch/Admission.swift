@@ -41,10 +41,10 @@ struct Admission: Sendable {
     var headers = known.validator.conditional
     headers.append("Range", RangeHeader.value(0, to: 1))
     let check = ResponseCheck(asked: 0..<1, known: known, isNoPage: isNoPage)
-    let attempt = Attempt(
+    let exchange = OriginExchange(
       entry: entry, headers: headers, purpose: .playback, isConfirmation: true, candidate: resource)
     let context = entry.context
-    return await attempt.run { response in
+    return await exchange.run { response in
       let verdict = check.verdict(
         status: response.status, headers: response.headers, now: context.now.wall)
       switch verdict {

@@ -16,7 +16,7 @@ extension Fetch {
   ///
   /// - Returns: nil where it cannot be compared, or no reader would be ended by a new generation.
   func compare(
-    _ response: Attempt.Response, asked: ByteRange, attempt: Attempt
+    _ response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange
   ) async -> Outcome? {
     let check = ResponseCheck(asked: asked, known: nil)
     guard
@@ -37,15 +37,15 @@ extension Fetch {
     for task in others { task.cancel() }
     for task in others { await task.value }
     let outcome = await receive(
-      response, range: 0..<length, attempt: attempt, comparing: facts)
+      response, range: 0..<length, exchange: exchange, comparing: facts)
     generation.perform { $0.endComparing(id) }
     return outcome
   }
 
   /// Goes by the validator of a response once all that is stored was compared with it.
   func settleComparison(
-    _ response: Attempt.Response, _ facts: ResponseCheck.Facts, comparedTo offset: Int64,
-    _ bytes: FetchedBytes
+    _ response: OriginExchange.Response, _ facts: ResponseCheck.Facts, comparedTo offset: Int64,
+    _ bytes: ChunkSink
   ) async {
     let settled = generation.withState {
       state -> (RangeSet<Int64>, EntryFile?, [GenerationState.Action])? in
@@ -74,7 +74,7 @@ extension Fetch {
   /// What is stored differs from a response in hand: the response begins another generation, from
   /// its first byte.
   func supersede(
-    by response: Attempt.Response, attempt: Attempt, body: IncomingBody,
+    by response: OriginExchange.Response, exchange: OriginExchange, body: IncomingBody,
     contradictedBy chunk: Data, at offset: Int64
   ) async -> Outcome {
     let (file, length) = generation.withState { state -> (EntryFile?, Int64?) in
@@ -88,7 +88,7 @@ extension Fetch {
       return .done
     }
     body.replay(0..<offset, of: file, then: chunk)
-    return await supersede(by: response, asked: 0..<length, attempt: attempt, body: body)
+    return await supersede(by: response, asked: 0..<length, exchange: exchange, body: body)
   }
 }
 

@@ -20,11 +20,11 @@ extension Fetch {
       return
     }
     let purpose = confirmationPurpose
-    let attempt = Attempt(
+    let exchange = OriginExchange(
       entry: entry, headers: request.headers(known.validator), purpose: purpose,
       isConfirmation: true)
-    let outcome: Outcome = await attempt.run { response in
-      await confirm(by: response, to: request, known, attempt)
+    let outcome: Outcome = await exchange.run { response in
+      await confirm(by: response, to: request, known, exchange)
     } failure: { error, isLasting in
       failure(error, isLasting, purpose)
     } cancelled: {
@@ -54,8 +54,8 @@ extension Fetch {
   }
 
   private func confirm(
-    by response: Attempt.Response, to request: ConfirmingRequest, _ known: ResponseCheck.Known,
-    _ attempt: Attempt
+    by response: OriginExchange.Response, to request: ConfirmingRequest, _ known: ResponseCheck.Known,
+    _ exchange: OriginExchange
   ) async -> Outcome {
     let url = entry.resource.url
     let check = ResponseCheck(
@@ -72,9 +72,9 @@ extension Fetch {
     case .confirmedAndBrings(let verdict):
       guard confirmed(response, bringing: verdict) else { return .done }
       context.events.send(.fetchStarted(entry.key, request.range))
-      return await use(verdict, of: response, asked: request.range, attempt: attempt)
+      return await use(verdict, of: response, asked: request.range, exchange: exchange)
     case .replaced:
-      return await giveWay(to: response, asked: request.range, attempt: attempt)
+      return await giveWay(to: response, asked: request.range, exchange: exchange)
     case .unanswered(let error): return .again(error, retryAfter: nil)
     case .failed(let error): return .failed(error)
     }
@@ -93,7 +93,7 @@ extension Fetch {
   /// - Returns: whether its bytes are of use: from then on this is a fetch like any other.
   @discardableResult
   private func confirmed(
-    _ response: Attempt.Response, bringing verdict: ResponseCheck.Verdict?
+    _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?
   ) -> Bool {
     let (isOfUse, actions) = generation.withState { state in
       let merged = StoredFields.merged(
@@ -115,7 +115,7 @@ extension Fetch {
     return isOfUse
   }
 
-  func keeper(_ response: Attempt.Response) -> Freshness.Keeper {
+  func keeper(_ response: OriginExchange.Response) -> Freshness.Keeper {
     Freshness.Keeper(
       isShared: context.configuration.isShared,
       isAuthorized: response.asked["Authorization"] != nil,

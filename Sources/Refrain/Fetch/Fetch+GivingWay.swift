@@ -7,16 +7,16 @@ extension Fetch {
   /// The origin has another generation: the response begins it. Unless it is another server's that
   /// has the same bytes, which readers in the middle can go on with.
   func giveWay(
-    to response: Attempt.Response, asked: ByteRange, attempt: Attempt
+    to response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange
   ) async -> Outcome {
-    if let outcome = await compare(response, asked: asked, attempt: attempt) { return outcome }
-    return await supersede(by: response, asked: asked, attempt: attempt)
+    if let outcome = await compare(response, asked: asked, exchange: exchange) { return outcome }
+    return await supersede(by: response, asked: asked, exchange: exchange)
   }
 
   /// - Parameter body: what is left of the response's body, and what of it is to be read again; nil:
   ///   all of it.
   func supersede(
-    by response: Attempt.Response, asked: ByteRange, attempt: Attempt, body: IncomingBody? = nil
+    by response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange, body: IncomingBody? = nil
   ) async -> Outcome {
     guard let (fetch, verdict) = entry.supersede(generation, by: self, response, asked: asked)
     else { return .done }
@@ -24,31 +24,31 @@ extension Fetch {
     await fetch.prepareIfEmpty()
     if case .whole = verdict { fetch.tell { $0.begin(StreamStation(response.headers)) } }
     return .movedOn(
-      fetch, await fetch.use(verdict, of: response, asked: asked, attempt: attempt, body: body))
+      fetch, await fetch.use(verdict, of: response, asked: asked, exchange: exchange, body: body))
   }
 
   /// Does with a response what its head calls for.
   func use(
-    _ verdict: ResponseCheck.Verdict, of response: Attempt.Response, asked: ByteRange,
-    attempt: Attempt, body: IncomingBody? = nil
+    _ verdict: ResponseCheck.Verdict, of response: OriginExchange.Response, asked: ByteRange,
+    exchange: OriginExchange, body: IncomingBody? = nil
   ) async -> Outcome {
     switch verdict {
     case .part(let range, _):
-      return await receive(response, range: range, attempt: attempt, body: body)
+      return await receive(response, range: range, exchange: exchange, body: body)
     case .whole(let facts):
       let length = facts.length ?? generation.withState(\.length)
       return await receive(
-        response, range: 0..<(length ?? .max), attempt: attempt, body: body)
+        response, range: 0..<(length ?? .max), exchange: exchange, body: body)
     case .notModified:
       return .again(
         ResponseCheck.invalid("answered 304 to what was no question"), retryAfter: nil)
     case .changed:
-      return await giveWay(to: response, asked: asked, attempt: attempt)
+      return await giveWay(to: response, asked: asked, exchange: exchange)
     case .otherServer:
       // The next answer may be the right server's, and the whole resource can be compared.
       let count = generation.withState { $0.countOtherAnswer(id) }
       if count <= GenerationState.mostOtherAnswers { return .askAnew }
-      return await giveWay(to: response, asked: asked, attempt: attempt)
+      return await giveWay(to: response, asked: asked, exchange: exchange)
     case .beyondEnd(let length): return beyondEnd(length, asked: asked.lowerBound)
     case .refused(let status): return .failed(ResponseCheck.refusal(status))
     case .transient(let error, let wait): return .again(error, retryAfter: wait)
@@ -75,7 +75,7 @@ extension Entry {
   ///   is of no use, or another generation has taken the place already. The old one is over in any
   ///   case.
   func supersede(
-    _ generation: Generation, by fetch: Fetch, _ response: Attempt.Response, asked: ByteRange
+    _ generation: Generation, by fetch: Fetch, _ response: OriginExchange.Response, asked: ByteRange
   ) -> (Fetch, ResponseCheck.Verdict)? {
     let next = Generation(entry: self, state: stateAfter(generation))
     let (isBackground, coming) = generation.withState { state in

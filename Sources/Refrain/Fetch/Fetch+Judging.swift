@@ -9,7 +9,7 @@ extension Fetch {
   ///
   /// - Returns: nil where another response brings what this one does.
   func judge(
-    _ response: Attempt.Response, asked: ByteRange, sentIfRange: Bool
+    _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool
   ) async -> ResponseCheck.Verdict? {
     let (verdict, actions) = judged(response, asked: asked, sentIfRange: sentIfRange)
     await prepareIfEmpty()
@@ -25,7 +25,7 @@ extension Fetch {
 
   /// As `judge`, without the actions that follow.
   func judged(
-    _ response: Attempt.Response, asked: ByteRange, sentIfRange: Bool
+    _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool
   ) -> (ResponseCheck.Verdict?, [GenerationState.Action]) {
     let now = context.now.wall
     let url = entry.resource.url
@@ -70,7 +70,7 @@ extension Fetch {
   }
 
   func note(
-    _ facts: ResponseCheck.Facts, _ response: Attempt.Response, isWhole: Bool,
+    _ facts: ResponseCheck.Facts, _ response: OriginExchange.Response, isWhole: Bool,
     in state: inout GenerationState
   ) -> [GenerationState.Action] {
     let freshness = Freshness(

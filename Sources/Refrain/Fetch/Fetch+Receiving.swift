@@ -4,12 +4,12 @@ import Foundation
 /// The bytes of a response, kept as they come.
 extension Fetch {
   func receive(
-    _ response: Attempt.Response, range: ByteRange, attempt: Attempt, body: IncomingBody? = nil,
+    _ response: OriginExchange.Response, range: ByteRange, exchange: OriginExchange, body: IncomingBody? = nil,
     comparing facts: ResponseCheck.Facts? = nil
   ) async -> Outcome {
     var offset = range.lowerBound
     var meter = RateMeter()
-    let bytes = FetchedBytes(id: id, generation: generation, hasMore: response.hasMore)
+    let bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
     var demultiplexer = response.interval.map { ICYDemultiplexer(interval: $0) }
     generation.perform { $0.beginBody(id) }
     defer { generation.perform { $0.announce(id) + $0.endBody(id) } }
@@ -32,14 +32,14 @@ extension Fetch {
       case .foreground: break
       }
       generation.perform { $0.recount() }
-      attempt.expect(within: context.configuration.silenceTimeout)
+      exchange.expect(within: context.configuration.silenceTimeout)
       meter.begin()
       var chunk: Data?
       do {
         chunk = try await body.next()
       } catch {
-        attempt.rest()
-        return attempt.outcome(of: error) {
+        exchange.rest()
+        return exchange.outcome(of: error) {
           brokenOff($0)
         } cancelled: {
           .done
@@ -52,7 +52,7 @@ extension Fetch {
       }
       meter.end(received: chunk?.count ?? 0)
       if meter.isFull { note(&meter) }
-      attempt.rest()
+      exchange.rest()
       // After the last byte the end of the message is awaited too: a connection that was read to
       // its end can be used again.
       guard let chunk, offset < range.upperBound else { break }
@@ -67,7 +67,7 @@ extension Fetch {
       case .changed: return .done
       case .differs:
         return await supersede(
-          by: response, attempt: attempt, body: body, contradictedBy: chunk, at: offset)
+          by: response, exchange: exchange, body: body, contradictedBy: chunk, at: offset)
       case .nowhere(let error): return .onlyForPlayback(error)
       }
     }

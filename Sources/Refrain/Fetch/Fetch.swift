@@ -158,7 +158,7 @@ struct Fetch: Sendable {
     if let ifRange { headers.append("If-Range", ifRange) }
     guard await waitForTurn() else { return .done }
     let purpose: OriginRequest.Purpose = isBackground ? .prefetch : .playback
-    let attempt = Attempt(
+    let exchange = OriginExchange(
       entry: entry, headers: headers, purpose: purpose, usesShortcut: asking.known != nil
     ) { connectivity in
       switch connectivity {
@@ -176,7 +176,7 @@ struct Fetch: Sendable {
     }
     if purpose == .prefetch {
       generation.withState {
-        $0.fetches[id]?.beginAnew = { [weak attempt] in attempt?.beginAnew() }
+        $0.fetches[id]?.beginAnew = { [weak exchange] in exchange?.beginAnew() }
       }
     }
     defer {
@@ -186,15 +186,15 @@ struct Fetch: Sendable {
       }
     }
     let began = ContinuousClock.now
-    return await attempt.run { response in
+    return await exchange.run { response in
       generation.withState { $0.noteLatency(.now - began) }
       let verdict = await judge(response, asked: asking.range, sentIfRange: ifRange != nil)
       guard let verdict else { return .done }
-      return await use(verdict, of: response, asked: asking.range, attempt: attempt)
+      return await use(verdict, of: response, asked: asking.range, exchange: exchange)
     } failure: { error, isLasting in
       failure(error, isLasting, purpose)
     } cancelled: {
-      if attempt.beginsAnew { return .askAnew }
+      if exchange.beginsAnew { return .askAnew }
       generation.withState { $0.fetches[id]?.isCalledOff = true }
       return .done
     }

@@ -12,7 +12,7 @@ final class IncomingBody {
 
   private static let step: Int64 = 256 << 10
 
-  init(_ response: Attempt.Response) {
+  init(_ response: OriginExchange.Response) {
     iterator = response.body.makeAsyncIterator()
   }
 

@@ -8,8 +8,8 @@ final class CacheContext: Sendable {
   let evictor: Evictor
   let events: EventStreams
   let transport: any Transport
-  let gate = NetworkGate()
-  let watchdog = Watchdog()
+  let gate = PlaybackPriority()
+  let silenceTimeout = SilenceTimeout()
   let table = EntryTable()
   let idleHolds = IdleHolds()
   let slots: EntrySlots

@@ -307,7 +307,7 @@ final class Entry: Sendable {
     state.tasks += 1
     state.fillerNumber += 1
     state.filler = Task(executorPreference: IOThreads.shared) { [number = state.fillerNumber] in
-      await Filler(entry: self).run()
+      await WholeResourceFill(entry: self).run()
       self.fillerEnded(number)
     }
   }

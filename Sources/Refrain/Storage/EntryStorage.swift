@@ -141,7 +141,7 @@ actor EntryStorage {
   }
 
   private func reserveOverhead(_ generation: Generation) async -> Bool {
-    // See `FetchedBytes.reserve`.
+    // See `ChunkSink.reserve`.
     let mayEvict = generation.withState(\.length).map(context.store.canHold) ?? true
     for _ in 0..<4 where !hasOverhead {
       if case .granted = context.store.reserve(Store.overhead) {

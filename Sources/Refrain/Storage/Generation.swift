@@ -116,7 +116,7 @@ final class Generation: Sendable {
   }
 
   private func register(
-    _ id: WaiterID, _ reader: ReaderID, _ offset: Int64?, _ wake: Wake
+    _ id: WaiterID, _ reader: ReaderID, _ offset: Int64?, _ wake: WaiterResumption
   ) {
     let waiter = GenerationState.Waiter(reader: reader, offset: offset, wake: wake)
     let (outcome, actions) = state.withLock { $0.wait(id, waiter) }

@@ -124,7 +124,7 @@ extension GenerationState {
     return [.wake([waiter.wake], CancellationError())] + releaseUnwanted()
   }
 
-  mutating func takeWaiters(where condition: (Waiter) -> Bool) -> [Wake] {
+  mutating func takeWaiters(where condition: (Waiter) -> Bool) -> [WaiterResumption] {
     let found = waiters.filter { condition($0.value) }
     for id in found.keys { waiters[id] = nil }
     return found.values.map(\.wake)

@@ -13,7 +13,7 @@ struct GenerationState: Sendable {
     case startFetch(FetchID, ByteRange)
     case startConfirmation(FetchID, ByteRange)
     case cancel(Task<Void, Never>)
-    case wake([Wake], (any Error)?)
+    case wake([WaiterResumption], (any Error)?)
     /// A paused fetch goes on.
     case resume(CheckedContinuation<Void, Never>)
     /// A player waits for what was fetched in the background.
@@ -68,7 +68,7 @@ struct GenerationState: Sendable {
     var furthest: Int64 = 0
     /// The body of a response is coming.
     var hasBody = false
-    /// It counts among those that a player is short of (`NetworkGate`).
+    /// It counts among those that a player is short of (`PlaybackPriority`).
     var isCounted = false
     var task: Task<Void, Never>?
     var paused: CheckedContinuation<Void, Never>?
@@ -102,7 +102,7 @@ struct GenerationState: Sendable {
     var reader: ReaderID
     /// Nil: it waits for the content information.
     var offset: Int64?
-    var wake: Wake
+    var wake: WaiterResumption
   }
 
   /// Whether storing may be tried.

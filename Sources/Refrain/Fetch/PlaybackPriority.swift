@@ -3,7 +3,7 @@ import Synchronization
 
 /// Playback goes before prefetch: while a fetch that a player is short of is running anywhere in the
 /// cache, fetches in the background pause between two chunks.
-final class NetworkGate: Sendable {
+final class PlaybackPriority: Sendable {
   private struct State {
     var foreground = 0
     var paused: [UInt64: CheckedContinuation<Void, Never>] = [:]

@@ -11,7 +11,7 @@ import Testing
     func pass() { count.add(1, ordering: .acquiringAndReleasing) }
   }
 
-  private func wait(_ gate: NetworkGate, _ fetch: UInt64) -> (Task<Void, Never>, Passed) {
+  private func wait(_ gate: PlaybackPriority, _ fetch: UInt64) -> (Task<Void, Never>, Passed) {
     let passed = Passed()
     let task = Task {
       await gate.waitTurn(fetch)
@@ -21,11 +21,11 @@ import Testing
   }
 
   @Test func `Nobody waits while nobody plays`() async {
-    await NetworkGate().waitTurn(1)
+    await PlaybackPriority().waitTurn(1)
   }
 
   @Test func `Fetches in the background go on when the last player's fetch has ended`() async {
-    let gate = NetworkGate()
+    let gate = PlaybackPriority()
     gate.count(1)
     gate.count(1)
     let (first, passedFirst) = wait(gate, 1)
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `A fetch that a player has come to wait for is let through alone`() async throws {
-    let gate = NetworkGate()
+    let gate = PlaybackPriority()
     gate.count(1)
     let (first, passed) = wait(gate, 1)
     let (second, other) = wait(gate, 2)
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test func `A fetch that a player came to wait for a moment before does not pause`() async {
-    let gate = NetworkGate()
+    let gate = PlaybackPriority()
     gate.count(1)
     gate.letThrough(1)
     await gate.waitTurn(1) { true }
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test func `A cancelled fetch does not wait on`() async {
-    let gate = NetworkGate()
+    let gate = PlaybackPriority()
     gate.count(1)
     for _ in 0..<200 {
       let (task, _) = wait(gate, 1)

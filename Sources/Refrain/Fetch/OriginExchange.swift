@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 /// One try at a request: redirects and authorization included, under a limit of silence.
-final class Attempt: Sendable {
+final class OriginExchange: Sendable {
   struct Response: Sendable {
     var status: Int
     var headers: HTTPFields
@@ -33,7 +33,7 @@ final class Attempt: Sendable {
   let usesShortcut: Bool
   let candidate: Resource?
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Waiting
-  private let watch = Mutex<Watchdog.Watch?>(nil)
+  private let watch = Mutex<SilenceTimeout.Watch?>(nil)
   private let ending = Mutex(Ending())
 
   /// What becomes of a wait for a network.
@@ -79,10 +79,10 @@ final class Attempt: Sendable {
     failure: @Sendable @escaping (_ error: MediaCacheError, _ isLasting: Bool) -> Outcome,
     cancelled: @Sendable @escaping () -> Outcome
   ) async -> Outcome {
-    let watchdog = entry.context.watchdog
-    let watch = watchdog.watch { [weak self] in self?.end() }
+    let silenceTimeout = entry.context.silenceTimeout
+    let watch = silenceTimeout.watch { [weak self] in self?.end() }
     self.watch.withLock { $0 = watch }
-    defer { watchdog.forget(watch) }
+    defer { silenceTimeout.forget(watch) }
     let task = Task(executorPreference: IOThreads.shared) {
       do {
         return await body(try await self.exchange())

@@ -2,7 +2,7 @@
 import Foundation
 
 /// Whom to wake: a task, or a thread that blocks.
-enum Wake: Sendable {
+enum WaiterResumption: Sendable {
   case task(CheckedContinuation<Void, any Error>)
   case thread(ThreadSignal)
 

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Ends what has been silent for too long. One task looks after all that is watched, for as long as
 /// anything is.
-final class Watchdog: Sendable {
+final class SilenceTimeout: Sendable {
   /// One thing watched: it is fed while it makes progress, or rests.
   final class Watch: Sendable {
     private struct State {

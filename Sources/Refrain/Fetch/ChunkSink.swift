@@ -2,7 +2,7 @@
 import Foundation
 
 /// Where the bytes of a response go: to the file, or past it to the readers that are near.
-struct FetchedBytes: Sendable {
+struct ChunkSink: Sendable {
   let id: FetchID
   let generation: Generation
   /// Whether the next chunk is there already.

@@ -3,7 +3,7 @@ import Foundation
 
 /// Fills an entry's holes to the end, and then those before, while it is let: a reader in the
 /// background that reads nothing (`FillPolicy.wholeResource`).
-struct Filler: Sendable {
+struct WholeResourceFill: Sendable {
   let entry: Entry
 
   /// Between two tries after the origin could not be reached, or the disk was full. It doubles

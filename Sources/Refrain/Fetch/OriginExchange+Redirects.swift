@@ -2,7 +2,7 @@
 import Foundation
 
 /// From the request to the response that is not a redirect.
-extension Attempt {
+extension OriginExchange {
   func follow(_ request: OriginRequest, for resource: Resource) async throws -> Response {
     if usesShortcut, let shortcut = entry.asked.shortcut(for: resource) {
       if let response = try await take(shortcut, request, for: resource) { return response }
