@@ -8,7 +8,7 @@ extension MediaCache {
   ///
   /// - Parameter key: the key of the resource, whatever its representations; nil: its own.
   package func open(
-    _ resource: Resource, on terms: ReadingTerms, fill: FillPolicy? = nil, key: CacheKey? = nil,
+    _ resource: Resource, on terms: FreshnessRequirements, fill: FillPolicy? = nil, key: CacheKey? = nil,
     isBackground: Bool = false
   ) async throws -> MediaReader {
     try Self.check(resource.url)
@@ -56,7 +56,7 @@ extension MediaCache {
 
   private func choose(
     _ entry: Entry, _ reader: MediaReader, _ resource: Resource, _ key: CacheKey,
-    _ terms: ReadingTerms
+    _ terms: FreshnessRequirements
   ) async throws -> Choice {
     var known = entry.current?.withState { $0.known }
     if known == nil {
@@ -68,7 +68,7 @@ extension MediaCache {
       }
     }
     guard let known else { return .this(resource) }
-    if terms.hasCookies, !known.isForEverybody { throw ReadingTerms.personal }
+    if terms.hasCookies, !known.isForEverybody { throw FreshnessRequirements.personal }
     if let other = known.otherKey(than: key, for: resource.headers) { return .other(other) }
     guard !known.selection.isGranted(to: terms.credentials), let credentials = terms.credentials,
       let generation = entry.current
@@ -108,7 +108,7 @@ extension MediaCache {
   /// - Returns: nil once something is known.
   private func awaitOthers(
     _ entry: Entry, _ reader: MediaReader, _ resource: Resource, _ key: CacheKey,
-    _ terms: ReadingTerms
+    _ terms: FreshnessRequirements
   ) async throws -> Choice? {
     let own = terms.credentials.flatMap { credentials in
       entry.credentials(behind: entry.resource).contains(credentials)
@@ -146,7 +146,7 @@ extension MediaCache {
 
   /// Whether the answer to one of two requests may not be one to the other. A signed URL, which is
   /// another one each time, makes no difference.
-  private static func mayDiffer(_ one: Resource, _ other: Resource, _ terms: ReadingTerms) -> Bool {
+  private static func mayDiffer(_ one: Resource, _ other: Resource, _ terms: FreshnessRequirements) -> Bool {
     one.headers != other.headers
       || (terms.credentials != nil && Credentials.of(one) != terms.credentials)
   }
@@ -154,7 +154,7 @@ extension MediaCache {
   func entry(for key: CacheKey, _ resource: Resource) async throws -> Entry {
     let context = context
     return try await context.table.entry(for: key) {
-      try await context.slots.take { _ = context.idleHolds.releaseAll() }
+      try await context.slots.take { _ = context.reclaimableLeases.releaseAll() }
     } open: { slot in
       Entry(key: key, resource: resource, context: context, slot: slot)
     }
@@ -162,7 +162,7 @@ extension MediaCache {
 
   /// Takes over the hold on the entry.
   private func reader(
-    of entry: Entry, on terms: ReadingTerms, fill: FillPolicy?, isBackground: Bool
+    of entry: Entry, on terms: FreshnessRequirements, fill: FillPolicy?, isBackground: Bool
   ) throws -> MediaReader {
     do {
       return try MediaReader(
@@ -203,7 +203,7 @@ extension MediaCache {
       return known.selection
     }
     let context = context
-    return await IOThreads.background.run { Inspector(context: context).selection(for: key) }
+    return await IOThreads.background.run { CacheInspector(context: context).selection(for: key) }
   }
 
   /// As `completeFile(for:)`, of the representation that the resource selects.

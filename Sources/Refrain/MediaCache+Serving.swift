@@ -57,8 +57,8 @@ extension MediaCache {
 
   /// What is open under a key, held so that requests can be answered from it at once; nil where
   /// nothing is open, or nothing known of it.
-  package func hold(_ reader: MediaReader) -> HeldEntry? {
-    HeldEntry(reader.entry)
+  package func hold(_ reader: MediaReader) -> EntryLease? {
+    EntryLease(reader.entry)
   }
 
   /// Has `release` called where room is needed on disk: whoever holds entries that nobody reads lets
@@ -66,10 +66,10 @@ extension MediaCache {
   ///
   /// - Returns: what ends it, given to `forgetIdleHolds`.
   package func releaseIdleHolds(by release: @escaping @Sendable () -> Bool) -> UInt64 {
-    context.idleHolds.add(release)
+    context.reclaimableLeases.add(release)
   }
 
-  package func forgetIdleHolds(_ id: UInt64) { context.idleHolds.remove(id) }
+  package func forgetIdleHolds(_ id: UInt64) { context.reclaimableLeases.remove(id) }
 
   /// The answer by which the origin has asked to be left alone for a while, where that has not
   /// passed: no request is to be made for the resource.

@@ -30,19 +30,19 @@ public final class MediaCache: Sendable {
         .storage, "\(directory) is not a directory of this machine.", remedy: "Use a file URL.")
     }
     let path = directory.standardizedFileURL.path(percentEncoded: false)
-    let store = Store(
+    let budget = DiskBudget(
       directory: path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path,
       limit: configuration.limit, disk: disk, bootIdentity: bootIdentity,
       clock: configuration.clock)
     let warnings: [String]
     do {
-      warnings = try store.create()
+      warnings = try budget.create()
     } catch {
       throw DirectoryProblem.error(error, path: path)
     }
     self.configuration = configuration
     context = CacheContext(
-      configuration: configuration, store: store,
+      configuration: configuration, budget: budget,
       transport: configuration.transport ?? Self.platformTransport(), slots: slots)
     for warning in warnings { context.events.sendToFirstListener(.warning(warning)) }
   }
@@ -75,7 +75,7 @@ public final class MediaCache: Sendable {
   ///   answered where it refuses these credentials what is stored, or `.unreachable`;
   ///   `CancellationError`.
   public func open(_ resource: Resource, fill: FillPolicy? = nil) async throws -> MediaReader {
-    try await open(resource, on: ReadingTerms(), fill: fill)
+    try await open(resource, on: FreshnessRequirements(), fill: fill)
   }
 
   static func check(_ url: URL) throws {
@@ -108,7 +108,7 @@ public final class MediaCache: Sendable {
     var attempts = 0
     while true {
       let reader = try await open(
-        resource, on: ReadingTerms(), fill: .onDemand, isBackground: true)
+        resource, on: FreshnessRequirements(), fill: .onDemand, isBackground: true)
       do {
         return try await withTaskCancellationHandler {
           try await Prefetch(reader: reader, range: range ?? 0..<Int64.max, report: progress).run()
@@ -157,7 +157,7 @@ public final class MediaCache: Sendable {
   package func listing() async throws -> (entries: [EntrySummary], usage: Usage) {
     for entry in await context.table.settledEntries() { await entry.recordNow() }
     let (entries, all) = try await reportingStorage {
-      try await Inspector(context: context).entries()
+      try await CacheInspector(context: context).entries()
     }
     let usage = Usage(
       allocatedBytes: all.allocated, limit: configuration.limit, entries: all.entries)
@@ -174,7 +174,7 @@ public final class MediaCache: Sendable {
   ///
   /// - Throws: `MediaCacheError`, `.storage` where the directory cannot be read.
   public func usage() async throws -> Usage {
-    let usage = try await reportingStorage { try await Inspector(context: context).usage() }
+    let usage = try await reportingStorage { try await CacheInspector(context: context).usage() }
     return Usage(
       allocatedBytes: usage.allocated, limit: configuration.limit, entries: usage.entries)
   }
@@ -198,7 +198,7 @@ public final class MediaCache: Sendable {
   ) async throws -> [VerifyResult] {
     if let key { return try await inspector { try $0.verify(key).map { [$0] } ?? [] } }
     return try await reportingStorage {
-      try await Inspector(context: context).verify(progress: EntryProgress.sweep(progress))
+      try await CacheInspector(context: context).verify(progress: EntryProgress.sweep(progress))
     }
   }
 
@@ -236,9 +236,9 @@ public final class MediaCache: Sendable {
   }
 
   private func inspector<Result: Sendable>(
-    _ work: @Sendable @escaping (Inspector) throws -> Result
+    _ work: @Sendable @escaping (CacheInspector) throws -> Result
   ) async throws -> Result {
-    let inspector = Inspector(context: context)
+    let inspector = CacheInspector(context: context)
     return try await reportingStorage {
       try await IOThreads.background.run { try work(inspector) }
     }
@@ -295,7 +295,7 @@ public final class MediaCache: Sendable {
     for entry in context.table.shutDown() { entry.shutDown() }
     await context.table.waitUntilEmpty()
     await context.evictor.close()
-    await context.store.close()
+    await context.budget.close()
     context.events.finish()
   }
 }

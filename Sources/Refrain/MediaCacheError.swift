@@ -50,7 +50,7 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   /// The origin answered in a content coding that was declined: who can decode it may take the answer
   /// as it is.
   package var isEncoded = false
-  /// What is stored is not for a request with cookies (`ReadingTerms.hasCookies`).
+  /// What is stored is not for a request with cookies (`FreshnessRequirements.hasCookies`).
   package var isPersonal = false
 
   public init(_ code: Code, _ reason: String, remedy: String = "", status: Int? = nil) {

@@ -17,7 +17,7 @@ extension MediaReader {
   package func available(at offset: Int64, count: Int) async throws -> Available {
     var failures = 0
     while true {
-      let (generation, id, found) = try look(at: offset, count: count)
+      let (generation, id, found) = try lookUp(at: offset, count: count)
       switch found {
       case .stored(let upTo, let file):
         // Cut short by somebody else: sendfile(2) would wait for what never comes.
@@ -42,7 +42,7 @@ extension MediaReader {
   }
 
   /// What is known of the resource, as by `contentInformation()`.
-  package func knownResponse() async throws -> KnownResponse {
+  package func knownResponse() async throws -> StoredResponse {
     while true {
       _ = try await contentInformation()
       if let known = generation.withState({ $0.known }) { return known }
@@ -51,11 +51,11 @@ extension MediaReader {
 
   /// As `knownResponse()`; from here on the reader stays with the generation that this is known of.
   /// Whoever announces what it reads must not be given the bytes of another one.
-  package func settle() async throws -> KnownResponse {
+  package func settle() async throws -> StoredResponse {
     while true {
       _ = try await knownResponse()
       let (generation, id) = try current()
-      let settled = generation.withState { state -> KnownResponse? in
+      let settled = generation.withState { state -> StoredResponse? in
         guard !state.isSuperseded, state.readers[id]?.awaitsConfirmation == false else {
           return nil
         }
@@ -67,7 +67,7 @@ extension MediaReader {
   }
 
   /// Whether what is known is the answer to a request with these fields (RFC 9111 §4.1).
-  package func isSelected(_ known: KnownResponse, by request: HTTPFields) -> Bool {
+  package func isSelected(_ known: StoredResponse, by request: HTTPFields) -> Bool {
     known.otherKey(than: entry.key, for: request) == nil
   }
 

@@ -21,7 +21,7 @@ public final class MediaReader: Sendable {
     var readsOn = false
     var isBackground: Bool
     var isCancelled = false
-    let terms: ReadingTerms
+    let terms: FreshnessRequirements
     var statistics = Statistics()
     var storedBefore: RangeSet<Int64>
     /// Of these, what was given to the reader: a part that is read twice counts once.
@@ -39,7 +39,7 @@ public final class MediaReader: Sendable {
   ///   it may leave for a newer one until it has read.
   init(
     entry: Entry, generation settled: Generation? = nil, configuration: Configuration,
-    fill: FillPolicy, isBackground: Bool = false, terms: ReadingTerms = ReadingTerms()
+    fill: FillPolicy, isBackground: Bool = false, terms: FreshnessRequirements = FreshnessRequirements()
   ) throws(MediaCacheError) {
     guard let generation = settled ?? entry.generationForReader() else {
       throw GenerationState.closed
@@ -84,7 +84,7 @@ public final class MediaReader: Sendable {
 
   private static func attach(
     to generation: Generation, _ configuration: Configuration, isBackground: Bool,
-    end: Int64 = .max, readsOn: Bool = false, _ terms: ReadingTerms, isMoved: Bool = false
+    end: Int64 = .max, readsOn: Bool = false, _ terms: FreshnessRequirements, isMoved: Bool = false
   ) -> (ReaderID, RangeSet<Int64>) {
     let now = configuration.clock()
     let asking = GenerationState.Asking(configuration)
@@ -152,7 +152,7 @@ public final class MediaReader: Sendable {
   /// begins at `offset`; it is empty where `offset` is the end of the resource, or beyond it.
   public func waitUntilReadable(at offset: Int64) async throws -> ByteRange {
     while true {
-      let (generation, id, found) = try look(at: offset, count: 0)
+      let (generation, id, found) = try lookUp(at: offset, count: 0)
       switch found {
       case .stored(let upTo, _): return offset..<upTo
       case .transient(let bytes): return offset..<(offset + Int64(bytes.count))
@@ -171,7 +171,7 @@ public final class MediaReader: Sendable {
   ) async throws -> Int {
     var failures = 0
     while true {
-      let (generation, id, found) = try look(at: offset, count: buffer.count)
+      let (generation, id, found) = try lookUp(at: offset, count: buffer.count)
       switch found {
       case .stored(let upTo, let file):
         let part = Self.part(of: buffer, upTo - offset)
@@ -202,7 +202,7 @@ public final class MediaReader: Sendable {
   ) throws -> Int {
     var failures = 0
     while true {
-      let (generation, id, found) = try look(at: offset, count: buffer.count)
+      let (generation, id, found) = try lookUp(at: offset, count: buffer.count)
       switch found {
       case .stored(let upTo, let file):
         let part = Self.part(of: buffer, upTo - offset)
@@ -256,12 +256,12 @@ public final class MediaReader: Sendable {
     }
   }
 
-  func look(
+  func lookUp(
     at offset: Int64, count: Int
-  ) throws -> (Generation, ReaderID, GenerationState.Look) {
+  ) throws -> (Generation, ReaderID, GenerationState.Lookup) {
     try Self.check(offset)
     let (generation, id) = try current()
-    return (generation, id, generation.look(id, at: Self.bounded(offset), count: count))
+    return (generation, id, generation.lookUp(id, at: Self.bounded(offset), count: count))
   }
 
   /// No resource goes on that far, and sums with what is larger could overflow.

@@ -84,7 +84,7 @@ struct ChunkSink: Sendable {
     }
     if settle(file, granted, name) { dropHoles(of: file) }
     let journal = commit(range, to: file)
-    context.store.settle(Self.journalBlock, actual: journal?.growth() ?? 0, for: name)
+    context.budget.settle(Self.journalBlock, actual: journal?.growth() ?? 0, for: name)
     await recordFirstBytes()
     return true
   }
@@ -144,7 +144,7 @@ struct ChunkSink: Sendable {
   /// What has no length, and could not be told from another stream, may be one without end: it is
   /// not to drive out all that is worth keeping.
   private func mayGrow(to end: Int64) -> Bool {
-    let most = min(context.store.limit.map { $0 / 4 } ?? .max, Self.mostOfUnrepeatable)
+    let most = min(context.budget.limit.map { $0 / 4 } ?? .max, Self.mostOfUnrepeatable)
     return generation.withState { state in
       guard state.isUnrepeatable, end > most else { return true }
       state.storageBan = .forGood
@@ -167,7 +167,7 @@ struct ChunkSink: Sendable {
     }
     if settle(file, 0, entry.name) { dropHoles(of: file) }
     let journal = commit(range, to: file)
-    context.store.settle(0, actual: journal?.growth() ?? 0, for: entry.name)
+    context.budget.settle(0, actual: journal?.growth() ?? 0, for: entry.name)
     await recordFirstBytes()
     return true
   }
@@ -199,15 +199,15 @@ struct ChunkSink: Sendable {
   private func reserve(_ bytes: Int64) async -> Bool {
     // Nothing goes for the sake of what could not be stored whole if all went: it is stored as far
     // as there is room.
-    let mayEvict = generation.withState(\.length).map(context.store.canHold) ?? true
+    let mayEvict = generation.withState(\.length).map(context.budget.canHold) ?? true
     // Others may take what was made room for.
     for _ in 0..<4 {
-      if case .granted = context.store.reserve(bytes) { return true }
+      if case .granted = context.budget.reserve(bytes) { return true }
       // That may take a while: nobody is to wait for what is stored already.
       generation.perform { $0.announce(id) }
       guard mayEvict, await context.evictor.makeRoom(for: bytes) else { break }
     }
-    if await giveUpReplaced(), case .granted = context.store.reserve(bytes) { return true }
+    if await giveUpReplaced(), case .granted = context.budget.reserve(bytes) { return true }
     return refuse()
   }
 
@@ -234,7 +234,7 @@ struct ChunkSink: Sendable {
       }
       return state.account(allocated)
     }
-    context.store.settle(granted, actual: grown + spans, for: name)
+    context.budget.settle(granted, actual: grown + spans, for: name)
     return grown < 0
   }
 

@@ -5,8 +5,8 @@ extension MediaReader {
   ///
   /// - Throws: `MediaCacheError`, `.storage`, naming what is wanted and the limit.
   func checkLimit(_ wanted: Int64) throws(MediaCacheError) {
-    let store = entry.context.store
-    guard let limit = store.limit, !store.canHold(wanted) else { return }
+    let budget = entry.context.budget
+    guard let limit = budget.limit, !budget.canHold(wanted) else { return }
     let size = Self.text(wanted)
     throw MediaCacheError(
       .storage, "\(size) cannot be stored: the limit of the cache is \(Self.text(limit)).",

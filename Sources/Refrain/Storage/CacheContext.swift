@@ -4,30 +4,30 @@ import Synchronization
 /// What all entries of a cache share.
 final class CacheContext: Sendable {
   let configuration: Configuration
-  let store: Store
+  let budget: DiskBudget
   let evictor: Evictor
   let events: EventStreams
   let transport: any Transport
   let gate = PlaybackPriority()
   let silenceTimeout = SilenceTimeout()
   let table = EntryTable()
-  let idleHolds = IdleHolds()
+  let reclaimableLeases = ReclaimableLeases()
   let slots: EntrySlots
   let rests: OriginRests
   private let hasReportedLocks = Mutex(false)
 
   init(
-    configuration: Configuration, store: Store, transport: any Transport,
+    configuration: Configuration, budget: DiskBudget, transport: any Transport,
     slots: EntrySlots = .ofProcess
   ) {
     self.slots = slots
     let events = EventStreams()
     self.configuration = configuration
-    self.store = store
+    self.budget = budget
     self.transport = transport
     self.events = events
     rests = OriginRests(longest: configuration.retry.longestDelay)
-    evictor = Evictor(store: store, idleHolds: idleHolds) { events.send($0) }
+    evictor = Evictor(budget: budget, reclaimableLeases: reclaimableLeases) { events.send($0) }
   }
 
   var now: Moment { configuration.clock() }
@@ -41,7 +41,7 @@ final class CacheContext: Sendable {
     guard isFirst else { return }
     events.send(
       .warning(
-        "The file system of \(store.directory) cannot lock files (\(failure)). Use the directory "
+        "The file system of \(budget.directory) cannot lock files (\(failure)). Use the directory "
           + "from one process at a time: several would undo what each other store. "
           + "A local directory has no such limit."))
   }

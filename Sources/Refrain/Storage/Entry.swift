@@ -44,9 +44,9 @@ final class Entry: Sendable {
     asked = AskedResource(resource, key: key)
     state = Mutex(State())
     storage = EntryStorage(
-      directory: context.store.entryDirectory(named: name), name: name, key: key,
+      directory: context.budget.entryDirectory(named: name), name: name, key: key,
       url: resource.url, context: context)
-    context.store.markOpen(name)
+    context.budget.markOpen(name)
     let loaded = storage.load(context.emptyState())
     let generation = Generation(entry: self, state: loaded)
     state.withLock { $0.current = generation }

@@ -17,7 +17,7 @@ extension EntryStorage {
       generation.withState { $0.filesVanished() }
     }
     let holdsLock = try takeLock()
-    let (found, contents) = try look()
+    let (found, contents) = try lookUp()
     let decision = StoringDecision.decide(
       holdsLock: holdsLock, found: found, memory: generation.withState(\.storingMemory))
     switch (decision, contents) {
@@ -51,7 +51,7 @@ extension EntryStorage {
   }
 
   /// What is stored now: what was loaded without the lock may be out of date.
-  func look() throws(DiskError) -> (
+  func lookUp() throws(DiskError) -> (
     StoringDecision.Found, EntryDirectory.Contents?
   ) {
     do throws(EntryDirectory.Problem) {

@@ -6,7 +6,7 @@ import Foundation
 extension EntryStorage {
   /// Writes down what is known, lets go of the lock, and tidies up.
   func finish(_ generation: Generation) {
-    let mark = context.store.freeMark(name)
+    let mark = context.budget.freeMark(name)
     if let open, open.generation === generation {
       do {
         try finish(generation, open)
@@ -27,10 +27,10 @@ extension EntryStorage {
       state.recordState = .written
     }
     // What was written has the time of the disk's clock.
-    if open != nil { context.store.touch(name) }
+    if open != nil { context.budget.touch(name) }
     open = nil
     concludeSize(isClosed: true, since: mark)
-    context.store.markClosed(name)
+    context.budget.markClosed(name)
     lock = nil
   }
 
@@ -96,15 +96,15 @@ extension EntryStorage {
     guard var (record, _) = try? directory.loadRecord(), record.generation == id else { return }
     // Where the entry is being written to, all is counted in the end.
     let before = sizeBefore == nil ? try? sizeWithShard() : nil
-    context.store.prepareToFree()
-    let mark = context.store.freeMark(name)
-    context.store.countReplacement()
+    context.budget.prepareToFree()
+    let mark = context.budget.freeMark(name)
+    context.budget.countReplacement()
     defer {
       if let before, let after = try? sizeWithShard() {
-        context.store.noteFreed(before - after, since: mark)
+        context.budget.noteFreed(before - after, since: mark)
       }
-      context.store.replacementEnded()
-      context.store.report()
+      context.budget.replacementEnded()
+      context.budget.report()
     }
     record.freshness = freshness
     record.headers = known.headers.fields.flatMap { [$0.name, $0.value] }
@@ -129,11 +129,11 @@ extension EntryStorage {
         .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
     }
     if sizeBefore == nil { sizeBefore = try sizeWithShard() }
-    let mark = context.store.freeMark(name)
+    let mark = context.budget.freeMark(name)
     let read = try directory.allocatedBytes().read
     try directory.removeFiles()
     generation?.withState { $0.filesRemoved() }
-    context.store.credit(name, freed: 0, held: read, since: mark)
+    context.budget.credit(name, freed: 0, held: read, since: mark)
     concludeSize(isClosed: false, since: mark)
     open = nil
     isAnchored = false

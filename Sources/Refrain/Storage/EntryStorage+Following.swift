@@ -27,7 +27,7 @@ extension EntryStorage {
     let isShared = context.configuration.isShared
     let (asking, now) = (GenerationState.Asking(context.configuration), context.now)
     // An error of the disk here says nothing: whoever stores meets it again.
-    if let (found, stored) = try? look(), let contents = stored {
+    if let (found, stored) = try? lookUp(), let contents = stored {
       let decision = StoringDecision.decide(
         holdsLock: false, found: found, memory: generation.withState(\.storingMemory))
       if decision == .catchUp {

@@ -108,11 +108,11 @@ extension EntryStorage {
     let names = try directory.disk.names(in: directory.path)
     let kept = Set(names.filter { !isUnwanted($0) })
     guard kept.count < names.count else { return }
-    context.store.prepareToFree()
-    let mark = context.store.freeMark(name)
+    context.budget.prepareToFree()
+    let mark = context.budget.freeMark(name)
     let removed = try directory.allocatedBytes(except: kept)
     try directory.removeFiles(except: kept)
-    context.store.credit(
+    context.budget.credit(
       name, freed: removed.all - removed.read, held: removed.read, since: mark)
   }
 }

@@ -77,7 +77,7 @@ actor EntryStorage {
         state.isTransient = true
       }
       for warning in contents.warnings { context.events.send(.warning(warning)) }
-      context.store.touch(name)
+      context.budget.touch(name)
     } catch {
       switch error {
       case .empty: break
@@ -142,12 +142,12 @@ actor EntryStorage {
 
   private func reserveOverhead(_ generation: Generation) async -> Bool {
     // See `ChunkSink.reserve`.
-    let mayEvict = generation.withState(\.length).map(context.store.canHold) ?? true
+    let mayEvict = generation.withState(\.length).map(context.budget.canHold) ?? true
     for _ in 0..<4 where !hasOverhead {
-      if case .granted = context.store.reserve(Store.overhead) {
+      if case .granted = context.budget.reserve(DiskBudget.overhead) {
         hasOverhead = true
       } else {
-        guard mayEvict, await context.evictor.makeRoom(for: Store.overhead) else { break }
+        guard mayEvict, await context.evictor.makeRoom(for: DiskBudget.overhead) else { break }
       }
     }
     return hasOverhead
@@ -155,19 +155,19 @@ actor EntryStorage {
 
   /// What the entry takes, with its shard: that grows with the entries in it.
   nonisolated func sizeWithShard() throws(DiskError) -> Int64 {
-    let shard = try Store.allocated([directory.shardPath], directory.disk)
-    return try (context.store.measure(name)?.allocatedBytes ?? 0) + shard
+    let shard = try DiskBudget.allocated([directory.shardPath], directory.disk)
+    return try (context.budget.measure(name)?.allocatedBytes ?? 0) + shard
   }
 
   /// What was written is counted for good. Only while the lock is held, or was never had.
   ///
   /// - Parameter mark: from before files were removed.
-  func concludeSize(isClosed: Bool, since mark: Store.FreeMark) {
+  func concludeSize(isClosed: Bool, since mark: DiskBudget.FreeMark) {
     guard hasOverhead || sizeBefore != nil || isClosed else { return }
-    let reserved = hasOverhead ? Store.overhead : 0
+    let reserved = hasOverhead ? DiskBudget.overhead : 0
     var growth: Int64? = 0
     if let sizeBefore { growth = (try? sizeWithShard()).map { $0 - sizeBefore } }
-    context.store.conclude(
+    context.budget.conclude(
       name, reserved: reserved, growth: growth, isClosed: isClosed, since: mark)
     hasOverhead = false
     sizeBefore = nil
@@ -267,11 +267,11 @@ actor EntryStorage {
       state.isRecordStale = false
       state.recordState = .written
     }
-    let mark = context.store.freeMark(name)
+    let mark = context.budget.freeMark(name)
     if recordState != .deferred || last != nil {
       try directory.removeJournals(of: files.id, before: files.epoch)
     }
-    if let last { context.store.credit(name, freed: last.takeCounted(), since: mark) }
+    if let last { context.budget.credit(name, freed: last.takeCounted(), since: mark) }
     if recordState == .replacing { try removeOthers(than: [files.owner]) }
   }
 
@@ -307,7 +307,7 @@ actor EntryStorage {
           + "again."))
     open = nil
     isAnchored = false
-    concludeSize(isClosed: false, since: context.store.freeMark(name))
+    concludeSize(isClosed: false, since: context.budget.freeMark(name))
     // The file that is locked may have gone, too.
     lock = nil
   }

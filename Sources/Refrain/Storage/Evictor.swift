@@ -5,8 +5,8 @@ import Synchronization
 /// Makes room in a store, one at a time. Called from tasks on `IOThreads` only: a default actor runs
 /// where its caller's task prefers, and everything here blocks.
 actor Evictor {
-  private let store: Store
-  private let idleHolds: IdleHolds
+  private let budget: DiskBudget
+  private let reclaimableLeases: ReclaimableLeases
   private let report: @Sendable (CacheEvent) -> Void
   /// Why the directory could not be looked through last, which is reported once.
   private var scanFailure: Int32?
@@ -18,10 +18,10 @@ actor Evictor {
   private static let attempts = 100
 
   init(
-    store: Store, idleHolds: IdleHolds, report: @Sendable @escaping (CacheEvent) -> Void
+    budget: DiskBudget, reclaimableLeases: ReclaimableLeases, report: @Sendable @escaping (CacheEvent) -> Void
   ) {
-    self.store = store
-    self.idleHolds = idleHolds
+    self.budget = budget
+    self.reclaimableLeases = reclaimableLeases
     self.report = report
   }
 
@@ -29,31 +29,31 @@ actor Evictor {
   ///
   /// - Returns: whether there is room now.
   func makeRoom(for bytes: Int64) async -> Bool {
-    guard let limit = store.usableLimit else { return true }
+    guard let limit = budget.usableLimit else { return true }
     var attempts: Int?
     while true {
       // What is used is only guessed: nothing goes for a guess where it is soon known.
-      await store.waitWhileGuessing()
-      if store.shortage(of: bytes) == 0 { return true }
-      await store.waitForCandidates()
-      let apparent = store.shortage(of: bytes)
-      if apparent > 0, !store.isUsageExact(within: apparent),
-        await store.rescan(onlyIfQuick: true)
+      await budget.waitWhileGuessing()
+      if budget.shortage(of: bytes) == 0 { return true }
+      await budget.waitForCandidates()
+      let apparent = budget.shortage(of: bytes)
+      if apparent > 0, !budget.isUsageExact(within: apparent),
+        await budget.rescan(onlyIfQuick: true)
       {
         continue
       }
       // Another caller may have made room in the meantime: from here on nobody else has a turn.
-      let shortage = store.shortage(of: bytes)
+      let shortage = budget.shortage(of: bytes)
       let freed = evictOldest(shortage)
       if freed > 0 { freeInAdvance(limit) }
-      if store.shortage(of: bytes) == 0 { return true }
+      if budget.shortage(of: bytes) == 0 { return true }
       // The directory may have been measured meanwhile, by whoever did not see all that went.
       if freed > 0 { continue }
       // Others may have stored what could go.
-      if await store.rescan() { continue }
+      if await budget.rescan() { continue }
       // What is held open needlessly can go as soon as it has been written down. It may be opened
       // again at once, and again: that is waited for once.
-      let isReleased = idleHolds.releaseAll()
+      let isReleased = reclaimableLeases.releaseAll()
       let left = attempts ?? (isReleased ? Self.attempts : 0)
       guard left > 0 else { return false }
       attempts = left - 1
@@ -66,9 +66,9 @@ actor Evictor {
   /// - Returns: what was freed.
   @discardableResult
   func free(_ bytes: Int64) async -> Int64 {
-    await store.waitForCandidates()
+    await budget.waitForCandidates()
     let freed = evictOldest(bytes)
-    guard freed < bytes, await store.rescan() else { return freed }
+    guard freed < bytes, await budget.rescan() else { return freed }
     return freed + evictOldest(bytes - freed)
   }
 
@@ -83,10 +83,10 @@ actor Evictor {
   /// turn after a few milliseconds.
   private func freeInAdvance(_ limit: Int64) {
     // Among a few, the oldest ones are not old: no more goes than has to.
-    guard advance == nil, !isClosed, store.index.withLock({ $0.lastScan != nil }) else { return }
+    guard advance == nil, !isClosed, budget.index.withLock({ $0.lastScan != nil }) else { return }
     advance = Task(executorPreference: IOThreads.background) {
       while !Task.isCancelled {
-        let shortage = self.store.shortage(of: Eviction.advance(limit: limit))
+        let shortage = self.budget.shortage(of: Eviction.advance(limit: limit))
         guard shortage > 0, await self.evictOldest(shortage, within: Self.turn) > 0 else { break }
         await Task.yield()
       }
@@ -110,10 +110,10 @@ actor Evictor {
     // What turns out to be in use elsewhere stays, and others go in its place.
     var spared: Set<String> = []
     var used: Set<String> = []
-    store.prepareToFree()
+    budget.prepareToFree()
     while freed < bytes {
       let wanted = bytes - freed
-      let oldest = store.index.withLock { [spared] in $0.oldest(toFree: wanted, except: spared) }
+      let oldest = budget.index.withLock { [spared] in $0.oldest(toFree: wanted, except: spared) }
       let steps = Eviction.plan(oldest, toFree: wanted)
       if steps.isEmpty { break }
       for step in steps {
@@ -124,7 +124,7 @@ actor Evictor {
         let outcome = evict(step)
         // Each by itself: where the directory is measured meanwhile, what went since the last report
         // counts as still there.
-        store.report()
+        budget.report()
         switch outcome {
         case .freed(let bytes):
           if bytes <= 0 { spared.insert(step.name) }
@@ -139,12 +139,12 @@ actor Evictor {
   }
 
   private func reportScanFailure() {
-    let failure = store.scanFailure
+    let failure = budget.scanFailure
     defer { scanFailure = failure?.code }
     guard let failure, failure.code != scanFailure else { return }
     report(
       .warning(
-        "\(store.directory) cannot be looked through: \(failure). What was found before is counted "
+        "\(budget.directory) cannot be looked through: \(failure). What was found before is counted "
           + "on; where nothing was, little is stored until it can, for the limit could not be kept."
       ))
   }
@@ -156,16 +156,16 @@ actor Evictor {
   }
 
   private func evict(_ step: Eviction.Step) -> Outcome {
-    let directory = store.entryDirectory(named: step.name)
+    let directory = budget.entryDirectory(named: step.name)
     do {
       guard let lock = try WriterLock.acquire(directory, waits: false) else {
-        if try store.disk.status(of: directory.path) == nil {
-          store.index.withLock { $0.forget(step.name) }
+        if try budget.disk.status(of: directory.path) == nil {
+          budget.index.withLock { $0.forget(step.name) }
         }
         return .freed(0)
       }
       defer { withExtendedLifetime(lock) {} }
-      guard !store.isOpen(step.name) else { return .freed(0) }
+      guard !budget.isOpen(step.name) else { return .freed(0) }
       return try evict(step, directory)
     } catch {
       report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
@@ -181,13 +181,13 @@ actor Evictor {
     }
     // Its clock may have been set back since.
     if let before, before.lastAccess != step.lastAccess {
-      store.index.withLock { $0.note(before) }
+      budget.index.withLock { $0.note(before) }
       return .usedSince
     }
-    let shard = try Store.allocated([directory.shardPath], store.disk)
-    let mark = store.freeMark(step.name)
+    let shard = try DiskBudget.allocated([directory.shardPath], budget.disk)
+    let mark = budget.freeMark(step.name)
     var key: CacheKey?
-    if !step.removesAll { store.countReplacement() }
+    if !step.removesAll { budget.countReplacement() }
     do {
       key =
         try step.removesAll
@@ -196,15 +196,15 @@ actor Evictor {
       // A part of it may be gone all the same.
       report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
     }
-    let after = try store.measure(step.name)
-    store.index.withLock { index in
+    let after = try budget.measure(step.name)
+    budget.index.withLock { index in
       if let after { index.note(after) } else { index.forget(step.name) }
     }
-    let shardAfter = try Store.allocated([directory.shardPath], store.disk)
+    let shardAfter = try DiskBudget.allocated([directory.shardPath], budget.disk)
     let freed =
       (before?.allocatedBytes ?? 0) - (after?.allocatedBytes ?? 0) + shard - shardAfter
-    store.noteFreed(freed, since: mark)
-    if !step.removesAll { store.replacementEnded() }
+    budget.noteFreed(freed, since: mark)
+    if !step.removesAll { budget.replacementEnded() }
     if let key, freed > 0 { report(.evicted(key, bytes: freed)) }
     return .freed(freed)
   }

@@ -84,10 +84,10 @@ final class Generation: Sendable {
     next.perform { $0.stopExpecting(id) }
   }
 
-  func look(_ reader: ReaderID, at offset: Int64, count: Int) -> GenerationState.Look {
-    let (look, actions) = state.withLock { $0.look(reader, at: offset, count: count) }
+  func lookUp(_ reader: ReaderID, at offset: Int64, count: Int) -> GenerationState.Lookup {
+    let (lookup, actions) = state.withLock { $0.lookUp(reader, at: offset, count: count) }
     if !actions.isEmpty { carryOut(actions) }
-    return look
+    return lookup
   }
 
   /// Waits until there is something at `offset` (nil: until the content information is known), or

@@ -14,7 +14,7 @@ extension GenerationState {
     }
   }
 
-  func isUsable(on terms: ReadingTerms, _ asking: Asking, at now: Moment) -> Bool {
+  func isUsable(on terms: FreshnessRequirements, _ asking: Asking, at now: Moment) -> Bool {
     if asking.isOffline { return true }
     // What changes by itself has no bytes that its URL could name for good.
     if asking.trustsStored, freshness?.pace?.isLive != true { return true }
@@ -42,7 +42,7 @@ extension GenerationState {
 
   /// Whether a further reader sees what was seen a moment ago: one play is many readers, often, at
   /// the same time or, where each is a request of its own, one after the other.
-  func joinsOthers(_ terms: ReadingTerms, at now: Moment) -> Bool {
+  func joinsOthers(_ terms: FreshnessRequirements, at now: Moment) -> Bool {
     guard !terms.noCache, let elapsed = vouchedAt.flatMap({ now.uptime.seconds(since: $0) })
     else { return false }
     guard terms.isStrict else {

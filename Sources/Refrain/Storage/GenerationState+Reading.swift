@@ -18,7 +18,7 @@ extension GenerationState {
   }
 
   /// What a reader finds at an offset; it is taken to read up to `count` bytes of it.
-  mutating func look(_ id: ReaderID, at offset: Int64, count: Int) -> (Look, [Action]) {
+  mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> (Lookup, [Action]) {
     // It was cancelled, or moved to another generation, a moment ago: it finds out by itself.
     guard var reader = readers[id] else { return (.moved, []) }
     if isClosed { return (.failed(Self.closed), []) }

@@ -43,7 +43,7 @@ struct GenerationState: Sendable {
     var wasServed = false
     /// Nothing is given to it before the origin has confirmed this generation.
     var awaitsConfirmation = false
-    var terms = ReadingTerms()
+    var terms = FreshnessRequirements()
   }
 
   struct Fetch: Sendable {
@@ -141,7 +141,7 @@ struct GenerationState: Sendable {
     var defersRecord = false
   }
 
-  enum Look: Sendable {
+  enum Lookup: Sendable {
     /// Stored from the offset up to there.
     case stored(upTo: Int64, EntryFile)
     /// In memory, from the offset on.
@@ -167,7 +167,7 @@ struct GenerationState: Sendable {
   var grants: [String]? = [] { didSet { lastKnown = nil } }
   /// When a request was made that may have changed the resource.
   var invalidatedAt: Date? { didSet { lastKnown = nil } }
-  private var lastKnown: KnownResponse?
+  private var lastKnown: StoredResponse?
 
   var stored = RangeSet<Int64>()
   var file: EntryFile?
@@ -276,9 +276,9 @@ struct GenerationState: Sendable {
   }
 
   /// What is known by now, the same object until more is; nil before the first response.
-  var known: KnownResponse? {
+  var known: StoredResponse? {
     mutating get {
-      if lastKnown == nil { lastKnown = KnownResponse(self) }
+      if lastKnown == nil { lastKnown = StoredResponse(self) }
       return lastKnown
     }
   }

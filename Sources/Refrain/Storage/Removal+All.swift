@@ -4,11 +4,11 @@ import Synchronization
 /// Taking all entries out of a cache directory: a shard at a time, several shards at once.
 extension Removal {
   func removeAll(progress: Sweep.Progress?) async throws -> Int64 {
-    let store = context.store
-    await IOThreads.background.run { store.prepareToFree() }
+    let budget = context.budget
+    await IOThreads.background.run { budget.prepareToFree() }
     let parts: [Part]
     do {
-      parts = try await Sweep(store: store).run(progress: progress) { names, done in
+      parts = try await Sweep(budget: budget).run(progress: progress) { names, done in
         removeClosed(names, done)
       }
     } catch let error as DiskError {
@@ -36,13 +36,13 @@ extension Removal {
 
   /// Removes the entries of a shard that nobody has open for writing. Blocks.
   private func removeClosed(_ names: [String], _ done: () -> Void) -> Part {
-    let store = context.store
+    let budget = context.budget
     var part = Part()
     guard let first = names.first else { return part }
-    let shard = store.entryDirectory(named: first).shardPath
-    defer { store.report() }
+    let shard = budget.entryDirectory(named: first).shardPath
+    defer { budget.report() }
     do throws(DiskError) {
-      let before = try Store.allocated([shard], store.disk)
+      let before = try DiskBudget.allocated([shard], budget.disk)
       for name in names {
         defer { done() }
         if let freed = try removeClosed(name) {
@@ -51,9 +51,9 @@ extension Removal {
           part.busy.append(name)
         }
       }
-      let mark = store.freeMark(first)
-      EntryDirectory.removeIfEmpty(shard, disk: store.disk)
-      store.noteFreed(before - (try Store.allocated([shard], store.disk)), since: mark)
+      let mark = budget.freeMark(first)
+      EntryDirectory.removeIfEmpty(shard, disk: budget.disk)
+      budget.noteFreed(before - (try DiskBudget.allocated([shard], budget.disk)), since: mark)
     } catch {
       part.failure = MediaCacheError(
         .storage, "The entries in \(shard) could not be removed: \(error).",
@@ -64,25 +64,25 @@ extension Removal {
 
   /// - Returns: the bytes that were freed; nil where the entry is open for writing.
   private func removeClosed(_ name: String) throws(DiskError) -> Int64? {
-    let store = context.store
-    let directory = store.entryDirectory(named: name)
-    guard !store.isOpen(name), let lock = try WriterLock.acquire(directory, waits: false) else {
+    let budget = context.budget
+    let directory = budget.entryDirectory(named: name)
+    guard !budget.isOpen(name), let lock = try WriterLock.acquire(directory, waits: false) else {
       return nil
     }
     defer { withExtendedLifetime(lock) {} }
     // It may have been opened since.
-    guard !store.isOpen(name) else { return nil }
-    let mark = store.freeMark(name)
+    guard !budget.isOpen(name) else { return nil }
+    let mark = budget.freeMark(name)
     guard let (key, freed) = try directory.removeCounting() else { return 0 }
-    store.noteFreed(freed, since: mark)
-    store.index.withLock { $0.forget(name) }
+    budget.noteFreed(freed, since: mark)
+    budget.index.withLock { $0.forget(name) }
     if let key { context.events.send(.evicted(key, bytes: freed)) }
     return freed
   }
 
   /// Removes an entry that is open in this process, or leaves it to the process that has it.
   private func removeBusy(_ name: String) async throws -> Int64 {
-    let directory = context.store.entryDirectory(named: name)
+    let directory = context.budget.entryDirectory(named: name)
     let key = await IOThreads.background.run {
       (try? directory.loadRecord()).map { CacheKey(rawValue: $0.record.key) }
     }

@@ -13,7 +13,7 @@ struct Removal: Sendable {
     let others: [CacheKey]
     do {
       others = try await IOThreads.background.run { () throws(DiskError) in
-        try Inspector(context: context).representations(of: key)
+        try CacheInspector(context: context).representations(of: key)
       }
     } catch {
       throw MediaCacheError(
@@ -32,16 +32,16 @@ struct Removal: Sendable {
   func remove(_ name: String, _ key: CacheKey?) async throws -> Int64? {
     let context = context
     let open: Entry? = if let key { await context.table.settledEntry(for: key) } else { nil }
-    let directory = context.store.entryDirectory(named: name)
+    let directory = context.budget.entryDirectory(named: name)
     let work = Task(executorPreference: IOThreads.background) { () throws -> Int64? in
       let size: Int64
-      context.store.prepareToFree()
+      context.budget.prepareToFree()
       do {
         if let open {
-          size = try context.store.measure(name)?.allocatedBytes ?? 0
+          size = try context.budget.measure(name)?.allocatedBytes ?? 0
           guard try await open.storage.removeFiles(open.current) else { return nil }
         } else {
-          guard let freed = try Self.remove(directory, key, in: context.store) else { return nil }
+          guard let freed = try Self.remove(directory, key, in: context.budget) else { return nil }
           size = freed
         }
       } catch let error as DiskError {
@@ -49,8 +49,8 @@ struct Removal: Sendable {
           .storage, "\(key?.rawValue ?? directory.resourceName) could not be removed: \(error).",
           remedy: "Check the permissions of the cache directory.")
       }
-      context.store.index.withLock { $0.forget(name) }
-      context.store.report()
+      context.budget.index.withLock { $0.forget(name) }
+      context.budget.report()
       if let key { context.events.send(.evicted(key, bytes: size)) }
       return size
     }
@@ -59,7 +59,7 @@ struct Removal: Sendable {
 
   /// - Returns: the bytes that were freed; nil where nothing is there.
   private static func remove(
-    _ directory: EntryDirectory, _ key: CacheKey?, in store: Store
+    _ directory: EntryDirectory, _ key: CacheKey?, in budget: DiskBudget
   ) throws -> Int64? {
     let disk = directory.disk
     guard try disk.status(of: directory.path) != nil else { return nil }
@@ -70,11 +70,11 @@ struct Removal: Sendable {
     }
     defer { withExtendedLifetime(lock) {} }
     let (own, shard) = ([directory.path], [directory.shardPath])
-    let mark = store.freeMark(directory.name)
-    let freed = try Store.allocated(own, disk) + directory.allocatedBytes().all
-    let shardBefore = try Store.allocated(shard, disk)
+    let mark = budget.freeMark(directory.name)
+    let freed = try DiskBudget.allocated(own, disk) + directory.allocatedBytes().all
+    let shardBefore = try DiskBudget.allocated(shard, disk)
     try directory.removeFiles()
-    store.noteFreed(freed + shardBefore - (try Store.allocated(shard, disk)), since: mark)
+    budget.noteFreed(freed + shardBefore - (try DiskBudget.allocated(shard, disk)), since: mark)
     return freed
   }
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// Goes over all entries of a store on several threads at once: most of the time is spent in system
 /// calls, which wait for the disk or run on another core.
 struct Sweep: Sendable {
-  let store: Store
+  let budget: DiskBudget
 
   /// Threads at once, out of those of `IOThreads.background`: some are left for syncing.
   static let width = 4
@@ -24,7 +24,7 @@ struct Sweep: Sendable {
     _ body: @Sendable @escaping (_ names: [String], _ done: () -> Void) throws -> Value
   ) async throws -> [Value] {
     let shards = try await IOThreads.background.run { () throws(DiskError) in
-      try store.shards().map { shard throws(DiskError) in try store.names(inShard: shard) }
+      try budget.shards().map { shard throws(DiskError) in try budget.names(inShard: shard) }
     }
     let count = Count(total: shards.reduce(0) { $0 + $1.count }, progress)
     return try await withThrowingTaskGroup(of: [(Int, Value)].self) { group in

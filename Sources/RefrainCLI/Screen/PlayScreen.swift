@@ -81,7 +81,7 @@
       lookingUp?.cancel()
       lookingUp = Task { [weak self] in
         while !Task.isCancelled {
-          await self?.lookUp(in: cache)
+          await self?.refresh(in: cache)
           // Cancelled, the loop ends.
           try? await Task.sleep(for: .seconds(2))
         }
@@ -130,7 +130,7 @@
     }
 
     /// How much is stored of the items around the one that is looked at.
-    private func lookUp(in cache: MediaCache) async {
+    private func refresh(in cache: MediaCache) async {
       guard let player else { return }
       let order = player.queue.playOrder
       let focus = order.firstIndex { $0.id.rawValue == model.queue.selection?.id } ?? 0

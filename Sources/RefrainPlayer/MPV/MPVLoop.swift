@@ -113,7 +113,7 @@
       case .stop:
         forget(playing.replaceAll(with: nil, entry: 0))
         command("stop")
-      case .look: break
+      case .syncState: break
       case .goOn(let hook): goOn(hook)
       case .quit: command("quit")
       }
@@ -161,7 +161,7 @@
         let added = registry.add(playback)
         (number, address) = (added.number, added.address)
       }
-      playback.onAbsence { [weak mailbox] in mailbox?.post(.look) }
+      playback.onAbsence { [weak mailbox] in mailbox?.post(.syncState) }
       var result = mpv_node()
       let status = MPVCommand.loadFile(address, how, start: start).withNode {
         mpv.command_node(handle, $0, &result)
@@ -224,14 +224,14 @@
     /// Seconds to wait for an event; negative: for as long as it takes.
     func patience() -> Double {
       // Where sound stands still no event tells it.
-      let look = isAwake ? 0.25 : -1
-      guard let interruption else { return look }
+      let syncState = isAwake ? 0.25 : -1
+      guard let interruption else { return syncState }
       let left = (interruption - .now).inSeconds
-      if left > 0 { return look < 0 ? left : min(left, look) }
+      if left > 0 { return syncState < 0 ? left : min(left, syncState) }
       // A seek leads elsewhere, and mpv's thread that seeks is the one that reads.
       self.interruption = nil
       playing.current?.interruptReads()
-      return look
+      return syncState
     }
   }
 #endif

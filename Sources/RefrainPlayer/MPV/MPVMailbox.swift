@@ -13,7 +13,7 @@
     case volume(Double, isMuted: Bool)
     case stop
     /// What is waited for may have changed.
-    case look
+    case syncState
     /// mpv may go on from where it is held.
     case goOn(UInt64)
     case quit

@@ -19,7 +19,7 @@ struct AnswerFields: Sendable {
   ]
 
   /// Those of the stored response, without what is different in each answer.
-  func stored(_ known: KnownResponse) -> HTTPFields {
+  func stored(_ known: StoredResponse) -> HTTPFields {
     var fields = HTTPFields(passable(known.headers).fields.map { ($0.name, $0.value) })
     if fields["Date"] == nil {
       fields.append("Date", HTTPDate.format(known.freshness.confirmedAt))
@@ -83,7 +83,7 @@ struct AnswerFields: Sendable {
   }
 
   /// Whole seconds since the origin made or confirmed what is stored (RFC 9111 §5.1).
-  static func age(_ known: KnownResponse, at now: Date) -> Int64 {
+  static func age(_ known: StoredResponse, at now: Date) -> Int64 {
     Int64(min(max(known.freshness.age(at: now), 0), Double(1 << 31)))
   }
 }

@@ -8,8 +8,8 @@ import Refrain
 extension CachedAnswer {
   /// A reader of the representation that the request selects, and what is known of it.
   func find(
-    _ resource: Resource, _ key: CacheKey, _ terms: ReadingTerms
-  ) async throws -> (MediaReader, KnownResponse) {
+    _ resource: Resource, _ key: CacheKey, _ terms: FreshnessRequirements
+  ) async throws -> (MediaReader, StoredResponse) {
     for _ in 0..<3 {
       do {
         return try await findOnce(resource, key, terms)
@@ -21,8 +21,8 @@ extension CachedAnswer {
   }
 
   func findOnce(
-    _ resource: Resource, _ key: CacheKey, _ terms: ReadingTerms
-  ) async throws -> (MediaReader, KnownResponse) {
+    _ resource: Resource, _ key: CacheKey, _ terms: FreshnessRequirements
+  ) async throws -> (MediaReader, StoredResponse) {
     var reader = try await open(resource, key, terms)
     do {
       if terms.isOnlyStored { try checkIsThere(reader, terms) }
@@ -41,7 +41,7 @@ extension CachedAnswer {
   }
 
   func open(
-    _ resource: Resource, _ key: CacheKey, _ terms: ReadingTerms
+    _ resource: Resource, _ key: CacheKey, _ terms: FreshnessRequirements
   ) async throws -> MediaReader {
     do {
       return try await service.cache.open(resource, on: terms, fill: .onDemand, key: key)
@@ -51,7 +51,7 @@ extension CachedAnswer {
   }
 
   /// RFC 9111 §5.2.1.7: 504 where it would take a request.
-  func checkIsThere(_ reader: MediaReader, _ terms: ReadingTerms) throws {
+  func checkIsThere(_ reader: MediaReader, _ terms: FreshnessRequirements) throws {
     let held = service.cache.hold(reader)
     let known = held?.known(terms, at: service.cache.now)
     let isThere =
@@ -74,7 +74,7 @@ extension CachedAnswer {
 
   /// Waits until it is known what the resource is. The first request to the origin is made where
   /// the client wants to begin.
-  func learn(_ reader: MediaReader) async throws -> KnownResponse {
+  func learn(_ reader: MediaReader) async throws -> StoredResponse {
     let asked =
       isHEAD
       ? nil
@@ -113,7 +113,7 @@ extension CachedAnswer {
 
   /// A playlist that lies elsewhere than was asked: what it refers to lies there too, so that the
   /// client has to know. And a page, where players are to see its own URL.
-  func redirection(_ known: KnownResponse) -> String? {
+  func redirection(_ known: StoredResponse) -> String? {
     if service.configuration.redirectsPages, known.information.mimeType == "text/html" {
       return exchange.url.absoluteString
     }
@@ -143,7 +143,7 @@ extension CachedAnswer {
   }
 
   /// Further requests for it are answered at once.
-  func holdOpen(_ reader: MediaReader, _ known: KnownResponse) {
+  func holdOpen(_ reader: MediaReader, _ known: StoredResponse) {
     guard !known.varies, !known.freshness.noStore, reader.isStoring,
       exchange.target.hasPrefix("/"),
       exchange.fields["Authorization"] == nil,

@@ -32,7 +32,7 @@ struct CachedAnswer: Sendable {
       }
     }
     let started = service.cache.now.wall
-    let (reader, known): (MediaReader, KnownResponse)
+    let (reader, known): (MediaReader, StoredResponse)
     do {
       (reader, known) = try await find(resource, key, terms)
     } catch let error as MediaCacheError where error.isEncoded {
@@ -95,8 +95,8 @@ struct CachedAnswer: Sendable {
     service.cache.isShared && resource.headers["Cookie"] != nil
   }
 
-  static func terms(_ directives: RequestDirectives) -> ReadingTerms {
-    var terms = ReadingTerms()
+  static func terms(_ directives: RequestDirectives) -> FreshnessRequirements {
+    var terms = FreshnessRequirements()
     terms.isStrict = true
     terms.reportsErrors = true
     terms.isOnlyStored = directives.onlyIfCached
@@ -119,7 +119,7 @@ struct CachedAnswer: Sendable {
   }
 
   func answer(
-    _ reader: MediaReader, _ known: KnownResponse, since started: Date
+    _ reader: MediaReader, _ known: StoredResponse, since started: Date
   ) async throws {
     let length = known.information.length
     var selection = length.map { self.selection($0) } ?? .whole
@@ -148,7 +148,7 @@ struct CachedAnswer: Sendable {
   }
 
   func head(
-    _ status: Int, _ known: KnownResponse, _ reader: MediaReader, _ wanted: [ByteRange],
+    _ status: Int, _ known: StoredResponse, _ reader: MediaReader, _ wanted: [ByteRange],
     _ started: Date, body: ResponseHead.Body
   ) -> ResponseHead {
     var fields = service.fields.stored(known)
@@ -169,7 +169,7 @@ struct CachedAnswer: Sendable {
   }
 
   func notModified(
-    _ reader: MediaReader, _ known: KnownResponse, _ started: Date
+    _ reader: MediaReader, _ known: StoredResponse, _ started: Date
   ) async throws {
     var head = head(304, known, reader, [], started, body: .none)
     // What describes the content is known to who has it (RFC 9110 §15.4.5).
@@ -192,7 +192,7 @@ struct CachedAnswer: Sendable {
   }
 
   func send(
-    _ reader: MediaReader, _ known: KnownResponse, _ range: ByteRange, status: Int,
+    _ reader: MediaReader, _ known: StoredResponse, _ range: ByteRange, status: Int,
     _ started: Date
   ) async throws {
     let length = known.information.length
@@ -211,7 +211,7 @@ struct CachedAnswer: Sendable {
   }
 
   func send(
-    _ reader: MediaReader, _ known: KnownResponse, _ ranges: [ByteRange], _ started: Date
+    _ reader: MediaReader, _ known: StoredResponse, _ ranges: [ByteRange], _ started: Date
   ) async throws {
     guard let length = known.information.length else { return }
     let parts = MultipartByteRanges(

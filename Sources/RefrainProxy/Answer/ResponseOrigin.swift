@@ -11,7 +11,7 @@ struct ResponseOrigin: Sendable {
   /// - Parameter isStale: what is stored is given although it is stale, for the origin is not to be
   ///   asked now.
   init(
-    reader: MediaReader, known: KnownResponse, wanted: [ByteRange], since started: Date,
+    reader: MediaReader, known: StoredResponse, wanted: [ByteRange], since started: Date,
     isStale: Bool
   ) {
     let before = reader.spansBefore

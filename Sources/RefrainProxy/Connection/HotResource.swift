@@ -16,23 +16,23 @@ final class HotResource: Sendable {
   }
 
   private struct State {
-    var held: HeldEntry?
-    var known: KnownResponse?
+    var held: EntryLease?
+    var known: StoredResponse?
     var fields: [UInt8] = []
   }
 
   /// As it is told in a log.
   let urlText: String
-  private let render: @Sendable (KnownResponse) -> HTTPFields
+  private let render: @Sendable (StoredResponse) -> HTTPFields
   private let state: Mutex<State>
   private let lastUse = Atomic<UInt64>(0)
 
   init(
-    held: HeldEntry, credentials: String, urlText: String, isShared: Bool,
-    render: @escaping @Sendable (KnownResponse) -> HTTPFields
+    held: EntryLease, credentials: String, urlText: String, isShared: Bool,
+    render: @escaping @Sendable (StoredResponse) -> HTTPFields
   ) {
     self.urlText = urlText
-    var terms = ReadingTerms()
+    var terms = FreshnessRequirements()
     terms.isStrict = true
     terms.credentials = credentials
     self.terms = terms
@@ -61,7 +61,7 @@ final class HotResource: Sendable {
     lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
   }
 
-  private let terms: ReadingTerms
+  private let terms: FreshnessRequirements
   /// The cache serves several people.
   private let isShared: Bool
 
@@ -96,7 +96,7 @@ final class HotResource: Sendable {
   }
 
   private func writeHead(
-    _ status: Int, _ range: ByteRange, _ length: Int64, _ known: KnownResponse, _ now: Date,
+    _ status: Int, _ range: ByteRange, _ length: Int64, _ known: StoredResponse, _ now: Date,
     into buffer: inout ByteBuffer
   ) {
     buffer.clear()

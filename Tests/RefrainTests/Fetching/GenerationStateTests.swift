@@ -165,9 +165,9 @@ import Testing
     state.stored.insert(contentsOf: 0..<4 << 20)
     state.file = nil
     let reader = attach(&state)
-    for step in 0..<4 { _ = state.look(reader, at: Int64(step) << 20, count: 0) }
+    for step in 0..<4 { _ = state.lookUp(reader, at: Int64(step) << 20, count: 0) }
     #expect(state.readers[reader]?.runLength == 3 << 20)
-    _ = state.look(reader, at: 6 << 20, count: 0)
+    _ = state.lookUp(reader, at: 6 << 20, count: 0)
     #expect(state.readers[reader]?.runLength == 0)
   }
 
@@ -175,7 +175,7 @@ import Testing
     var state = state(length: 1000)
     let reader = attach(&state)
     _ = state.detach(reader)
-    guard case .moved = state.look(reader, at: 0, count: 1).0 else {
+    guard case .moved = state.lookUp(reader, at: 0, count: 1).0 else {
       Issue.record("It should look again.")
       return
     }
@@ -258,7 +258,7 @@ import Testing
           guard let reader else { continue }
           let offset = Int64.random(in: 0...length + 10, using: &random)
           let isNil = Int.random(in: 0..<6, using: &random) == 0
-          if case .wait = state.look(reader, at: offset, count: 100).0 {
+          if case .wait = state.lookUp(reader, at: offset, count: 100).0 {
             _ = wait(&state, reader, at: isNil ? nil : offset)
           }
         case 6:

@@ -24,8 +24,8 @@ import Testing
     return resource
   }
 
-  private var strict: ReadingTerms {
-    var terms = ReadingTerms()
+  private var strict: FreshnessRequirements {
+    var terms = FreshnessRequirements()
     terms.isStrict = true
     return terms
   }

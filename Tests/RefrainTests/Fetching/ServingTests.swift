@@ -48,7 +48,7 @@ import Testing
         #expect(error.code == .resourceChanged)
       }
       let next = try await test.cache.open(
-        Resource(url: test.origin.url("/a")), on: ReadingTerms())
+        Resource(url: test.origin.url("/a")), on: FreshnessRequirements())
       defer { next.cancel() }
       #expect(try await next.settle().etag == "\"seed-2\"")
     }
@@ -63,7 +63,7 @@ import Testing
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.first(1), .delay(nil)))
       let asked = Resource(url: test.origin.url("/a"))
-      let reader = try await test.cache.open(asked, on: ReadingTerms())
+      let reader = try await test.cache.open(asked, on: FreshnessRequirements())
       defer { reader.cancel() }
       async let first = reader.settle()
       try await test.origin.wait(for: "/a") { $0.stalled == 1 }
@@ -76,8 +76,8 @@ import Testing
     }
   }
 
-  private static let strict: ReadingTerms = {
-    var terms = ReadingTerms()
+  private static let strict: FreshnessRequirements = {
+    var terms = FreshnessRequirements()
     terms.isStrict = true
     return terms
   }()

@@ -126,8 +126,8 @@ import Testing
     }
   }
 
-  private static let confirmed: ReadingTerms = {
-    var terms = ReadingTerms()
+  private static let confirmed: FreshnessRequirements = {
+    var terms = FreshnessRequirements()
     terms.noCache = true
     return terms
   }()

@@ -9,10 +9,10 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct IdleHoldTests {
   /// Holds an entry that nobody reads, until it is asked to let go.
   private final class Holder: Sendable {
-    private let held: Mutex<HeldEntry?>
+    private let held: Mutex<EntryLease?>
     private let asked = Atomic(0)
 
-    init(_ held: HeldEntry?) { self.held = Mutex(held) }
+    init(_ held: EntryLease?) { self.held = Mutex(held) }
 
     var wasAsked: Bool { asked.load(ordering: .relaxed) > 0 }
 

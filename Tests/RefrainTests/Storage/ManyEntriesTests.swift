@@ -155,7 +155,7 @@ struct ManyEntriesTests {
 
   @Test func `Making room for much looks at each file once`() async throws {
     try await withEntries(limit: 200 << 10) { cache, disk, _ in
-      _ = await cache.context.store.rescan()
+      _ = await cache.context.budget.rescan()
       disk.reset()
       await #expect(cache.context.evictor.free(.max) > 0)
       try await #expect(cache.entries().isEmpty)

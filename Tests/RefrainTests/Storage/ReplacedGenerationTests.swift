@@ -194,10 +194,10 @@ struct ReplacedGenerationTests {
       // The origin has the old version again, and more of it is stored.
       change.origin.serve(.synthetic(seed: 1, length: change.length), at: "/a")
       let spans = change.stored.usableSpans()
-      let store = Store(
+      let budget = DiskBudget(
         directory: String(change.directory.path(percentEncoded: false).dropLast()), limit: nil,
         disk: SystemDisk(), clock: { .now })
-      let entry = store.entryDirectory(named: KeyHash.name(of: CacheKey(url: change.resource.url)))
+      let entry = budget.entryDirectory(named: KeyHash.name(of: CacheKey(url: change.resource.url)))
       #expect(try entry.shorten(by: 100_000) != nil)
       #expect(change.files.count == 2)
       try Data(repeating: 1, count: 100_000).write(to: URL(filePath: "\(path)/abc.bin"))

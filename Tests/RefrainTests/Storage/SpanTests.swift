@@ -158,7 +158,7 @@ struct SpanTests {
     ]
     for key in keys {
       let name = KeyHash.name(of: CacheKey(rawValue: key))
-      #expect(Store.isEntryName(name))
+      #expect(DiskBudget.isEntryName(name))
       #expect(KeyHash.shard(of: name).utf8.count == 2)
       names.insert(name)
     }

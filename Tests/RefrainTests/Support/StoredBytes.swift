@@ -10,10 +10,10 @@ struct StoredBytes {
   var bootIdentity: String { directory.bootIdentity }
 
   init(_ cache: URL, _ key: CacheKey, bootIdentity: String = BootIdentity.current) {
-    let store = Store(
+    let budget = DiskBudget(
       directory: cache.path(percentEncoded: false).trimmed, limit: nil, disk: SystemDisk(),
       bootIdentity: bootIdentity, clock: { .now })
-    directory = store.entryDirectory(named: KeyHash.name(of: key))
+    directory = budget.entryDirectory(named: KeyHash.name(of: key))
   }
 
   init(_ cache: URL, _ url: URL, bootIdentity: String = BootIdentity.current) {

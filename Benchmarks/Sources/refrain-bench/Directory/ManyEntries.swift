@@ -41,7 +41,7 @@ enum ManyEntries: Benchmark {
         for (index, _) in Measure.inTurns(["raw", "ours"], round) {
           let seconds =
             index == 0
-            ? try await Measure.seconds { try look(directory) }
+            ? try await Measure.seconds { try lookUp(directory) }
             : try refrain([command], directory)
           // The first round finds nothing in the kernel's caches.
           if round > 0 { if index == 0 { raw.append(seconds) } else { ours.append(seconds) } }
@@ -66,7 +66,7 @@ enum ManyEntries: Benchmark {
 
   /// readdir(3) of every directory; open(2), fstat(2), read(2) and close(2) of each record; lstat(2)
   /// of each other file.
-  private static func look(_ directory: URL) throws {
+  private static func lookUp(_ directory: URL) throws {
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     try visit(directory.path(percentEncoded: false) + "/entries") { path, _ in
       var status = stat()

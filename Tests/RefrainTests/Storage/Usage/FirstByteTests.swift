@@ -109,17 +109,17 @@ struct FirstByteTests {
     try await fill(directory, 8)
     let disk = ListingDisk(isClosed: false)
     let cache = try cache(directory, 64 << 20, disk)
-    let store = cache.context.store
+    let budget = cache.context.budget
     await IOThreads.background.run {
-      for name in (try? store.names()) ?? [] {
-        if let entry = try? store.measure(name) { store.index.withLock { $0.note(entry) } }
+      for name in (try? budget.names()) ?? [] {
+        if let entry = try? budget.measure(name) { budget.index.withLock { $0.note(entry) } }
       }
     }
     // A scan that does not come on.
     let slow = ListingDisk(isClosed: true)
     let waiting = try self.cache(directory, 64 << 20, slow)
-    let index = store.index.withLock { $0 }
-    waiting.context.store.index.withLock { $0 = index }
+    let index = budget.index.withLock { $0 }
+    waiting.context.budget.index.withLock { $0 = index }
     let evictor = waiting.context.evictor
     let freed = await Task(executorPreference: IOThreads.shared) { await evictor.free(8192) }.value
     #expect(freed >= 8192)

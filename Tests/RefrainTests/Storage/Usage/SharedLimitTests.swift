@@ -49,7 +49,7 @@ struct SharedLimitTests {
   /// nothing is written any more.
   private func measureQuietly(_ directory: URL) async throws {
     let cache = try cache(directory, 1 << 40)
-    await cache.context.store.startScan()?.value
+    await cache.context.budget.startScan()?.value
     await cache.close()
   }
 

@@ -181,7 +181,7 @@ struct SmallLimitTests {
     try await fill(directory, names, length: 2000)
     let root = directory.path(percentEncoded: false)
     // Another process measures what there is when a quarter has gone.
-    let other = Store(
+    let other = DiskBudget(
       directory: root, limit: 1 << 20, disk: SystemDisk(), clock: { Moment.now })
     let removed = Mutex(0)
     let disk = WatchedDisk()

@@ -3,7 +3,7 @@ package import Foundation
 
 /// All that is known of a stored response besides its bytes, at one moment. Whoever renders it may
 /// keep what it made for as long as it is given this very object.
-package final class KnownResponse: Sendable {
+package final class StoredResponse: Sendable {
   package let information: ContentInformation
   /// The origin's fields, without those of the message and of one range.
   package let headers: HTTPFields

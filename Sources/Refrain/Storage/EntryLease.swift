@@ -2,7 +2,7 @@
 
 /// An entry that is held open between requests, so that those for bytes that are stored and fresh
 /// are answered without waiting. Lets go of it when it goes itself.
-package final class HeldEntry: Sendable {
+package final class EntryLease: Sendable {
   private let entry: Entry
 
   init?(_ entry: Entry) {
@@ -12,8 +12,8 @@ package final class HeldEntry: Sendable {
 
   deinit {
     // When it was used last says who has to go first.
-    let (store, name) = (entry.context.store, entry.name)
-    Task(executorPreference: IOThreads.background) { store.touch(name) }
+    let (budget, name) = (entry.context.budget, entry.name)
+    Task(executorPreference: IOThreads.background) { budget.touch(name) }
     entry.release()
   }
 
@@ -23,7 +23,7 @@ package final class HeldEntry: Sendable {
   package var now: Moment { entry.context.now }
 
   /// What is known of the resource, where it may be given without asking the origin.
-  package func known(_ terms: ReadingTerms, at now: Moment) -> KnownResponse? {
+  package func known(_ terms: FreshnessRequirements, at now: Moment) -> StoredResponse? {
     guard let generation = entry.current else { return nil }
     let asking = GenerationState.Asking(entry.context.configuration)
     return generation.withState { state in
@@ -35,7 +35,7 @@ package final class HeldEntry: Sendable {
   }
 
   /// The file, where all of the range is stored in it, of what is known still.
-  package func file(of known: KnownResponse, holding range: ByteRange) -> EntryFile? {
+  package func file(of known: StoredResponse, holding range: ByteRange) -> EntryFile? {
     guard let generation = entry.current else { return nil }
     let file = generation.withState { state -> EntryFile? in
       guard state.known === known, let file = state.file,

@@ -27,11 +27,11 @@ extension AVPlayerEngine {
   func lookSoon() {
     guard !isLookComing, !isClosed else { return }
     isLookComing = true
-    Task { [weak self] in self?.look() }
+    Task { [weak self] in self?.syncState() }
   }
 
   /// Looks at that instant: something may have come that nothing reports.
-  private func look(at instant: ContinuousClock.Instant) {
+  private func syncState(at instant: ContinuousClock.Instant) {
     guard wake?.time != instant else { return }
     wake?.task.cancel()
     let task = Task { [weak self] in
@@ -42,10 +42,10 @@ extension AVPlayerEngine {
     wake = (instant, task)
   }
 
-  private func look() {
+  private func syncState() {
     isLookComing = false
     advance()
-    if let current { look(at: current) }
+    if let current { syncState(at: current) }
     // Whoever is told may call: a load empties what is pending.
     while !pending.isEmpty {
       let event = pending.removeFirst()
@@ -107,7 +107,7 @@ extension AVPlayerEngine {
 
   // MARK: The current item
 
-  private func look(at playing: PlayingItem) {
+  private func syncState(at playing: PlayingItem) {
     tellBuffered(playing)
     // The cache may have found by now that AVFoundation has to load the item by itself.
     if heldPlayer.automaticallyWaitsToMinimizeStalling == playing.asset.isMediated { suit(playing) }
@@ -147,7 +147,7 @@ extension AVPlayerEngine {
     heldPlayer.advanceToNextItem()
     goOn(after: playing)
     advance()
-    if let current { look(at: current) }
+    if let current { syncState(at: current) }
   }
 
   /// Has the player do what is wanted, or finds that somebody else has had it do something.
@@ -166,10 +166,10 @@ extension AVPlayerEngine {
       let advice = playing.standstill.advice(
         canGoOn: playing.canGoOn, position: playing.position, now: .now)
       switch advice {
-      case .wait(let end): if let end { look(at: end) }
+      case .wait(let end): if let end { syncState(at: end) }
       case .goOn(let end):
         setPlayerRate(Float(rate))
-        look(at: end)
+        syncState(at: end)
       case .pause: pauseBySystem(.none)
       }
     } else if heldPlayer.timeControlStatus == .playing {

@@ -2,7 +2,7 @@
 package import Foundation
 
 /// What a request wants of stored bytes before it takes them (RFC 9111 §5.2.1). A pure value.
-package struct ReadingTerms: Sendable, Hashable {
+package struct FreshnessRequirements: Sendable, Hashable {
   /// The origin has to confirm them, however fresh they are.
   package var noCache = false
   /// The greatest age, in seconds.
@@ -55,7 +55,7 @@ package struct ReadingTerms: Sendable, Hashable {
   }
 }
 
-extension ReadingTerms {
+extension FreshnessRequirements {
   /// A response is stored, and not for a request with cookies.
   static var personal: MediaCacheError {
     var error = MediaCacheError(

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Those who hold entries open that nobody reads, for the sake of speed alone: where room is needed,
 /// they are asked to let go.
-final class IdleHolds: Sendable {
+final class ReclaimableLeases: Sendable {
   private struct State {
     var releases: [UInt64: @Sendable () -> Bool] = [:]
     var nextID: UInt64 = 0

@@ -11,8 +11,8 @@ import Synchronization
 /// A cache directory: where entries lie in it, and what it takes on disk.
 ///
 /// Opening reads nothing. What is used is known from `UsageFile`, which all caches of the directory
-/// share; what could go is found by a scan in the background (`Store+Scanning`).
-final class Store: Sendable {
+/// share; what could go is found by a scan in the background (`DiskBudget+Scanning`).
+final class DiskBudget: Sendable {
   let directory: String
   let disk: any Disk
   let limit: Int64?
@@ -47,9 +47,9 @@ final class Store: Sendable {
     let measureEmpty: @Sendable () -> Int64? = {
       // Where it cannot be looked up, it is measured in the background.
       guard let names = try? disk.names(in: entriesPath),
-        !names.contains(where: Store.isShardName)
+        !names.contains(where: DiskBudget.isShardName)
       else { return nil }
-      return try? Store.allocated([directory, entriesPath], disk)
+      return try? DiskBudget.allocated([directory, entriesPath], disk)
     }
     usage = UsageFile(
       path: "\(directory)/\(UsageFile.name)", bootIdentity: bootIdentity, disk: disk,

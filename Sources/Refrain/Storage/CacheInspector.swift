@@ -3,7 +3,7 @@ import Foundation
 
 /// Looks into a cache directory, whoever is using it. What is not `async` blocks: called on
 /// `IOThreads` only.
-struct Inspector: Sendable {
+struct CacheInspector: Sendable {
   let context: CacheContext
 
   /// What entries take, those that cannot be read included.
@@ -11,15 +11,15 @@ struct Inspector: Sendable {
 
   /// The most recently used first.
   func entries() async throws -> (summaries: [EntrySummary], all: Size) {
-    let locks = context.store.locks
+    let locks = context.budget.locks
     let hasWriters = await IOThreads.background.run { locks.isHeld(nil) }
-    let shards = try await Sweep(store: context.store).run { names, _ in
+    let shards = try await Sweep(budget: context.budget).run { names, _ in
       var found: (summaries: [EntrySummary], all: Size) = ([], (0, 0))
       for name in names {
         let summary = summary(named: name) { hasWriters && WriterLock.isHeld($0) }
         // One without a summary takes room all the same.
         guard
-          let size = try summary?.allocatedBytes ?? context.store.measure(name)?.allocatedBytes
+          let size = try summary?.allocatedBytes ?? context.budget.measure(name)?.allocatedBytes
         else { continue }
         found.summaries += summary.map { [$0] } ?? []
         found.all = (found.all.allocated + size, found.all.entries + 1)
@@ -44,7 +44,7 @@ struct Inspector: Sendable {
 
   /// For whose requests the entry stored under a key is; nil where nothing is stored.
   func selection(for key: CacheKey) -> Selection? {
-    let directory = context.store.entryDirectory(named: KeyHash.name(of: key))
+    let directory = context.budget.entryDirectory(named: KeyHash.name(of: key))
     guard let (record, _) = try? directory.loadRecord(), record.key == key.rawValue else {
       return nil
     }
@@ -63,8 +63,8 @@ struct Inspector: Sendable {
     {
       return keys
     }
-    for name in try context.store.names() {
-      let directory = context.store.entryDirectory(named: name)
+    for name in try context.budget.names() {
+      let directory = context.budget.entryDirectory(named: name)
       guard let (record, _) = try? directory.loadRecord() else { continue }
       let other = CacheKey(rawValue: record.key)
       if Selection.isRepresentation(other, of: key), !keys.contains(other) { keys.append(other) }
@@ -75,7 +75,7 @@ struct Inspector: Sendable {
   private func summary(
     named name: String, isInUse: (EntryDirectory) -> Bool
   ) -> EntrySummary? {
-    let directory = context.store.entryDirectory(named: name)
+    let directory = context.budget.entryDirectory(named: name)
     var survey: EntryDirectory.Survey
     do throws(EntryDirectory.Problem) {
       survey = try directory.survey()
@@ -115,9 +115,9 @@ struct Inspector: Sendable {
   }
 
   func usage() async throws -> Size {
-    let store = context.store
-    let shards = try await Sweep(store: store).run { names, _ in
-      let sizes = try names.compactMap { try store.measure($0)?.allocatedBytes }
+    let budget = context.budget
+    let shards = try await Sweep(budget: budget).run { names, _ in
+      let sizes = try names.compactMap { try budget.measure($0)?.allocatedBytes }
       return Size(sizes.reduce(0, +), sizes.count)
     }
     return Self.sum(shards)
@@ -125,7 +125,7 @@ struct Inspector: Sendable {
 
   /// The validator of what is stored under a key; nil where nothing is.
   func validator(for key: CacheKey) -> Validator? {
-    let directory = context.store.entryDirectory(named: KeyHash.name(of: key))
+    let directory = context.budget.entryDirectory(named: KeyHash.name(of: key))
     // What cannot be read is not there: `entry(for:)` says why.
     guard let record = try? directory.loadRecord().record, record.key == key.rawValue else {
       return nil
@@ -135,7 +135,7 @@ struct Inspector: Sendable {
 
   /// Drops ranges of an entry from its record: they are not what the origin sent.
   func discard(_ ranges: RangeSet<Int64>, of key: CacheKey) throws(MediaCacheError) {
-    let directory = context.store.entryDirectory(named: KeyHash.name(of: key))
+    let directory = context.budget.entryDirectory(named: KeyHash.name(of: key))
     do {
       guard let lock = try WriterLock.acquire(directory) else {
         throw MediaCacheError(

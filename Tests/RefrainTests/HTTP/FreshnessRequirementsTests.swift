@@ -8,14 +8,14 @@ import Testing
 @Suite struct ReadingTermsTests {
   static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
-  private static func terms(_ change: (inout ReadingTerms) -> Void) -> ReadingTerms {
-    var terms = ReadingTerms()
+  private static func terms(_ change: (inout FreshnessRequirements) -> Void) -> FreshnessRequirements {
+    var terms = FreshnessRequirements()
     change(&terms)
     return terms
   }
 
   /// Fresh for 60 seconds, of that age.
-  static let cases: [(ReadingTerms, age: Double, must: Bool, isAccepted: Bool)] = [
+  static let cases: [(FreshnessRequirements, age: Double, must: Bool, isAccepted: Bool)] = [
     (terms { _ in }, 59, false, true), (terms { _ in }, 60, false, false),
     (terms { $0.noCache = true }, 0, false, false),
     (terms { $0.maxAge = 10 }, 10, false, true), (terms { $0.maxAge = 10 }, 11, false, false),
@@ -50,14 +50,14 @@ import Testing
 
   @Test func `What is outdated is taken on no terms`() {
     let outdated = Freshness(confirmedAt: Self.now, lifetime: 60).outdated
-    #expect(!ReadingTerms().accept(outdated, at: Self.now))
+    #expect(!FreshnessRequirements().accept(outdated, at: Self.now))
     #expect(!Self.terms { $0.maxAge = 1000 }.accept(outdated, at: Self.now))
   }
 
   @Test func `Unconfirmed, only a strict reader minds what the origin forbids`() {
     let free = Freshness(confirmedAt: Self.now, lifetime: 60)
     let bound = Freshness(confirmedAt: Self.now, lifetime: 60, mustRevalidate: true)
-    #expect(ReadingTerms().acceptUnconfirmed(bound, at: Self.now))
+    #expect(FreshnessRequirements().acceptUnconfirmed(bound, at: Self.now))
     let strict = Self.terms { $0.isStrict = true }
     #expect(
       strict.acceptUnconfirmed(free, at: Self.now) && !strict.acceptUnconfirmed(bound, at: Self.now)

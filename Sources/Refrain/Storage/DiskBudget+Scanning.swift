@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 /// Looking at every entry, in the background: for what the directory takes, and for what may go.
-extension Store {
+extension DiskBudget {
   struct Scanning: Sendable {
     var task: Task<Void, Never>?
     var isClosed = false
@@ -93,7 +93,7 @@ extension Store {
     let start = usage.update { $0.beginCheck(dead: LiveWriters.dead(among: $0.writers)) }
     index.withLock { $0.beginScan() }
     var found: Set<String> = []
-    var sum = try Store.allocated(
+    var sum = try DiskBudget.allocated(
       [directory, entriesPath, "\(directory)/\(UsageFile.name)"], disk)
     // In no order, so that the first of them stand for all.
     let shards = try shards().shuffled()
@@ -110,7 +110,7 @@ extension Store {
       }
       let path = "\(entriesPath)/\(shard)"
       if names.isEmpty { EntryDirectory.removeIfEmpty(path, disk: disk) }
-      sum += try Store.allocated([path], disk)
+      sum += try DiskBudget.allocated([path], disk)
       scanning.withLock { _ = $0.measured.insert(shard) }
       await Task.yield()
     }

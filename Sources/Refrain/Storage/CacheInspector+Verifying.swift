@@ -5,9 +5,9 @@ import Foundation
 ///
 /// Most are in order. To see that takes no lock: an entry is looked at as it is, and only one that
 /// seems to have something wrong is locked, checked again, and repaired.
-extension Inspector {
+extension CacheInspector {
   func verify(progress: Sweep.Progress?) async throws -> [MediaCache.VerifyResult] {
-    try await Sweep(store: context.store).run(progress: progress) { names, done in
+    try await Sweep(budget: context.budget).run(progress: progress) { names, done in
       try names.compactMap { name in
         defer { done() }
         return try verify(named: name)
@@ -21,7 +21,7 @@ extension Inspector {
   }
 
   private func verify(named name: String) throws -> MediaCache.VerifyResult? {
-    let directory = context.store.entryDirectory(named: name)
+    let directory = context.budget.entryDirectory(named: name)
     var result = MediaCache.VerifyResult(
       key: nil, directory: URL(filePath: directory.path, directoryHint: .isDirectory),
       problems: [], droppedBytes: 0)
@@ -34,13 +34,13 @@ extension Inspector {
       result.key = CacheKey(rawValue: record.key)
       return result
     }
-    let store = context.store
-    store.prepareToFree()
-    let before = (try? store.measure(name))?.allocatedBytes
-    let mark = store.freeMark(name)
+    let budget = context.budget
+    budget.prepareToFree()
+    let before = (try? budget.measure(name))?.allocatedBytes
+    let mark = budget.freeMark(name)
     defer {
-      if let before, let after = try? store.measure(name)?.allocatedBytes ?? 0 {
-        store.noteFreed(before - after, since: mark)
+      if let before, let after = try? budget.measure(name)?.allocatedBytes ?? 0 {
+        budget.noteFreed(before - after, since: mark)
       }
       withExtendedLifetime(lock) {}
     }
@@ -66,7 +66,7 @@ extension Inspector {
           result.problems = ["It has no record. It was removed."]
         }
         do {
-          result.droppedBytes = try context.store.measure(name)?.allocatedBytes ?? 0
+          result.droppedBytes = try context.budget.measure(name)?.allocatedBytes ?? 0
           try directory.removeFiles()
         } catch {
           result.problems.append("It could not be removed: \(error).")
