@@ -65,11 +65,11 @@ extension MediaCache {
   /// go of them, and says whether there were any.
   ///
   /// - Returns: what ends it, given to `forgetIdleHolds`.
-  package func releaseIdleHolds(by release: @escaping @Sendable () -> Bool) -> UInt64 {
+  package func releaseIdleLeases(by release: @escaping @Sendable () -> Bool) -> UInt64 {
     context.reclaimableLeases.add(release)
   }
 
-  package func forgetIdleHolds(_ id: UInt64) { context.reclaimableLeases.remove(id) }
+  package func forgetIdleLeases(_ id: UInt64) { context.reclaimableLeases.remove(id) }
 
   /// The answer by which the origin has asked to be left alone for a while, where that has not
   /// passed: no request is to be made for the resource.

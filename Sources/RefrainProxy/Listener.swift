@@ -56,10 +56,10 @@ final class Listener: Sendable {
       throw MediaCacheError(
         .usage, "The proxy runs already.", remedy: "Make another one.")
     }
-    let holds = service.cache.releaseIdleHolds { [service] in service.hot.releaseAll() }
+    let holds = service.cache.releaseIdleLeases { [service] in service.hits.releaseAll() }
     let housekeeping = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
       initialDelay: .seconds(2), delay: .seconds(2)
-    ) { [service] _ in service.hot.releaseUnused() }
+    ) { [service] _ in service.hits.releaseUnused() }
     let result: Result<Void, any Error>
     do {
       try await withTaskCancellationHandler {
@@ -72,7 +72,7 @@ final class Listener: Sendable {
       result = .failure(error)
     }
     housekeeping.cancel()
-    service.cache.forgetIdleHolds(holds)
+    service.cache.forgetIdleLeases(holds)
     await settle()
     end(result)
     try result.get()
@@ -222,7 +222,7 @@ final class Listener: Sendable {
       try? await connections[0].eventLoop.scheduleTask(in: .milliseconds(20)) {}.futureResult.get()
     }
     await service.fills.stop()
-    service.hot.releaseAll()
+    service.hits.releaseAll()
   }
 
   /// Who runs it later is told, and who waits for that.

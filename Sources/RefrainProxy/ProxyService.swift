@@ -13,10 +13,10 @@ final class ProxyService: Sendable {
   let originFields: OriginFields
   let requestPolicy: RequestPolicy
   let relay: Relay
-  let hot = HotResources()
+  let hits = CachedHits()
   let uncacheable = UncacheableKeys()
   let invalidations: Invalidations
-  let fills: WholeFills
+  let fills: BackgroundFills
   private let stopping = Atomic(false)
   private let local = Mutex<ListeningAddress?>(nil)
 
@@ -36,7 +36,7 @@ final class ProxyService: Sendable {
       hasOrigin: configuration.origin != nil, methods: configuration.relayedMethods,
       allowedWebOrigin: configuration.allowedWebOrigin)
     relay = Relay(transport: cache.relayingTransport)
-    fills = WholeFills(cache: cache)
+    fills = BackgroundFills(cache: cache)
   }
 
   var isStopping: Bool { stopping.load(ordering: .relaxed) }
@@ -60,9 +60,9 @@ final class ProxyService: Sendable {
       && head.marks.isDisjoint(with: Self.slowMarks)
   }
 
-  func hotResource(_ head: RequestHead) -> HotResource? {
+  func cachedHit(_ head: RequestHead) -> CachedHit? {
     let target = head.target
     guard routes.mayBeOurs(target: target) else { return nil }
-    return hot.resource(for: target)
+    return hits.resource(for: target)
   }
 }

@@ -75,14 +75,14 @@ struct Routes: Sendable {
 
   func url(
     of head: RequestHead, target: String, localAddress: String?, listening: ListeningAddress?
-  ) throws(Refusal) -> URL {
+  ) throws(HTTPError) -> URL {
     let host = head.withValue(of: .host) { $0.map { String(decoding: $0, as: UTF8.self) } }
     var path = target[...]
     var named = host
     if !target.hasPrefix("/"), target != "*" {
       // What it names counts, and not Host (RFC 9112 §3.2.2).
       guard let parts = ProxyURL.splitAbsolute(target) else {
-        throw Refusal(400, "That is no target of a request.")
+        throw HTTPError(400, "That is no target of a request.")
       }
       named = parts.authority
       path = parts.target[...]
@@ -90,7 +90,7 @@ struct Routes: Sendable {
     // HTTP/1.0 knows no Host, and no browser speaks it.
     if let named {
       guard isOurs(host: named, localAddress: localAddress, listening: listening) else {
-        throw Refusal(
+        throw HTTPError(
           421, "This is not \(named); call the proxy by its address or its name.")
       }
     }
@@ -98,7 +98,7 @@ struct Routes: Sendable {
     if let originURL { return try ProxyURL.parse(target: path, origin: originURL) }
     let url = try ProxyURL.parse(target: path, token: token ?? "")
     if let filter, !filter.allows(url) {
-      throw Refusal(403, "\(url.host() ?? "That host") may not be asked.")
+      throw HTTPError(403, "\(url.host() ?? "That host") may not be asked.")
     }
     return url
   }

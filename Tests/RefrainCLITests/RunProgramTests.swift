@@ -70,14 +70,14 @@
 
     @Test func programStartsAsIfItWereStartedAlone() async throws {
       try await Program.with { program in
-        let lookUp = """
+        let lookup = """
           ls -1 /proc/self/fd | wc -l; ulimit -n; grep -E 'SigBlk|SigIgn' /proc/self/status
           """
         // By one shell, which has the same files open for both.
         let shell = try RunningProgram(
           program, path: "/bin/sh",
           [
-            "-c", #"sh -c "$1"; "$2" run -- sh -c "$1""#, "sh", lookUp, Program.executable().path(),
+            "-c", #"sh -c "$1"; "$2" run -- sh -c "$1""#, "sh", lookup, Program.executable().path(),
           ])
         var told: [String] = []
         for await line in shell.lines { told.append(line) }

@@ -52,8 +52,8 @@ extension CachedAnswer {
 
   /// RFC 9111 §5.2.1.7: 504 where it would take a request.
   func checkIsThere(_ reader: MediaReader, _ terms: FreshnessRequirements) throws {
-    let held = service.cache.hold(reader)
-    let known = held?.known(terms, at: service.cache.now)
+    let lease = service.cache.hold(reader)
+    let known = lease?.known(terms, at: service.cache.now)
     let isThere =
       known.flatMap { known -> Bool? in
         guard let length = known.information.length else { return nil }
@@ -64,12 +64,12 @@ extension CachedAnswer {
           case .several(let ranges): ranges
           case .unsatisfiable: []
           }
-        return ranges.allSatisfy { $0.isEmpty || held?.file(of: known, holding: $0) != nil }
+        return ranges.allSatisfy { $0.isEmpty || lease?.file(of: known, holding: $0) != nil }
       } ?? false
     guard isThere else { throw Self.notThere }
   }
 
-  static let notThere = Refusal(
+  static let notThere = HTTPError(
     504, "It is not all in the cache, and only the cache was asked.")
 
   /// Waits until it is known what the resource is. The first request to the origin is made where
@@ -147,13 +147,13 @@ extension CachedAnswer {
     guard !known.varies, !known.freshness.noStore, reader.isStoring,
       exchange.target.hasPrefix("/"),
       exchange.fields["Authorization"] == nil,
-      service.hot.resource(for: exchange.target)?.isHeld != true,
-      let held = service.cache.hold(reader)
+      service.hits.resource(for: exchange.target)?.isLeased != true,
+      let lease = service.cache.hold(reader)
     else { return }
     let fields = service.fields
-    service.hot.insert(
-      HotResource(
-        held: held, credentials: Credentials.of(resource), urlText: exchange.url.absoluteString,
+    service.hits.insert(
+      CachedHit(
+        lease: lease, credentials: Credentials.of(resource), urlText: exchange.url.absoluteString,
         isShared: service.cache.isShared
       ) { known in
         var rendered = fields.stored(known)

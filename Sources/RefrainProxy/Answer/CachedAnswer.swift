@@ -41,14 +41,14 @@ struct CachedAnswer: Sendable {
       return try await relay(.uriMiss, asksWhole: true)
     } catch let error as MediaCacheError where error.status == 508 {
       // Relayed, the redirect would only send the client round as well.
-      throw Refusal.loop
+      throw HTTPError.loop
     } catch let error as MediaCacheError where error.isPersonal {
       if directives.onlyIfCached { throw Self.notThere }
       service.uncacheable.insert(memory, .notStorable)
       return try await relay(.bypass)
     } catch let error as MediaCacheError where error.isOriginsAnswer {
       // The origin wants to be left alone, by this client too.
-      if let rest = service.cache.rest(of: resource) { throw Refusal(rest) }
+      if let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
       return try await relay(.uriMiss)
     }
     defer { reader.cancel() }
@@ -132,7 +132,7 @@ struct CachedAnswer: Sendable {
       case .ignoreRange: selection = .whole
       case .notModified: return try await notModified(reader, known, started)
       case .failed:
-        throw Refusal(412, "The resource is not in the state that was asked for.")
+        throw HTTPError(412, "The resource is not in the state that was asked for.")
       }
     }
     switch selection {
@@ -156,7 +156,7 @@ struct CachedAnswer: Sendable {
     let isStale =
       service.cache.rest(of: resource) != nil
       && !known.freshness.isFresh(at: service.cache.now.wall)
-    let origin = ResponseOrigin(
+    let origin = ResponseSource(
       reader: reader, known: known, wanted: isHEAD || status == 304 ? [] : wanted, since: started,
       isStale: isStale)
     fields.append("Cache-Status", origin.cacheStatus.value)
@@ -269,7 +269,7 @@ struct CachedAnswer: Sendable {
   }
 }
 
-extension Refusal {
+extension HTTPError {
   /// Repeats what the origin has answered.
   init(_ rest: OriginRests.Rest) {
     self.init(

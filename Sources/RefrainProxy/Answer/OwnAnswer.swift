@@ -4,19 +4,19 @@ import Refrain
 
 /// What the proxy says for itself: one sentence of plain text.
 enum OwnAnswer {
-  static func make(_ refusal: Refusal, fields: HTTPFields = [:]) -> (ResponseHead, body: String) {
-    let body = refusal.reason + "\n"
+  static func make(_ httpError: HTTPError, fields: HTTPFields = [:]) -> (ResponseHead, body: String) {
+    let body = httpError.reason + "\n"
     var fields = fields
     fields.append("Date", HTTPDate.format(Date()))
     fields.append("Content-Type", "text/plain; charset=utf-8")
     fields.append("Cache-Control", "no-store")
     fields.append("X-Content-Type-Options", "nosniff")
-    if let seconds = refusal.retryAfter ?? (refusal.status == 503 ? 1 : nil) {
+    if let seconds = httpError.retryAfter ?? (httpError.status == 503 ? 1 : nil) {
       fields.append("Retry-After", String(seconds))
     }
     return (
       ResponseHead(
-        status: refusal.status, fields: fields, body: .length(Int64(body.utf8.count))), body
+        status: httpError.status, fields: fields, body: .length(Int64(body.utf8.count))), body
     )
   }
 }

@@ -20,12 +20,12 @@ struct Relay: Sendable {
     do {
       let response = try await transport.relay(request)
       guard (200...599).contains(response.status) else {
-        throw Refusal(
+        throw HTTPError(
           502, "\(url.host() ?? "The origin") answered \(response.status), which ends nothing.")
       }
       return response
     } catch let error as TransportError {
-      throw Self.refusal(for: error)
+      throw Self.httpError(for: error)
     }
   }
 
@@ -36,11 +36,11 @@ struct Relay: Sendable {
     }
   }
 
-  private static func refusal(for error: TransportError) -> Refusal {
+  private static func httpError(for error: TransportError) -> HTTPError {
     switch error.code {
-    case .badURL: Refusal(400, error.reason)
-    case .timedOut: Refusal(504, error.reason)
-    default: Refusal(error.isForLackOfTime ? 504 : 502, error.reason)
+    case .badURL: HTTPError(400, error.reason)
+    case .timedOut: HTTPError(504, error.reason)
+    default: HTTPError(error.isForLackOfTime ? 504 : 502, error.reason)
     }
   }
 }

@@ -22,11 +22,11 @@ struct RelayedAnswer: Sendable {
     }
     exchange.report.note { $0.source = .relayed }
     if let filter = service.routes.filter, !filter.allows(exchange.url) {
-      throw Refusal(403, "\(exchange.url.host() ?? "That host") may not be asked.")
+      throw HTTPError(403, "\(exchange.url.host() ?? "That host") may not be asked.")
     }
     let isSafe = request.isGET || request.isHEAD
     let resource = CachedAnswer(exchange: exchange).resource
-    if isSafe, let rest = service.cache.rest(of: resource) { throw Refusal(rest) }
+    if isSafe, let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
     let response = try await service.relay.send(
       method: request.method, url: exchange.url, fields: fields, framing: request.framing,
       writer: exchange.writer)

@@ -24,24 +24,24 @@ struct RequestPolicy: Sendable {
   }
 
   /// - Parameter host: what the request names as the proxy.
-  func check(_ method: String, _ fields: HTTPFields, host: String?) throws(Refusal) {
+  func check(_ method: String, _ fields: HTTPFields, host: String?) throws(HTTPError) {
     if method == "GET" || method == "HEAD" {
       guard hasOrigin || methods != .none else {
-        throw Refusal(400, "A \(method) with a body is not answered here.")
+        throw HTTPError(400, "A \(method) with a body is not answered here.")
       }
       return
     }
     // Safe (RFC 9110 §9.2.1), and asked before what a page wants to send.
     if method == "OPTIONS", hasOrigin || methods != .none { return }
     guard methods.contain(method) else {
-      throw Refusal(
+      throw HTTPError(
         405,
         hasOrigin
           ? "\(method) is not passed on unless the proxy is told to (serve --methods \(method))."
           : "Only GET and HEAD are answered here.")
     }
     guard !isFromAnotherSite(fields, host: host) else {
-      throw Refusal(403, "A page of another site may not send a \(method) through this proxy.")
+      throw HTTPError(403, "A page of another site may not send a \(method) through this proxy.")
     }
   }
 

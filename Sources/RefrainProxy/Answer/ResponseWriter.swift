@@ -45,7 +45,7 @@ struct ResponseWriter: Sendable {
   func nextBodyPart() async throws -> ByteBuffer? {
     try await eventLoop.flatSubmit { () -> EventLoopFuture<ByteBuffer?> in
       let part = connection.value.isAnswering(number) ? connection.value.nextBodyPart() : nil
-      return part ?? eventLoop.makeFailedFuture(ClientLeft())
+      return part ?? eventLoop.makeFailedFuture(ClientDisconnected())
     }.get()
   }
 
@@ -54,7 +54,7 @@ struct ResponseWriter: Sendable {
   ) async throws {
     try await eventLoop.flatSubmit { () -> EventLoopFuture<Void> in
       let done = connection.value.isAnswering(number) ? work(connection.value) : nil
-      return done ?? eventLoop.makeFailedFuture(ClientLeft())
+      return done ?? eventLoop.makeFailedFuture(ClientDisconnected())
     }.get()
   }
 }

@@ -7,21 +7,21 @@ import Refrain
 /// How a connection ends.
 extension ProxyConnection {
   /// Answers what is no request, and ends the connection, for nobody can tell what follows.
-  func refuse(_ refusal: Refusal) {
+  func refuse(_ httpError: HTTPError) {
     guard let context, !isClosing else { return }
     // In the middle of an answer there is nothing to say, nor of a body whose request has been
     // answered: it would be taken for the next one's.
     guard answering == nil, !isReceiving else { return close() }
-    let (head, body) = OwnAnswer.make(refusal)
+    let (head, body) = OwnAnswer.make(httpError)
     headBuffer.clear()
     head.write(into: &headBuffer, isChunked: false, closes: true)
     headBuffer.writeString(body)
     context.writeAndFlush(wrapOutboundOut(.byteBuffer(headBuffer)), promise: nil)
     service.configuration.log?(
       ServedRequest(
-        method: "-", url: "-", status: refusal.status, range: nil,
+        method: "-", url: "-", status: httpError.status, range: nil,
         bytesSent: Int64(body.utf8.count), source: .proxy, seconds: 0, client: clientText,
-        error: refusal.reason))
+        error: httpError.reason))
     close()
   }
 
@@ -88,10 +88,10 @@ extension ProxyConnection {
     case .fine: break
     case .idle: close()
     case .slowHead:
-      refuse(Refusal(408, "The request did not come to its end in time."))
+      refuse(HTTPError(408, "The request did not come to its end in time."))
     case .slowBody:
       closesAfterAnswer = true
-      failBodyWaiter(Refusal(408, "The request's body did not go on in time."))
+      failBodyWaiter(HTTPError(408, "The request's body did not go on in time."))
     case .stuck: abortAnswer()
     }
   }

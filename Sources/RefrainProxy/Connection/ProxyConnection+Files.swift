@@ -57,7 +57,7 @@ extension ProxyConnection {
     _ write: @escaping (ByteBuffer) -> EventLoopFuture<Void>?
   ) {
     guard !range.isEmpty else { return promise.succeed() }
-    guard let context else { return promise.fail(ClientLeft()) }
+    guard let context else { return promise.fail(ClientDisconnected()) }
     let count = Int(min(range.upperBound - range.lowerBound, Self.longestCopy))
     var bytes = context.channel.allocator.buffer(capacity: count)
     bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
@@ -67,7 +67,7 @@ extension ProxyConnection {
     // Cut short by somebody else, or unreadable: the client must not take what it has for the whole.
     guard bytes.readableBytes > 0 else { return promise.fail(FileEnded()) }
     let rest = range.lowerBound + Int64(bytes.readableBytes)..<range.upperBound
-    guard let written = write(bytes) else { return promise.fail(ClientLeft()) }
+    guard let written = write(bytes) else { return promise.fail(ClientDisconnected()) }
     let eventLoop = context.eventLoop.assumeIsolated()
     written.assumeIsolated().whenComplete { result in
       switch result {

@@ -8,10 +8,10 @@ extension ProxyConnection {
   /// Answers from the file, where all that the request asks for is stored and fresh: without a task
   /// and without a copy.
   func answerAtOnce(_ head: RequestHead, _ started: NIODeadline) -> Bool {
-    guard service.canAnswerAtOnce(head), let resource = hotResource(head) else { return false }
+    guard service.canAnswerAtOnce(head), let resource = cachedHit(head) else { return false }
     guard let hit = resource.hit(for: head, at: .now(), reusing: &headBuffer) else { return false }
     let closes = !head.keepsAlive || closesAfterAnswer || service.isStopping
-    HotResource.finishHead(&headBuffer, closes: closes)
+    CachedHit.finishHead(&headBuffer, closes: closes)
     guard let context else { return false }
     if closes { closesAfterAnswer = true }
     boundSending(false, context)
@@ -34,7 +34,7 @@ extension ProxyConnection {
   }
 
   func wrote(
-    _ hit: HotResource.Hit, _ sent: Int64, _ head: RequestHead, _ started: NIODeadline,
+    _ hit: CachedHit.Hit, _ sent: Int64, _ head: RequestHead, _ started: NIODeadline,
     _ result: Result<Void, any Error>
   ) {
     var isSent = true
@@ -54,16 +54,16 @@ extension ProxyConnection {
     Double((NIODeadline.now() - start).nanoseconds) / 1e9
   }
 
-  func hotResource(_ head: RequestHead) -> HotResource? {
+  func cachedHit(_ head: RequestHead) -> CachedHit? {
     guard isForUs(head) else { return nil }
     let isRecent = head.withTarget { target in
       recent?.target.withUnsafeReadableBytes { bytes in
         bytes.count == target.count && (bytes.isEmpty || bytes.elementsEqual(target))
       } == true
     }
-    if isRecent, let resource = recent?.resource, resource.isHeld { return resource }
+    if isRecent, let resource = recent?.resource, resource.isLeased { return resource }
     recent = nil
-    guard let resource = service.hotResource(head) else { return nil }
+    guard let resource = service.cachedHit(head) else { return nil }
     recent = (ByteBuffer(string: head.target), resource)
     return resource
   }

@@ -137,7 +137,7 @@ extension ProxyConnection {
   func finished(keepsAlive: Bool) {
     answering = nil
     // Who still reads its body has had the answer.
-    failBodyWaiter(ClientLeft())
+    failBodyWaiter(ClientDisconnected())
     clock.noteAnswered()
     guard keepsAlive, !isClosing else { return close() }
     process()

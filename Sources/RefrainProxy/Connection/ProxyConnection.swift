@@ -40,7 +40,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   var clock = ConnectionClock()
   var isProcessing = false
   /// The last resource that was answered at once, by the bytes of its target.
-  var recent: (target: ByteBuffer, resource: HotResource)?
+  var recent: (target: ByteBuffer, resource: CachedHit)?
   /// The last Host that was found to be ours.
   var checkedHost: ByteBuffer?
   lazy var clientText = context?.remoteAddress?.ipAddress ?? "?"
@@ -82,7 +82,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   func begin(_ context: ChannelHandlerContext) {
     guard !clock.isRunning else { return }
     if case .surplus = rank {
-      return refuse(Refusal(503, "Too many connections; try again in a moment."))
+      return refuse(HTTPError(503, "Too many connections; try again in a moment."))
     }
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
     // Ends with the connection, which stops the clock.
@@ -103,7 +103,7 @@ final class ProxyConnection: ChannelDuplexHandler {
     isClosing = true
     clock.stop()
     answering?.task?.cancel()
-    failBodyWaiter(ClientLeft())
+    failBodyWaiter(ClientDisconnected())
     recent = nil
   }
 
@@ -167,7 +167,7 @@ final class ProxyConnection: ChannelDuplexHandler {
     defer { isProcessing = false }
     while !isClosing {
       if answering != nil, !isReceiving || bodyWaiter == nil { break }
-      do throws(Refusal) {
+      do throws(HTTPError) {
         guard let event = try parser.next(&input) else { break }
         switch event {
         case .head(let head):
@@ -195,7 +195,7 @@ final class ProxyConnection: ChannelDuplexHandler {
 
   /// A client may end its side and still wait for answers (RFC 9112 §9.6).
   func inputEnded() {
-    failBodyWaiter(ClientLeft())
+    failBodyWaiter(ClientDisconnected())
     guard answering != nil else { return close() }
     // Requests that came behind this one have their turn yet.
     if input.readableBytes == 0 { closesAfterAnswer = true }
@@ -243,7 +243,7 @@ final class ProxyConnection: ChannelDuplexHandler {
       eventLoop: context.eventLoop, number: requestNumber)
     let service = service
     answering?.task = Task {
-      await Answer(service: service, request: request, writer: writer).run()
+      await Responder(service: service, request: request, writer: writer).run()
     }
   }
 
@@ -255,4 +255,4 @@ final class ProxyConnection: ChannelDuplexHandler {
 }
 
 /// The client ended the connection, or went silent for too long.
-struct ClientLeft: Error {}
+struct ClientDisconnected: Error {}

@@ -4,18 +4,18 @@
 /// or the first extension. No sign, no `0x`, no white space, which others might read differently.
 enum ChunkSize {
   /// - Parameter line: without its CRLF.
-  static func read(_ line: UnsafeRawBufferPointer) throws(Refusal) -> Int64 {
+  static func read(_ line: UnsafeRawBufferPointer) throws(HTTPError) -> Int64 {
     var size: Int64 = 0
     var index = 0
     while index < line.count, let digit = line[index].hexadecimalValue {
       // A further digit still fits, and no body is that long.
-      guard size < 1 << 55 else { throw Refusal(400, "A chunk is longer than can be.") }
+      guard size < 1 << 55 else { throw HTTPError(400, "A chunk is longer than can be.") }
       size = size << 4 | Int64(digit)
       index += 1
     }
     guard index > 0, index == line.count || line[index] == UInt8(ascii: ";"),
       line.part(index..<line.count).allSatisfy(\.isValueByte)
-    else { throw Refusal(400, "A chunk does not begin with its size.") }
+    else { throw HTTPError(400, "A chunk does not begin with its size.") }
     return size
   }
 }

@@ -10,7 +10,7 @@ struct FieldLine {
   ///   - bytes: what the line lies in.
   ///   - line: where, without its CRLF, not empty.
   @inline(__always)
-  init(_ bytes: UnsafeRawBufferPointer, _ line: Range<Int>) throws(Refusal) {
+  init(_ bytes: UnsafeRawBufferPointer, _ line: Range<Int>) throws(HTTPError) {
     var index = line.lowerBound
     let end = line.upperBound
     while index < end, bytes[index].isNameByte { index += 1 }
@@ -25,7 +25,7 @@ struct FieldLine {
     while index < end {
       let byte = bytes[index]
       guard byte.isValueByte else {
-        throw Refusal(400, "The value of a header field has a control character in it.")
+        throw HTTPError(400, "The value of a header field has a control character in it.")
       }
       index += 1
       if !byte.isOptionalWhitespace { last = index }
@@ -33,10 +33,10 @@ struct FieldLine {
     value = start..<last
   }
 
-  private static func badName(_ line: UnsafeRawBufferPointer) -> Refusal {
+  private static func badName(_ line: UnsafeRawBufferPointer) -> HTTPError {
     if line.first?.isOptionalWhitespace == true {
-      return Refusal(400, "A header field goes on in a second line, which HTTP has given up.")
+      return HTTPError(400, "A header field goes on in a second line, which HTTP has given up.")
     }
-    return Refusal(400, "A header field does not begin with a name and a colon.")
+    return HTTPError(400, "A header field does not begin with a name and a colon.")
   }
 }

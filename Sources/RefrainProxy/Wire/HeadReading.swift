@@ -28,10 +28,10 @@ struct HeadReading: Sendable {
   /// - Parameter place: where the line is in the head, without its CRLF.
   mutating func readField(
     _ bytes: UnsafeRawBufferPointer, _ place: Range<Int>, limit: Int
-  ) throws(Refusal) {
+  ) throws(HTTPError) {
     fieldCount += 1
     guard fieldCount <= limit else {
-      throw Refusal(431, "The request has more than \(limit) header fields.")
+      throw HTTPError(431, "The request has more than \(limit) header fields.")
     }
     let field = try FieldLine(bytes, place)
     let name = bytes.part(field.name)
@@ -53,21 +53,21 @@ struct HeadReading: Sendable {
   }
 
   /// What can only be said of the whole.
-  func checkWhole() throws(Refusal) {
+  func checkWhole() throws(HTTPError) {
     guard line.minorVersion == 0 || marks.contains(.host) else {
-      throw Refusal(400, "The request does not name its host.")
+      throw HTTPError(400, "The request does not name its host.")
     }
     guard !isChunked || contentLength == nil else {
-      throw Refusal(400, "The request gives its length in two ways.")
+      throw HTTPError(400, "The request gives its length in two ways.")
     }
     guard !isChunked || line.minorVersion >= 1 else {
-      throw Refusal(400, "HTTP/1.0 has no Transfer-Encoding.")
+      throw HTTPError(400, "HTTP/1.0 has no Transfer-Encoding.")
     }
   }
 
   private mutating func readSixLetters(
     _ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
-  ) throws(Refusal) {
+  ) throws(HTTPError) {
     if name.equals("cookie") {
       marks.insert(.cookie)
     } else if name.equals("origin") {
@@ -76,7 +76,7 @@ struct HeadReading: Sendable {
       marks.insert(.cacheControl)
     } else if name.equals("expect") {
       guard value.equals("100-continue") else {
-        throw Refusal(417, "What the request expects is not known here.")
+        throw HTTPError(417, "What the request expects is not known here.")
       }
       expects = true
     }
@@ -85,10 +85,10 @@ struct HeadReading: Sendable {
   /// One host, and nothing that begins a path or names a user (RFC 9112 §3.2).
   private mutating func readHost(
     _ bytes: UnsafeRawBufferPointer, _ value: Range<Int>
-  ) throws(Refusal) {
-    guard !marks.contains(.host) else { throw Refusal(400, "The request names its host twice.") }
+  ) throws(HTTPError) {
+    guard !marks.contains(.host) else { throw HTTPError(400, "The request names its host twice.") }
     for byte in bytes.part(value) where !Self.isHostByte(byte) {
-      throw Refusal(400, "The request's Host is not a host.")
+      throw HTTPError(400, "The request's Host is not a host.")
     }
     marks.insert(.host)
     host = Place(value)
@@ -104,8 +104,8 @@ struct HeadReading: Sendable {
 
   /// Two fields would be one value that is none (RFC 9110 §5.3), and which of them counts would
   /// depend on who reads it.
-  private mutating func readRange(_ value: Range<Int>) throws(Refusal) {
-    guard !marks.contains(.range) else { throw Refusal(400, "The request has two Range fields.") }
+  private mutating func readRange(_ value: Range<Int>) throws(HTTPError) {
+    guard !marks.contains(.range) else { throw HTTPError(400, "The request has two Range fields.") }
     marks.insert(.range)
     range = Place(value)
   }
@@ -123,14 +123,14 @@ struct HeadReading: Sendable {
   }
 
   /// One number; a list of equal ones could be read as one (RFC 9112 §6.3), and need not.
-  private mutating func readContentLength(_ value: UnsafeRawBufferPointer) throws(Refusal) {
+  private mutating func readContentLength(_ value: UnsafeRawBufferPointer) throws(HTTPError) {
     guard contentLength == nil, let length = value.decimal else {
-      throw Refusal(400, "The request's Content-Length is not one number.")
+      throw HTTPError(400, "The request's Content-Length is not one number.")
     }
     contentLength = length
   }
 
-  private mutating func readTransferEncoding(_ value: UnsafeRawBufferPointer) throws(Refusal) {
+  private mutating func readTransferEncoding(_ value: UnsafeRawBufferPointer) throws(HTTPError) {
     if value.equals("chunked"), !isChunked {
       isChunked = true
       return
@@ -144,7 +144,7 @@ struct HeadReading: Sendable {
     }
     guard endsInChunked, !isChunkedTwice, value.first != UInt8(ascii: ","),
       value.last != UInt8(ascii: ","), value.contains(UInt8(ascii: ","))
-    else { throw Refusal(400, "The request's Transfer-Encoding does not end in one chunked.") }
-    throw Refusal(501, "Of the codings for transfer only chunked is known here.")
+    else { throw HTTPError(400, "The request's Transfer-Encoding does not end in one chunked.") }
+    throw HTTPError(501, "Of the codings for transfer only chunked is known here.")
   }
 }

@@ -12,12 +12,12 @@ enum ProxyURL {
   ///
   /// - Parameter target: in origin form.
   /// - Throws: 404 where the token is not ours, 400 where no URL follows it.
-  static func parse(target: some StringProtocol, token: String) throws(Refusal) -> URL {
+  static func parse(target: some StringProtocol, token: String) throws(HTTPError) -> URL {
     // The same for every wrong token, and for none: nothing is to be learnt here.
     let isTokenOurs = TokenCheck.isEqual(
       target.dropFirst().prefix { $0 != "/" && $0 != "?" }, to: token)
     guard target.utf8.first == UInt8(ascii: "/"), isTokenOurs else {
-      throw Refusal(404, "There is nothing at this address.")
+      throw HTTPError(404, "There is nothing at this address.")
     }
     guard URLSpelling.isTarget(target) else { throw malformed }
     let behindToken = target.utf8.dropFirst(1 + token.utf8.count)
@@ -51,7 +51,7 @@ enum ProxyURL {
   /// - Parameters:
   ///   - origin: `https://media.example.com[/prefix]`; its query does not count.
   ///   - target: in origin form.
-  static func parse(target: some StringProtocol, origin: URL) throws(Refusal) -> URL {
+  static func parse(target: some StringProtocol, origin: URL) throws(HTTPError) -> URL {
     guard target.utf8.first == UInt8(ascii: "/"), URLSpelling.isTarget(target) else {
       throw malformed
     }
@@ -79,7 +79,7 @@ enum ProxyURL {
 
   private static func url(
     _ base: String, path: String, query: String
-  ) throws(Refusal) -> URL {
+  ) throws(HTTPError) -> URL {
     guard !URLSpelling.hasDotSegment(path: path) else { throw dotSegments }
     let asked = base + path + query
     // What comes out is looked at, whatever was put in: another host would be another's secrets.
@@ -96,11 +96,11 @@ enum ProxyURL {
       .replacing("%3a", with: ":")
   }
 
-  private static var dotSegments: Refusal {
-    Refusal(400, "The path has segments of dots, which are to be resolved before.")
+  private static var dotSegments: HTTPError {
+    HTTPError(400, "The path has segments of dots, which are to be resolved before.")
   }
 
-  private static var malformed: Refusal {
-    Refusal(400, "The address does not name a URL: /token/https/example.com/path is how it does.")
+  private static var malformed: HTTPError {
+    HTTPError(400, "The address does not name a URL: /token/https/example.com/path is how it does.")
   }
 }

@@ -10,21 +10,21 @@ struct RequestLine: Sendable {
   init() {}
 
   /// - Parameter line: without its CRLF, at the start of the head.
-  init(_ line: UnsafeRawBufferPointer, targetLimit: Int) throws(Refusal) {
+  init(_ line: UnsafeRawBufferPointer, targetLimit: Int) throws(HTTPError) {
     var end = 0
     while end < line.count, line[end].isNameByte { end += 1 }
     guard end > 0, end < line.count, line[end] == .space else {
-      throw Refusal(400, "The request does not begin with a method and one space.")
+      throw HTTPError(400, "The request does not begin with a method and one space.")
     }
     method = Place(0..<end)
     let start = end + 1
     end = start
     while end < line.count, Self.isTargetByte(line[end]) { end += 1 }
     guard end > start, end < line.count, line[end] == .space else {
-      throw Refusal(400, "The request's target is not a URL as HTTP has it.")
+      throw HTTPError(400, "The request's target is not a URL as HTTP has it.")
     }
     guard end - start <= targetLimit else {
-      throw Refusal(414, "The request's target is longer than \(targetLimit) bytes.")
+      throw HTTPError(414, "The request's target is longer than \(targetLimit) bytes.")
     }
     target = Place(start..<end)
     minorVersion = try Self.minorVersion(line.part(end + 1..<line.count))
@@ -37,12 +37,12 @@ struct RequestLine: Sendable {
   }
 
   /// `HTTP/1.1`: eight bytes, in capitals (RFC 9112 §2.3).
-  private static func minorVersion(_ text: UnsafeRawBufferPointer) throws(Refusal) -> Int {
+  private static func minorVersion(_ text: UnsafeRawBufferPointer) throws(HTTPError) -> Int {
     guard text.count == 8, text.part(0..<5).elementsEqual("HTTP/".utf8), text[5].isDigit,
       text[6] == UInt8(ascii: "."), text[7].isDigit
-    else { throw Refusal(400, "The request's first line does not end in a version of HTTP.") }
+    else { throw HTTPError(400, "The request's first line does not end in a version of HTTP.") }
     guard text[5] == UInt8(ascii: "1") else {
-      throw Refusal(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+      throw HTTPError(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
     }
     return text[7] == UInt8(ascii: "0") ? 0 : 1
   }
@@ -50,13 +50,13 @@ struct RequestLine: Sendable {
   /// The forms of RFC 9112 §3.2.
   private static func checkForm(
     of target: UnsafeRawBufferPointer, method: UnsafeRawBufferPointer
-  ) throws(Refusal) {
+  ) throws(HTTPError) {
     if method.elementsEqual("CONNECT".utf8) {
-      throw Refusal(501, "Tunnels (CONNECT) are not offered here.")
+      throw HTTPError(501, "Tunnels (CONNECT) are not offered here.")
     }
     if target[0] == UInt8(ascii: "/") { return }
     if target.starts(with: "http://"), target.count > 7, target[7] != UInt8(ascii: "/") { return }
     if target.elementsEqual("*".utf8), method.elementsEqual("OPTIONS".utf8) { return }
-    throw Refusal(400, "The request's target is neither a path nor an http URL.")
+    throw HTTPError(400, "The request's target is neither a path nor an http URL.")
   }
 }

@@ -36,7 +36,7 @@ struct RequestParser: Sendable {
     case chunkEnd
     case trailer
     case end
-    case refused(Refusal)
+    case refused(HTTPError)
   }
 
   private let limits: Limits
@@ -63,8 +63,8 @@ struct RequestParser: Sendable {
   /// The next event, nil where it needs more bytes: to be called again with the same buffer, grown.
   /// What was read is taken out of the buffer. After a refusal there is only the same refusal, for
   /// where the next request would begin is not known.
-  mutating func next(_ buffer: inout ByteBuffer) throws(Refusal) -> Event? {
-    do throws(Refusal) {
+  mutating func next(_ buffer: inout ByteBuffer) throws(HTTPError) -> Event? {
+    do throws(HTTPError) {
       return try advance(&buffer)
     } catch {
       step = .refused(error)
@@ -73,20 +73,20 @@ struct RequestParser: Sendable {
   }
 
   /// The client has closed its side, and all its bytes have been read.
-  mutating func finish() throws(Refusal) {
+  mutating func finish() throws(HTTPError) {
     if isAtStart { return }
     if case .end = step { return }
-    if case .refused(let refusal) = step { throw refusal }
-    let refusal = Refusal(400, "The request ended before it was complete.")
-    step = .refused(refusal)
-    throw refusal
+    if case .refused(let httpError) = step { throw httpError }
+    let httpError = HTTPError(400, "The request ended before it was complete.")
+    step = .refused(httpError)
+    throw httpError
   }
 
-  private mutating func advance(_ buffer: inout ByteBuffer) throws(Refusal) -> Event? {
+  private mutating func advance(_ buffer: inout ByteBuffer) throws(HTTPError) -> Event? {
     while true {
       switch step {
-      case .refused(let refusal):
-        throw refusal
+      case .refused(let httpError):
+        throw httpError
       case .head:
         guard let head = try nextHead(&buffer) else { return nil }
         return .head(head)
@@ -125,11 +125,11 @@ struct RequestParser: Sendable {
 // MARK: - Head
 
 extension RequestParser {
-  private mutating func nextHead(_ buffer: inout ByteBuffer) throws(Refusal) -> RequestHead? {
+  private mutating func nextHead(_ buffer: inout ByteBuffer) throws(HTTPError) -> RequestHead? {
     if lineStart == 0 {
       guard try skipEmptyLines(&buffer) else { return nil }
     }
-    let length = try buffer.withUnsafeReadableBytes { (bytes) throws(Refusal) -> Int? in
+    let length = try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) -> Int? in
       try readHead(bytes)
     }
     guard let length, let bytes = buffer.readSlice(length: length) else { return nil }
@@ -148,7 +148,7 @@ extension RequestParser {
   }
 
   /// - Returns: false where the first byte of the request has not come.
-  private mutating func skipEmptyLines(_ buffer: inout ByteBuffer) throws(Refusal) -> Bool {
+  private mutating func skipEmptyLines(_ buffer: inout ByteBuffer) throws(HTTPError) -> Bool {
     while true {
       guard let first = buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) else {
         return false
@@ -163,17 +163,17 @@ extension RequestParser {
       forgetLine()
       emptyLineCount += 1
       guard emptyLineCount <= limits.emptyLines else {
-        throw Refusal(400, "Empty lines came instead of a request.")
+        throw HTTPError(400, "Empty lines came instead of a request.")
       }
     }
     return true
   }
 
   /// - Returns: the length of the head, with its empty line; nil where it is not there yet.
-  private mutating func readHead(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> Int? {
+  private mutating func readHead(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> Int? {
     // So that somebody who speaks TLS to us is told at once.
     guard bytes.first?.isNameByte != false else {
-      throw Refusal(400, "What came is not a request of HTTP.")
+      throw HTTPError(400, "What came is not a request of HTTP.")
     }
     while let feed = bytes.lineFeed(from: searched) {
       let end = feed + 1
@@ -197,14 +197,14 @@ extension RequestParser {
     return nil
   }
 
-  private func checkHeadLength(_ end: Int) throws(Refusal) {
+  private func checkHeadLength(_ end: Int) throws(HTTPError) {
     if lineStart == 0 {
       // Room for a method and the version.
       guard end <= min(limits.targetBytes + 64, limits.headBytes) else {
-        throw Refusal(414, "The request's first line is too long.")
+        throw HTTPError(414, "The request's first line is too long.")
       }
     } else if end > limits.headBytes {
-      throw Refusal(431, "The request's head is longer than \(limits.headBytes) bytes.")
+      throw HTTPError(431, "The request's head is longer than \(limits.headBytes) bytes.")
     }
   }
 
@@ -213,30 +213,30 @@ extension RequestParser {
     searched = 0
   }
 
-  private static var bareLineFeed: Refusal {
-    Refusal(400, "A line of the request does not end in CR LF.")
+  private static var bareLineFeed: HTTPError {
+    HTTPError(400, "A line of the request does not end in CR LF.")
   }
 }
 
 // MARK: - Chunks (RFC 9112 §7.1)
 
 extension RequestParser {
-  private mutating func nextChunkSize(_ buffer: inout ByteBuffer) throws(Refusal) -> Int64? {
+  private mutating func nextChunkSize(_ buffer: inout ByteBuffer) throws(HTTPError) -> Int64? {
     let limit = limits.chunkLineBytes
     return try takeLine(
       from: &buffer, limit: limit,
-      Refusal(400, "The line before a chunk is longer than \(limit) bytes.")
-    ) { (line) throws(Refusal) -> Int64 in try ChunkSize.read(line) }
+      HTTPError(400, "The line before a chunk is longer than \(limit) bytes.")
+    ) { (line) throws(HTTPError) -> Int64 in try ChunkSize.read(line) }
   }
 
   /// - Returns: false where it is not there yet.
-  private func takeLineEnd(from buffer: inout ByteBuffer) throws(Refusal) -> Bool {
+  private func takeLineEnd(from buffer: inout ByteBuffer) throws(HTTPError) -> Bool {
     guard let first = buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) else {
       return false
     }
     let both = buffer.getInteger(at: buffer.readerIndex, as: UInt16.self)
     guard first == .carriageReturn, both == nil || both == 0x0D0A else {
-      throw Refusal(400, "A chunk is not as long as was said.")
+      throw HTTPError(400, "A chunk is not as long as was said.")
     }
     guard both != nil else { return false }
     buffer.moveReaderIndex(forwardBy: 2)
@@ -247,12 +247,12 @@ extension RequestParser {
   /// too, and thrown away, for nobody here asks for any (RFC 9110 §6.5.1).
   ///
   /// - Returns: false where its end is not there yet.
-  private mutating func takeTrailer(from buffer: inout ByteBuffer) throws(Refusal) -> Bool {
-    let tooLong = Refusal(431, "The fields behind the body are too long or too many.")
+  private mutating func takeTrailer(from buffer: inout ByteBuffer) throws(HTTPError) -> Bool {
+    let tooLong = HTTPError(431, "The fields behind the body are too long or too many.")
     while true {
       let room = limits.headBytes - trailerBytes
       let count = try takeLine(from: &buffer, limit: room, tooLong) {
-        (line) throws(Refusal) -> Int in
+        (line) throws(HTTPError) -> Int in
         if !line.isEmpty { _ = try FieldLine(line, 0..<line.count) }
         return line.count
       }
@@ -266,11 +266,11 @@ extension RequestParser {
 
   /// Takes one line, with its CRLF.
   private mutating func takeLine<Value>(
-    from buffer: inout ByteBuffer, limit: Int, _ tooLong: @autoclosure () -> Refusal,
-    _ read: (UnsafeRawBufferPointer) throws(Refusal) -> Value
-  ) throws(Refusal) -> Value? {
+    from buffer: inout ByteBuffer, limit: Int, _ tooLong: @autoclosure () -> HTTPError,
+    _ read: (UnsafeRawBufferPointer) throws(HTTPError) -> Value
+  ) throws(HTTPError) -> Value? {
     let found = try buffer.withUnsafeReadableBytes {
-      (bytes) throws(Refusal) -> (length: Int, value: Value)? in
+      (bytes) throws(HTTPError) -> (length: Int, value: Value)? in
       guard let feed = bytes.lineFeed(from: searched) else {
         searched = bytes.count
         guard bytes.count < limit else { throw tooLong() }

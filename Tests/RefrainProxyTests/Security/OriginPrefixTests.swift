@@ -12,10 +12,10 @@ import Testing
   ])
   func `No spelling of a path leads out of it`(_ path: String) throws {
     let origin = try #require(URL(string: "https://media.example/open"))
-    let refusal = #expect(throws: Refusal.self) {
+    let httpError = #expect(throws: HTTPError.self) {
       try ProxyURL.parse(target: path, origin: origin)
     }
-    #expect(refusal?.status == 400)
+    #expect(httpError?.status == 400)
   }
 
   @Test(arguments: ["/a%2Fb", "/..a%2f", "/a..%2f...", "/%5C", "/a%2F%2Fb"])

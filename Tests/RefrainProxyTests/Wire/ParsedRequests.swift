@@ -17,20 +17,20 @@ struct ParsedRequests: Equatable {
 
   var requests: [Request] = []
   /// Of a stream that is refused, or that ends within a request.
-  var refusal: Refusal?
+  var httpError: HTTPError?
 
   /// - Parameter pieces: as the stream comes in.
   init(_ pieces: [[UInt8]], limits: RequestParser.Limits = .init()) {
     var parser = RequestParser(limits: limits)
     var buffer = ByteBuffer()
-    do throws(Refusal) {
+    do throws(HTTPError) {
       for piece in pieces {
         buffer.writeBytes(piece)
         while let event = try parser.next(&buffer) { take(event) }
       }
       try parser.finish()
     } catch {
-      refusal = error
+      httpError = error
     }
   }
 

@@ -33,7 +33,7 @@ import Testing
     "x/abcdefghijklmnop/https/a.example/",
   ])
   func `Without our token there is nothing`(_ target: String) {
-    #expect(throws: Refusal(404, "There is nothing at this address.")) {
+    #expect(throws: HTTPError(404, "There is nothing at this address.")) {
       try ProxyURL.parse(target: target, token: token)
     }
   }
@@ -48,7 +48,7 @@ import Testing
     "/https/127.1/", "/https/[::1/", "/https/[::1]x/", "/https/a\\@b.example/", "/https/%2e%2e/a",
   ])
   func `What names no URL is refused`(_ rest: String) {
-    #expect(throws: Refusal.self) {
+    #expect(throws: HTTPError.self) {
       try ProxyURL.parse(target: "/\(token)\(rest)", token: token)
     }
     do {
@@ -95,7 +95,7 @@ import Testing
   @Test(arguments: ["", "*", "b", "http://b.example/", "/../b", "/a/%2e%2e", "/#b", "/a b"])
   func `Nothing but a path is asked of an origin`(_ target: String) throws {
     let origin = try #require(URL(string: "https://a.example/p"))
-    #expect(throws: Refusal.self) { try ProxyURL.parse(target: target, origin: origin) }
+    #expect(throws: HTTPError.self) { try ProxyURL.parse(target: target, origin: origin) }
   }
 
   @Test func `A target in absolute form is taken apart`() {

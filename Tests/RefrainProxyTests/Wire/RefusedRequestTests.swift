@@ -8,7 +8,7 @@ import Testing
   private func status(_ text: String) -> Int? {
     let parsed = ParsedRequests(text)
     #expect(parsed.isEveryRequestComplete)
-    return parsed.refusal?.status
+    return parsed.httpError?.status
   }
 
   @Test(
@@ -99,20 +99,20 @@ import Testing
     for text in [
       "G", "GET / HTTP/1.1\r\n", "\r", "GET / HTTP/1.1\r\nHost: a\r\n\r",
     ] {
-      #expect(ParsedRequests(text).refusal?.status == 400)
+      #expect(ParsedRequests(text).httpError?.status == 400)
     }
     let half = ParsedRequests("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na")
-    #expect(half.refusal?.status == 400)
+    #expect(half.httpError?.status == 400)
     #expect(half.requests.first?.body == Array("a".utf8))
   }
 
-  @Test func `After a refusal there is only the same refusal`() throws {
+  @Test func `After an error there is only the same error`() throws {
     var parser = RequestParser()
     var buffer = ByteBuffer(string: "GET / HTTP/3.0\r\n\r\nGET / HTTP/1.0\r\n\r\n")
-    let refusal = Refusal(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
-    #expect(throws: refusal) { try parser.next(&buffer) }
-    #expect(throws: refusal) { try parser.next(&buffer) }
-    #expect(throws: refusal) { try parser.finish() }
+    let httpError = HTTPError(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+    #expect(throws: httpError) { try parser.next(&buffer) }
+    #expect(throws: httpError) { try parser.next(&buffer) }
+    #expect(throws: httpError) { try parser.finish() }
     #expect(!parser.isAtStart)
   }
 }

@@ -12,7 +12,7 @@ import Testing
   @Test func `A body of known length is followed by the next request`() {
     let parsed = ParsedRequests(
       "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabcdeGET /b HTTP/1.0\r\n\r\n")
-    #expect(parsed.refusal == nil)
+    #expect(parsed.httpError == nil)
     #expect(parsed.requests.map(\.body) == [Array("abcde".utf8), []])
     #expect(parsed.requests.map(\.framing) == [.length(5), .none])
     #expect(parsed.isEveryRequestComplete)
@@ -28,7 +28,7 @@ import Testing
     let parsed = chunked(
       "5;a=b;c=\"d e\"\r\nabcde\r\n00A\r\n0123456789\r\n0;x\r\nX: y\r\nZ:\r\n\r\nGET / HTTP/1.0\r\n\r\n"
     )
-    #expect(parsed.refusal == nil)
+    #expect(parsed.httpError == nil)
     #expect(parsed.requests.map(\.body) == [Array("abcde0123456789".utf8), []])
     #expect(parsed.requests.map(\.framing) == [.chunked, .none])
     #expect(parsed.isEveryRequestComplete)
@@ -46,34 +46,34 @@ import Testing
   ])
   func `Chunks that are not exactly chunks are refused`(_ body: String) {
     let parsed = chunked(body)
-    #expect(parsed.refusal?.status == 400)
+    #expect(parsed.httpError?.status == 400)
     #expect(parsed.requests.map(\.isComplete) == [false])
   }
 
   @Test func `The line of a chunk has a limit`() {
     let long = String(repeating: "a", count: 252)
-    #expect(chunked("1;\(long)\r\nx\r\n0\r\n\r\n").refusal == nil)
-    #expect(chunked("1;\(long)a\r\nx\r\n0\r\n\r\n").refusal?.status == 400)
-    #expect(chunked(String(repeating: "0", count: 256)).refusal?.status == 400)
+    #expect(chunked("1;\(long)\r\nx\r\n0\r\n\r\n").httpError == nil)
+    #expect(chunked("1;\(long)a\r\nx\r\n0\r\n\r\n").httpError?.status == 400)
+    #expect(chunked(String(repeating: "0", count: 256)).httpError?.status == 400)
   }
 
   @Test func `Trailers have the limits of a head`() {
     let field = "X: \(String(repeating: "a", count: 1000))\r\n"
-    #expect(chunked("0\r\n\(String(repeating: field, count: 32))\r\n").refusal == nil)
-    #expect(chunked("0\r\n\(String(repeating: field, count: 33))\r\n").refusal?.status == 431)
+    #expect(chunked("0\r\n\(String(repeating: field, count: 32))\r\n").httpError == nil)
+    #expect(chunked("0\r\n\(String(repeating: field, count: 33))\r\n").httpError?.status == 431)
     let small = String(repeating: "X: a\r\n", count: 128)
-    #expect(chunked("0\r\n\(small)\r\n").refusal == nil)
-    #expect(chunked("0\r\n\(small)X: a\r\n\r\n").refusal?.status == 431)
+    #expect(chunked("0\r\n\(small)\r\n").httpError == nil)
+    #expect(chunked("0\r\n\(small)X: a\r\n\r\n").httpError?.status == 431)
   }
 
   @Test func `A few empty lines before a request are passed over`() {
     let request = "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
     let lines = String(repeating: "\r\n", count: 4)
     let parsed = ParsedRequests(lines + request + lines + request)
-    #expect(parsed.refusal == nil)
+    #expect(parsed.httpError == nil)
     #expect(parsed.requests.count == 2)
-    #expect(ParsedRequests(lines + "\r\n" + request).refusal?.status == 400)
-    #expect(ParsedRequests("\r" + request).refusal?.status == 400)
+    #expect(ParsedRequests(lines + "\r\n" + request).httpError?.status == 400)
+    #expect(ParsedRequests("\r" + request).httpError?.status == 400)
   }
 
   @Test func `A connection is idle until the first byte of a request`() throws {
@@ -116,7 +116,7 @@ import Testing
     pieces += Array(repeating: [UInt8(ascii: "b")], count: 100_000)
     pieces.append(Array("\r\n\r\n".utf8))
     let parsed = ParsedRequests(pieces, limits: limits)
-    #expect(parsed.refusal == nil)
+    #expect(parsed.httpError == nil)
     #expect(parsed.requests.map(\.isComplete) == [true])
   }
 }

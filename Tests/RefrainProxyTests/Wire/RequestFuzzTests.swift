@@ -70,7 +70,7 @@ import Testing
       let stream = Self.stream(&fuzz)
       let parsed = ParsedRequests(fuzz.split(stream.bytes))
       let text = String(decoding: stream.bytes, as: UTF8.self)
-      guard parsed.refusal == nil, parsed.isEveryRequestComplete,
+      guard parsed.httpError == nil, parsed.isEveryRequestComplete,
         parsed.requests.map(\.head) == stream.requests.map(\.head),
         parsed.requests.map(\.framing) == stream.requests.map(\.framing),
         parsed.requests.map(\.body) == stream.requests.map(\.body)

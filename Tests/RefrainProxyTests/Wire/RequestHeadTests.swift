@@ -95,7 +95,7 @@ import Testing
     #expect(try head("PUT / HTTP/1.0\r\n\(field)\(length)\r\n")?.expectsContinue == false)
     #expect(try head("GET / HTTP/1.1\r\n\(field)\r\n")?.expectsContinue == false)
     #expect(
-      throws: Refusal(417, "What the request expects is not known here.")
+      throws: HTTPError(417, "What the request expects is not known here.")
     ) { try head("PUT / HTTP/1.1\r\nHost: a\r\nExpect: a coffee\r\n\r\n") }
   }
 
@@ -109,6 +109,6 @@ import Testing
 
   @Test func `The asterisk is the target of OPTIONS alone`() throws {
     #expect(try head("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")?.target == "*")
-    #expect(ParsedRequests("GET * HTTP/1.1\r\nHost: a\r\n\r\n").refusal?.status == 400)
+    #expect(ParsedRequests("GET * HTTP/1.1\r\nHost: a\r\n\r\n").httpError?.status == 400)
   }
 }

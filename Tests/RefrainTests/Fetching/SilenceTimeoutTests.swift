@@ -38,7 +38,7 @@ import Testing
     for watch in [resting, patient, fired] { silenceTimeout.forget(watch) }
   }
 
-  @Test func `It begins to lookUp again after it had nothing to lookUp after`() async throws {
+  @Test func `It begins to look again after it had nothing to look after`() async throws {
     let silenceTimeout = SilenceTimeout()
     for _ in 0..<3 {
       let watch = silenceTimeout.watch {}

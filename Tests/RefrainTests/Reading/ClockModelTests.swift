@@ -8,7 +8,7 @@ import Testing
 /// Random lives under a clock that is set forward and back: however it jumps, nothing is given for
 /// longer than the origin said, and nothing is mixed.
 @Suite(.timeLimit(.minutes(5))) struct ClockModelTests {
-  @Test func `No jump of the clock makes anything stale lookUp fresh`() async throws {
+  @Test func `No jump of the clock makes anything stale look fresh`() async throws {
     let seed = TestSeed.next()
     print("ClockModelTests: REFRAIN_SEED=\(seed)")
     for round in 0..<(TestSeed.isSoak ? 100 : 5) as Range<UInt64> {

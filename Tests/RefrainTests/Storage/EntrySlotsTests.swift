@@ -96,12 +96,12 @@ struct EntrySlotsTests {
       _ = try await reader.bytes(in: 0..<10)
       let held = Mutex(cache.hold(reader))
       #expect(held.withLock { $0 } != nil)
-      let id = cache.releaseIdleHolds { held.withLock { $0.take() } != nil }
+      let id = cache.releaseIdleLeases { held.withLock { $0.take() } != nil }
       reader.cancel()
       let other = try await cache.open(Resource(url: url(2)))
       try await #expect(other.bytes(in: 0..<2000).count == 2000)
       other.cancel()
-      cache.forgetIdleHolds(id)
+      cache.forgetIdleLeases(id)
     }
   }
 

@@ -32,13 +32,13 @@ import Testing
       let reader = try await test.reader("/0")
       for try await _ in reader.chunks() {}
       let holder = Holder(test.cache.hold(reader))
-      let hold = test.cache.releaseIdleHolds { holder.release() }
+      let hold = test.cache.releaseIdleLeases { holder.release() }
       reader.cancel()
       #expect(!holder.wasAsked)
       #expect(try await test.read("/1") == SyntheticBytes(seed: 1).bytes(in: 0..<length))
       #expect(holder.wasAsked)
       #expect(!holder.release())
-      test.cache.forgetIdleHolds(hold)
+      test.cache.forgetIdleLeases(hold)
     }
   }
 }

@@ -218,7 +218,7 @@ struct SmallLimitTests {
     defer { try? FileManager.default.removeItem(at: directory) }
     let cache = try cache(directory, 1 << 20, length: 2000)
     let asked = Mutex(0)
-    let hold = cache.releaseIdleHolds {
+    let hold = cache.releaseIdleLeases {
       asked.withLock { $0 += 1 }
       return true
     }
@@ -228,7 +228,7 @@ struct SmallLimitTests {
     }.value
     #expect(!isThere)
     #expect(asked.withLock { $0 } > 1)
-    cache.forgetIdleHolds(hold)
+    cache.forgetIdleLeases(hold)
     await cache.close()
   }
 }

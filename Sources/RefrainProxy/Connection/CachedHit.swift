@@ -6,7 +6,7 @@ import Synchronization
 
 /// A resource that was asked for lately: held open, with the unchanging part of its answers' heads
 /// written out, so that a request for what is stored and fresh is answered where it is read.
-final class HotResource: Sendable {
+final class CachedHit: Sendable {
   struct Hit {
     var status: Int
     var range: ByteRange
@@ -16,7 +16,7 @@ final class HotResource: Sendable {
   }
 
   private struct State {
-    var held: EntryLease?
+    var lease: EntryLease?
     var known: StoredResponse?
     var fields: [UInt8] = []
   }
@@ -28,7 +28,7 @@ final class HotResource: Sendable {
   private let lastUse = Atomic<UInt64>(0)
 
   init(
-    held: EntryLease, credentials: String, urlText: String, isShared: Bool,
+    lease: EntryLease, credentials: String, urlText: String, isShared: Bool,
     render: @escaping @Sendable (StoredResponse) -> HTTPFields
   ) {
     self.urlText = urlText
@@ -38,19 +38,19 @@ final class HotResource: Sendable {
     self.terms = terms
     self.isShared = isShared
     self.render = render
-    state = Mutex(State(held: held))
+    state = Mutex(State(lease: lease))
     noteUse(.now())
   }
 
-  var isHeld: Bool { state.withLock { $0.held != nil } }
+  var isLeased: Bool { state.withLock { $0.lease != nil } }
 
   /// Lets go of the entry.
   func release() {
-    let held = state.withLock { state in
+    let lease = state.withLock { state in
       defer { state = State() }
-      return state.held
+      return state.lease
     }
-    withExtendedLifetime(held) {}
+    withExtendedLifetime(lease) {}
   }
 
   func wasUsed(since deadline: NIODeadline) -> Bool {
@@ -70,10 +70,10 @@ final class HotResource: Sendable {
   func hit(
     for head: RequestHead, at now: NIODeadline, reusing buffer: inout ByteBuffer
   ) -> Hit? {
-    guard let held = state.withLock({ $0.held }) else { return nil }
-    let date = held.now
+    guard let lease = state.withLock({ $0.lease }) else { return nil }
+    let date = lease.now
     // What it was when it was held, it need not be any more.
-    guard let known = held.known(terms, at: date), let length = known.information.length,
+    guard let known = lease.known(terms, at: date), let length = known.information.length,
       !known.varies, !known.freshness.noStore
     else { return nil }
     if isShared, head.marks.contains(.cookie), !known.isForEverybody { return nil }
@@ -87,7 +87,7 @@ final class HotResource: Sendable {
     }
     var file: EntryFile?
     if !head.isHEAD, !range.isEmpty {
-      file = held.file(of: known, holding: range)
+      file = lease.file(of: known, holding: range)
       guard file != nil else { return nil }
     }
     noteUse(now)

@@ -3,7 +3,7 @@ import Refrain
 import Synchronization
 
 /// Brings to its end what clients have begun, whether they stay or not.
-final class WholeFills: Sendable {
+final class BackgroundFills: Sendable {
   private let cache: MediaCache
   private let tasks = Mutex<[CacheKey: Task<Void, Never>]>([:])
   private let isOver = Atomic(false)

@@ -5,17 +5,17 @@ import Synchronization
 
 /// The resources that were asked for lately, by the target of the request. Few, and not for long:
 /// what is held open is not evicted.
-final class HotResources: Sendable {
+final class CachedHits: Sendable {
   private static let capacity = 64
   private static let patience = TimeAmount.seconds(10)
 
-  private let resources = Mutex<[String: HotResource]>([:])
+  private let resources = Mutex<[String: CachedHit]>([:])
 
-  func resource(for target: String) -> HotResource? {
+  func resource(for target: String) -> CachedHit? {
     resources.withLock { $0[target] }
   }
 
-  func insert(_ resource: HotResource, for target: String) {
+  func insert(_ resource: CachedHit, for target: String) {
     let dropped = resources.withLock { resources in
       var dropped = [resources.updateValue(resource, forKey: target)].compactMap { $0 }
       if resources.count > Self.capacity { dropped += Self.takeUnused(&resources, for: .zero) }
@@ -43,10 +43,10 @@ final class HotResources: Sendable {
 
   /// Half of them at once where room is needed, so that not every insertion has to look at all.
   private static func takeUnused(
-    _ resources: inout [String: HotResource], for patience: TimeAmount
-  ) -> [HotResource] {
+    _ resources: inout [String: CachedHit], for patience: TimeAmount
+  ) -> [CachedHit] {
     let deadline = NIODeadline.now() - patience
-    var dropped: [HotResource] = []
+    var dropped: [CachedHit] = []
     for (target, resource) in resources where !resource.wasUsed(since: deadline) {
       if patience == .zero, resources.count <= capacity / 2 { break }
       dropped.append(resource)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// Why a request is not answered as it asks: a status, and one sentence for people.
-struct Refusal: Error, Sendable, Hashable {
+struct HTTPError: Error, Sendable, Hashable {
   var status: Int
   var reason: String
   /// In seconds, what `Retry-After` says; nil: nothing is known of it.
@@ -14,7 +14,7 @@ struct Refusal: Error, Sendable, Hashable {
   }
 }
 
-extension Refusal {
+extension HTTPError {
   /// A request that this proxy has sent came back to it (RFC 5842 §7.2).
-  static let loop = Refusal(508, "The request came round in a circle: the origin is this proxy.")
+  static let loop = HTTPError(508, "The request came round in a circle: the origin is this proxy.")
 }

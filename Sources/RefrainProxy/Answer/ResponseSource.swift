@@ -3,7 +3,7 @@ import Foundation
 import Refrain
 
 /// Where the bytes of an answer come from, found out when it begins.
-struct ResponseOrigin: Sendable {
+struct ResponseSource: Sendable {
   var source: ServedRequest.Source
   /// RFC 9211.
   var cacheStatus: CacheStatus

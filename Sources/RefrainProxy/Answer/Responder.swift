@@ -5,7 +5,7 @@ import Refrain
 
 /// The answering of one request that has to wait for something: finds out what is asked of whom,
 /// and says what went wrong.
-struct Answer: Sendable {
+struct Responder: Sendable {
   let service: ProxyService
   let request: ClientRequest
   let writer: ResponseWriter
@@ -21,18 +21,18 @@ struct Answer: Sendable {
     let method = request.head.method
     do {
       try await answer(method)
-    } catch let refusal as Refusal {
-      await say(refusal)
-    } catch is ClientLeft {
+    } catch let httpError as HTTPError {
+      await say(httpError)
+    } catch is ClientDisconnected {
       await writer.abort()
     } catch is CancellationError {
       await writer.abort()
     } catch let error as MediaCacheError {
-      await say(Self.refusal(for: error))
+      await say(Self.httpError(for: error))
     } catch {
       // A connection that broke under our hands, as a rule: nobody is left to be told.
       if await !writer.hasBegun {
-        await say(Refusal(502, "The origin could not be asked: \(error)."))
+        await say(HTTPError(502, "The origin could not be asked: \(error)."))
       } else {
         await writer.abort()
       }
@@ -48,7 +48,7 @@ struct Answer: Sendable {
       listening: service.address)
     report.note { $0.url = url.absoluteString }
     if service.originFields.hasSent(fields) {
-      throw Refusal.loop
+      throw HTTPError.loop
     }
     let exchange = Exchange(
       service: service, request: request, writer: writer, report: report, url: url, target: target,
@@ -70,7 +70,7 @@ struct Answer: Sendable {
       report.note { $0.status = 204 }
       try await writer.end()
     case "TRACE":
-      throw Refusal(405, "TRACE is not answered here.")
+      throw HTTPError(405, "TRACE is not answered here.")
     default:
       try service.requestPolicy.check(method, fields, host: fields["Host"])
       try await RelayedAnswer(exchange: exchange, reason: .method).run()
@@ -86,17 +86,17 @@ struct Answer: Sendable {
 
   // MARK: What went wrong
 
-  private func say(_ refusal: Refusal) async {
-    report.note { $0.error = refusal.reason }
+  private func say(_ httpError: HTTPError) async {
+    report.note { $0.error = httpError.reason }
     guard await !writer.hasBegun else { return await writer.abort() }
     var fields = HTTPFields()
     // RFC 9110 §15.5.6.
-    if refusal.status == 405 { fields.append("Allow", service.requestPolicy.allow) }
+    if httpError.status == 405 { fields.append("Allow", service.requestPolicy.allow) }
     service.fields.addWebOrigin(to: &fields)
-    let (made, body) = OwnAnswer.make(refusal, fields: fields)
+    let (made, body) = OwnAnswer.make(httpError, fields: fields)
     var head = made
     report.note { values in
-      values.status = refusal.status
+      values.status = httpError.status
       values.source = .proxy
     }
     do {
@@ -112,7 +112,7 @@ struct Answer: Sendable {
     }
   }
 
-  static func refusal(for error: MediaCacheError) -> Refusal {
+  static func httpError(for error: MediaCacheError) -> HTTPError {
     let status =
       switch error.code {
       case .badURL: 400
@@ -123,7 +123,7 @@ struct Answer: Sendable {
       case .redirect where error.status == nil: 403
       default: 502
       }
-    return Refusal(status, error.description)
+    return HTTPError(status, error.description)
   }
 
   private func log(_ method: String) {
