@@ -112,10 +112,10 @@
       let options = options
       if options.logLevel < .debug { SoundLibraries.silence() }
       let (settings, isScreenWanted) = (settings, isScreenWanted)
-      let makePlays: @MainActor @Sendable () -> Plays = {
-        Plays(settings, screen: isScreenWanted ? PlayScreen(options: options) : nil)
+      let makePlays: @MainActor @Sendable () -> PlaySession = {
+        PlaySession(settings, screen: isScreenWanted ? PlayScreen(options: options) : nil)
       }
-      let makePlain: @MainActor @Sendable () -> Plays = { Plays(settings, screen: nil) }
+      let makePlain: @MainActor @Sendable () -> PlaySession = { PlaySession(settings, screen: nil) }
       if sample {
         // Who begins behind the start is not kept waiting.
         let isWatched = isScreenWanted && start == .zero && seek == nil
@@ -137,7 +137,7 @@
     @MainActor
     private static func play(
       _ loading: PlaylistLoading, from cache: MediaCache, reportsItems: Bool,
-      _ makePlays: @MainActor () -> Plays
+      _ makePlays: @MainActor () -> PlaySession
     ) async throws {
       for text in loading.skipped { Console.shared.note("refrain: \(printable(text))") }
       let plays = makePlays()

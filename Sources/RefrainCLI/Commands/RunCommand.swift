@@ -71,7 +71,7 @@ struct RunCommand: AsyncParsableCommand {
     let status = try await withOpenCache(options, configuration: cacheConfiguration) {
       [configuration] cache in
       let proxy = try CacheProxy.configured(configuration, cache: cache)
-      let serving = try await Serving.start(proxy)
+      let serving = try await RunningProxy.start(proxy)
       let result: Result<CInt, any Error>
       do {
         result = .success(try await Self.run(command, through: serving, inherited))
@@ -87,7 +87,7 @@ struct RunCommand: AsyncParsableCommand {
 
   /// Returns the exit code.
   private static func run(
-    _ command: [String], through serving: Serving, _ inherited: InheritedFiles
+    _ command: [String], through serving: RunningProxy, _ inherited: InheritedFiles
   ) async throws -> CInt {
     let arguments = ProxiedArguments(port: serving.proxy.listeningAddress?.port) { url in
       try serving.proxy.urlForPlayer(url).absoluteString

@@ -188,9 +188,9 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  private func start(_ proxy: CacheProxy) async throws -> Serving {
+  private func start(_ proxy: CacheProxy) async throws -> RunningProxy {
     do {
-      return try await Serving.start(proxy)
+      return try await RunningProxy.start(proxy)
     } catch let error as MediaCacheError where error.code == .inUse {
       throw MediaCacheError(
         .inUse, error.reason,

@@ -57,7 +57,7 @@ struct PlayEvent: Encodable {
       seconds = time / .seconds(1)
     case .live(true): self.init("live", current)
     case .seekRefused(let item): self.init("seekRefused", item.media)
-    case .silent: self.init("silent", current)
+    case .audioUnavailable: self.init("silent", current)
     case .finished(let item): self.init("ended", item.media)
     case .failed(let item, let error):
       self.init("failed", item.media)

@@ -15,7 +15,7 @@
     private static let key = CacheKey(rawValue: "refrain:sample")
 
     /// - Parameter makePlays: called once the cache is open.
-    func run(_ makePlays: @escaping @MainActor @Sendable () -> Plays) async throws {
+    func run(_ makePlays: @escaping @MainActor @Sendable () -> PlaySession) async throws {
       guard options.cache == nil else { return try await run(in: options.directory, makePlays) }
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "refrain-sample-\(UUID().uuidString)", directoryHint: .isDirectory)
@@ -24,7 +24,7 @@
     }
 
     private func run(
-      in directory: URL, _ makePlays: @escaping @MainActor @Sendable () -> Plays
+      in directory: URL, _ makePlays: @escaping @MainActor @Sendable () -> PlaySession
     ) async throws {
       let bytesPerSecond = isWatched ? 500_000 : nil
       try await withCache(options, at: directory) { cache in
@@ -41,7 +41,7 @@
 
     @MainActor
     private static func playTwice(
-      _ origin: SampleOrigin, _ cache: MediaCache, _ makePlays: @MainActor () -> Plays
+      _ origin: SampleOrigin, _ cache: MediaCache, _ makePlays: @MainActor () -> PlaySession
     ) async throws {
       // What is left of an earlier time would make the first play a warm one.
       try await cache.remove(key)
@@ -59,7 +59,7 @@
 
     @MainActor
     private static func playTwice(
-      _ origin: SampleOrigin, _ cache: MediaCache, _ plays: Plays
+      _ origin: SampleOrigin, _ cache: MediaCache, _ plays: PlaySession
     ) async throws {
       var tune = Media(origin.url, key: key, title: "The sample tune")
       try plays.write(

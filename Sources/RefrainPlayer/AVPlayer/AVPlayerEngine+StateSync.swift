@@ -137,13 +137,13 @@ extension AVPlayerEngine {
       }
     }
     if let serial = playing.seeks.takeOver() {
-      pending.append(.sought(playing.item.id, serial: serial, at: playing.position))
+      pending.append(.seekCompleted(playing.item.id, serial: serial, at: playing.position))
     }
   }
 
   /// AVPlayer would stay at the end of an item that is sought there in a pause.
   private func seekToTheEnd(_ playing: PlayingItem, _ end: Duration, _ serial: Int?) {
-    if let serial { pending.append(.sought(playing.item.id, serial: serial, at: end)) }
+    if let serial { pending.append(.seekCompleted(playing.item.id, serial: serial, at: end)) }
     heldPlayer.advanceToNextItem()
     goOn(after: playing)
     advance()
@@ -195,7 +195,7 @@ extension AVPlayerEngine {
       pending.append(.live(playing.item.id))
       // It plays from where it is joined.
       if let serial = playing.seeks.refuse() {
-        pending.append(.sought(playing.item.id, serial: serial, at: playing.position))
+        pending.append(.seekCompleted(playing.item.id, serial: serial, at: playing.position))
       }
     }
     pending.append(.duration(playing.item.id, duration))

@@ -23,7 +23,7 @@ public enum EngineEvent: Sendable, Hashable {
   /// It should play, and waits; nil: it does not wait any longer. Seeks are not told here.
   case waiting(EngineItem.ID, WaitingReason?)
   /// Every seek up to that number is over, and this is where it led to.
-  case sought(EngineItem.ID, serial: Int, at: Duration)
+  case seekCompleted(EngineItem.ID, serial: Int, at: Duration)
   /// What the media says of itself; replaces what was said before.
   case metadata(EngineItem.ID, MediaMetadata)
   /// Played to its end. `followedBy` is the item that the engine goes on with by itself, whose
@@ -32,7 +32,7 @@ public enum EngineEvent: Sendable, Hashable {
   /// It cannot be played, or not further. The engine waits to be told what is next.
   case failed(EngineItem.ID, MediaCacheError)
   /// No sound device could be opened. Playing goes on in real time, without a sound.
-  case silent
+  case audioUnavailable
   /// The system, not the listener, paused or resumed: a call came in, headphones were pulled out.
   case pausedBySystem(Bool)
 
@@ -40,10 +40,10 @@ public enum EngineEvent: Sendable, Hashable {
   public var item: EngineItem.ID? {
     switch self {
     case .began(let id), .ready(let id, _), .duration(let id, _), .position(let id, _),
-      .buffered(let id, _), .waiting(let id, _), .sought(let id, _, _), .metadata(let id, _),
+      .buffered(let id, _), .waiting(let id, _), .seekCompleted(let id, _, _), .metadata(let id, _),
       .ended(let id, _), .failed(let id, _), .live(let id):
       id
-    case .silent, .pausedBySystem: nil
+    case .audioUnavailable, .pausedBySystem: nil
     }
   }
 }

@@ -70,7 +70,7 @@
       /// Sound comes, and nothing was sought.
       case none
       /// It came to the last place that was asked for.
-      case sought(serial: Int)
+      case seekCompleted(serial: Int)
       /// It has to go on to another place first.
       case further(Seek)
     }
@@ -82,7 +82,7 @@
         // Of what was before it.
         guard seek.hasBegun else { return .none }
         self.seek = nil
-        guard let waiting else { return .sought(serial: seek.seek.serial) }
+        guard let waiting else { return .seekCompleted(serial: seek.seek.serial) }
         self.waiting = nil
         return go(to: waiting)
       }
@@ -90,7 +90,7 @@
       self.waiting = nil
       // It may have begun there.
       let distance = (position - waiting.position).inSeconds
-      if abs(distance) < 0.02 { return .sought(serial: waiting.serial) }
+      if abs(distance) < 0.02 { return .seekCompleted(serial: waiting.serial) }
       return go(to: waiting)
     }
 

@@ -27,7 +27,7 @@
     /// - Parameter library: the file name of libmpv.
     init(cache: MediaCache, output: AudioOutput, library: String) async throws {
       self.cache = cache
-      let (events, continuation) = AsyncStream.makeStream(of: MPVNews.self)
+      let (events, continuation) = AsyncStream.makeStream(of: MPVMessage.self)
       mailbox = try await MPVLoop.start(
         library: library, output: output, events: continuation)
       Task { [weak self, weak mailbox] in
@@ -104,7 +104,7 @@
       return playback
     }
 
-    private func take(_ news: MPVNews) {
+    private func take(_ news: MPVMessage) {
       switch news {
       case .event(let event): take(event)
       // All that came before is known by now, and answered.

@@ -84,13 +84,13 @@
         playback.isHeard = true
         tellAll(of: playback)
         tell(.ready(id, at: position))
-        if output == .device, text("current-ao") ?? "null" == "null" { tell(.silent) }
+        if output == .device, text("current-ao") ?? "null" == "null" { tell(.audioUnavailable) }
       }
       switch arrival {
       case .none: break
-      case .sought(let serial): tell(.sought(id, serial: serial, at: position))
+      case .seekCompleted(let serial): tell(.seekCompleted(id, serial: serial, at: position))
       case .further where isLive:
-        if let serial = clock.abandon() { tell(.sought(id, serial: serial, at: position)) }
+        if let serial = clock.abandon() { tell(.seekCompleted(id, serial: serial, at: position)) }
       case .further(let seek): go(to: seek)
       }
     }
@@ -176,7 +176,7 @@
       tell(.waiting(playback.item.id, now))
     }
 
-    func finish(_ ended: MPVPlaying.Item, _ end: mpv_event_end_file) {
+    func finish(_ ended: MPVPlaylist.Item, _ end: mpv_event_end_file) {
       forget([ended])
       (waiting, interruption) = (nil, nil)
       let playback = ended.playback

@@ -12,10 +12,10 @@
     let handle: OpaquePointer
     let output: AudioOutput
     private let mailbox: MPVMailbox
-    let events: AsyncStream<MPVNews>.Continuation
+    let events: AsyncStream<MPVMessage>.Continuation
     let registry = MPVStreamRegistry()
     private let registration: Unmanaged<MPVStreamRegistry>
-    var playing = MPVPlaying()
+    var playing = MPVPlaylist()
     var clock = MPVClock()
     var waiting: WaitingReason?
     var isPaused = false
@@ -25,7 +25,7 @@
 
     /// Starts the thread, and returns when libmpv is loaded and ready.
     static func start(
-      library: String, output: AudioOutput, events: AsyncStream<MPVNews>.Continuation
+      library: String, output: AudioOutput, events: AsyncStream<MPVMessage>.Continuation
     ) async throws -> MPVMailbox {
       try await withCheckedThrowingContinuation { continuation in
         let thread = Thread {
@@ -44,7 +44,7 @@
     }
 
     private init(
-      mpv: MPVFunctions, output: AudioOutput, events: AsyncStream<MPVNews>.Continuation
+      mpv: MPVFunctions, output: AudioOutput, events: AsyncStream<MPVMessage>.Continuation
     ) throws {
       guard let handle = mpv.create() else {
         throw MediaCacheError(
@@ -152,7 +152,7 @@
     /// - Parameter start: where it begins, and nothing else: an option of the one file.
     func enter(
       _ playback: MPVPlayback, _ how: String, start: Duration = .zero
-    ) -> (MPVPlaying.Item, Int64?) {
+    ) -> (MPVPlaylist.Item, Int64?) {
       var number: UInt64?
       let address: String
       if playback.item.media.url.isFileURL {
@@ -167,7 +167,7 @@
         mpv.command_node(handle, $0, &result)
       }
       defer { mpv.free_node_contents(&result) }
-      let item = MPVPlaying.Item(playback: playback, number: number)
+      let item = MPVPlaylist.Item(playback: playback, number: number)
       return (item, status >= 0 ? result.integer(named: "playlist_entry_id") : nil)
     }
 
@@ -180,7 +180,7 @@
     func seek(_ seek: MPVClock.Seek) {
       guard !playing.isEmpty else { return }
       if let playback = playing.current, noteLive(playback) {
-        return tell(.sought(playback.item.id, serial: seek.serial, at: position))
+        return tell(.seekCompleted(playback.item.id, serial: seek.serial, at: position))
       }
       if case .seek(let seek) = clock.ask(seek) { go(to: seek) }
     }
@@ -189,7 +189,7 @@
       playing.current?.expectSeek()
       let isTaken = command("seek", "\(max(0, seek.position.inSeconds))", "absolute+exact")
       guard !isTaken, let playback = playing.current, let serial = clock.abandon() else { return }
-      tell(.sought(playback.item.id, serial: serial, at: position))
+      tell(.seekCompleted(playback.item.id, serial: serial, at: position))
     }
 
     /// Where the file that is being opened begins. Holds for that file alone.
@@ -210,7 +210,7 @@
     /// Lets libmpv go on from where a hook holds it.
     func goOn(_ hook: UInt64) { _ = mpv.hook_continue(handle, hook) }
 
-    func forget(_ items: [MPVPlaying.Item]) {
+    func forget(_ items: [MPVPlaylist.Item]) {
       for item in items { item.number.map(registry.remove) }
     }
 

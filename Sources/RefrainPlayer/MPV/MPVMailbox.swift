@@ -20,7 +20,7 @@
   }
 
   /// What libmpv's thread tells the engine.
-  enum MPVNews: Sendable {
+  enum MPVMessage: Sendable {
     case event(EngineEvent)
     /// mpv waits behind the end of an item until it is told to go on: what is written to a file, as
     /// fast as it can be decoded, may have come there before anybody could say what follows.

@@ -193,7 +193,7 @@ public final class Player {
       case .leave(let item, let id):
         let report = PlaybackReport(
           timeToFirstSound: starts.leave(id), statistics: engine.statistics(of: id))
-        listeners.send(.left(item, report))
+        listeners.send(.report(item, report))
       }
     }
   }

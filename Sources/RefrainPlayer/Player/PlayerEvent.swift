@@ -21,11 +21,11 @@ public enum PlayerEvent: Sendable, Hashable {
   case volume(Double, isMuted: Bool)
   case sleepTimer(SleepTimer?)
   /// No sound device could be opened.
-  case silent
+  case audioUnavailable
   /// The first sound of an item came, so long after it was asked for.
   case started(PlayQueue.Item, after: Duration)
   /// A seek is over, and led here.
-  case sought(Duration)
+  case seekCompleted(Duration)
   /// A seek was asked for in this item, which is a live stream and plays on as it comes.
   case seekRefused(PlayQueue.Item)
   /// Played to its end.
@@ -33,7 +33,7 @@ public enum PlayerEvent: Sendable, Hashable {
   /// Could not be played, or not further; the next one is tried, unless `status` says otherwise.
   case failed(PlayQueue.Item, MediaCacheError)
   /// The item is over in whichever way, and this is what it took.
-  case left(PlayQueue.Item, PlaybackReport)
+  case report(PlayQueue.Item, PlaybackReport)
 }
 
 /// What playing an item came to.

@@ -29,12 +29,12 @@ extension PlayerMachine {
       if position - readyPosition > .seconds(1) { patience = NetworkPatience() }
     case .buffered(_, let ranges): state.bufferedRanges = ranges
     case .waiting(_, let reason): waiting = state.wantsToPlay ? reason : nil
-    case .sought(_, let serial, let position):
+    case .seekCompleted(_, let serial, let position):
       guard let seeking, serial >= seeking.serial else { break }
       self.seeking = nil
       state.position = position
       readyPosition = position
-      actions.append(.tell(.sought(position)))
+      actions.append(.tell(.seekCompleted(position)))
     case .metadata(_, let metadata):
       tags = metadata
       combineMetadata()
@@ -45,7 +45,7 @@ extension PlayerMachine {
         end(followedBy: next, &actions)
       }
     case .failed(_, let error): fail(error, &actions)
-    case .silent: state.isSilent = true
+    case .audioUnavailable: state.isSilent = true
     case .pausedBySystem(true):
       guard state.wantsToPlay else { break }
       // The engine has paused, and knows what resumes it: being told to pause, it would forget that.

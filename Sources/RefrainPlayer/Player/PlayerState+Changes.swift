@@ -26,7 +26,7 @@ extension PlayerState {
       events.append(.volume(volume, isMuted: isMuted))
     }
     compare(\.sleepTimer, PlayerEvent.sleepTimer)
-    if isSilent, !before.isSilent { events.append(.silent) }
+    if isSilent, !before.isSilent { events.append(.audioUnavailable) }
     return events
   }
 }

@@ -50,7 +50,7 @@
           if stage != .ready || (reason != nil) == isWaiting { complain(event) }
           if reason != nil, isPaused { complain(event) }
           isWaiting = reason != nil
-        case .sought(_, let told, _):
+        case .seekCompleted(_, let told, _):
           if told <= lastSerial || told > serial { complain(event) }
           lastSerial = told
         case .ended(_, let next):
@@ -59,7 +59,7 @@
         case .failed:
           if stage == .over { complain(event) }
           stage = .over
-        case .silent, .pausedBySystem: break
+        case .audioUnavailable, .pausedBySystem: break
         }
       }
 

@@ -11,7 +11,7 @@
 
   @MainActor @Suite(.timeLimit(.minutes(2))) struct EngineSeekTests {
     private func isSought(_ event: EngineEvent, _ serial: Int) -> Bool {
-      if case .sought(_, serial, _) = event { true } else { false }
+      if case .seekCompleted(_, serial, _) = event { true } else { false }
     }
 
     @Test func aSeekIsExactAndToldOnce() async throws {
@@ -25,7 +25,7 @@
         try await listening.wait("sought") { isSought($0, 1) }
         await listening.settle()
         #expect(
-          listening.events.filter { !$0.isOfMany } == [.sought(item.id, serial: 1, at: target)])
+          listening.events.filter { !$0.isOfMany } == [.seekCompleted(item.id, serial: 1, at: target)])
         await listening.pass(1)
         #expect((listening.positions.first ?? .zero) > target)
       }
@@ -38,7 +38,7 @@
         listening.engine.seek(to: .seconds(20), serial: 1)
         listening.engine.seek(to: .seconds(30), serial: 2)
         try await listening.waitForReady(item)
-        #expect(listening.events.contains(.sought(item.id, serial: 2, at: .seconds(30))))
+        #expect(listening.events.contains(.seekCompleted(item.id, serial: 2, at: .seconds(30))))
         #expect(listening.events.contains(.ready(item.id, at: .seconds(30))))
         #expect(!listening.events.contains { isSought($0, 1) })
       }
@@ -55,7 +55,7 @@
         try await listening.wait("sought") { isSought($0, 200) }
         await listening.settle()
         let serials = listening.events.compactMap { event in
-          if case .sought(_, let serial, _) = event { serial } else { nil as Int? }
+          if case .seekCompleted(_, let serial, _) = event { serial } else { nil as Int? }
         }
         #expect(zip(serials, serials.dropFirst()).allSatisfy { $0 < $1 } && serials.last == 200)
         await listening.pass(1)
@@ -98,7 +98,7 @@
         try await listening.waitForReady(two)
         #expect(
           listening.events.filter { !$0.isOfMany } == [
-            .sought(one.id, serial: 1, at: .seconds(10)), .ended(one.id, followedBy: two.id),
+            .seekCompleted(one.id, serial: 1, at: .seconds(10)), .ended(one.id, followedBy: two.id),
             .began(two.id), .duration(two.id, .seconds(20)), .ready(two.id, at: .zero),
           ])
         await listening.pass(3)
@@ -114,7 +114,7 @@
         try await listening.start(item)
         await listening.pass(3)
         listening.engine.seek(to: .seconds(-5), serial: 1)
-        try await listening.wait("sought") { $0 == .sought(item.id, serial: 1, at: .zero) }
+        try await listening.wait("sought") { $0 == .seekCompleted(item.id, serial: 1, at: .zero) }
       }
     }
 
@@ -123,7 +123,7 @@
         let item = listening.item()
         try await listening.start(item, isPaused: true)
         listening.engine.seek(to: .seconds(5), serial: 1)
-        try await listening.wait("sought") { $0 == .sought(item.id, serial: 1, at: .seconds(5)) }
+        try await listening.wait("sought") { $0 == .seekCompleted(item.id, serial: 1, at: .seconds(5)) }
         await listening.pass(2)
         #expect(listening.engine.player.currentTime().seconds == 5)
       }

@@ -70,7 +70,7 @@
         #expect(
           listening.events.filter { !$0.isOfMany } == [
             .waiting(item.id, .bytes), .waiting(item.id, nil),
-            .sought(item.id, serial: 1, at: .seconds(50)),
+            .seekCompleted(item.id, serial: 1, at: .seconds(50)),
           ])
         #expect(listening.positions.last.map { $0 > .seconds(50) } == true)
         listening.origin.release("/a.wav")

@@ -53,7 +53,7 @@
           case .started where !hasSought:
             hasSought = true
             player.seek(to: .seconds(target))
-          case .sought: player.resume()
+          case .seekCompleted: player.resume()
           default: break
           }
         }
@@ -61,7 +61,7 @@
         let rest = Tune.samples.count / Tune.channels - Int(target * Double(Tune.sampleRate))
         #expect(abs(heard.framesOfTheEnd - rest) <= Tune.sampleRate / 20)
         let places = heard.events.compactMap { event in
-          if case .sought(let place) = event { place / .seconds(1) } else { nil as Double? }
+          if case .seekCompleted(let place) = event { place / .seconds(1) } else { nil as Double? }
         }
         #expect(places.count == 1 && abs((places.first ?? -1) - target) <= 0.05)
       }
@@ -86,7 +86,7 @@
         var places: [Duration] = []
         for await event in events {
           if case .started = event { player.seek(to: .seconds(12)) }
-          if case .sought(let place) = event { places.append(place) }
+          if case .seekCompleted(let place) = event { places.append(place) }
           if case .finished = event { Issue.record("it ended") }
           if case .position(let position) = event, !places.isEmpty, position > .seconds(12.3) {
             break

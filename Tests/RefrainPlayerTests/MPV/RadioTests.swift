@@ -75,7 +75,7 @@
           case .seekRefused(let item):
             #expect(item.media == radio)
             refused += 1
-          case .duration(.some), .sought, .finished, .failed: Issue.record("\(event)")
+          case .duration(.some), .seekCompleted, .finished, .failed: Issue.record("\(event)")
           default: break
           }
           if case .position(let position) = event, let asked, position > asked + .seconds(2) {
@@ -118,7 +118,7 @@
           case .duration(.some), .seekRefused, .failed, .finished: Issue.record("\(event)")
           default: break
           }
-          if case .sought(let position) = event {
+          if case .seekCompleted(let position) = event {
             #expect(abs(position / .seconds(1) - 1) < 0.2)
             break
           }

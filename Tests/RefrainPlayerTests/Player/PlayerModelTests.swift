@@ -235,7 +235,7 @@ final class EventRecorder {
     case .volume(let volume, let isMuted): (state.volume, state.isMuted) = (volume, isMuted)
     case .sleepTimer(let value): state.sleepTimer = value
     case .live(let value): state.isLive = value
-    case .silent, .cached, .fetching, .started, .sought, .seekRefused, .finished, .failed, .left:
+    case .audioUnavailable, .cached, .fetching, .started, .seekCompleted, .seekRefused, .finished, .failed, .report:
       break
     }
   }

@@ -169,7 +169,7 @@ struct SessionTests {
         case .started(let item, _): moments.append("started \(item.media.title ?? "")")
         case .finished(let item): moments.append("finished \(item.media.title ?? "")")
         case .failed(let item, _): moments.append("failed \(item.media.title ?? "")")
-        case .left(let item, _): moments.append("left \(item.media.title ?? "")")
+        case .report(let item, _): moments.append("left \(item.media.title ?? "")")
         default: break
         }
       }

@@ -88,7 +88,7 @@ final class EngineReferee {
   func position(of id: EngineItem.ID) -> Duration? {
     for event in events.reversed() {
       switch event {
-      case .position(id, let position), .ready(id, let position), .sought(id, _, let position):
+      case .position(id, let position), .ready(id, let position), .seekCompleted(id, _, let position):
         return position
       default: continue
       }
@@ -98,7 +98,7 @@ final class EngineReferee {
 
   /// Where the last seek led, and its number.
   func arrival(of id: EngineItem.ID) -> (serial: Int, position: Duration)? {
-    for case .sought(id, let serial, let position) in events.reversed() {
+    for case .seekCompleted(id, let serial, let position) in events.reversed() {
       return (serial, position)
     }
     return nil
@@ -146,7 +146,7 @@ final class EngineReferee {
       rule(isWaiting || reason != nil, "stopped waiting, and did not wait")
       rule(reason != .seek, "tells of a seek as a wait")
       isWaiting = reason != nil
-    case .sought(_, let serial, let position):
+    case .seekCompleted(_, let serial, let position):
       rule(begun.contains(id), "arrived before it began")
       rule((1...max(1, lastSerial)).contains(serial), "a seek that nobody asked for")
       rule(position >= .zero, "arrived before the start")
@@ -163,7 +163,7 @@ final class EngineReferee {
       over.insert(id)
       (current, next) = (nil, nil)
       isWaiting = false
-    case .silent, .pausedBySystem: break
+    case .audioUnavailable, .pausedBySystem: break
     }
   }
 }

@@ -78,7 +78,7 @@
       for await event in events {
         heard.events.append(event)
         act(event, player)
-        if case .left(_, let report) = event { heard.reports.append(report) }
+        if case .report(_, let report) = event { heard.reports.append(report) }
         if heard.isOver { break }
       }
       await player.close()

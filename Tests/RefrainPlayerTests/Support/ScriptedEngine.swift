@@ -132,7 +132,7 @@ final class ScriptedEngine: PlayerEngine {
       report?(.began(id))
       guard Self.isLive(now.item.media) else { break }
       report?(.live(id))
-      if let seek { report?(.sought(id, serial: seek.serial, at: now.position)) }
+      if let seek { report?(.seekCompleted(id, serial: seek.serial, at: now.position)) }
     case .ready:
       now.isReady = true
       current = now
@@ -161,7 +161,7 @@ final class ScriptedEngine: PlayerEngine {
       } else {
         now.position = seek.target
         current = now
-        report?(.sought(id, serial: seek.serial, at: seek.target))
+        report?(.seekCompleted(id, serial: seek.serial, at: seek.target))
       }
     case .metadata: report?(.metadata(id, MediaMetadata(title: now.item.media.title)))
     case .end: end()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   /// Which item libmpv's events are about. A pure value.
-  struct MPVPlaying {
+  struct MPVPlaylist {
     struct Item {
       var playback: MPVPlayback
       /// Its number in the registry; nil for a file.

@@ -22,7 +22,7 @@
 
   /// Plays media, and tells how it goes: on a screen, in lines for people, or in lines for programs.
   @MainActor
-  final class Plays {
+  final class PlaySession {
     private let settings: PlaySettings
     private let screen: PlayScreen?
     private var plays = 0
@@ -126,7 +126,7 @@
         {
           try tell(line)
         }
-        if case .left = event { isBetween = true }
+        if case .report = event { isBetween = true }
         if case .started = event { isBetween = false }
         switch event {
         case .item(let item?):
@@ -139,11 +139,11 @@
         case .position(let position): status.position = position
         case .live(let isLive): status.isLive = isLive
         case .seekRefused(let item): refuseSeek(in: item.media)
-        case .silent: tellSilence()
+        case .audioUnavailable: tellSilence()
         case .failed(let item, let error):
           failed.insert(item.id)
           fail(item.media.url, error)
-        case .left(let item, let report) where failed.remove(item.id) == nil:
+        case .report(let item, let report) where failed.remove(item.id) == nil:
           try leave(item.media, report, told)
         case .status(.ended): await player.close()
         // The same trouble twice in a row: the player waits, and the others have their turn.

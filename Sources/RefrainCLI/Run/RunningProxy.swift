@@ -5,13 +5,13 @@ import Refrain
 import RefrainProxy
 
 /// A proxy that listens, in a task of its own.
-struct Serving: Sendable {
+struct RunningProxy: Sendable {
   let proxy: CacheProxy
   private let run: Task<Void, any Error>
 
   /// Returns once the proxy listens.
-  static func start(_ proxy: CacheProxy) async throws -> Serving {
-    let serving = Serving(proxy: proxy, run: Task { try await proxy.run() })
+  static func start(_ proxy: CacheProxy) async throws -> RunningProxy {
+    let serving = RunningProxy(proxy: proxy, run: Task { try await proxy.run() })
     do {
       try await proxy.waitUntilListening()
     } catch {
