@@ -30,8 +30,8 @@ final class Listener: Sendable {
     self.service = service
     count = ConnectionCount(
       limit: min(
-        service.configuration.maximumConnections ?? OpenFiles.forClients,
-        OpenFiles.forClientsAtMost))
+        service.configuration.maximumConnections ?? DescriptorBudget.forClients,
+        DescriptorBudget.forClientsAtMost))
   }
 
   var connectionCount: Int { count.current }

@@ -2,10 +2,10 @@
 import Synchronization
 
 /// Bounds how many entries are open at a time in this process, so that descriptors are left
-/// (`OpenFiles`). Whoever opens one too many waits until another is closed, the first who came first.
+/// (`DescriptorBudget`). Whoever opens one too many waits until another is closed, the first who came first.
 final class EntrySlots: Sendable {
   /// Of this process, whose limit it is.
-  static let ofProcess = EntrySlots { OpenFiles.forEntries }
+  static let ofProcess = EntrySlots { DescriptorBudget.forEntries }
 
   private struct State {
     var taken = 0

@@ -79,7 +79,7 @@ extension EntryStorage {
     // Journals may be there from syncs that were cut short: they count until the record is replaced.
     let epoch = contents.lastEpoch + 1
     let journal = try makeJournal(contents.record.generation, epoch)
-    open = OpenFiles(
+    open = WrittenFiles(
       generation: generation, id: contents.record.generation, fileName: contents.record.file,
       epoch: epoch)
     let allocated = try contents.file.status().allocated
@@ -120,7 +120,7 @@ extension EntryStorage {
     let ending = MediaType.fileExtension(
       mimeType: information?.mimeType, url: generation.entry.resource.url)
     let fileName = "\(id).\(ending)"
-    let files = OpenFiles(generation: generation, id: id, fileName: fileName, epoch: 1)
+    let files = WrittenFiles(generation: generation, id: id, fileName: fileName, epoch: 1)
     let path = "\(directory.path)/\(fileName)"
     let recordState: GenerationState.RecordState =
       isAlone ? .deferred : replaced == nil ? .written : .replacing

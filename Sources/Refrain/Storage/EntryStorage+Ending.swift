@@ -34,7 +34,7 @@ extension EntryStorage {
     lock = nil
   }
 
-  private func finish(_ generation: Generation, _ files: OpenFiles) throws {
+  private func finish(_ generation: Generation, _ files: WrittenFiles) throws {
     let (isStale, isWorthless, journal, leavesNothing, recordState) = generation.withState {
       state in
       (

@@ -81,7 +81,7 @@ extension EntryStorage {
 
   /// Removes the files of a generation: what it was to replace stays.
   func discard(
-    _ files: OpenFiles, _ recordState: GenerationState.RecordState
+    _ files: WrittenFiles, _ recordState: GenerationState.RecordState
   ) throws(DiskError) {
     guard recordState == .replacing else { return try directory.removeFiles() }
     try removeFiles { files.owner.owns($0) }
@@ -117,6 +117,6 @@ extension EntryStorage {
   }
 }
 
-extension EntryStorage.OpenFiles {
+extension EntryStorage.WrittenFiles {
   var owner: EntryStorage.Owner { .init(id: id, fileName: fileName) }
 }

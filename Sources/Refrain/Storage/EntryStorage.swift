@@ -20,7 +20,7 @@ actor EntryStorage {
 
   var lock: WriterLock?
   /// What is being written to at the moment.
-  var open: OpenFiles?
+  var open: WrittenFiles?
 
   /// Whether the names on the way to the entry are known to survive a power cut.
   var isAnchored = false
@@ -30,7 +30,7 @@ actor EntryStorage {
   /// written to.
   var sizeBefore: Int64?
 
-  struct OpenFiles {
+  struct WrittenFiles {
     var generation: Generation
     var id: String
     var fileName: String
@@ -185,7 +185,7 @@ actor EntryStorage {
   }
 
   func record(
-    _ generation: Generation, _ files: OpenFiles, spans: RangeSet<Int64>
+    _ generation: Generation, _ files: WrittenFiles, spans: RangeSet<Int64>
   ) throws -> EntryRecord {
     let (known, validator) = generation.withState { ($0.known, $0.validator) }
     guard let known else {

@@ -55,9 +55,9 @@ struct RunCommand: AsyncParsableCommand {
     let (command, options) = (command, options)
     let inherited = InheritedFiles()
     let log = RequestLog { requests, leftOut in
-      if leftOut > 0 { Console.shared.note("refrain: \(RequestLine.leftOut(leftOut))") }
+      if leftOut > 0 { Console.shared.note("refrain: \(RequestLogLine.leftOut(leftOut))") }
       for request in requests {
-        Console.shared.note("refrain: \(RequestLine(request: request).text())")
+        Console.shared.note("refrain: \(RequestLogLine(request: request).text())")
       }
     }
     var configuration = CacheProxy.Configuration()

@@ -131,7 +131,7 @@ struct ServeCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    OpenFiles.raiseLimit()
+    OpenFileLimit.raise()
     let (command, options) = (self, options)
     var cacheConfiguration = network.configuration(options)
     cacheConfiguration.isShared = origin != nil
@@ -241,13 +241,13 @@ struct ServeCommand: AsyncParsableCommand {
       var lines: [String] = []
       if leftOut > 0 {
         lines.append(
-          try isJSON ? JSONText.line(LeftOut(requests: leftOut)) : RequestLine.leftOut(leftOut))
+          try isJSON ? JSONText.line(LeftOut(requests: leftOut)) : RequestLogLine.leftOut(leftOut))
       }
       for request in requests {
         lines.append(
           isJSON
             ? try JSONText.line(RequestReport(request))
-            : RequestLine(request: request).text(width: width))
+            : RequestLogLine(request: request).text(width: width))
       }
       try Console.shared.printAlone(lines.joined(separator: "\n"))
     }

@@ -13,7 +13,7 @@ struct RequestLineTests {
 
   @Test func lineTellsWhatBecameOfTheRequest() {
     #expect(
-      RequestLine(request: request).text()
+      RequestLogLine(request: request).text()
         == "GET  206 hit           64.0 KiB    3 ms  https://example.org/song.flac  bytes 0-65535")
   }
 
@@ -22,7 +22,7 @@ struct RequestLineTests {
     (other.method, other.status, other.source) = ("HEAD", 200, .revalidated)
     (other.bytesSent, other.seconds, other.range) = (0, 12.34, nil)
     #expect(
-      RequestLine(request: other).text()
+      RequestLogLine(request: other).text()
         == "HEAD 200 revalidated        0 B  12.3 s  https://example.org/song.flac")
   }
 
@@ -30,17 +30,17 @@ struct RequestLineTests {
     var failed = request
     (failed.status, failed.source, failed.range) = (502, .proxy, nil)
     failed.error = "example.org could not\nbe reached."
-    let line = RequestLine(request: failed).text()
+    let line = RequestLogLine(request: failed).text()
     #expect(line.hasSuffix("song.flac  example.org could not\\u{a}be reached."))
   }
 
   @Test func longURLGivesWayToTheWidth() {
     var long = request
     long.url = "https://example.org/" + String(repeating: "x", count: 5000) + "/song.flac"
-    let line = RequestLine(request: long).text(width: 110)
+    let line = RequestLogLine(request: long).text(width: 110)
     #expect(line.count <= 110)
     #expect(line.contains("https://example") && line.contains("song.flac  bytes 0-65535"))
-    #expect(RequestLine(request: long).text().count < 250)
+    #expect(RequestLogLine(request: long).text().count < 250)
   }
 
   @Test func whatAClientSentCannotSteerTheTerminal() {
@@ -48,15 +48,15 @@ struct RequestLineTests {
     hostile.method = "G\u{1B}[2J"
     hostile.url = "http://h/\u{1B}]0;title\u{7}"
     hostile.error = "\u{9B}2J"
-    let line = RequestLine(request: hostile).text()
+    let line = RequestLogLine(request: hostile).text()
     #expect(!line.unicodeScalars.contains { $0.properties.generalCategory == .control })
   }
 
   @Test func aPasswordIsNotShown() throws {
     var secret = request
     secret.url = "https://me:secret@example.org/a%2Fb?c=d@e"
-    #expect(RequestLine(request: secret).text().contains("https://example.org/a%2Fb?c=d@e"))
-    #expect(!RequestLine(request: secret).text().contains("secret"))
+    #expect(RequestLogLine(request: secret).text().contains("https://example.org/a%2Fb?c=d@e"))
+    #expect(!RequestLogLine(request: secret).text().contains("secret"))
     #expect(!(try JSONText.line(RequestReport(secret))).contains("secret"))
   }
 

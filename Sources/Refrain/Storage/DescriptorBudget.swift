@@ -11,7 +11,7 @@
 /// Where none is left, more fails than what asked for it: the system's own libraries end the process.
 /// So some stay free, and the rest is shared by the clients of a proxy, which take one each, and by
 /// open entries, which take three each: a data file, a journal, and a connection to the origin.
-package enum OpenFiles {
+package enum DescriptorBudget {
   /// For event loops, threads that open a file for a moment, and whatever else the process does.
   private static let reserve = 64
 

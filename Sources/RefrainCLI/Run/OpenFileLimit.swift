@@ -6,10 +6,10 @@ import Foundation
 #endif
 
 /// How many files and connections this process may have open.
-enum OpenFiles {
+enum OpenFileLimit {
   /// Raises the soft limit to the hard one (setrlimit(2)): the usual soft limit of 1024 is there
   /// for programs that use select(2), which this one does not. Where it fails, the limit stays.
-  static func raiseLimit() {
+  static func raise() {
     #if canImport(Glibc)
       let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     #else

@@ -6,7 +6,7 @@ import RefrainProxy
 /// One request to the proxy, in a line: what has a fixed width first, so that lines align.
 ///
 /// `GET  206 hit           64.0 KiB    3 ms  https://example.org/song.flac  bytes 0-65535`
-struct RequestLine: Sendable {
+struct RequestLogLine: Sendable {
   var request: ServedRequest
 
   /// - Parameter width: the line's, to which the URL is shortened; nil where there is no terminal.
