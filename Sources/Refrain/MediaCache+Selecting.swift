@@ -8,7 +8,8 @@ extension MediaCache {
   ///
   /// - Parameter key: the key of the resource, whatever its representations; nil: its own.
   package func open(
-    _ resource: Resource, on terms: FreshnessRequirements, fill: FillPolicy? = nil, key: CacheKey? = nil,
+    _ resource: Resource, on terms: FreshnessRequirements, fill: FillPolicy? = nil,
+    key: CacheKey? = nil,
     isBackground: Bool = false
   ) async throws -> MediaReader {
     try Self.check(resource.url)
@@ -146,7 +147,9 @@ extension MediaCache {
 
   /// Whether the answer to one of two requests may not be one to the other. A signed URL, which is
   /// another one each time, makes no difference.
-  private static func mayDiffer(_ one: Resource, _ other: Resource, _ terms: FreshnessRequirements) -> Bool {
+  private static func mayDiffer(_ one: Resource, _ other: Resource, _ terms: FreshnessRequirements)
+    -> Bool
+  {
     one.headers != other.headers
       || (terms.credentials != nil && Credentials.of(one) != terms.credentials)
   }

@@ -39,7 +39,8 @@ public final class MediaReader: Sendable {
   ///   it may leave for a newer one until it has read.
   init(
     entry: Entry, generation settled: Generation? = nil, configuration: Configuration,
-    fill: FillPolicy, isBackground: Bool = false, terms: FreshnessRequirements = FreshnessRequirements()
+    fill: FillPolicy, isBackground: Bool = false,
+    terms: FreshnessRequirements = FreshnessRequirements()
   ) throws(MediaCacheError) {
     guard let generation = settled ?? entry.generationForReader() else {
       throw GenerationState.closed

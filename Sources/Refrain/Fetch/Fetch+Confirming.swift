@@ -54,7 +54,8 @@ extension Fetch {
   }
 
   private func confirm(
-    by response: OriginExchange.Response, to request: ConfirmingRequest, _ known: ResponseCheck.Known,
+    by response: OriginExchange.Response, to request: ConfirmingRequest,
+    _ known: ResponseCheck.Known,
     _ exchange: OriginExchange
   ) async -> Outcome {
     let url = entry.resource.url

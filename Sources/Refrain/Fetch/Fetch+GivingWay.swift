@@ -16,7 +16,8 @@ extension Fetch {
   /// - Parameter body: what is left of the response's body, and what of it is to be read again; nil:
   ///   all of it.
   func supersede(
-    by response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange, body: IncomingBody? = nil
+    by response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange,
+    body: IncomingBody? = nil
   ) async -> Outcome {
     guard let (fetch, verdict) = entry.supersede(generation, by: self, response, asked: asked)
     else { return .done }

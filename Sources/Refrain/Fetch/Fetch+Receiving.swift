@@ -4,7 +4,8 @@ import Foundation
 /// The bytes of a response, kept as they come.
 extension Fetch {
   func receive(
-    _ response: OriginExchange.Response, range: ByteRange, exchange: OriginExchange, body: IncomingBody? = nil,
+    _ response: OriginExchange.Response, range: ByteRange, exchange: OriginExchange,
+    body: IncomingBody? = nil,
     comparing facts: ResponseCheck.Facts? = nil
   ) async -> Outcome {
     var offset = range.lowerBound

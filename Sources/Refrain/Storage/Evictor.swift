@@ -18,7 +18,8 @@ actor Evictor {
   private static let attempts = 100
 
   init(
-    budget: DiskBudget, reclaimableLeases: ReclaimableLeases, report: @Sendable @escaping (CacheEvent) -> Void
+    budget: DiskBudget, reclaimableLeases: ReclaimableLeases,
+    report: @Sendable @escaping (CacheEvent) -> Void
   ) {
     self.budget = budget
     self.reclaimableLeases = reclaimableLeases

@@ -4,7 +4,8 @@ import Refrain
 
 /// What the proxy says for itself: one sentence of plain text.
 enum OwnAnswer {
-  static func make(_ httpError: HTTPError, fields: HTTPFields = [:]) -> (ResponseHead, body: String) {
+  static func make(_ httpError: HTTPError, fields: HTTPFields = [:]) -> (ResponseHead, body: String)
+  {
     let body = httpError.reason + "\n"
     var fields = fields
     fields.append("Date", HTTPDate.format(Date()))

@@ -139,7 +139,8 @@
     func failed(_ size: ScreenSize) async throws {
       try await Self.withTune(size) { tmux, _, origin, _ in
         let url = origin.url("/missing.flac").absoluteString
-        try await tmux.enter("./refrain play \(url) 2> errors; code=$?; cat errors; echo code $code")
+        try await tmux.enter(
+          "./refrain play \(url) 2> errors; code=$?; cat errors; echo code $code")
         // The line of the queue, which is drawn after the others.
         let lines = try await tmux.waits(for: "✗ 1  missing.flac")
         expectWithin(size, lines)

@@ -162,7 +162,8 @@
     var item: EngineItem.ID? {
       switch self {
       case .began(let id), .ready(let id, _), .duration(let id, _), .position(let id, _),
-        .buffered(let id, _), .waiting(let id, _), .seekCompleted(let id, _, _), .metadata(let id, _),
+        .buffered(let id, _), .waiting(let id, _), .seekCompleted(let id, _, _),
+        .metadata(let id, _),
         .ended(let id, _), .failed(let id, _), .live(let id):
         id
       case .audioUnavailable, .pausedBySystem: nil

@@ -25,7 +25,9 @@
         try await listening.wait("sought") { isSought($0, 1) }
         await listening.settle()
         #expect(
-          listening.events.filter { !$0.isOfMany } == [.seekCompleted(item.id, serial: 1, at: target)])
+          listening.events.filter { !$0.isOfMany } == [
+            .seekCompleted(item.id, serial: 1, at: target)
+          ])
         await listening.pass(1)
         #expect((listening.positions.first ?? .zero) > target)
       }
@@ -123,7 +125,9 @@
         let item = listening.item()
         try await listening.start(item, isPaused: true)
         listening.engine.seek(to: .seconds(5), serial: 1)
-        try await listening.wait("sought") { $0 == .seekCompleted(item.id, serial: 1, at: .seconds(5)) }
+        try await listening.wait("sought") {
+          $0 == .seekCompleted(item.id, serial: 1, at: .seconds(5))
+        }
         await listening.pass(2)
         #expect(listening.engine.player.currentTime().seconds == 5)
       }

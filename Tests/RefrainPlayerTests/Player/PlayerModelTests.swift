@@ -235,7 +235,8 @@ final class EventRecorder {
     case .volume(let volume, let isMuted): (state.volume, state.isMuted) = (volume, isMuted)
     case .sleepTimer(let value): state.sleepTimer = value
     case .live(let value): state.isLive = value
-    case .audioUnavailable, .cached, .fetching, .started, .seekCompleted, .seekRefused, .finished, .failed, .report:
+    case .audioUnavailable, .cached, .fetching, .started, .seekCompleted, .seekRefused, .finished,
+      .failed, .report:
       break
     }
   }

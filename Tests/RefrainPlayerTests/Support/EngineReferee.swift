@@ -88,7 +88,8 @@ final class EngineReferee {
   func position(of id: EngineItem.ID) -> Duration? {
     for event in events.reversed() {
       switch event {
-      case .position(id, let position), .ready(id, let position), .seekCompleted(id, _, let position):
+      case .position(id, let position), .ready(id, let position),
+        .seekCompleted(id, _, let position):
         return position
       default: continue
       }

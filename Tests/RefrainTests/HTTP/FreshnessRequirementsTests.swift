@@ -8,7 +8,9 @@ import Testing
 @Suite struct ReadingTermsTests {
   static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
-  private static func terms(_ change: (inout FreshnessRequirements) -> Void) -> FreshnessRequirements {
+  private static func terms(_ change: (inout FreshnessRequirements) -> Void)
+    -> FreshnessRequirements
+  {
     var terms = FreshnessRequirements()
     change(&terms)
     return terms
