@@ -1,32 +1,35 @@
 # SPDX-License-Identifier: MIT
-# What one types: play, test, bench, docs, format, lint. `make help` lists it all.
+# Targets for users and developers; `make help` lists them.
 
 SWIFT ?= swift
 UNAME := $(shell uname -s)
-# Libraries that the build needs, as pkg-config calls them, and the packages.
+# Libraries that the build needs, by their names in pkg-config, and their packages.
 LIBRARIES := libcurl
 DEPS := libcurl4-openssl-dev pkg-config
-# Programs that tests run against, and the library that plays: it is loaded at run time.
+# Programs that tests run against, and libmpv, which is loaded at run time.
 CLIENTS := ffmpeg nginx rclone python3 curl openssl mpv vlc chromium tmux tinyproxy microsocks
 ifeq ($(UNAME),Linux)
 CLIENTS += libmpv.so.2
 endif
-# The packages that they are in. VLC without its windows.
+# The packages that contain them. VLC without its windows.
 PACKAGES := $(patsubst vlc,vlc-bin vlc-plugin-base,\
   $(patsubst tinyproxy,tinyproxy-bin,$(patsubst libmpv.so.2,libmpv2,$(CLIENTS))))
-# What benchmarks measure against, and with.
+# Programs that benchmarks compare with or measure with.
 RACE := nginx wrk curl ffmpeg mpv libmpv2
-# How the program is built for use: on Linux with Swift's libraries in it, which starts it a third
-# sooner and needs no Swift where it runs.
+# The release build. On Linux it contains Swift's libraries: the program starts a third faster and
+# runs on machines without Swift.
 RELEASE := -c release --product refrain
 ifeq ($(UNAME),Linux)
 RELEASE += --static-swift-stdlib
 endif
-# What `make play` plays; the sample tune where nothing is named.
+# The media that `make play` plays; the sample tune by default.
 URL ?= --sample
 
-# Some tests at a time: each has its own origin and its threads, and a time limit against hanging.
+# Limits parallel tests: each has its own origin and threads, and a time limit against hanging.
 WIDTH := --experimental-maximum-parallelization-width 4
+
+# Everything that is formatted by swift-format.
+SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
 
 .DEFAULT_GOAL := help
 .PHONY: help build release play test test-bare test-tsan test-asan soak bench docs format lint deps sound clients clean
@@ -37,10 +40,10 @@ help: ## List the targets.
 build: deps ## Build everything, for debugging.
 	$(SWIFT) build
 
-play: sound build ## Hear it: the sample tune cold and warm, or URL=https://… through the cache.
+play: sound build ## Play the sample tune cold and warm, or URL=https://… through the cache.
 	@.build/debug/refrain play '$(URL)'
 
-test: deps ## All tests; those whose client is not installed are skipped, and named.
+test: deps ## Run all tests; tests whose client is not installed are skipped and listed.
 	@./.ci/clients $(CLIENTS)
 	@SWIFT='$(SWIFT)' ./.ci/test $(WIDTH)
 
@@ -68,37 +71,37 @@ soak: deps ## The long tests: many seeds, many kills.
 release: deps ## Build the program for use: .build/release/refrain.
 	$(SWIFT) build $(RELEASE)
 
-bench: deps ## Speed, memory and cost, measured against goals; NAME=proxy: one of the benchmarks.
+bench: deps ## Measure speed, memory and cost against goals; NAME=proxy selects one benchmark.
 	$(call install,$(RACE))
 	@test -n "$$REFRAIN_BENCH_PROGRAM" || $(SWIFT) build $(RELEASE)
 	$(SWIFT) run --package-path Benchmarks -c release refrain-bench $(NAME)
 
-docs: ## The documentation of the libraries as websites, in .build/docs.
+docs: deps ## Build the documentation of the libraries in .build/docs; broken links fail.
 	$(SWIFT) package dump-symbol-graph --minimum-access-level public >/dev/null
 	@rm -rf .build/docs && mkdir -p .build/docs
 	@for name in Refrain RefrainAVFoundation RefrainPlayer RefrainProxy; do \
 	  rm -rf .build/graphs && mkdir .build/graphs && \
 	  cp "$$($(SWIFT) build --show-bin-path)/../symbolgraph/$$name.symbols.json" .build/graphs && \
-	  docc convert Sources/$$name/$$name.docc --additional-symbol-graph-dir .build/graphs \
+	  docc convert Sources/$$name/$$name.docc --warnings-as-errors --additional-symbol-graph-dir .build/graphs \
 	    --display-name $$name --bundle-identifier $$name --output-dir .build/docs/$$name || exit 1; \
 	done
-	@echo "Written. To read them: docc preview, or a web server over .build/docs."
+	@echo "Written to .build/docs. Serve that folder with a web server to read it."
 
-format: ## Put the sources into their form.
-	$(SWIFT) format --in-place --parallel --recursive Package.swift Sources Tests
+format: ## Format all sources.
+	$(SWIFT) format --in-place --parallel --recursive $(SOURCES)
 
-lint: ## Complain about sources that are not in their form.
-	$(SWIFT) format lint --strict --parallel --recursive Package.swift Sources Tests
+lint: ## Check the format of all sources.
+	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
 
 ifeq ($(UNAME),Linux)
 define install
 	@./.ci/install $(1)
 endef
 
-deps: ## Install what the build needs and is missing.
+deps: ## Install missing build dependencies.
 	$(if $(shell pkg-config --exists $(LIBRARIES) 2>/dev/null || echo missing),$(call install,$(DEPS)),@:)
 
-sound: ## Install what playing needs and is missing: libmpv.
+sound: ## Install libmpv, which playing needs, if it is missing.
 	@./.ci/has libmpv.so.2 || ./.ci/install libmpv2
 
 clients: ## Install the programs that tests run against, and libmpv.
@@ -115,5 +118,5 @@ clients:
 	@echo "For the tests against real programs: brew install $(CLIENTS)"
 endif
 
-clean: ## Remove what was built.
+clean: ## Remove build products.
 	rm -rf .build .build-tsan .build-asan

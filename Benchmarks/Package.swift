@@ -6,7 +6,7 @@ let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
   dependencies: [
-    .package(name: "Refrain", path: ".."),
+    .package(name: "Refrain", path: "..")
   ],
   targets: [
     .executableTarget(
