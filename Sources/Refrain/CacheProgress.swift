@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// How much of a resource is stored, at one moment.
+/// How much of a resource is stored at one moment.
 public struct CacheProgress: Sendable, Hashable {
-  /// In bytes; nil while it is unknown.
+  /// The length in bytes; nil while unknown.
   public var length: Int64?
-  /// The ranges that are stored.
+  /// The stored ranges.
   public var spans: RangeSet<Int64>
 
   public init(length: Int64?, spans: RangeSet<Int64>) {
@@ -12,7 +12,7 @@ public struct CacheProgress: Sendable, Hashable {
     self.spans = spans
   }
 
-  /// Bytes that are stored.
+  /// The number of stored bytes.
   public var storedBytes: Int64 { spans.byteCount }
 
   public var isComplete: Bool {
@@ -20,7 +20,7 @@ public struct CacheProgress: Sendable, Hashable {
     return length == 0 || spans.range(containing: 0)?.upperBound ?? 0 >= length
   }
 
-  /// From 0, nothing, to 1, all; nil while the length is unknown.
+  /// The stored fraction, from 0 (nothing) to 1 (all); nil while the length is unknown.
   public var fraction: Double? {
     guard let length else { return nil }
     return length == 0 ? 1 : Double(storedBytes) / Double(length)
@@ -28,13 +28,13 @@ public struct CacheProgress: Sendable, Hashable {
 }
 
 extension MediaCache {
-  /// How much of the resource is stored now. Makes no request.
+  /// Returns how much of the resource is stored. Makes no request.
   public func progress(of resource: Resource) async throws -> CacheProgress {
     try await progress(of: storedKey(for: resource))
   }
 
-  /// As above, and each time it has changed, at most ten times a second, until the listener's task
-  /// is cancelled or the cache is closed.
+  /// Returns the progress now and after each change, at most ten times a second, until the
+  /// consuming task is cancelled or the cache is closed.
   public func progressUpdates(of resource: Resource) -> AsyncStream<CacheProgress> {
     let key = key(for: resource)
     let events = context.events.stream(includingTraffic: true, takesEarly: false)
@@ -43,7 +43,7 @@ extension MediaCache {
     let task = Task { [weak self] in
       var last: CacheProgress?
       func send() async {
-        // What cannot be looked at has not changed.
+        // A failed look-up counts as no change.
         guard let now = try? await self?.progress(of: resource), now != last else { return }
         last = now
         continuation.yield(now)
@@ -57,7 +57,7 @@ extension MediaCache {
         }
         for await _ in dirty.stream {
           await send()
-          // Cancelled, it ends by its streams.
+          // On cancellation the streams end the loop.
           try? await Task.sleep(for: .milliseconds(100))
         }
         group.cancelAll()

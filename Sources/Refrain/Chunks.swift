@@ -2,19 +2,19 @@
 public import Foundation
 
 extension MediaReader {
-  /// Bytes of a resource in order, in chunks as they come: at least one byte each, bounded in size.
-  /// It ends where the range or the resource does.
+  /// The bytes of a resource in order, in chunks of bounded size as they arrive, none of them
+  /// empty. Ends at the end of the range or of the resource.
   public struct Chunks: AsyncSequence, Sendable {
     public typealias Element = Data
 
     let reader: MediaReader
     let range: ByteRange
 
-    /// What comes from the network comes in smaller pieces. Below what malloc(3) asks the system for
-    /// page by page, in the beginning.
+    /// The first chunk size; chunks from the network are smaller. Initially below the size from
+    /// which malloc(3) maps fresh pages.
     static let size = 120 << 10
-    /// As long as all that is read is there, each chunk is twice as long as the one before, so that less
-    /// time goes by between them.
+    /// While the requested bytes are available at once, each chunk is twice as long as the one
+    /// before, which shortens the time between chunks.
     static let longest = 240 << 10
 
     public func makeAsyncIterator() -> AsyncIterator {
@@ -32,7 +32,7 @@ extension MediaReader {
         guard offset < range.upperBound else { return nil }
         let (left, isHuge) = range.upperBound.subtractingReportingOverflow(offset)
         let capacity = isHuge || left > Int64(size) ? size : Int(left)
-        // Not zeroed first, as a `Data` of a size would be.
+        // Not zeroed, unlike a `Data` created with a size.
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 16)
         let count: Int
         do {

@@ -1,72 +1,73 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// What is fetched without a reader asking for it yet.
+/// How far fetching goes beyond the bytes that readers ask for.
 public enum FillPolicy: String, Sendable, Hashable, Codable {
   /// Nothing beyond the read-ahead window of a live reader.
   case onDemand
-  /// While anyone has the resource open, its holes are filled to the end, behind the reader's needs.
+  /// While a reader has the resource open, its holes are filled to the end, behind the readers'
+  /// needs.
   case wholeResource
 }
 
-/// How a `MediaCache` behaves. A value: changes after the cache was made have no effect.
+/// How a `MediaCache` behaves. A value: changes after the cache was created have no effect.
 public struct Configuration: Sendable {
-  /// Most bytes of disk that the cache may take, in allocated blocks; nil for no limit.
+  /// The most disk space that the cache may use, in bytes of allocated blocks; nil for no limit.
   public var limit: Int64? = 10 << 30
 
-  /// What readers fill that say nothing else.
+  /// The default fill policy for readers.
   public var fill: FillPolicy = .onDemand
 
-  /// How far ahead of a reader bytes are received at most. The window is four times `firstRequest` in
-  /// the beginning, and grows to two thirds of this as a reader goes on in sequence.
+  /// The most bytes received ahead of a reader. The window starts at four times `firstRequest` and
+  /// grows to two thirds of this value as a reader reads in sequence.
   public var maximumReadAhead: Int64 = 8 << 20
 
-  /// The size of the first request after a jump, in bytes: small, for most jumps are probes.
+  /// The size of the first request after a seek, in bytes: small, since most seeks are probes.
   public var firstRequest: Int64 = 64 << 10
 
-  /// How long a reader waits for a running fetch to come to its offset before a fetch of its own is
-  /// started there. Nil: for as long as the origin takes to answer, half a second at most.
+  /// How long a reader waits for a running fetch to reach its offset before a separate fetch starts
+  /// there. Nil: as long as the origin takes to respond, at most half a second.
   public var joinPatience: Duration?
 
-  /// Stored bytes are never checked against the origin again: a URL names its bytes for good.
+  /// Whether stored bytes are never revalidated: a URL always names the same bytes.
   public var trustStored = false
 
-  /// No request is made at all. What is stored plays, whatever its age.
+  /// Whether the cache makes no requests at all. Stored bytes play, whatever their age.
   public var offline = false
 
-  /// Follow RFC 9111 as a shared cache: what is private to one person is not kept, nor is what a
-  /// private cache has stored in the same directory used.
+  /// Whether to follow RFC 9111 as a shared cache: responses private to one person are not stored,
+  /// and those that a private cache has stored in the same directory are not used.
   public var isShared = false
 
-  /// The key for a resource that brings none, from its URL without a user and password.
+  /// Returns the key for a resource without one, from its URL without user and password.
   public var cacheKey: @Sendable (URL) -> CacheKey = { CacheKey(url: $0) }
 
-  /// Asked once when the origin answers 401, 403 or 410: returns the resource with a new URL or new
-  /// headers, to be tried again under the same key, or nil to give up.
+  /// Called once when the origin responds 401, 403 or 410: returns the resource with a new URL or
+  /// new headers, which is requested again under the same key, or nil to give up.
   public var authorize: (@Sendable (Resource, _ status: Int) async throws -> Resource?)?
 
   public var retry = RetryPolicy()
 
-  /// Longest wait for the head of a response, connecting included.
+  /// The longest wait for the head of a response, connecting included.
   public var responseTimeout: Duration = .seconds(15)
 
-  /// Longest silence in the middle of a response.
+  /// The longest silence in the middle of a response.
   public var silenceTimeout: Duration = .seconds(30)
 
-  /// Which networks may be used for what, and whether a network is waited for.
+  /// Which networks may be used for what, and whether requests wait for a network.
   public var network = NetworkPolicy()
 
-  /// How long what nobody reads any more may be silent.
+  /// How long a fetch without readers may stall.
   package var abandonedSilence: Duration = .seconds(2)
 
-  /// What time it is.
+  /// Returns the current time.
   package var clock: @Sendable () -> Moment = { .now }
 
-  /// How long a prefetch waits for another process that stores the resource and does not go on.
+  /// How long a prefetch waits while another process that stores the resource makes no progress.
   package var writerSilence: Duration = .seconds(60)
 
-  /// Performs the requests. Nil: the platform's own, `CurlTransport` on Linux and
-  /// `URLSessionTransport` on Apple's platforms.
+  /// The transport that performs the requests. Nil: the platform's default, `CurlTransport` on
+  /// Linux and `URLSessionTransport` on Apple platforms.
   public var transport: (any Transport)?
 
   public init() {}

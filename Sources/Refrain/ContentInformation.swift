@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// What is known of a resource besides its bytes.
+/// The known properties of a resource besides its bytes.
 public struct ContentInformation: Sendable, Hashable {
-  /// In bytes; nil while it is unknown (an origin that streams without a length).
+  /// The length in bytes; nil while unknown (an origin that streams without a length).
   public var length: Int64?
-  /// The media type without parameters, lower case, as the origin gave it: `audio/flac`.
+  /// The media type as the origin sent it, lower case and without parameters: `audio/flac`.
   public var mimeType: String?
-  /// Whether the origin answers ranges.
+  /// Whether the origin supports range requests.
   public var supportsRanges: Bool
-  /// The strong ETag, else Last-Modified, as in the header; nil where the origin gave neither.
+  /// The strong ETag, else Last-Modified, as in the header; nil if the origin sent neither.
   public var validator: String?
-  /// The URL that answered, after redirects.
+  /// The URL that responded, after redirects.
   public var finalURL: URL
 
   public init(

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// What is stored of one resource.
+/// The stored state of one resource.
 public struct EntrySummary: Sendable, Hashable {
   public var key: CacheKey
   public var url: URL
-  /// In bytes; nil while it is unknown.
+  /// The length in bytes; nil while unknown.
   public var length: Int64?
   public var mimeType: String?
   public var validator: String?
-  /// The ranges that are stored.
+  /// The stored ranges.
   public var spans: RangeSet<Int64>
   public var cachedBytes: Int64
-  /// What it takes on disk, in allocated blocks.
+  /// The disk space of the entry, in bytes of allocated blocks.
   public var allocatedBytes: Int64
   public var lastAccess: Date
   public var isComplete: Bool
-  /// A process has it open for writing.
+  /// Whether a process has the entry open for writing.
   public var isInUse: Bool
-  /// The data file: sparse while the entry is not complete.
+  /// The data file; sparse while the entry is incomplete.
   public var file: URL
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// Hands events to whoever listens. Where nobody does, an event costs the reading of a flag.
+/// Delivers events to listeners. Without listeners, an event costs one atomic load.
 final class EventStreams: Sendable {
-  /// What a slow listener may be behind before it loses the oldest.
+  /// The number of events that a slow listener may lag before it loses the oldest.
   private static let backlog = 4096
 
   private struct Listener {
@@ -16,12 +16,13 @@ final class EventStreams: Sendable {
   private let listeners = Mutex<[UInt64: Listener]>([:])
   private let isFinished = Atomic(false)
   private let nextID = Atomic<UInt64>(0)
-  /// What happened before anybody could listen.
+  /// Events from before the first listener.
   private let early = Mutex<[CacheEvent]>([])
 
   deinit { finish() }
 
-  /// - Parameter takesEarly: it is told what happened before anybody could listen, and nobody else.
+  /// - Parameter takesEarly: whether this stream receives the events from before the first
+  ///   listener; no other stream does.
   func stream(includingTraffic: Bool, takesEarly: Bool = true) -> AsyncStream<CacheEvent> {
     let (stream, continuation) = AsyncStream.makeStream(
       of: CacheEvent.self, bufferingPolicy: .bufferingNewest(Self.backlog))
@@ -31,7 +32,7 @@ final class EventStreams: Sendable {
       listeners[id] = Listener(continuation: continuation, wantsTraffic: includingTraffic)
       note(listeners)
     }
-    // Whoever finishes sees it among the listeners, or is seen here.
+    // A concurrent `finish()` either sees this listener or is seen here.
     if isFinished.load(ordering: .sequentiallyConsistent) { continuation.finish() }
     guard takesEarly else { return stream }
     let missed = early.withLock { early in
@@ -54,13 +55,13 @@ final class EventStreams: Sendable {
     for listener in listeners.withLock({ Array($0.values) }) { listener.continuation.yield(event) }
   }
 
-  /// As `send`, for what happens while the cache is opened: nobody can listen yet, and the first who
-  /// does is told.
+  /// As `send`, for events while the cache is being opened: nobody can listen yet, and the first
+  /// listener receives them.
   func sendToFirstListener(_ event: CacheEvent) {
     early.withLock { $0.append(event) }
   }
 
-  /// As `send`, for what happens with every chunk of bytes.
+  /// As `send`, for events that occur with every chunk of bytes.
   func sendTraffic(_ event: @autoclosure () -> CacheEvent) {
     guard hasTrafficListeners.load(ordering: .acquiring) else { return }
     let event = event()
@@ -69,7 +70,7 @@ final class EventStreams: Sendable {
     }
   }
 
-  /// No event comes any more.
+  /// Ends all streams.
   func finish() {
     isFinished.store(true, ordering: .sequentiallyConsistent)
     for listener in listeners.withLock({ Array($0.values) }) { listener.continuation.finish() }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// Which of the entries of a resource is for a request: of the representation that it selects
-/// (RFC 9111 §4.1), and given or confirmed by the origin to its credentials.
+/// Selects the entry that answers a request: the one of the representation that the request selects
+/// (RFC 9111 §4.1), which the origin gave to these credentials or confirmed for them.
 extension MediaCache {
-  /// A reader for one request, on its terms.
+  /// Returns a reader for one request, on its terms.
   ///
-  /// - Parameter key: the key of the resource, whatever its representations; nil: its own.
+  /// - Parameter key: the key of the resource, common to its representations; nil: the resource's
+  ///   own.
   package func open(
     _ resource: Resource, on terms: FreshnessRequirements, fill: FillPolicy? = nil,
     key: CacheKey? = nil,
@@ -15,8 +16,8 @@ extension MediaCache {
     try Self.check(resource.url)
     var terms = terms
     var key = key ?? self.key(for: resource)
-    // Who names the key says that it is one resource, whoever asks; nor is anybody asked about what is
-    // trusted, or offline.
+    // An explicit key names one resource, whoever asks. With trusted bytes, or offline, the origin
+    // is not asked about credentials either.
     let configuration = context.configuration
     if resource.key == nil, !configuration.trustStored, !configuration.offline {
       terms.credentials = Credentials.of(resource)
@@ -30,7 +31,7 @@ extension MediaCache {
           entry.renew(asked)
           return reader
         case .unbound:
-          // The credentials cannot be asked about, and what is stored needs none.
+          // The origin cannot be asked about the credentials, and the stored bytes need none.
           terms.credentials = nil
         case .other(let next):
           terms.notBefore = [terms.notBefore, reader.generation.withState { $0.invalidatedAt }]
@@ -49,7 +50,7 @@ extension MediaCache {
   }
 
   private enum Choice {
-    /// Asked for by this resource from now on.
+    /// This entry serves the request; later requests to the origin use this resource.
     case this(Resource)
     case unbound
     case other(CacheKey)
@@ -84,7 +85,7 @@ extension MediaCache {
     case .granted(let asked): return .this(asked)
     case .different: return .other(own)
     case .failed(let error):
-      // What needs no credentials plays as it would without them.
+      // Bytes that need no credentials play as they would without any.
       guard error.code == .unreachable,
         known.selection.grants?.contains(Credentials.none) == true
       else { throw error }
@@ -92,21 +93,20 @@ extension MediaCache {
     }
   }
 
-  /// What is kept apart for credentials is looked for before anything is asked: it may have been
-  /// stored while requests with other credentials were refused.
+  /// Returns the key of the entry stored for these credentials alone. Looked up before any request:
+  /// the entry may have been stored while requests with other credentials were refused.
   ///
-  /// - Returns: nil where nothing is stored for them.
+  /// - Returns: nil if nothing is stored for them.
   private func ownStoredKey(_ key: CacheKey, _ credentials: String?) async -> CacheKey? {
     guard let credentials, credentials != Credentials.none else { return nil }
     let own = Selection.key(key, for: credentials)
     return await storedSelection(own) == nil ? nil : own
   }
 
-  /// Nothing is known of the resource, and another request for it, which the origin may answer
-  /// otherwise, was made or is about to be made: its answer is waited for, and never given to this
-  /// one where the credentials differ.
+  /// Waits, while nothing is known of the resource, for another request whose response may differ.
+  /// That response is never given to this request if the credentials differ.
   ///
-  /// - Returns: nil once something is known.
+  /// - Returns: nil once the resource is known.
   private func awaitOthers(
     _ entry: Entry, _ reader: MediaReader, _ resource: Resource, _ key: CacheKey,
     _ terms: FreshnessRequirements
@@ -118,7 +118,7 @@ extension MediaCache {
     let (generation, id) = try reader.current()
     let others = generation.withState { state in
       let others = state.otherReaders(than: id)
-      // Before anybody else can attach, who would take the request of before for its own.
+      // Before another reader can attach and take the previous request for its own.
       if others == .none { entry.renew(resource) }
       return others
     }
@@ -131,7 +131,7 @@ extension MediaCache {
       _ = try await reader.knownResponse()
       return nil
     } catch let error as MediaCacheError where error != GenerationState.closed {
-      // It failed, or what it brought is withheld from this reader.
+      // The request failed, or its response is withheld from this reader.
       let (generation, id) = try reader.current()
       let isAlone = generation.withState { state -> Bool? in
         guard state.known == nil else { return nil }
@@ -145,8 +145,8 @@ extension MediaCache {
     }
   }
 
-  /// Whether the answer to one of two requests may not be one to the other. A signed URL, which is
-  /// another one each time, makes no difference.
+  /// Whether the responses to two requests may differ. A signed URL, which changes each time, makes
+  /// no difference.
   private static func mayDiffer(_ one: Resource, _ other: Resource, _ terms: FreshnessRequirements)
     -> Bool
   {
@@ -163,7 +163,7 @@ extension MediaCache {
     }
   }
 
-  /// Takes over the hold on the entry.
+  /// Creates a reader, which takes over the hold on the entry.
   private func reader(
     of entry: Entry, on terms: FreshnessRequirements, fill: FillPolicy?, isBackground: Bool
   ) throws -> MediaReader {
@@ -179,8 +179,8 @@ extension MediaCache {
 
   // MARK: Without a request
 
-  /// The key under which what is stored for a resource is to be found: that of the representation
-  /// that its headers select, for its credentials. Makes no request; where nothing is stored, the
+  /// Returns the key under which the resource is stored: that of the representation that its
+  /// headers select, for its credentials. Makes no request. If nothing is stored, returns the
   /// resource's own key.
   public func storedKey(for resource: Resource) async -> CacheKey {
     var key = key(for: resource)
@@ -209,12 +209,12 @@ extension MediaCache {
     return await IOThreads.background.run { CacheInspector(context: context).selection(for: key) }
   }
 
-  /// As `completeFile(for:)`, of the representation that the resource selects.
+  /// Returns `completeFile(for:)` for the representation that the resource selects.
   public func completeFile(for resource: Resource) async throws -> URL? {
     try await completeFile(for: storedKey(for: resource))
   }
 
-  /// As `entry(for:)`, of the representation that the resource selects.
+  /// Returns `entry(for:)` for the representation that the resource selects.
   public func entry(for resource: Resource) async throws -> EntrySummary? {
     try await entry(for: storedKey(for: resource))
   }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// For front doors that answer HTTP's requests.
+/// For front ends that answer HTTP requests.
 extension MediaCache {
-  /// Whether nothing may be asked of the network.
+  /// Whether the cache makes no requests at all.
   package var isOffline: Bool { context.configuration.offline }
 
-  /// A request was made that may have changed the resource: what is stored of it is used again only
-  /// after the origin has confirmed it (RFC 9111 §4.4).
+  /// Records that a request may have changed the resource: stored bytes are used again only after
+  /// the origin has confirmed them (RFC 9111 §4.4).
   ///
   /// - Parameter key: nil: the resource's own.
   package func invalidate(_ resource: Resource, key: CacheKey? = nil) async throws {
@@ -15,10 +15,10 @@ extension MediaCache {
     try await withStored(key, resource) { $0.invalidate() }
   }
 
-  /// The origin has answered a request that the cache had no part in: where that tells that what is
-  /// stored is out of date, it is used again only after it was confirmed (RFC 9111 §4.3.5).
+  /// Compares stored bytes with a response to a request that bypassed the cache: if it shows
+  /// that they are out of date, they are used again only after revalidation (RFC 9111 §4.3.5).
   ///
-  /// - Parameter headers: of a response to HEAD or GET with all of the resource.
+  /// - Parameter headers: of a response to HEAD, or to GET for the whole resource.
   package func compare(_ resource: Resource, key: CacheKey, with headers: HTTPFields) async throws {
     var key = key
     for _ in 0..<Self.longestChain {
@@ -40,10 +40,10 @@ extension MediaCache {
     }
   }
 
-  /// A representation may vary by more than the one that was found first, and so on.
+  /// A representation may vary by more fields than the one found first, and so on.
   static let longestChain = 4
 
-  /// - Returns: nil where nothing is stored under the key.
+  /// - Returns: nil if nothing is stored under the key.
   private func withStored<Result>(
     _ key: CacheKey, _ resource: Resource, _ body: (Entry) -> Result
   ) async throws -> Result? {
@@ -55,36 +55,36 @@ extension MediaCache {
     return body(entry)
   }
 
-  /// What is open under a key, held so that requests can be answered from it at once; nil where
-  /// nothing is open, or nothing known of it.
+  /// Holds the open entry of a reader, so that requests can be answered from it at once; nil if
+  /// nothing is open, or nothing is known of it.
   package func hold(_ reader: MediaReader) -> EntryLease? {
     EntryLease(reader.entry)
   }
 
-  /// Has `release` called where room is needed on disk: whoever holds entries that nobody reads lets
-  /// go of them, and says whether there were any.
+  /// Registers `release`, which is called when disk space is needed: it releases held entries
+  /// without readers, and returns whether there were any.
   ///
-  /// - Returns: what ends it, given to `forgetIdleHolds`.
+  /// - Returns: an identifier for `forgetIdleLeases`.
   package func releaseIdleLeases(by release: @escaping @Sendable () -> Bool) -> UInt64 {
     context.reclaimableLeases.add(release)
   }
 
   package func forgetIdleLeases(_ id: UInt64) { context.reclaimableLeases.remove(id) }
 
-  /// The answer by which the origin has asked to be left alone for a while, where that has not
-  /// passed: no request is to be made for the resource.
+  /// Returns the response with which the origin asked for a pause that has not ended: no request
+  /// should be made for the resource. Nil if it may be requested.
   package func rest(of resource: Resource) -> OriginRests.Rest? {
     context.rests.rest(of: resource, at: context.now)
   }
 
-  /// Records what the origin has answered to a request that the cache had no part in.
+  /// Records the origin's response to a request that bypassed the cache.
   package func noteRest(of resource: Resource, status: Int, headers: HTTPFields) {
     context.rests.note(resource, status: status, headers: headers, at: context.now)
   }
 
-  /// What time it is for the cache.
+  /// The current time of the cache.
   package var now: Moment { context.now }
 
-  /// The cache's configuration follows RFC 9111 as a shared cache.
+  /// Whether the cache follows RFC 9111 as a shared cache.
   package var isShared: Bool { context.configuration.isShared }
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// For URLs that need neither headers nor a key of their own.
+/// For URLs that need neither headers nor an explicit key.
 extension MediaCache {
-  /// As `open(_:fill:)` of a resource.
+  /// Returns a reader of the resource at this URL; see `open(_:fill:)`.
   public func open(_ url: URL, fill: FillPolicy? = nil) async throws -> MediaReader {
     try await open(Resource(url: url), fill: fill)
   }
 
-  /// As `prefetch(_:range:progress:)` of a resource.
+  /// Prefetches the resource at this URL; see `prefetch(_:range:progress:)`.
   @discardableResult
   public func prefetch(
     _ url: URL, range: ByteRange? = nil,

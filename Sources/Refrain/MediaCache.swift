@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// A cache directory and everything that goes on in it: the way in.
+/// A cache directory and all activity in it: the entry point of Refrain.
 public final class MediaCache: Sendable {
   let context: CacheContext
   private let configuration: Configuration
 
-  /// Opens a cache directory, making it where it is missing. Several caches, in several processes,
-  /// may use one directory. Fast whatever the number of entries: nothing is read yet.
+  /// Opens a cache directory, creating it if it is missing. Several caches, in several
+  /// processes, may use one directory. Fast whatever the number of entries: reads none of them.
   ///
-  /// On Apple's platforms what is stored is kept out of backups, and readable while the device is
-  /// locked, so that what plays in the background plays on. Where the system refuses that, the
-  /// first who listens to `events` is warned.
+  /// On Apple platforms stored bytes are excluded from backups and readable while the device is
+  /// locked, which background playback needs. If the system refuses that, the first consumer of
+  /// `events` receives a warning.
   ///
-  /// - Parameter directory: the cache's own; `defaultDirectory` where none is named.
-  /// - Throws: `MediaCacheError`, `.storage` where the directory cannot be used.
+  /// - Parameter directory: a directory for the cache alone; `defaultDirectory` by default.
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be used.
   public convenience init(
     directory: URL = MediaCache.defaultDirectory, configuration: Configuration = Configuration()
   ) throws {
@@ -47,7 +47,7 @@ public final class MediaCache: Sendable {
     for warning in warnings { context.events.sendToFirstListener(.warning(warning)) }
   }
 
-  /// The transport of the cache, or one as good, for what goes past the cache.
+  /// The transport of the cache, or an equivalent one, for requests that bypass the cache.
   package var relayingTransport: any RelayingTransport {
     context.transport as? any RelayingTransport ?? Self.platformTransport()
   }
@@ -62,17 +62,19 @@ public final class MediaCache: Sendable {
 
   // MARK: Reading
 
-  /// A reader of the resource, in the representation that its headers select (RFC 9111 §4.1).
+  /// Returns a reader of the resource, in the representation that its headers select (RFC 9111
+  /// §4.1).
   ///
-  /// Makes no request, as a rule: the first read does. What is stored for other credentials
-  /// (Authorization, or a user in the URL) is used once the origin has confirmed it to these, which
-  /// costs one conditional request; what it has for these alone is stored apart. Responses that are
-  /// `public` are for everybody, and a resource with a `key` of its own is one, whoever asks. While
-  /// others wait for the first answer to a request with other headers, their answer is waited for.
+  /// Usually makes no request: the first read does. Bytes stored for other credentials
+  /// (Authorization, or a user in the URL) are used once the origin has confirmed them for these,
+  /// which costs one conditional request; bytes that the origin sends to these credentials alone
+  /// are stored separately. `public` responses are for everybody, and so is a resource with an
+  /// explicit `key`. While readers with other headers wait for their first response, this one waits
+  /// for it too.
   ///
-  /// - Parameter fill: what is fetched beyond what is read; nil: `Configuration.fill`.
-  /// - Throws: `MediaCacheError`: `.badURL` where the URL is neither http nor https; what the origin
-  ///   answered where it refuses these credentials what is stored, or `.unreachable`;
+  /// - Parameter fill: what is fetched beyond the bytes read; nil: `Configuration.fill`.
+  /// - Throws: `MediaCacheError`: `.badURL` if the URL is neither http nor https; the origin's
+  ///   response if it refuses the stored bytes to these credentials, or `.unreachable`;
   ///   `CancellationError`.
   public func open(_ resource: Resource, fill: FillPolicy? = nil) async throws -> MediaReader {
     try await open(resource, on: FreshnessRequirements(), fill: fill)
@@ -87,19 +89,19 @@ public final class MediaCache: Sendable {
     }
   }
 
-  /// The key under which a resource is stored.
+  /// Returns the key under which a resource is stored.
   public func key(for resource: Resource) -> CacheKey {
     resource.key ?? configuration.cacheKey(resource.url.withoutUserInfo)
   }
 
   // MARK: Prefetching
 
-  /// Brings a range of the resource, or all of it, into the cache; what is stored is not asked for
-  /// again. Gives way to readers. Cancelling the task stops it and keeps what has come.
+  /// Fetches a range of the resource, or all of it, into the cache; stored bytes are not fetched
+  /// again. Gives way to readers. Cancelling the task stops it and keeps the received bytes.
   ///
-  /// - Parameter progress: called as bytes are stored, at most ten times a second, and at the end.
-  ///   On no particular thread.
-  /// - Throws: `MediaCacheError`, `.storage` where the bytes cannot be stored; `CancellationError`.
+  /// - Parameter progress: called as bytes are stored, at most ten times a second, and at the end,
+  ///   on no particular thread.
+  /// - Throws: `MediaCacheError`, `.storage` if the bytes cannot be stored; `CancellationError`.
   @discardableResult
   public func prefetch(
     _ resource: Resource, range: ByteRange? = nil,
@@ -118,8 +120,9 @@ public final class MediaCache: Sendable {
       } catch let error as MediaCacheError
         where error == StorageProblem.otherVersion.error && attempts < Self.reopenings
       {
-        // Another process stored its answer while this one had another, and nothing tells whether
-        // they are the same. Opened again, the resource is what is stored, or takes its place.
+        // Another process stored its response while this one received another, and nothing shows
+        // whether they are the same version. Opened again, the resource is the stored version, or
+        // replaces it.
         attempts += 1
       }
     }
@@ -128,32 +131,32 @@ public final class MediaCache: Sendable {
   private static let reopenings = 3
 
   public struct PrefetchProgress: Sendable, Hashable {
-    /// Bytes of the range that are stored.
+    /// The stored bytes of the range.
     public var storedBytes: Int64
-    /// The range's size; nil while the length of the resource is unknown.
+    /// The size of the range; nil while the length of the resource is unknown.
     public var totalBytes: Int64?
-    /// Bytes received from the origin since the prefetch began.
+    /// The bytes received from the origin since the prefetch began.
     public var bytesFromOrigin: Int64
   }
 
   // MARK: Looking into it
 
-  /// The ordinary media file of a complete entry, which any program can open; nil while bytes are
-  /// missing. The file is the cache's: open it, copy it, do not change it.
+  /// Returns the media file of a complete entry, which any program can open; nil while bytes are
+  /// missing. The file belongs to the cache: open it, copy it, do not change it.
   public func completeFile(for key: CacheKey) async throws -> URL? {
     guard let summary = try await entry(for: key), summary.isComplete else { return nil }
     return summary.file
   }
 
-  /// Every entry stored, the most recently used first. Foreign and broken files are passed over,
-  /// with a warning event.
+  /// Returns every stored entry, the most recently used first. Skips foreign and broken files, with
+  /// a warning event.
   ///
-  /// - Throws: `MediaCacheError`, `.storage` where the directory cannot be read.
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
   public func entries() async throws -> [EntrySummary] {
     try await listing().entries
   }
 
-  /// `entries` and `usage`, for which each entry is looked at once.
+  /// Returns `entries` and `usage`, with one look at each entry.
   package func listing() async throws -> (entries: [EntrySummary], usage: Usage) {
     for entry in await context.table.settledEntries() { await entry.recordNow() }
     let (entries, all) = try await reportingStorage {
@@ -164,15 +167,15 @@ public final class MediaCache: Sendable {
     return (entries, usage)
   }
 
-  /// The entry stored under a key, or nil.
+  /// Returns the entry stored under a key, or nil.
   public func entry(for key: CacheKey) async throws -> EntrySummary? {
     await context.table.settledEntry(for: key)?.recordNow()
     return try await inspector { $0.entry(for: key) }
   }
 
-  /// What the directory takes on disk. Looks at every entry.
+  /// Returns the disk usage of the directory. Looks at every entry.
   ///
-  /// - Throws: `MediaCacheError`, `.storage` where the directory cannot be read.
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
   public func usage() async throws -> Usage {
     let usage = try await reportingStorage { try await CacheInspector(context: context).usage() }
     return Usage(
@@ -180,19 +183,20 @@ public final class MediaCache: Sendable {
   }
 
   public struct Usage: Sendable, Hashable, Codable {
-    /// Allocated blocks of all entries, in bytes.
+    /// The allocated blocks of all entries, in bytes.
     public var allocatedBytes: Int64
     public var limit: Int64?
     public var entries: Int
   }
 
-  /// Checks every entry against its files, or one: what a record claims and the file does not hold
-  /// is dropped from the record, so that it is fetched again; what no record claims is removed.
-  /// Entries that are in use are passed over.
+  /// Checks every entry, or one, against its files. Bytes that a record claims and the file does
+  /// not hold are dropped from the record and fetched again; files that no record claims are
+  /// removed. Entries in use are skipped.
   ///
-  /// - Parameter progress: called for each entry that was checked, where all are, on several threads
+  /// - Parameter progress: called for each checked entry if all are checked, on several threads
   ///   at once.
-  /// - Throws: `MediaCacheError`, `.storage` where the directory cannot be read; `CancellationError`.
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read;
+  ///   `CancellationError`.
   public func verify(
     _ key: CacheKey? = nil, progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> [VerifyResult] {
@@ -202,11 +206,11 @@ public final class MediaCache: Sendable {
     }
   }
 
-  /// How far work on all entries of a cache is.
+  /// The progress of work on all entries of a cache.
   public struct EntryProgress: Sendable, Hashable {
-    /// Entries that are done with.
+    /// The number of finished entries.
     public var done: Int
-    /// Entries that were there when the work began.
+    /// The number of entries when the work began.
     public var total: Int
 
     static func sweep(_ report: (@Sendable (EntryProgress) -> Void)?) -> Sweep.Progress? {
@@ -216,21 +220,21 @@ public final class MediaCache: Sendable {
   }
 
   public struct VerifyResult: Sendable, Hashable {
-    /// Nil where no record says.
+    /// The key of the entry; nil if no record names it.
     public var key: CacheKey?
     public var directory: URL
-    /// What was wrong, a sentence each; empty where all is well.
+    /// The problems found, a sentence each; empty if there are none.
     public var problems: [String]
-    /// Bytes that were dropped from the record.
+    /// Bytes dropped from the record; for a removed entry, the disk space that it used.
     public var droppedBytes: Int64
   }
 
-  /// What the origin said of the version that is stored; an empty one where nothing is.
+  /// Returns the validator of the stored version; an empty one if nothing is stored.
   func storedValidator(for key: CacheKey) async throws -> Validator {
     try await inspector { $0.validator(for: key) } ?? Validator()
   }
 
-  /// Drops ranges of an entry, so that they are fetched again.
+  /// Drops ranges of an entry, which are then fetched again.
   func discard(_ ranges: RangeSet<Int64>, of key: CacheKey) async throws {
     try await inspector { try $0.discard(ranges, of: key) }
   }
@@ -258,11 +262,11 @@ public final class MediaCache: Sendable {
 
   // MARK: Removing
 
-  /// Removes an entry, and those of other representations of its resource. Readers that have it open
-  /// in this process read on from what they hold.
+  /// Removes an entry, and those of other representations of its resource. Readers of this process
+  /// that have it open continue with the files that they hold.
   ///
-  /// - Returns: the bytes of disk that were freed; nil where there was no such entry.
-  /// - Throws: `MediaCacheError`, `.inUse` where another process is writing it, `.storage`.
+  /// - Returns: the disk space freed, in bytes; nil if there was no such entry.
+  /// - Throws: `MediaCacheError`, `.inUse` if another process is writing it, `.storage`.
   @discardableResult
   public func remove(_ key: CacheKey) async throws -> Int64? {
     try await Removal(context: context).removeAllRepresentations(key)
@@ -270,9 +274,10 @@ public final class MediaCache: Sendable {
 
   /// Removes every entry that no other process is writing.
   ///
-  /// - Parameter progress: called for each entry that is done with, on several threads at once.
-  /// - Returns: the bytes of disk that were freed.
-  /// - Throws: `MediaCacheError`, `.storage`; `CancellationError`, with a part of the entries gone.
+  /// - Parameter progress: called for each finished entry, on several threads at once.
+  /// - Returns: the disk space freed, in bytes.
+  /// - Throws: `MediaCacheError`, `.storage`; `CancellationError`, with some of the entries
+  ///   removed.
   @discardableResult
   public func removeAll(
     progress: (@Sendable (EntryProgress) -> Void)? = nil
@@ -282,15 +287,15 @@ public final class MediaCache: Sendable {
 
   // MARK: Following it
 
-  /// What happens in this cache, from the call on. Slow listeners lose the oldest events.
+  /// Returns the events of this cache from the call on. Slow consumers lose the oldest events.
   ///
-  /// - Parameter includingTraffic: also `received`, `committed` and `servedFromDisk`, which come
-  ///   with every chunk of bytes: to be told of them costs a busy cache time.
+  /// - Parameter includingTraffic: whether to include `received`, `committed` and `servedFromDisk`,
+  ///   which occur with every chunk of bytes and cost a busy cache time.
   public func events(includingTraffic: Bool = true) -> AsyncStream<CacheEvent> {
     context.events.stream(includingTraffic: includingTraffic)
   }
 
-  /// Ends every reader and fetch, and writes down what is known. The cache cannot be used after it.
+  /// Ends every reader and fetch, and writes pending records. The cache cannot be used afterwards.
   public func close() async {
     for entry in context.table.shutDown() { entry.shutDown() }
     await context.table.waitUntilEmpty()

@@ -4,27 +4,27 @@
 /// and why, and what to do about it.
 public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertible {
   public enum Code: String, Sendable, Hashable, Codable {
-    /// The URL cannot be asked for: no host, or neither http nor https.
+    /// The URL cannot be requested: no host, or neither http nor https.
     case badURL
-    /// A range or an offset lies outside of the resource, or is negative.
+    /// A range or an offset lies outside the resource, or is negative.
     case badRange
-    /// The origin could not be reached, or stopped answering, for as long as `RetryPolicy` allows.
+    /// The origin could not be reached, or stopped responding, for as long as `RetryPolicy` allows.
     case unreachable
-    /// The device has a network, but none that `Configuration.network` allows for this. Playback and
-    /// prefetching are asked for separately.
+    /// The device has a network, but none that `Configuration.network` allows for this purpose
+    /// (playback or prefetching).
     case networkNotAllowed
     /// `Configuration.offline` is set, and the bytes wanted are not stored.
     case offline
-    /// The origin answered with a status that is an error; `status` has it.
+    /// The origin responded with an error status, which is in `status`.
     case status
-    /// The origin's answer contradicts HTTP, the request or itself.
+    /// The origin's response contradicts HTTP, the request or itself.
     case invalidResponse
-    /// More redirects than allowed, a loop of them, or one that leads from https to http.
+    /// A redirect that is not followed: one too many, a loop, a bad target, or from https to http.
     case redirect
-    /// The resource changed at the origin after this reader had begun: its further bytes would
-    /// belong to another version. Or a live stream broke off. Opening it again begins anew.
+    /// The resource changed at the origin after this reader had begun, so that further bytes would
+    /// belong to another version; or a live stream broke off. Open the resource again.
     case resourceChanged
-    /// The cache directory, or a file in it, could not be used.
+    /// The cache directory, or a file in it, cannot be used.
     case storage
     /// Another process, or a reader of this one, uses the entry.
     case inUse
@@ -32,25 +32,26 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
     case notFound
     /// The reader or the cache was closed.
     case closed
-    /// The program was used wrongly.
+    /// The API or a command was used incorrectly.
     case usage
   }
 
   public var code: Code
-  /// What failed, and why: one sentence.
+  /// The failure and its cause, in one sentence.
   public var reason: String
-  /// What the person at the keyboard can do about it: one sentence, may be empty.
+  /// The action that may help the user, in one sentence; may be empty.
   public var remedy: String
-  /// The origin's status code, where the origin gave one.
+  /// The origin's status code, if it sent one.
   public var status: Int?
-  /// It was waited for too long.
+  /// Whether a wait took too long.
   package var isTimeout = false
-  /// What the transport, or the fetch, knows of trying again; nil: the code decides.
+  /// The retry behaviour that the transport or the fetch requires; nil: the code decides.
   var retry: RetryPolicy.Failure?
-  /// The origin answered in a content coding that was declined: who can decode it may take the answer
-  /// as it is.
+  /// Whether the origin responded in a content coding that the request declined: a client that can
+  /// decode it may use the response as it is.
   package var isEncoded = false
-  /// What is stored is not for a request with cookies (`FreshnessRequirements.hasCookies`).
+  /// Whether the stored response is unsuitable for a request with cookies
+  /// (`FreshnessRequirements.hasCookies`).
   package var isPersonal = false
 
   public init(_ code: Code, _ reason: String, remedy: String = "", status: Int? = nil) {

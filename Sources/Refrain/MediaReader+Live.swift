@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// What a player has to know of a stream before it offers to seek in it.
+/// Properties of a stream that a player needs before it offers to seek.
 extension MediaReader {
-  /// Whether the stream passes by: a station's, or one of unknown length that is not kept and of which
-  /// no part can be asked for. What was read of it cannot be read again. False while nothing is known;
-  /// it may become true later, where storing ends.
+  /// Whether the stream cannot be read again: a station's, or one of unknown length that is not
+  /// stored and whose origin supports no ranges. False while nothing is known; may become true
+  /// later, when storing ends.
   package var isPassing: Bool {
     generation.withState { state in
       guard !state.isLive else { return true }

@@ -1,26 +1,27 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-/// For front doors that hand on the file itself instead of bytes read from it.
+/// For front ends that pass on the file itself instead of bytes read from it.
 extension MediaReader {
-  /// What is there at an offset.
+  /// The bytes available at an offset.
   package enum Available: Sendable {
-    /// In the file, from the offset up to there.
+    /// In the file, from the requested offset up to this one.
     case file(EntryFile, upTo: Int64)
-    /// In memory, from the offset on.
+    /// In memory, from the requested offset on.
     case memory(Data)
     case end
   }
 
-  /// Waits until at least one byte at `offset` is there. Up to `count` bytes of it are taken to be
-  /// read.
+  /// Waits until at least one byte at `offset` is available. Counts up to `count` of the available
+  /// bytes as read.
   package func available(at offset: Int64, count: Int) async throws -> Available {
     var failures = 0
     while true {
       let (generation, id, found) = try lookUp(at: offset, count: count)
       switch found {
       case .stored(let upTo, let file):
-        // Cut short by somebody else: sendfile(2) would wait for what never comes.
+        // If another program has cut the file short, sendfile(2) would wait for bytes that never
+        // come.
         let wanted = Int(min(Int64(max(count, 1)), upTo - offset))
         guard file.reaches(offset + Int64(wanted)) else {
           failures += 1
@@ -41,7 +42,7 @@ extension MediaReader {
     }
   }
 
-  /// What is known of the resource, as by `contentInformation()`.
+  /// Returns the known response for the resource, waiting as `contentInformation()` does.
   package func knownResponse() async throws -> StoredResponse {
     while true {
       _ = try await contentInformation()
@@ -49,8 +50,8 @@ extension MediaReader {
     }
   }
 
-  /// As `knownResponse()`; from here on the reader stays with the generation that this is known of.
-  /// Whoever announces what it reads must not be given the bytes of another one.
+  /// As `knownResponse()`; from here on the reader stays with the generation of that response. A
+  /// caller that announces the response must not read the bytes of another generation.
   package func settle() async throws -> StoredResponse {
     while true {
       _ = try await knownResponse()
@@ -66,17 +67,18 @@ extension MediaReader {
     }
   }
 
-  /// Whether what is known is the answer to a request with these fields (RFC 9111 §4.1).
+  /// Whether the known response answers a request with these fields (RFC 9111 §4.1).
   package func isSelected(_ known: StoredResponse, by request: HTTPFields) -> Bool {
     known.otherKey(than: entry.key, for: request) == nil
   }
 
   package var key: CacheKey { entry.key }
 
-  /// All of a range is going to be read, and nothing else: the first request is made where it begins.
+  /// Announces that all of a range is going to be read, and nothing else: the first request begins
+  /// at its start.
   package func setRange(_ range: ByteRange) {
     setEnd(range.upperBound, readsOn: true)
-    // Whoever was cancelled asks for nothing.
+    // A cancelled reader requests nothing.
     guard let (generation, id) = try? current() else { return }
     generation.withState { state in
       if state.readers[id]?.isActive == false {
@@ -85,9 +87,9 @@ extension MediaReader {
     }
   }
 
-  /// It reads nothing for now: what was asked for on its behalf is not received any more.
+  /// Pauses the reader: bytes requested on its behalf are not received any more.
   package func rest() {
-    // Whoever was cancelled has left already.
+    // A cancelled reader has left already.
     guard let (generation, id) = try? current() else { return }
     generation.perform { $0.rest(id) }
   }

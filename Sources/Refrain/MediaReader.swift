@@ -4,9 +4,10 @@ import Synchronization
 
 /// One consumer's view of an entry: a player, a request of a proxy, a tool.
 ///
-/// A reader sees one generation of the resource from its first byte on. Where it reads says what is
-/// fetched: reading on in sequence widens the read-ahead, reading elsewhere is a seek. All methods
-/// may be called from any thread. A reader that is let go releases what it held, as `cancel()` does.
+/// A reader sees one generation of the resource from its first byte on. Its read position decides
+/// what is fetched: reading in sequence widens the read-ahead, reading elsewhere is a seek. All
+/// methods may be called from any thread. A deallocated reader releases its resources, as after
+/// `cancel()`.
 public final class MediaReader: Sendable {
   let entry: Entry
   private let configuration: Configuration
@@ -16,7 +17,7 @@ public final class MediaReader: Sendable {
   private struct State {
     var generation: Generation
     var id: ReaderID
-    /// Nothing is wanted from here on, as far as the reader has said.
+    /// The reader wants nothing from this offset on.
     var end: Int64 = .max
     var readsOn = false
     var isBackground: Bool
@@ -24,19 +25,19 @@ public final class MediaReader: Sendable {
     let terms: FreshnessRequirements
     var statistics = Statistics()
     var storedBefore: RangeSet<Int64>
-    /// Of these, what was given to the reader: a part that is read twice counts once.
+    /// The part of `storedBefore` that was handed to the reader: bytes read twice count once.
     var readFromDisk = RangeSet<Int64>()
     var receivedBefore: Int64
     var requestsBefore: Int
   }
 
-  /// Reads that fail on disk are fetched again this often.
+  /// How often bytes whose reads fail on disk are fetched again.
   private static let diskFailureLimit = 3
 
-  /// The entry comes held for this reader.
+  /// Creates a reader of an entry that is already held for it.
   ///
-  /// - Parameter generation: what it is settled on from the first; nil: the entry's current one, which
-  ///   it may leave for a newer one until it has read.
+  /// - Parameter generation: the generation to stay with from the start; nil: the entry's current
+  ///   one, which the reader may leave for a newer one until it has read.
   init(
     entry: Entry, generation settled: Generation? = nil, configuration: Configuration,
     fill: FillPolicy, isBackground: Bool = false,
@@ -65,8 +66,9 @@ public final class MediaReader: Sendable {
     if fillsWhole { entry.beginFilling() }
   }
 
-  /// A further reader of the same generation, whatever the origin has by now: for consumers that read
-  /// in several places at once and must not be given two versions. This one must have settled.
+  /// Returns a further reader of the same generation, whatever the origin has by now: for consumers
+  /// that read in several places at once and must not receive two versions. This reader must have
+  /// settled.
   package func another(fill: FillPolicy = .onDemand) throws -> MediaReader {
     let (generation, _) = try current()
     guard entry.tryHold() else { throw GenerationState.closed }
@@ -97,7 +99,8 @@ public final class MediaReader: Sendable {
       reader.end = end
       reader.readsOn = readsOn
       reader.terms = terms
-      // The answer that brought the new generation came after the reader: it needs no other.
+      // The response that began the new generation arrived after the reader attached: no other is
+      // needed.
       reader.awaitsConfirmation =
         !isMoved && state.info != nil && !state.isLive
         && !state.isUsable(on: terms, asking, at: now)
@@ -108,25 +111,26 @@ public final class MediaReader: Sendable {
 
   // MARK: What it is
 
-  /// What is known of the resource. Waits for the origin's first answer where nothing is stored.
+  /// Returns the known properties of the resource. Waits for the origin's first response if
+  /// nothing is stored.
   ///
   /// - Throws: `MediaCacheError`; `CancellationError` when the task or the reader is cancelled.
   public func contentInformation() async throws -> ContentInformation {
     while true {
       let (generation, id) = try current()
       if let information = try known(generation, id) { return information }
-      // Moved to another generation: this one does not know the reader any more.
+      // Moved to another generation: this one no longer knows the reader.
       if try current().0 !== generation { continue }
       try await generation.wait(id, at: nil)
     }
   }
 
-  /// As `contentInformation()`, for callers on a thread of their own, which it blocks.
+  /// Returns `contentInformation()`, for callers on a thread of their own. Blocks.
   public func contentInformationBlocking() throws -> ContentInformation {
     while true {
       let (generation, id) = try current()
       if let information = try known(generation, id) { return information }
-      // Moved to another generation: this one does not know the reader any more.
+      // Moved to another generation: this one no longer knows the reader.
       if try current().0 !== generation { continue }
       try generation.waitBlocking(id, at: nil)
     }
@@ -149,8 +153,8 @@ public final class MediaReader: Sendable {
 
   // MARK: Reading
 
-  /// Waits until at least one byte at `offset` is readable, and says how far it goes: the range
-  /// begins at `offset`; it is empty where `offset` is the end of the resource, or beyond it.
+  /// Waits until at least one byte at `offset` is readable, and returns the readable range from
+  /// there; an empty one if `offset` is the end of the resource, or beyond it.
   public func waitUntilReadable(at offset: Int64) async throws -> ByteRange {
     while true {
       let (generation, id, found) = try lookUp(at: offset, count: 0)
@@ -165,7 +169,7 @@ public final class MediaReader: Sendable {
     }
   }
 
-  /// Reads what is there at `offset`, waiting for the first byte: at least one byte, at most the
+  /// Reads the bytes available at `offset`, waiting for the first: at least one byte, at most the
   /// buffer; 0 at the end of the resource and beyond it.
   public func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
@@ -196,8 +200,8 @@ public final class MediaReader: Sendable {
     }
   }
 
-  /// As `read(into:at:)`, for callers on a thread of their own, which it blocks. Never call it on a
-  /// thread of Swift's concurrency.
+  /// Reads as `read(into:at:)`, for callers on a thread of their own. Blocks. Never call it on a
+  /// thread of Swift concurrency.
   public func readBlocking(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws -> Int {
@@ -221,10 +225,10 @@ public final class MediaReader: Sendable {
     }
   }
 
-  /// The bytes of a range, all at once; fewer where the resource ends before.
+  /// Returns the bytes of a range, all at once; fewer if the resource ends earlier.
   ///
-  /// - Throws: `MediaCacheError`, `.badRange` where the range begins below 0 or is too long to be
-  ///   held in memory.
+  /// - Throws: `MediaCacheError`, `.badRange` if the range begins below 0 or is too long to hold
+  ///   in memory.
   public func bytes(in range: ByteRange) async throws -> Data {
     try Self.check(range.lowerBound)
     guard range.upperBound - range.lowerBound <= Int64(Int32.max) else {
@@ -236,15 +240,16 @@ public final class MediaReader: Sendable {
     return all
   }
 
-  /// The bytes of a range in order, in chunks as they come; nil: the whole resource.
+  /// Returns the bytes of a range in order, in chunks as they arrive; nil: the whole resource.
   public func chunks(in range: ByteRange? = nil) -> Chunks {
     Chunks(reader: self, range: range ?? 0..<Int64.max)
   }
 
-  /// Nothing is wanted from this offset on: read-ahead stops there (up to the smallest request).
+  /// Limits the reader to the bytes before `end`: read-ahead stops there (up to the smallest
+  /// request).
   ///
-  /// - Parameter readsOn: all up to there is going to be read, as far as is known: one request asks
-  ///   for it.
+  /// - Parameter readsOn: whether the reader is expected to read everything up to there: one
+  ///   request fetches it.
   package func setEnd(_ end: Int64, readsOn: Bool = false) {
     let (generation, id) = state.withLock { state in
       state.end = end
@@ -265,7 +270,7 @@ public final class MediaReader: Sendable {
     return (generation, id, generation.lookUp(id, at: Self.bounded(offset), count: count))
   }
 
-  /// No resource goes on that far, and sums with what is larger could overflow.
+  /// Clamps an offset: no resource is that long, and sums with larger offsets could overflow.
   static func bounded(_ offset: Int64) -> Int64 { min(offset, 1 << 62) }
 
   private static func check(_ offset: Int64) throws(MediaCacheError) {
@@ -281,7 +286,7 @@ public final class MediaReader: Sendable {
     }
   }
 
-  /// Nothing was read of the old generation: the new one serves as well.
+  /// Moves to the current generation; nothing was read of the old one.
   func move(from old: Generation) throws {
     _ = try current()
     guard let next = entry.generationForReader() else { throw GenerationState.closed }
@@ -306,7 +311,7 @@ public final class MediaReader: Sendable {
       let fromDisk = state.storedBefore.byteCount(in: range)
       if fromDisk > 0 {
         let before = state.readFromDisk.byteCount(in: range)
-        // Usually no part of it was read before, and all of it was stored.
+        // Usually no part of the range was read before, and all of it was stored.
         if before == 0, fromDisk == Int64(count) {
           state.readFromDisk.insert(contentsOf: range)
         } else {
@@ -320,7 +325,7 @@ public final class MediaReader: Sendable {
     return count
   }
 
-  /// The file does not hold what it should: fetched again, a few times.
+  /// Has damaged or missing bytes of the file fetched again, a few times.
   func recover(
     _ generation: Generation, _ file: EntryFile, _ offset: Int64, _ count: Int, _ failures: Int
   ) throws {
@@ -350,7 +355,7 @@ public final class MediaReader: Sendable {
 
   // MARK: Ending
 
-  /// Ends every wait of this reader with `CancellationError`, and releases what it held. Final.
+  /// Ends every wait of this reader with `CancellationError`, and releases its resources. Final.
   public func cancel() {
     let detached = state.withLock { state -> (Generation, ReaderID)? in
       guard !state.isCancelled else { return nil }
@@ -365,7 +370,7 @@ public final class MediaReader: Sendable {
 
   // MARK: Statistics
 
-  /// What this reader was given so far.
+  /// The statistics of this reader so far.
   public var statistics: Statistics {
     let traffic = entry.traffic
     return state.withLock { state in
@@ -378,16 +383,16 @@ public final class MediaReader: Sendable {
 
   var generation: Generation { state.withLock { $0.generation } }
 
-  /// What was stored when the reader was opened, and was given to it since.
+  /// The ranges that were stored when the reader was opened, and were handed to it since.
   package var spansReadFromDisk: RangeSet<Int64> { state.withLock { $0.readFromDisk } }
 
-  /// What was stored when the reader was opened.
+  /// The ranges that were stored when the reader was opened.
   package var spansBefore: RangeSet<Int64> { state.withLock { $0.storedBefore } }
 }
 
 /// A buffer on its way to a thread and back.
 ///
-/// Unchecked, for a pointer may be misused anywhere: here its owner waits for the one thread that
+/// Unchecked: a pointer can be misused anywhere, but here its owner waits for the one thread that
 /// writes through it.
 private struct Address: @unchecked Sendable {
   let buffer: UnsafeMutableRawBufferPointer

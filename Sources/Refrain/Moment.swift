@@ -7,8 +7,8 @@ package import Foundation
   import Darwin
 #endif
 
-/// What time it is, by two clocks: the one on the wall, which HTTP's dates are of and which may be
-/// set; and one that only goes forward, as long as the machine runs.
+/// A point in time by two clocks: the wall clock, which HTTP dates use and which may be set; and
+/// one that only moves forward, while the machine runs.
 package struct Moment: Sendable, Hashable {
   package var wall: Date
   package var uptime: Uptime
@@ -21,14 +21,14 @@ package struct Moment: Sendable, Hashable {
   package static var now: Moment { Moment(wall: Date(), uptime: .now) }
 }
 
-/// A time since the machine was started, sleep included. Comparable between processes, and within one
-/// run of the machine only.
+/// A time since the machine was started, sleep included. Comparable between processes, but only
+/// within one run of the machine.
 package struct Uptime: Codable, Sendable, Hashable {
   package var seconds: Double
-  /// Which run of the machine (`BootIdentity`).
+  /// The identity of the machine's run (`BootIdentity`).
   package var boot: String
 
-  /// Seconds since an earlier time; nil where that was in another run of the machine.
+  /// Returns the seconds since an earlier time; nil if that was in another run of the machine.
   package func seconds(since earlier: Uptime) -> Double? {
     boot == earlier.boot ? seconds - earlier.seconds : nil
   }
@@ -40,7 +40,7 @@ package struct Uptime: Codable, Sendable, Hashable {
   package static var now: Uptime {
     var time = timespec()
     #if canImport(Darwin)
-      // This one goes on while the machine sleeps, unlike CLOCK_UPTIME_RAW (clock_gettime(3)).
+      // This clock continues while the machine sleeps, unlike CLOCK_UPTIME_RAW (clock_gettime(3)).
       clock_gettime(CLOCK_MONOTONIC_RAW, &time)
     #else
       clock_gettime(CLOCK_BOOTTIME, &time)
@@ -51,7 +51,7 @@ package struct Uptime: Codable, Sendable, Hashable {
 }
 
 extension Duration {
-  /// In seconds.
+  /// The duration in seconds.
   var seconds: Double {
     Double(components.seconds) + Double(components.attoseconds) / 1e18
   }

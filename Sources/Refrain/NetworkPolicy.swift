@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// Which networks may be used for what. Apple's platforms only: Linux tells no program what a network
-/// costs, nor whether there is one, so that every request is made there.
+/// Which networks may be used for what. Apple platforms only: Linux reports neither the cost of a
+/// network nor whether there is one, and every request is made there.
 public struct NetworkPolicy: Sendable, Hashable {
-  /// What a request may use.
+  /// The networks that a request may use.
   public struct Access: Sendable, Hashable {
-    /// Networks that cost by the byte: cellular ones, personal hotspots
+    /// Networks that charge by the byte: cellular ones, personal hotspots
     /// (`URLRequest.allowsExpensiveNetworkAccess`).
     public var allowsExpensive: Bool
-    /// Networks for which the user has switched on Low Data Mode
+    /// Networks for which the user has turned on Low Data Mode
     /// (`URLRequest.allowsConstrainedNetworkAccess`).
     public var allowsConstrained: Bool
 
@@ -18,25 +18,27 @@ public struct NetworkPolicy: Sendable, Hashable {
     }
   }
 
-  /// For bytes that a player waits for. Whoever presses play wants to hear it: everything is allowed.
+  /// The networks for bytes that a player waits for. A user who presses play wants to hear it: all
+  /// networks are allowed.
   public var playback = Access()
 
-  /// For what is fetched before anybody plays it: `MediaCache.prefetch`, and filling behind a player
-  /// (`FillPolicy.wholeResource`). Once a player waits for the bytes, `playback` holds.
+  /// The networks for bytes fetched before anybody plays them: `MediaCache.prefetch`, and filling
+  /// behind a player (`FillPolicy.wholeResource`). Once a player waits for the bytes, `playback`
+  /// applies.
   ///
-  /// Cellular networks are allowed, for a prefetch is something that the app has asked for, and on
-  /// many devices there is no other network. Low Data Mode is not: with it, the user has said that
-  /// nothing is to be fetched in advance. A prefetch that finds no other network ends in
+  /// Cellular networks are allowed, since the app has asked for the prefetch, and many devices have
+  /// no other network. Low Data Mode is not: it means that the user wants nothing fetched in
+  /// advance. A prefetch that finds no other network fails with
   /// `MediaCacheError.Code.networkNotAllowed`.
   public var prefetch = Access(allowsConstrained: false)
 
-  /// While the device has no network, a fetch waits for one and then goes on by itself, for as long
-  /// as its reader waits; it uses up none of `RetryPolicy.attempts`. False: it fails, is tried again
-  /// as `RetryPolicy` has it, and ends in `MediaCacheError.Code.unreachable`.
+  /// Whether a fetch on a device without a network waits for one and then continues, as long as its
+  /// reader waits; the wait uses up none of `RetryPolicy.attempts`. False: the fetch fails, is
+  /// retried by `RetryPolicy`, and ends in `MediaCacheError.Code.unreachable`.
   ///
-  /// What may not use every network waits for one that it may use, where there is none at all when it
-  /// is asked for; where there is one that it may not use, it ends in an error that says so. The
-  /// confirmation of what is stored is never waited for: what is stored plays.
+  /// A request that may not use every network waits while the device has no network at all; if
+  /// the device has only networks that the request may not use, it fails with an error that says
+  /// so. Revalidation never waits: stored bytes play.
   public var waitsForConnectivity = true
 
   public init() {}

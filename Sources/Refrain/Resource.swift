@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// What the user names: a URL, the headers that its requests carry, and under which key it is kept.
+/// A remote resource: a URL, the headers of its requests, and the key under which it is stored.
 public struct Resource: Sendable, Hashable {
-  /// A user and password in it (`https://me:secret@host/…`) are sent as a header, Authorization, to
-  /// that origin alone, where `headers` has none. They are never stored.
+  /// The URL. A user and password in it (`https://me:secret@host/…`) are sent as an Authorization
+  /// header, to that origin alone, if `headers` has none. They are never stored.
   public var url: URL
-  /// Sent with every request to the URL's own origin; not sent on to another origin by a redirect
-  /// where they are credentials.
+  /// Headers sent with every request to the URL's own origin. A redirect to another origin carries
+  /// only known harmless ones, such as `User-Agent`, `Accept` and `Referer`.
   public var headers: HTTPFields
-  /// Under which identity the bytes are stored. Nil: `Configuration.cacheKey` says, from the URL.
+  /// The key under which the bytes are stored. Nil: `Configuration.cacheKey` derives it from the
+  /// URL.
   public var key: CacheKey?
-  /// Which URLs may be asked for on its behalf, redirects included; nil: all.
+  /// The URLs that may be requested for the resource, redirects included; nil: all.
   package var filter: URLFilter?
 
   public init(url: URL, headers: HTTPFields = [:], key: CacheKey? = nil) {
@@ -27,12 +28,12 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
 
   public init(rawValue: String) { self.rawValue = rawValue }
 
-  /// The URL in the one spelling of all that are equivalent (RFC 3986 §6.2.2): scheme and host in
-  /// lower case, without the default port, without `.` and `..` in its path, and with nothing encoded
-  /// that need not be. Requests keep the spelling that they were given.
+  /// Creates a key from the normalized URL (RFC 3986 §6.2.2): scheme and host in lower case,
+  /// without the default port, without `.` and `..` in its path, and with nothing percent-encoded
+  /// that need not be. Requests keep the original spelling.
   ///
-  /// Without its fragment, which never reaches an origin (RFC 9110 §4.2.5), and without a user and
-  /// password: a key is written down and shown.
+  /// The key has no fragment, which never reaches an origin (RFC 9110 §4.2.5), and no user and
+  /// password, since a key is stored and shown.
   public init(url: URL) {
     var reference = URIReference(url.absoluteString)
     _ = reference.removeUserInfo()

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 
-/// What a live stream plays from a byte on, as its server says (Icecast, SHOUTcast).
+/// The title of a live stream from a byte on, as its server reports it (Icecast, SHOUTcast).
 ///
-/// Titles come where the resource's requests ask for them: `Icy-MetaData: 1` in `Resource.headers`.
-/// Readers never see the metadata among the bytes.
+/// Servers send titles when the resource's requests ask for them: `Icy-MetaData: 1` in
+/// `Resource.headers`. Readers never see the metadata among the bytes.
 public struct StreamTitle: Sendable, Hashable {
-  /// Often `Artist - Title`; nil where the server names none.
+  /// The title, often `Artist - Title`; nil if the server sends none.
   public var title: String?
-  /// What belongs to the title: a page, a cover, or nothing of use. As it was given.
+  /// A URL for the title, as sent: a page, a cover, or nothing useful.
   public var url: String?
   public var station: StreamStation
-  /// It holds from this byte of the reader on: it is heard when what lies there is.
+  /// The reader's byte from which the title applies: it becomes audible with that byte.
   public var offset: Int64
 
   public init(
@@ -24,13 +24,13 @@ public struct StreamTitle: Sendable, Hashable {
   }
 }
 
-/// Who sends a live stream: its `icy-` fields.
+/// The sender of a live stream: its `icy-` fields.
 public struct StreamStation: Sendable, Hashable {
   /// `icy-name`
   public var name: String?
   /// `icy-genre`
   public var genre: String?
-  /// `icy-url`: its page, as it was given.
+  /// `icy-url`: the station's page, as sent.
   public var url: String?
   /// `icy-br`, in kbit/s.
   public var bitrate: Int?
@@ -55,17 +55,17 @@ public struct StreamStation: Sendable, Hashable {
   }
 }
 
-/// The titles of a stream by where they begin: the latest ones, for a station may play for weeks.
+/// The titles of a stream by offset: only the latest, since a station may play for weeks.
 struct StreamTitles: Sendable, Hashable {
-  /// Hours of titles, and more than any player has ahead of what is heard.
+  /// Hours of titles, and more than any player buffers ahead.
   static let most = 64
 
   /// Ascending.
   private(set) var all: [StreamTitle] = []
 
-  /// A response has begun: what was said before of its bytes is said anew.
+  /// Records the station of a new response; a different one replaces all earlier titles.
   ///
-  /// - Returns: what holds from its first byte on; nil where nothing is known, or nothing new.
+  /// - Returns: the title from its first byte on; nil if nothing is known, or nothing new.
   mutating func begin(_ station: StreamStation) -> StreamTitle? {
     let first = StreamTitle(station: station)
     guard station != StreamStation(), all.first?.station != station else { return nil }
@@ -73,7 +73,7 @@ struct StreamTitles: Sendable, Hashable {
     return first
   }
 
-  /// - Returns: what holds from there on; nil where it is what held before.
+  /// - Returns: the title from there on; nil if it is unchanged.
   mutating func note(_ note: ICYDemultiplexer.Note) -> StreamTitle? {
     var next = title(at: note.offset) ?? StreamTitle()
     let before = next
@@ -87,16 +87,15 @@ struct StreamTitles: Sendable, Hashable {
     return next
   }
 
-  /// What holds at an offset; nil where it is not known, or not any more.
+  /// Returns the title at an offset; nil if it is not known, or no longer.
   func title(at offset: Int64) -> StreamTitle? {
     all.last { $0.offset <= offset }
   }
 }
 
 extension MediaReader {
-  /// What the live stream plays at a byte of this reader, as far as has come; nil where nothing is
-  /// known of it. The latest 64 titles are remembered. `CacheEvent.streamTitle` tells of each
-  /// change.
+  /// Returns the live stream's title at a byte of this reader, as far as received; nil if none
+  /// is known. The latest 64 titles are kept. `CacheEvent.streamTitle` reports each change.
   public func streamTitle(at offset: Int64) -> StreamTitle? {
     generation.withState { $0.titles.title(at: offset) }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Whom to wake: a task, or a thread that blocks.
+/// The waiter to wake: a task, or a thread that blocks.
 enum WaiterResumption: Sendable {
   case task(CheckedContinuation<Void, any Error>)
   case thread(ThreadSignal)
@@ -14,10 +14,10 @@ enum WaiterResumption: Sendable {
   }
 }
 
-/// One result that one thread waits for: libmpv's read callback and the like, which run on threads
-/// of their own and may block.
+/// One result that one thread waits for: the thread of libmpv's read callback, for example, which
+/// may block.
 ///
-/// Unchecked, for `NSCondition` guards `result` and the compiler cannot see it: `Mutex` has no
+/// Unchecked: `NSCondition` guards `result`, which the compiler cannot see; `Mutex` has no
 /// condition to wait on.
 final class ThreadSignal: @unchecked Sendable {
   private let condition = NSCondition()
@@ -30,7 +30,7 @@ final class ThreadSignal: @unchecked Sendable {
     condition.unlock()
   }
 
-  /// Blocks until the result is there.
+  /// Waits until the result is there. Blocks.
   func wait() throws {
     condition.lock()
     defer { condition.unlock() }

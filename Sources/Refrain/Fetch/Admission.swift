@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Asks the origin whether requests with other credentials than before may have what is stored: one
-/// conditional request with the new ones, so that tokens may rotate and nothing is fetched twice, and
-/// nobody is given what the origin would refuse.
+/// Asks the origin whether requests with new credentials may use the stored bytes: one conditional
+/// request with them, so that tokens may rotate without a second fetch, and nobody receives bytes
+/// that the origin would refuse.
 struct Admission: Sendable {
   let entry: Entry
   let generation: Generation
   let resource: Resource
 
   enum Outcome: Sendable, Equatable {
-    /// They may, and may be asked with as well.
+    /// The credentials may, and further requests may use them.
     case granted(Resource)
-    /// The origin has something else for these credentials.
+    /// The origin has another response for these credentials.
     case different
     case failed(MediaCacheError)
   }
@@ -48,7 +48,7 @@ struct Admission: Sendable {
       let verdict = check.verdict(
         status: response.status, headers: response.headers, now: context.now.wall)
       switch verdict {
-      // A tag that a 304 would do for, too.
+      // The response has the tag that a 304 would also confirm.
       case .notModified, .otherServer: break
       case .part(_, let facts), .whole(let facts):
         switch known.validator.matches(facts.validator) {

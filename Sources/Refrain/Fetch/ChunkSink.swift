@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Where the bytes of a response go: to the file, or past it to the readers that are near.
+/// Writes the bytes of a response to the file, or passes them directly to nearby readers.
 struct ChunkSink: Sendable {
   let id: FetchID
   let generation: Generation
-  /// Whether the next chunk is there already.
+  /// Whether the next chunk has already arrived.
   var hasMore: (@Sendable () -> Bool)?
 
   private var entry: Entry { generation.entry }
   private var context: CacheContext { generation.entry.context }
-  /// Names the resource in what is reported.
+  /// The resource's URL, for messages.
   private var url: String { entry.storage.url }
 
   enum Kept: Sendable {
     case kept
-    /// What came again is not what came before: the origin has another generation.
+    /// Bytes received again differ from those received before: the origin has another generation.
     case changed
-    /// It is another server's, and differs from what is stored, or cannot be compared with it.
+    /// The response is another server's, and differs from the stored bytes or cannot be compared
+    /// with them.
     case differs
-    /// It cannot be stored, and no reader is near that could do with it.
+    /// The chunk cannot be stored, and no nearby reader can use it.
     case nowhere(MediaCacheError)
   }
 
-  /// Keeps what of a chunk is missing. Blocks on the disk.
+  /// Stores the missing bytes of a chunk. Blocks on the disk.
   func keep(_ chunk: Data, at offset: Int64) async -> Kept {
     let range = offset..<(offset + Int64(chunk.count))
     let (absent, isOver, isComparing) = generation.withState {
@@ -31,7 +32,7 @@ struct ChunkSink: Sendable {
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else {
         return (RangeSet(), true, false)
       }
-      // No further than asked for, or than this fetch was cut down to.
+      // No further than requested, or than this fetch was shortened to.
       let end = fetch.isCalledOff ? range.upperBound : fetch.range.upperBound
       let wanted = range.clamped(to: min(fetch.range.lowerBound, offset)..<end)
       return (RangeSet(wanted).subtracting(state.stored), false, fetch.isComparing)
@@ -42,7 +43,7 @@ struct ChunkSink: Sendable {
       let vouched = isComparing ? false : nil
       switch compare(chunk, range, except: missing, isVouched: vouched) {
       case .same: break
-      // Bytes that cannot be read may have been given to a reader, and were not compared.
+      // Bytes that cannot be read were not compared, and a reader may have received them.
       case .different where isComparing, .unreadable where isComparing: return .differs
       case .different:
         entry.supersede(generation, isContradicted: true)
@@ -89,9 +90,9 @@ struct ChunkSink: Sendable {
     return true
   }
 
-  /// The file to write to, holding everything that was written to it. Somebody else may have cut it
-  /// short: what is written beyond its end would leave a hole that reads as zeros, so that what was
-  /// lost is given up first.
+  /// Returns the file to write to, holding everything that was written to it. Another program may
+  /// have cut it short: a write beyond its end would leave a hole that reads as zeros, so lost
+  /// bytes are dropped first.
   private func wholeFile() async -> EntryFile? {
     for _ in 0..<3 {
       guard let file = await file() else { return nil }
@@ -117,10 +118,11 @@ struct ChunkSink: Sendable {
           + "again."))
   }
 
-  /// Gives up what lies in a hole of the file, which reads as zeros. Called when the file takes less
-  /// space than before: another program may have cut it short between `wholeFile` and the write.
+  /// Drops bytes that lie in a hole of the file, which reads as zeros. Called when the file uses
+  /// less disk space than before: another program may have cut it short between `wholeFile` and the
+  /// write.
   ///
-  /// A cut that frees no block, or less than the write itself took, cannot be seen.
+  /// A cut that frees no block, or less than the write itself allocated, cannot be detected.
   private func dropHoles(of file: EntryFile) {
     let holes: RangeSet<Int64>
     do throws(DiskError) {
@@ -131,8 +133,8 @@ struct ChunkSink: Sendable {
     let stored = generation.withState(\.stored)
     for hole in holes.ranges where !stored.intersection(RangeSet(hole)).isEmpty {
       reportCut(file)
-      // The blocks on both sides are partly zeros: the cut cleared the rest of the one, and the
-      // write filled the other from its own offset on.
+      // The blocks on both sides are partly zeros: the cut cleared the end of the one, and the
+      // write filled the other only from its own offset on.
       let gone = max(0, hole.lowerBound - Self.largestBlock)..<(hole.upperBound + Self.largestBlock)
       generation.lose(gone, of: file, size: nil)
     }
@@ -141,8 +143,8 @@ struct ChunkSink: Sendable {
   /// The largest block of a Linux file system, in bytes.
   private static let largestBlock: Int64 = 64 << 10
 
-  /// What has no length, and could not be told from another stream, may be one without end: it is
-  /// not to drive out all that is worth keeping.
+  /// Whether the file may grow. A stream without length, ranges and validator may be endless: it
+  /// must not evict everything else.
   private func mayGrow(to end: Int64) -> Bool {
     let most = min(context.budget.limit.map { $0 / 4 } ?? .max, Self.mostOfUnrepeatable)
     return generation.withState { state in
@@ -157,7 +159,7 @@ struct ChunkSink: Sendable {
   private static let journalBlock: Int64 = 4096
   private static let mostOfUnrepeatable: Int64 = 1 << 30
 
-  /// After room was made on a full disk.
+  /// Writes again after room was made on a full disk.
   private func storeAgain(_ bytes: Data, at range: ByteRange, _ file: EntryFile) async -> Bool {
     do throws(DiskError) {
       try file.write(bytes, at: range.lowerBound)
@@ -197,13 +199,13 @@ struct ChunkSink: Sendable {
   }
 
   private func reserve(_ bytes: Int64) async -> Bool {
-    // Nothing goes for the sake of what could not be stored whole if all went: it is stored as far
+    // Nothing is evicted for a resource that would not fit in the whole limit: it is stored as far
     // as there is room.
     let mayEvict = generation.withState(\.length).map(context.budget.canHold) ?? true
-    // Others may take what was made room for.
+    // Others may take the room that was made.
     for _ in 0..<4 {
       if case .granted = context.budget.reserve(bytes) { return true }
-      // That may take a while: nobody is to wait for what is stored already.
+      // Eviction may take a while: nobody should wait for bytes that are already stored.
       generation.perform { $0.announce(id) }
       guard mayEvict, await context.evictor.makeRoom(for: bytes) else { break }
     }
@@ -211,7 +213,7 @@ struct ChunkSink: Sendable {
     return refuse()
   }
 
-  /// Full to the limit with what is in use: looked at again soon.
+  /// Stops storing while entries in use fill the limit; retried soon.
   private func refuse() -> Bool {
     generation.withState { state in
       state.storageBan = .until(.now + .milliseconds(500))
@@ -221,13 +223,13 @@ struct ChunkSink: Sendable {
     return false
   }
 
-  /// After everything was written that the grant was for.
+  /// Settles a grant, after all its writes.
   ///
-  /// - Returns: whether the file takes less than it did before.
+  /// - Returns: whether the file uses less disk space than before.
   @discardableResult
   private func settle(_ file: EntryFile, _ granted: Int64, _ name: String) -> Bool {
-    // Looked up under the lock, which takes a microsecond: two fetches must not tell in one order
-    // what they saw in another.
+    // Looked up under the lock, which takes a microsecond: two fetches must not report sizes in
+    // another order than they saw them.
     let (grown, spans) = generation.withState { state -> (Int64, Int64) in
       guard state.file === file, let allocated = (try? file.status())?.allocated else {
         return (granted, 0)
@@ -243,7 +245,7 @@ struct ChunkSink: Sendable {
   func commit(_ range: ByteRange, to file: EntryFile) -> JournalFile? {
     if generation.withState({ $0.keepPending(range, by: id, in: file) }) { return nil }
     let now = ContinuousClock.now
-    // Waking a reader costs more than a chunk: where the next one is there, it is woken for both.
+    // Waking a reader costs more than a chunk: if the next one has arrived, one wake serves both.
     let announces = hasMore?() != true
     let commit = generation.withCommit {
       $0.commit(id, range, to: file, announces: announces, now: now)
@@ -256,7 +258,7 @@ struct ChunkSink: Sendable {
       do {
         try journal.file.write(journal.span, number: journal.number)
       } catch {
-        // Lost is what a killed process would fetch again, nothing else.
+        // Only a killed process loses by this: it would fetch the range again.
         context.events.send(.warning("The journal of \(url) could not be written: \(error)."))
       }
     }
@@ -267,7 +269,7 @@ struct ChunkSink: Sendable {
 
   // MARK: Passing on
 
-  /// - Returns: why the bytes are of no use to anybody.
+  /// - Returns: why nobody can use the bytes; nil if they were passed on.
   private func passOn(_ bytes: Data, at offset: Int64) -> MediaCacheError? {
     guard generation.withState({ $0.isOfUse(id, from: offset) }) else {
       return generation.withState(\.storageProblem).error
@@ -281,14 +283,13 @@ struct ChunkSink: Sendable {
   private enum Comparison {
     case same
     case different
-    /// These bytes cannot be read, which says nothing about them; they are given up.
+    /// These bytes cannot be read, so that nothing is known of them; they are dropped.
     case unreadable(RangeSet<Int64>)
   }
 
-  /// Compares what came again with what is stored. A validator that vouches for every byte makes that
-  /// needless.
+  /// Compares bytes received again with the stored ones, unless a validator vouches for every byte.
   ///
-  /// - Parameter isVouched: whether it does; nil: where the generation's is strong.
+  /// - Parameter isVouched: whether it does; nil: if the generation's is strong.
   private func compare(
     _ chunk: Data, _ range: ByteRange, except missing: RangeSet<Int64>, isVouched: Bool?
   ) -> Comparison {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 
-/// The request that confirms a stored generation and, in one go, brings what a reader wants next:
-/// whatever the answer is, it is used. A pure value.
+/// The request that confirms a stored generation and also fetches the bytes that a reader wants
+/// next: every response to it is used. A pure value.
 struct ConfirmingRequest: Sendable, Hashable {
-  /// What the request asks for.
+  /// The requested range.
   var range: ByteRange
-  /// The bytes at its start are not stored: the answer brings them, and an answer without a body
-  /// (304) would take a second request.
+  /// Whether the bytes at the range's start are missing: the response brings them, and one without
+  /// a body (304) would cost a second request.
   var fills: Bool
 
-  /// The headers of the request: a range, and the condition that suits it.
+  /// Returns the headers of the request: a range, and the condition that suits it.
   ///
   /// Stored bytes are confirmed by If-None-Match and If-Modified-Since (RFC 9110 §13.1.2, §13.1.3):
-  /// a 304 when they still hold, else the range of the new version. Missing bytes are asked for under
-  /// If-Range (§13.1.5) where the validator is strong: a 206 confirms and fills, a 200 is the new
-  /// version. Without anything to ask with, the range is asked for alone.
+  /// a 304 when they are unchanged, else the range of the new version. Missing bytes are requested
+  /// under If-Range (§13.1.5) if the validator is strong: a 206 confirms and fills, a 200 is the
+  /// new version. Without a validator, the range is requested unconditionally.
   func headers(_ validator: Validator) -> HTTPFields {
     var headers: HTTPFields = fills ? [:] : validator.conditional
     headers.append(
@@ -24,33 +24,33 @@ struct ConfirmingRequest: Sendable, Hashable {
     return headers
   }
 
-  /// The value of If-Range that is sent; nil where it is not.
+  /// Returns the value of If-Range that is sent; nil if it is not.
   func sentIfRange(_ validator: Validator) -> String? {
-    // Another server that is known would send all of the resource for a tag that is not its own.
+    // Another known server would send the whole resource for a tag that is not its own.
     fills && validator.otherETags == nil ? validator.ifRange : nil
   }
 
-  /// What an answer says of the stored generation.
+  /// The effect of a response on the stored generation.
   enum Meaning: Sendable, Hashable {
-    /// It still holds, and the answer has no bytes of use.
+    /// The generation is confirmed, and the response has no useful bytes.
     case confirmed
-    /// It still holds, and the answer has bytes of it.
+    /// The generation is confirmed, and the response has bytes of it.
     case confirmedAndBrings(ResponseCheck.Verdict)
-    /// The origin has another generation, or nothing says that it has not.
+    /// The origin has another generation, or nothing shows that it has not.
     case replaced
-    /// The origin could not answer: unreachable is not gone.
+    /// The origin could not respond, which does not mean that the resource is gone.
     case unanswered(MediaCacheError)
     /// No further attempt helps.
     case failed(MediaCacheError)
   }
 
-  /// What an answer says of the stored generation.
+  /// Returns the effect of a response on the stored generation.
   ///
   /// - Parameters:
-  ///   - verdict: of the answer, judged by what is known of the generation.
-  ///   - known: what is known of the generation.
-  ///   - isInUse: a reader was given bytes of it. Where nothing says that the origin has another
-  ///     one, nor that it has not, ending that reader would be worse than going on.
+  ///   - verdict: of the response, judged by what is known of the generation.
+  ///   - known: the known properties of the generation.
+  ///   - isInUse: whether a reader has received bytes of it. If nothing shows whether the origin
+  ///     has another one, ending that reader would be worse than continuing.
   func meaning(
     of verdict: ResponseCheck.Verdict, known: ResponseCheck.Known, isInUse: Bool
   ) -> Meaning {
@@ -81,9 +81,9 @@ struct ConfirmingRequest: Sendable, Hashable {
 }
 
 extension GenerationState {
-  /// The request that confirms this generation for a reader.
+  /// Returns the request that confirms this generation for a reader.
   ///
-  /// - Parameter offset: where it waits; nil: it waits until it is known what the resource is.
+  /// - Parameter offset: where the reader waits; nil: it waits for the properties of the resource.
   func confirmingRequest(for reader: Reader, at offset: Int64?) -> ConfirmingRequest {
     let start = offset ?? reader.position
     var limits = limits
@@ -98,18 +98,18 @@ extension GenerationState {
       minimum: reader.minimum)
 
     var there = reader.isBackground ? stored : readable
-    // What is on its way is not asked for again.
+    // Bytes in transit are not requested again.
     for fetch in fetches.values where fetch.position < fetch.range.upperBound {
       there.insert(contentsOf: fetch.position..<fetch.range.upperBound)
     }
-    // HEAD, and whoever else wants no bytes.
+    // HEAD, and other readers that want no bytes.
     let wantsBytes = offset != nil || reader.end > start + 1
     let isBeyondEnd = length.map { start >= $0 } ?? false
     if wantsBytes, !isBeyondEnd {
       let isUnconditional = validator.conditional.isEmpty
       let isInUse = readers.values.contains(where: \.hasRead)
-      // With nothing to ask with, and a reader that goes on whatever the answer is, the next hole is
-      // worth more than bytes that are there.
+      // Without a validator, and with a reader that continues whatever the response, the next hole
+      // is more useful than bytes that are stored.
       let asksBeyond = isUnconditional && isInUse
       let hole = asksBeyond ? there.range(containing: start)?.upperBound ?? start : start
       if !there.contains(hole), length.map({ hole < $0 }) != false {
@@ -121,7 +121,7 @@ extension GenerationState {
       if asksBeyond { return ConfirmingRequest(range: start..<start + 1, fills: false) }
     }
     if !wantsBytes { return ConfirmingRequest(range: start..<start + 1, fills: false) }
-    // The length of what may come instead is not known.
+    // The length of a replacement is not known.
     limits.length = nil
     guard case .start(let range) = limits.decide(for: demand, readable: .init(), running: []) else {
       return ConfirmingRequest(range: start..<start + 1, fills: false)

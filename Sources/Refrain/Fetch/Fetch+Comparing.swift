@@ -2,19 +2,19 @@
 import Foundation
 
 /// Several servers behind one name may have the same bytes under different validators. A whole
-/// answer under another validator is compared with all that is stored before any of it is used.
+/// response under another validator is compared with all stored bytes before any of it is used.
 ///
-/// What proves that no reader is given two versions: from the first byte of the answer to the last
-/// byte stored, each is either compared with the stored one, or written from the answer. When the
-/// last stored byte was equal, every byte of the generation is a byte of the answer's version, and
-/// from then on the generation goes by its validator. Nothing of the answer is readable before.
-/// Bytes under the earlier validator are not stored after that, however often it is seen: of those
-/// that were not compared nobody knows. They are asked for again, from the server that has been
-/// compared, or compared in turn. A request that brings no bytes (304) may name either.
+/// Why no reader receives two versions: from the first byte of the response to the last stored
+/// byte, each byte is either compared with the stored one, or written from the response. When the
+/// last stored byte is equal, every byte of the generation is a byte of the response's version, and
+/// from then on the generation has its validator. No byte of the response is readable before. Bytes
+/// under the earlier validator are not stored after that, however often it appears: nobody knows
+/// whether those that were not compared are equal. They are requested again from the server that
+/// was compared, or compared in turn. A response without bytes (304) may have either validator.
 extension Fetch {
-  /// Goes on with the generation where a response brings the same bytes under another validator.
+  /// Continues the generation if a response brings the same bytes under another validator.
   ///
-  /// - Returns: nil where it cannot be compared, or no reader would be ended by a new generation.
+  /// - Returns: nil if the two cannot be compared, or a new generation would end no reader.
   func compare(
     _ response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange
   ) async -> Outcome? {
@@ -33,7 +33,7 @@ extension Fetch {
     guard let others = generation.withState({ $0.beginComparing(id, with: facts) }) else {
       return generation.withState(\.isComparing) ? .done : nil
     }
-    // What they would store now is of the other validator, and passed by when it is compared.
+    // From now on they would store bytes of the other validator, which the comparison would skip.
     for task in others { task.cancel() }
     for task in others { await task.value }
     let outcome = await receive(
@@ -42,7 +42,7 @@ extension Fetch {
     return outcome
   }
 
-  /// Goes by the validator of a response once all that is stored was compared with it.
+  /// Adopts the validator of a response once all stored bytes were compared with it.
   func settleComparison(
     _ response: OriginExchange.Response, _ facts: ResponseCheck.Facts, comparedTo offset: Int64,
     _ bytes: ChunkSink
@@ -67,12 +67,12 @@ extension Fetch {
     if let file {
       for range in pending.ranges { bytes.commit(range, to: file) }
     }
-    // The origin has been heard: that confirms what is stored.
+    // A response has arrived, which confirms the stored bytes.
     generation.perform { $0.confirmed(at: context.now) }
   }
 
-  /// What is stored differs from a response in hand: the response begins another generation, from
-  /// its first byte.
+  /// Begins another generation with a response that differs from the stored bytes, from its first
+  /// byte.
   func supersede(
     by response: OriginExchange.Response, exchange: OriginExchange, body: IncomingBody,
     contradictedBy chunk: Data, at offset: Int64
@@ -93,14 +93,16 @@ extension Fetch {
 }
 
 extension GenerationState {
-  /// After so many answers of other servers to one question the resource counts as changed.
+  /// The number of other servers' responses to one request after which the resource counts as
+  /// changed.
   static let mostOtherAnswers = 6
-  /// After so many, the question is put so that an answer brings the whole resource to compare.
+  /// The number after which the request is sent so that a response brings the whole resource to
+  /// compare.
   private static let mostPlainAnswers = 3
 
   enum Comparison: Sendable {
     case possible, impossible
-    /// Another fetch compares: this one is of no use beside it.
+    /// Another fetch compares: this one is not needed.
     case underWay
   }
 
@@ -115,9 +117,9 @@ extension GenerationState {
     return .possible
   }
 
-  /// Begins to compare a whole response with all that is stored.
+  /// Begins to compare a whole response with all stored bytes.
   ///
-  /// - Returns: the fetches that have to end first; nil where it cannot be compared.
+  /// - Returns: the fetches that have to end first; nil if the two cannot be compared.
   mutating func beginComparing(
     _ id: FetchID, with facts: ResponseCheck.Facts
   ) -> [Task<Void, Never>]? {
@@ -136,7 +138,7 @@ extension GenerationState {
     return tasks
   }
 
-  /// A comparison that came to no end is given up.
+  /// Gives up an unfinished comparison.
   mutating func endComparing(_ id: FetchID) -> [Action] {
     guard fetches[id]?.isComparing == true else { return [] }
     fetches[id]?.isComparing = false
@@ -151,7 +153,7 @@ extension GenerationState {
     return confirm(for: reader, at: waiter.offset)
   }
 
-  /// - Returns: whether bytes that were written have to wait until all is compared.
+  /// - Returns: whether written bytes have to wait until all are compared.
   mutating func keepPending(_ range: ByteRange, by id: FetchID, in file: EntryFile) -> Bool {
     guard fetches[id]?.isComparing == true else { return false }
     if file === self.file { fetches[id]?.pending.insert(contentsOf: range) }
@@ -163,8 +165,8 @@ extension GenerationState {
     return fetches[id]?.otherAnswers ?? .max
   }
 
-  /// The value of If-Range for a fetch. Where several servers are known, a plain range brings little
-  /// to throw away from the wrong one; its validator tells which it was.
+  /// Returns the value of If-Range for a fetch. If several servers are known, a plain range
+  /// brings few bytes to discard from the wrong one; its validator identifies the server.
   func ifRange(for fetch: Fetch) -> String? {
     if validator.otherETags != nil, fetch.otherAnswers < Self.mostPlainAnswers { return nil }
     return validator.ifRange

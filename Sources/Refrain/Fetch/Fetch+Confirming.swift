@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The conditional request that confirms what is stored (RFC 9111 §4.3), and brings what a reader
-/// wants next.
+/// The conditional request that confirms stored bytes (RFC 9111 §4.3), and fetches those that a
+/// reader wants next.
 extension Fetch {
-  /// Confirms the generation, and goes on as a fetch where the answer brings bytes.
+  /// Confirms the generation, and continues as a fetch if the response brings bytes.
   func confirm(_ range: ByteRange) async {
     let asking = generation.withState { state -> (ConfirmingRequest, ResponseCheck.Known)? in
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else { return nil }
@@ -38,10 +38,11 @@ extension Fetch {
     case .done, .askAnew, .movedOn:
       generation.perform { $0.fetchEnded(id, error: nil) }
     case .onlyForPlayback where purpose != confirmationPurpose:
-      // A player has come to wait for it.
+      // A player now waits for the confirmation.
       await confirm(range)
     case .again(let error, _), .onlyForPlayback(let error):
-      // Unreachable is not gone: what is stored plays, and the next reader asks again.
+      // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
+      // asks again.
       context.events.send(
         .warning("\(entry.key) plays as it was stored; the origin could not confirm it: \(error)"))
       generation.perform { state in
@@ -81,7 +82,7 @@ extension Fetch {
     }
   }
 
-  /// Whoever waits for it to play is what it is for.
+  /// Playback if a reader in the foreground waits for the confirmation, else prefetch.
   private var confirmationPurpose: OriginRequest.Purpose {
     generation.withState { state in
       state.readers.values.contains { $0.awaitsConfirmation && !$0.isBackground }
@@ -90,8 +91,8 @@ extension Fetch {
 
   /// Records that the origin has confirmed the generation.
   ///
-  /// - Parameter verdict: the part or the whole of it that the response brings.
-  /// - Returns: whether its bytes are of use: from then on this is a fetch like any other.
+  /// - Parameter verdict: the part of the generation, or the whole, that the response brings.
+  /// - Returns: whether the bytes are useful: from then on this is an ordinary fetch.
   @discardableResult
   private func confirmed(
     _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?
@@ -125,9 +126,9 @@ extension Fetch {
 }
 
 extension GenerationState {
-  /// A confirmation has brought bytes: it becomes a fetch like any other.
+  /// Turns a confirmation that has brought bytes into an ordinary fetch.
   ///
-  /// - Returns: false where all that it brings is there.
+  /// - Returns: false if all these bytes are stored.
   mutating func goOnAsFetch(_ id: FetchID, with verdict: ResponseCheck.Verdict) -> Bool {
     guard fetches[id] != nil, !isComplete, !isComparing else { return false }
     switch verdict {
@@ -136,7 +137,7 @@ extension GenerationState {
       info?.supportsRanges = true
       guard stored.byteCount(in: range) < range.upperBound - range.lowerBound else { return false }
       fetches[id]?.isConfirmation = false
-      // Where it asked for what was missing, others may have cut it short and gone on from there.
+      // Others may have shortened a request for missing bytes and continued from its end.
       if let fetch = fetches[id], !fetch.fillsWhileConfirming { fetches[id]?.range = range }
       fetches[id]?.position = range.lowerBound
       return true

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// An answer of another generation is that generation's first: the fetch goes on with it there, and
-/// nothing is asked for twice.
+/// The first response of another generation is used there: the fetch moves to that generation, and
+/// nothing is requested twice.
 extension Fetch {
-  /// The origin has another generation: the response begins it. Unless it is another server's that
-  /// has the same bytes, which readers in the middle can go on with.
+  /// Begins another generation with the response, unless another server has the same bytes, with
+  /// which readers in the middle can continue.
   func giveWay(
     to response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange
   ) async -> Outcome {
@@ -13,8 +13,8 @@ extension Fetch {
     return await supersede(by: response, asked: asked, exchange: exchange)
   }
 
-  /// - Parameter body: what is left of the response's body, and what of it is to be read again; nil:
-  ///   all of it.
+  /// - Parameter body: the rest of the response's body, and the part of it to read again; nil: all
+  ///   of it.
   func supersede(
     by response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange,
     body: IncomingBody? = nil
@@ -28,7 +28,7 @@ extension Fetch {
       fetch, await fetch.use(verdict, of: response, asked: asked, exchange: exchange, body: body))
   }
 
-  /// Does with a response what its head calls for.
+  /// Handles a response by the verdict on its head.
   func use(
     _ verdict: ResponseCheck.Verdict, of response: OriginExchange.Response, asked: ByteRange,
     exchange: OriginExchange, body: IncomingBody? = nil
@@ -46,7 +46,7 @@ extension Fetch {
     case .changed:
       return await giveWay(to: response, asked: asked, exchange: exchange)
     case .otherServer:
-      // The next answer may be the right server's, and the whole resource can be compared.
+      // The next response may be the right server's, and the whole resource can be compared.
       let count = generation.withState { $0.countOtherAnswer(id) }
       if count <= GenerationState.mostOtherAnswers { return .askAnew }
       return await giveWay(to: response, asked: asked, exchange: exchange)
@@ -58,7 +58,7 @@ extension Fetch {
     }
   }
 
-  /// Goes on as `run` does, after an attempt that was made already.
+  /// Continues as `run` does, after an attempt that has already been made.
   func goOn(after outcome: Outcome) async {
     let range = generation.withState { $0.fetches[id]?.range }
     await run(range ?? 0..<0, after: outcome)
@@ -66,15 +66,15 @@ extension Fetch {
 }
 
 extension Entry {
-  /// The origin has other bytes than this generation's, and a response brings them: a new generation
-  /// begins with it. Readers who have read nothing go over, and join the fetch.
+  /// Begins a new generation with a response whose bytes differ from this generation's. Readers
+  /// that have read nothing move over, and join the fetch.
   ///
   /// - Parameters:
-  ///   - fetch: has asked for the response, and is taken over by the new generation.
-  ///   - asked: the range that was asked for.
-  /// - Returns: the fetch in the new generation, and what the response is worth to it; nil where it
-  ///   is of no use, or another generation has taken the place already. The old one is over in any
-  ///   case.
+  ///   - fetch: the fetch that sent the request, which the new generation takes over.
+  ///   - asked: the requested range.
+  /// - Returns: the fetch in the new generation, and its verdict on the response; nil if the
+  ///   response is useless, or another generation has taken the place already. The old generation
+  ///   ends in any case.
   func supersede(
     _ generation: Generation, by fetch: Fetch, _ response: OriginExchange.Response, asked: ByteRange
   ) -> (Fetch, ResponseCheck.Verdict)? {
@@ -99,8 +99,8 @@ extension Entry {
       supersede(generation)
       return nil
     }
-    // Where each request may be answered by another server, the whole answer in hand is waited for,
-    // however far the reader: a request for its offset alone could end this generation, too.
+    // If each response may come from another server, readers wait for the whole response in
+    // hand, however far they are: a request for their offset alone could end this generation, too.
     if case .whole = verdict {
       next.withState { if $0.unreadReplacements >= 2 { $0.ignoresRanges = true } }
     }
@@ -108,7 +108,8 @@ extension Entry {
       generation.perform { $0.supersede() }
       return nil
     }
-    // Nobody is short of it any more in the old generation, which no longer knows it from here on.
+    // No player of the old generation waits for this fetch any more; the generation forgets it
+    // here.
     generation.perform { $0.endBody(fetch.id) }
     // Before the old generation ends its fetches.
     let task = generation.withState { $0.fetches.removeValue(forKey: fetch.id)?.task }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The bytes of a response, kept as they come.
+/// Stores the bytes of a response as they arrive.
 extension Fetch {
   func receive(
     _ response: OriginExchange.Response, range: ByteRange, exchange: OriginExchange,
@@ -46,7 +46,7 @@ extension Fetch {
           .done
         }
       }
-      // Before anything is counted: offsets are those of the audio.
+      // Before any byte is counted: offsets are those of the audio.
       if let body = chunk, let output = demultiplexer?.take(body) {
         for note in output.notes { tell { $0.note(note) } }
         chunk = output.audio
@@ -54,12 +54,12 @@ extension Fetch {
       meter.end(received: chunk?.count ?? 0)
       if meter.isFull { note(&meter) }
       exchange.rest()
-      // After the last byte the end of the message is awaited too: a connection that was read to
-      // its end can be used again.
+      // After the last byte, waits for the end of the message too: a connection that was read to
+      // its end can be reused.
       guard let chunk, offset < range.upperBound else { break }
       if chunk.isEmpty { continue }
       if !body.isReplaying { entry.countReceived(chunk.count) }
-      // What comes beyond the range that was announced belongs nowhere.
+      // Bytes beyond the announced range are discarded.
       let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
       switch await bytes.keep(part, at: offset) {
       case .kept:
@@ -74,7 +74,7 @@ extension Fetch {
     }
     note(&meter)
     let isShort = offset < range.upperBound && range.upperBound != .max
-    // A station has no end of its own; only one that gave a length comes to it.
+    // A station's stream has no end; only a response with a length ends properly.
     let isOver = !response.isLive || range.upperBound != .max || response.hasInterleavedLength
     if isShort || !isOver || demultiplexer?.isBetweenBlocks == false {
       return brokenOff(
@@ -94,14 +94,14 @@ extension Fetch {
     meter = RateMeter()
   }
 
-  /// The body has ended before its end.
+  /// Handles a body that ended too early.
   private func brokenOff(_ error: MediaCacheError) -> Outcome {
     let (canGoOn, isWhole) = generation.withState {
       ($0.canGoOn(id), $0.fetches[id]?.isWhole == true)
     }
     if canGoOn {
       var error = error
-      // A further answer begins at the first byte again.
+      // A further response begins at the first byte again.
       if isWhole { error.retry = .cutShort }
       return .again(error, retryAfter: nil)
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What a response is worth, and what it tells.
+/// Judges a response and records its metadata.
 extension Fetch {
-  /// What a response is worth against what is known by now, which may be more than when it was asked
-  /// for. What it tells is noted in the same breath: of two first responses, which may be of two
-  /// versions, the second is judged by the first.
+  /// Judges a response against what is known by now, which may be more than when the request was
+  /// sent. Its metadata is recorded in the same critical section: of two first responses, possibly
+  /// of two versions, the second is judged by the first.
   ///
-  /// - Returns: nil where another response brings what this one does.
+  /// - Returns: nil if another response brings the same bytes.
   func judge(
     _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool
   ) async -> ResponseCheck.Verdict? {
@@ -18,7 +18,7 @@ extension Fetch {
     return verdict
   }
 
-  /// The first byte makes the files; an empty resource has none, and is stored all the same.
+  /// Creates the files of an empty resource; otherwise the first byte creates them.
   func prepareIfEmpty() async {
     if generation.withState({ $0.length == 0 }) { _ = await entry.storage.prepare(generation) }
   }
@@ -63,7 +63,7 @@ extension Fetch {
     }
   }
 
-  /// Notes a title, and tells of it where it is new.
+  /// Records a title, and reports it if it is new.
   func tell(_ note: @Sendable (inout StreamTitles) -> StreamTitle?) {
     guard let title = generation.withState({ note(&$0.titles) }) else { return }
     context.events.send(.streamTitle(entry.key, title))
@@ -76,18 +76,19 @@ extension Fetch {
     let freshness = Freshness(
       status: 200, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime, keeper: keeper(response))
-    // A refusal describes itself, and not the resource.
+    // A refusal describes itself, not the resource.
     if (200..<300).contains(response.status) {
       state.headers = StoredFields.merged(
         state.headers, with: response.headers, isConfirmation: false)
     }
-    // A part need not say again by what the whole varies.
+    // A partial response need not repeat the Vary of the whole one.
     state.variant = Variant.of(response.asked, names: Variant.names(in: state.headers))
     state.grant(to: response.credentials)
     state.vouchedAt = context.now.uptime
-    // A range was answered: the origin has them after all.
+    // A range was answered: the origin supports them after all.
     if !isWhole { state.ignoresRanges = false }
-    // What a station says of ranges is of no use: a part of its next answer belongs elsewhere.
+    // A station's support for ranges is useless: the same range of its next response has other
+    // bytes.
     let supportsRanges = facts.supportsRanges && !state.isLive
     var information =
       state.info
@@ -118,10 +119,10 @@ extension Fetch {
 }
 
 extension GenerationState {
-  /// Whether an answer is the first with a validator, of a generation that began without: of its
-  /// bytes nobody knows whether they are of the same version. Where no reader was given any, the
-  /// answer begins a generation that is vouched for. A reader in the middle goes on, and whatever
-  /// comes after has to agree with the validator (`Validator.learn`).
+  /// Whether a response is the first with a validator, of a generation that began without one:
+  /// nobody knows whether its bytes are of the same version. If no reader has received any, the
+  /// response begins a generation with that validator. A reader in the middle continues, and every
+  /// later response has to agree with the validator (`Validator.learn`).
   func isFirstToVouch(_ verdict: ResponseCheck.Verdict) -> Bool {
     guard info != nil, !isLive, validator.isEmpty else { return false }
     switch verdict {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// One running request to the origin that fills a hole: asks, checks, keeps, and asks again from the
-/// byte where it broke. Runs on `IOThreads`, for it writes.
+/// One running request to the origin that fills a hole: sends, checks, stores, and retries from the
+/// byte where the response broke off. Runs on `IOThreads`, since it writes.
 struct Fetch: Sendable {
   let id: FetchID
   let generation: Generation
@@ -12,29 +12,29 @@ struct Fetch: Sendable {
 
   /// How one attempt ended.
   enum Outcome: Sendable {
-    /// The range is there, or nobody wants it any more.
+    /// The range is stored, or nobody wants it any more.
     case done
-    /// A player waits for it by now: it is asked for on its behalf.
+    /// The request is sent again at once: a player now waits for it, or another server responded.
     case askAnew
-    /// It broke off: another attempt may go on from there.
+    /// The response broke off: another attempt may continue from there.
     case again(MediaCacheError, retryAfter: Duration?)
     /// No further attempt helps.
     case failed(MediaCacheError)
-    /// The bytes cannot be stored, and nobody reads them; or they may not be fetched before somebody
-    /// does.
+    /// The bytes cannot be stored, and nobody reads them; or they may not be fetched before a
+    /// player waits for them.
     case onlyForPlayback(MediaCacheError)
-    /// The answer has begun another generation, and this fetch went on with it there.
+    /// The response has begun another generation, and this fetch continued there.
     indirect case movedOn(Fetch, Outcome)
   }
 
-  /// Fetches the range that the state has for this fetch.
+  /// Fetches the range that the state records for this fetch.
   ///
-  /// - Parameter first: how the first attempt ended, where it was made already.
+  /// - Parameter first: the outcome of the first attempt, if it has already been made.
   func run(_ range: ByteRange, after first: Outcome? = nil) async {
     var first = first
     if first == nil { context.events.send(.fetchStarted(entry.key, range)) }
     var failures = 0
-    // Another fetch may have failed at the same place, and its reader asked again.
+    // Another fetch may have failed at the same byte before the reader's next request.
     var cuts = generation.withState { $0.lastCut?.count(at: range.lowerBound) } ?? 0
     var error: MediaCacheError?
     var isForBackground = false
@@ -44,7 +44,7 @@ struct Fetch: Sendable {
       first = nil
       let gained = brought - before
       if gained > 0 { failures = 0 }
-      // Of what has to be read again from its start, a few bytes more are no progress.
+      // If a response has to be read again from its start, a few more bytes are no progress.
       if gained > 0, LastCut.isProgress(gained, at: position) { cuts = 0 }
       if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
         outcome = .again(GenerationState.nothingCame, retryAfter: nil)
@@ -64,7 +64,7 @@ struct Fetch: Sendable {
         break attempts
       case .again(let reason, let retryAfter):
         failures += 1
-        // What is of no use came from where the redirects ended: they may lead elsewhere by now.
+        // Nothing new came: the redirects may lead elsewhere by now.
         if gained <= 0 { entry.asked.note(nil, for: entry.asked.resource) }
         if reason.failure == .cutShort { cuts += 1 }
         if reason.status != nil, generation.withState(\.reportsErrors) {
@@ -95,7 +95,7 @@ struct Fetch: Sendable {
     generation.perform { $0.fetchEnded(id, error: error, isForBackground: isForBackground) }
   }
 
-  /// How many new bytes this fetch has brought.
+  /// The number of new bytes that this fetch has brought.
   private var brought: Int64 {
     generation.withState { $0.fetches[id]?.brought ?? 0 }
   }
@@ -132,12 +132,12 @@ struct Fetch: Sendable {
   }
 
   private func attempt() async -> Outcome {
-    // What another process has stored by now is not asked for.
+    // Bytes that another process has stored by now are not requested.
     if generation.withState(\.isFollowing) { _ = await entry.storage.claim(generation) }
     let asking = generation.withState { state -> Asking? in
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else { return nil }
-      // What of the hole was filled in the meantime needs not be asked for again. An origin without
-      // ranges begins at its first byte whatever it is asked for.
+      // Bytes stored in the meantime need not be requested again. An origin without ranges begins
+      // at its first byte whatever the request.
       guard let start = state.hole(from: fetch.position), start < fetch.range.upperBound else {
         return nil
       }
@@ -165,7 +165,7 @@ struct Fetch: Sendable {
       case .waiting:
         return generation.withState { state in
           guard state.beginRest(id) else { return .ends }
-          // A player may have come to wait for it in the meantime.
+          // A player may have begun to wait for it in the meantime.
           return purpose == .prefetch && state.fetches[id]?.isBackground != true
             ? .beginsAnew : .goesOn
         }
@@ -200,10 +200,9 @@ struct Fetch: Sendable {
     }
   }
 
-  /// A fetch in the background asks for nothing while somebody plays; it can be called off
-  /// meanwhile.
+  /// Waits while somebody plays, if this fetch is in the background; it can be cancelled meanwhile.
   ///
-  /// - Returns: false where nobody is left to want it.
+  /// - Returns: false if nobody wants it any more.
   private func waitForTurn() async -> Bool {
     guard isBackground else { return true }
     guard generation.withState({ $0.beginRest(id) }) else { return false }
@@ -221,7 +220,7 @@ struct Fetch: Sendable {
       generation.perform { $0.end(at: length) }
       return .done
     }
-    // Without Range, too, the origin answered 416: it has nothing that could be read.
+    // The origin responded 416 even without Range: it has nothing to read.
     if asked == 0 {
       return .failed(
         MediaCacheError(
@@ -236,7 +235,7 @@ struct Fetch: Sendable {
       return .failed(
         MediaCacheError(.badRange, "The origin has nothing at byte \(asked), nor says its length."))
     }
-    // It said no length all along, and nothing comes after what is there.
+    // The origin sent no length, and nothing follows the last byte received.
     generation.perform { $0.end(at: asked) }
     return .done
   }

@@ -1,49 +1,49 @@
 // SPDX-License-Identifier: MIT
 
-/// What to ask the origin for next, from what readers want, what is there and what is on its way.
-/// A pure value: no clock, no I/O.
+/// Decides what to request from the origin next, from the readers' demands, the readable bytes and
+/// the running fetches. A pure value: no clock, no I/O.
 struct FetchPlan: Sendable {
-  /// One reader's wish.
+  /// One reader's demand.
   struct Demand: Sendable, Hashable {
-    /// Where it reads, or waits.
+    /// Where the reader reads, or waits.
     var position: Int64
-    /// How many bytes it has read in sequence up to there.
+    /// The number of bytes read in sequence up to there.
     var runLength: Int64
-    /// It wants nothing from here on.
+    /// The reader wants nothing from here on.
     var end: Int64 = .max
-    /// It can not go on before the byte at `position` is there.
+    /// Whether the reader cannot continue before the byte at `position` arrives.
     var isWaiting: Bool
-    /// It gives way to readers that play.
+    /// Whether the reader gives way to readers that play.
     var isBackground: Bool
-    /// It has said that it reads all up to `end`.
+    /// Whether the reader has announced that it reads everything up to `end`.
     var readsOn = false
-    /// The smallest request worth making for it.
+    /// The smallest worthwhile request for the reader.
     var minimum: Int64
 
-    /// How much it still reads before it jumps or leaves, if it does as others did: `usual` bytes in
-    /// sequence. Nil where it has gone further already.
+    /// Returns how many bytes the reader still reads before it seeks or leaves, if it reads `usual`
+    /// bytes in sequence as others did. Nil if it has read more already.
     func rest(ofUsual usual: Int64?) -> Int64? {
       usual.flatMap { runLength <= $0 ? $0 - runLength : nil }
     }
   }
 
-  /// A fetch under way: `position` is the next byte it brings, `range` what it was asked for.
+  /// A fetch under way: `position` is the next byte to arrive, `range` the requested range.
   struct Running: Sendable, Hashable {
     var range: ByteRange
     var position: Int64
-    /// A response without ranges: it cannot be begun elsewhere.
+    /// Whether the response brings the whole resource: it cannot begin elsewhere.
     var isWhole: Bool
 
-    /// What it is still to bring.
+    /// The bytes still to arrive.
     var ahead: ByteRange { min(position, range.upperBound)..<range.upperBound }
   }
 
   enum Decision: Sendable, Hashable {
-    /// Nothing to do: it is there, or on its way.
+    /// Nothing to do: the bytes are readable, or in transit.
     case none
-    /// Start a fetch of that range.
+    /// Start a fetch of this range.
     case start(ByteRange)
-    /// Start a fetch of that range, and end the running one (by index) where it begins.
+    /// Start a fetch of this range, and end the running one (by index) where it begins.
     case startAndTruncate(ByteRange, Int)
   }
 
@@ -51,36 +51,37 @@ struct FetchPlan: Sendable {
   var length: Int64?
   /// Whether the origin answers ranges; nil while unknown.
   var supportsRanges: Bool?
-  /// Bytes a second, as seen lately; nil while unknown.
+  /// The recent rate in bytes per second; nil while unknown.
   var rate: Double?
-  /// From a request to the head of its answer, in seconds, at its shortest; nil while unknown.
+  /// The shortest time from a request to the head of its response, in seconds; nil while unknown.
   var latency: Double?
-  /// How far readers of this resource usually read in sequence before they jump or leave; nil where
-  /// that is not known.
+  /// How far readers of this resource usually read in sequence before they seek or leave; nil while
+  /// unknown.
   var usualRun: Int64?
-  /// Longest wait for a running fetch to come to a reader's offset, in seconds; nil: for as long as a
-  /// further request would take.
+  /// The longest wait for a running fetch to reach a reader's offset, in seconds; nil: the time
+  /// that another request would take.
   var patience: Double?
-  /// The size of the first request after a jump.
+  /// The size of the first request after a seek.
   var firstRequest: Int64
   var maximumReadAhead: Int64
 
-  /// Bytes a second of an origin that nothing is known of: what media takes to play.
+  /// The assumed bytes per second of an unknown origin: a media bit rate.
   private static let assumedRate = 1_048_576.0
 
-  /// Who has read so far in sequence is expected to go on to the end: one request asks for all of it.
+  /// A reader that has read this far in sequence is expected to continue to the end: one request
+  /// covers the rest.
   private static let longRun: Int64 = 2 << 20
 
-  /// Up to here the window ahead of a reader is as long as what it has read in sequence; beyond, it is
-  /// a quarter of that.
+  /// Up to this size, the window ahead of a reader equals the bytes it has read in sequence;
+  /// beyond, a quarter of them.
   private static let equalWindow: Int64 = 1 << 20
 
-  /// The most of what is left of a request that is received although nobody wants it any more: what is
-  /// on its way would come anyway, and the connection can be used again.
+  /// The most bytes of a request that are received although nobody wants them any more: bytes in
+  /// transit would arrive anyway, and the connection can be reused.
   var mostBroughtHome: Int64 { 4 * firstRequest }
 
-  /// Where a running fetch is joined by a reader further on, in bytes from the one to the other: what
-  /// comes within the time of a further request is as good as on its way. An answer that brings
+  /// Returns how far ahead of a running fetch a reader may be to join it, in bytes: those that
+  /// arrive within the time of another request are as good as in transit. A response that brings
   /// everything is worth a longer wait.
   private func joinDistance(isWhole: Bool) -> Int64 {
     if let patience { return distance(within: patience) }
@@ -97,10 +98,10 @@ struct FetchPlan: Sendable {
     return max(mostBroughtHome, Int64(min(bytes, Double(1 << 62))))
   }
 
-  /// A rate may be measured too high, where what was measured had come before.
+  /// A measured rate may be too high, if the bytes had arrived before the measurement.
   private static let longestJoin: Int64 = 2 << 20
 
-  /// How far ahead of a reader bytes are received.
+  /// Returns how far ahead of a reader bytes are received.
   func window(for demand: Demand) -> Int64 {
     let run = demand.runLength
     let window = max(4 * firstRequest, min(run, Self.equalWindow), run / 4)
@@ -109,8 +110,8 @@ struct FetchPlan: Sendable {
 
   private var mostAhead: Int64 { max(maximumReadAhead * 2 / 3, 1) }
 
-  /// How many bytes one request for a demand asks for: as much again as was read, or all of the hole
-  /// for who reads on. What is not wanted in the end is not received.
+  /// Returns the number of bytes that one request for a demand covers: as many as were read in
+  /// sequence, or the whole hole for a reader that continues. Unwanted bytes are not received.
   private func requestLength(for demand: Demand) -> Int64 {
     if demand.isBackground { return .max }
     let isLong = demand.readsOn || demand.runLength >= Self.longRun
@@ -120,11 +121,11 @@ struct FetchPlan: Sendable {
     return isLong ? .max : max(demand.runLength, firstRequest)
   }
 
-  /// What one demand calls for.
+  /// Decides what one demand requires.
   ///
   /// - Parameters:
-  ///   - readable: what is there.
-  ///   - running: what is on its way.
+  ///   - readable: the readable bytes.
+  ///   - running: the running fetches.
   func decide(
     for demand: Demand, readable: RangeSet<Int64>, running: [Running]
   ) -> Decision {
@@ -140,7 +141,7 @@ struct FetchPlan: Sendable {
       if let index = running.firstIndex(where: { $0.ahead.contains(demand.position) }) {
         let fetch = running[index]
         if !joins(fetch, at: demand.position) {
-          // What the one that is cut short would still have brought is to be had again, nothing else.
+          // Only the bytes that the shortened fetch would still have brought are requested again.
           var covered = readable
           for other in running.indices where other != index && !running[other].ahead.isEmpty {
             covered.insert(contentsOf: running[other].ahead)
@@ -154,14 +155,15 @@ struct FetchPlan: Sendable {
     guard let first = firstUncovered(from: demand.position, covered: covered), first < end else {
       return .none
     }
-    // Who has come as far as others do is likely to jump next, unless it waits for just that byte.
+    // A reader that has come as far as others do is likely to seek next, unless it waits for this
+    // byte.
     if let rest = demand.rest(ofUsual: usualRun), first >= demand.position + rest,
       !demand.isWaiting || first > demand.position
     {
       return .none
     }
     if first > demand.position {
-      // Some of it is there or coming: the next request is made when half of what was read is left.
+      // Some is readable or in transit: the next request is sent when half the window is left.
       let window = min(max(demand.runLength, firstRequest), mostAhead)
       let limit = demand.position + window
       guard first < limit, first - demand.position <= window / 2 else { return .none }
@@ -171,8 +173,8 @@ struct FetchPlan: Sendable {
     return .start(hole(at: first, for: demand, covered: covered))
   }
 
-  /// One response brings everything, from the first byte on: it is joined wherever it still has to
-  /// come by.
+  /// Decides for an origin without ranges. One response brings everything from the first byte: any
+  /// reader whose offset is still ahead joins it.
   private func decideWithoutRanges(
     _ demand: Demand, readable: RangeSet<Int64>, running: [Running]
   ) -> Decision {
@@ -190,7 +192,7 @@ struct FetchPlan: Sendable {
     covered.range(containing: offset)?.upperBound ?? offset
   }
 
-  /// The part of the hole at `offset` to ask for. What lies beyond the demand's end is asked for only
+  /// Returns the part of the hole at `offset` to request. Beyond the demand's end it extends only
   /// up to the smallest request.
   private func hole(
     at offset: Int64, for demand: Demand, covered: RangeSet<Int64>

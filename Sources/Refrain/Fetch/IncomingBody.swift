@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The body of a response as it comes. What has come can be read again from the file that it was
-/// kept in: a fetch that goes on in another generation begins with it.
+/// The body of a response as it arrives. Received bytes can be read again from the file that stores
+/// them: a fetch that continues in another generation begins with these.
 final class IncomingBody {
   private var iterator: any AsyncIteratorProtocol<Data, any Error>
   private var kept: (file: EntryFile, range: ByteRange)?
   private var returned: Data?
-  /// What was given last had come before.
+  /// Whether the last returned bytes had been received before.
   private(set) var isReplaying = false
 
   private static let step: Int64 = 256 << 10
@@ -16,13 +16,13 @@ final class IncomingBody {
     iterator = response.body.makeAsyncIterator()
   }
 
-  /// Has the body begin again: with what is kept of it in a file, and the chunk after that.
+  /// Restarts the body: first the part that a file stores, then the chunk after that.
   func replay(_ range: ByteRange, of file: EntryFile, then chunk: Data) {
     kept = (file, range)
     returned = chunk
   }
 
-  /// The next bytes; nil at the end. Blocks while it reads the file.
+  /// Returns the next bytes; nil at the end. Blocks while it reads the file.
   func next() async throws -> Data? {
     isReplaying = kept != nil || returned != nil
     if let (file, range) = kept, !range.isEmpty {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-/// Where answers that can only be read from their start ended too early, so often that it was an error.
+/// The position at which responses that can only be read from their start ended too early, so often
+/// that it was an error.
 struct LastCut: Sendable, Hashable {
   var position: Int64
-  /// How often in a row.
+  /// The number of cuts in a row.
   var count: Int
 
-  /// How often an answer was cut there, for a fetch that begins at `offset`: that who asks again does
-  /// not have it all tried as often as before.
+  /// Returns how often a response was cut there, for a fetch that begins at `offset`: a reader that
+  /// asks again does not cause the full number of attempts again.
   func count(at offset: Int64) -> Int {
     offset > position && Self.isProgress(offset - position, at: offset) ? 0 : count
   }
 
-  /// A twentieth of what has to be read again is progress, and a few bytes more are none.
+  /// Whether the gain is progress: a twentieth of the bytes to be read again is; a few bytes are
+  /// not.
   static func isProgress(_ gained: Int64, at position: Int64) -> Bool { gained * 20 >= position }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 extension MediaReader {
-  /// Refuses what could never be stored, before anything is evicted for its sake.
+  /// Refuses a range that could never be stored, before anything is evicted for it.
   ///
-  /// - Throws: `MediaCacheError`, `.storage`, naming what is wanted and the limit.
+  /// - Throws: `MediaCacheError`, `.storage`, naming the wanted size and the limit.
   func checkLimit(_ wanted: Int64) throws(MediaCacheError) {
     let budget = entry.context.budget
     guard let limit = budget.limit, !budget.canHold(wanted) else { return }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// From the request to the response that is not a redirect.
+/// Follows redirects from the request to the final response.
 extension OriginExchange {
   func follow(_ request: OriginRequest, for resource: Resource) async throws -> Response {
     if usesShortcut, let shortcut = entry.asked.shortcut(for: resource) {
@@ -29,9 +29,9 @@ extension OriginExchange {
     }
   }
 
-  /// Asks at once where the chain ended before.
+  /// Sends the request directly to the end of the last redirect chain.
   ///
-  /// - Returns: nil where that is of no use, so that the chain has to be followed again.
+  /// - Returns: nil if that failed, so that the chain has to be followed again.
   private func take(
     _ shortcut: RedirectPolicy.Shortcut, _ request: OriginRequest, for resource: Resource
   ) async throws -> Response? {
@@ -49,14 +49,14 @@ extension OriginExchange {
         }
       }
     } catch {
-      // Also where it was silent for too long: the next attempt follows the chain.
+      // Also after a timeout: the next attempt follows the chain.
       entry.asked.note(nil, for: resource)
       if Task.isCancelled { throw error }
       return nil
     }
   }
 
-  /// It comes from the resource itself.
+  /// Whether a status comes from the resource itself.
   private static func isUseful(_ status: Int) -> Bool {
     [200, 206, 304, 416].contains(status)
   }
@@ -80,7 +80,7 @@ extension OriginExchange {
       requestTime: requestTime, responseTime: entry.context.now.wall)
   }
 
-  /// What the origin has answered to somebody else, and asked to be left alone.
+  /// Repeats a response with which the origin asked for a pause, without a request.
   private func unasked(
     _ request: OriginRequest, for resource: Resource, _ rest: OriginRests.Rest
   ) -> Response {
@@ -96,7 +96,8 @@ extension OriginExchange {
     candidate == nil ? entry.credentials(behind: resource) : [Credentials.of(resource)]
   }
 
-  /// A connection that was read to its end can be used again; a failure shows on the next.
+  /// Reads a short body to its end, so that the connection can be reused; a failure shows on the
+  /// next.
   private func drain(_ response: Response) async throws {
     guard let length = ResponseCheck.contentLength(response.headers), length <= 16 << 10 else {
       return
@@ -120,7 +121,7 @@ extension OriginExchange {
 
   private enum Judgment {
     case response(Response)
-    /// The same request without these fields has a better answer.
+    /// The same request without these fields has a better response.
     case askAgain(without: [String])
   }
 
@@ -134,15 +135,16 @@ extension OriginExchange {
     }
   }
 
-  /// A range from the first byte on is satisfiable unless the resource is empty (RFC 9110
-  /// §15.5.17). An origin that refuses it without saying so may have the bytes all the same.
+  /// Whether an origin refuses a range from the first byte on, which is satisfiable unless the
+  /// resource is empty (RFC 9110 §15.5.17). An origin that does not report an empty resource may
+  /// have the bytes all the same.
   private static func refusesFirstByte(_ response: Response, _ sent: HTTPFields) -> Bool {
     guard response.status == 416, sent["Range"]?.hasPrefix("bytes=0-") == true else { return false }
     return response.headers["Content-Range"].flatMap(ContentRange.init)?.total != 0
   }
 
-  /// - Parameter plainly: nothing was interleaved though it was asked for. A 304 may say that it
-  ///   would have been: of what is stored that is not true.
+  /// - Parameter plainly: nothing was interleaved though the request asked for it. A 304 may still
+  ///   announce an interval, which does not apply to stored bytes.
   private static func live(
     _ response: Response, _ interval: Int64? = nil, plainly: Bool = false
   ) -> Response {
@@ -152,7 +154,7 @@ extension OriginExchange {
     response.isLive = ICYAnswer.isLive(response.headers)
     guard let interval else { return response }
     response.interval = interval
-    // It counts the metadata too, so that nobody knows how long the audio is.
+    // The length counts the metadata too, so that the length of the audio is unknown.
     response.hasInterleavedLength = ResponseCheck.contentLength(response.headers) != nil
     response.headers = ICYAnswer.plainHeaders(response.headers)
     return response

@@ -2,7 +2,7 @@
 import Foundation
 import Synchronization
 
-/// One try at a request: redirects and authorization included, under a limit of silence.
+/// One attempt at a request, redirects and authorization included, with a silence timeout.
 final class OriginExchange: Sendable {
   struct Response: Sendable {
     var status: Int
@@ -10,19 +10,19 @@ final class OriginExchange: Sendable {
     var body: any AsyncSequence<Data, any Error> & Sendable
     /// See `OriginResponse.hasMore`.
     var hasMore: (@Sendable () -> Bool)?
-    /// The URL that answered.
+    /// The URL that responded.
     var url: URL
     /// The user's headers that were sent.
     var asked: HTTPFields
-    /// Stand for the credentials that the request was made for.
+    /// Identifiers of the request's credentials (`Credentials`).
     var credentials: [String]
     var requestTime: Date
     var responseTime: Date
-    /// It is a live stream's.
+    /// Whether this is a live stream.
     var isLive = false
-    /// After so many bytes of audio the body has metadata (`ICYDemultiplexer`).
+    /// The number of audio bytes between two metadata blocks (`ICYDemultiplexer`).
     var interval: Int64?
-    /// Its length was given, of audio and metadata together.
+    /// Whether a length was sent, of audio and metadata together.
     var hasInterleavedLength = false
   }
 
@@ -36,10 +36,10 @@ final class OriginExchange: Sendable {
   private let watch = Mutex<SilenceTimeout.Watch?>(nil)
   private let ending = Mutex(Ending())
 
-  /// What becomes of a wait for a network.
+  /// How a wait for a network continues.
   enum Waiting: Sendable {
     case goesOn
-    /// Nobody is left who would wait for it.
+    /// Nobody waits for the response any more.
     case ends
     /// Another request may be answered where this one waits.
     case beginsAnew
@@ -51,14 +51,14 @@ final class OriginExchange: Sendable {
     var cancel: (@Sendable () -> Void)?
   }
 
-  /// A confirmation is not waited for as long: what is stored can play.
+  /// The timeout of a confirmation, which is shorter: stored bytes can play.
   private static let confirmationTimeout: Duration = .seconds(5)
 
   /// - Parameters:
-  ///   - usesShortcut: the request goes to where the chain of redirects ended before. Not for the
-  ///     first request, and not for one that confirms: the chain may lead elsewhere by now.
-  ///   - candidate: asked for in place of what the entry asks for; no hook is called for it.
-  ///   - onConnectivity: told when the transport begins or ends to wait for a network.
+  ///   - usesShortcut: whether the request goes directly to the end of the last redirect chain. Not
+  ///     for the first request, and not for a confirming one: the chain may lead elsewhere by now.
+  ///   - candidate: requested instead of the entry's resource; no hook is called for it.
+  ///   - onConnectivity: called when the transport begins or stops waiting for a network.
   init(
     entry: Entry, headers: HTTPFields, purpose: OriginRequest.Purpose,
     isConfirmation: Bool = false, usesShortcut: Bool = false, candidate: Resource? = nil,
@@ -73,7 +73,8 @@ final class OriginExchange: Sendable {
     self.onConnectivity = onConnectivity
   }
 
-  /// Sends the request and hands over the response; or says why there is none.
+  /// Sends the request and passes the response to `body`, or the reason for its absence to
+  /// `failure`.
   func run<Outcome: Sendable>(
     _ body: @Sendable @escaping (Response) async -> Outcome,
     failure: @Sendable @escaping (_ error: MediaCacheError, _ isLasting: Bool) -> Outcome,
@@ -112,13 +113,13 @@ final class OriginExchange: Sendable {
     }?()
   }
 
-  /// Ends it, so that another one may ask otherwise.
+  /// Ends this exchange, so that another one may send a different request.
   func beginAnew() {
     ending.withLock { $0.beginsAnew = true }
     end()
   }
 
-  /// It was ended by `beginAnew`.
+  /// Whether `beginAnew` ended this exchange.
   var beginsAnew: Bool { ending.withLock { $0.beginsAnew } }
 
   var timeout: Duration {
@@ -130,7 +131,8 @@ final class OriginExchange: Sendable {
 
   func rest() { watch.withLock { $0 }?.rest() }
 
-  /// Waiting for a network is no silence of the origin's: it has no limit but being called off.
+  /// Suspends the timeout while the transport waits for a network, which is not the origin's
+  /// silence: only cancellation limits that wait.
   private func connectivityChanged(_ connectivity: OriginRequest.Connectivity) {
     let waiting = onConnectivity(connectivity)
     switch connectivity {
@@ -144,7 +146,7 @@ final class OriginExchange: Sendable {
     }
   }
 
-  /// What an error of the transport means.
+  /// Returns the outcome for an error of the transport.
   func outcome<Outcome>(
     of error: any Error, _ failure: (MediaCacheError) -> Outcome, cancelled: () -> Outcome
   ) -> Outcome {
@@ -211,13 +213,13 @@ final class OriginExchange: Sendable {
     for field in headers.fields { fields.append(field.name, field.value) }
     let plain = resource.url.withoutUserInfo
     let text = plain.absoluteString
-    // The fragment is the user agent's own business (RFC 9110 §4.2.5).
+    // The fragment is only for the user agent (RFC 9110 §4.2.5).
     let url = text.firstIndex(of: "#").flatMap { URL(string: String(text[..<$0])) }
     var request = OriginRequest(url: url ?? plain, headers: fields)
     let policy = entry.context.configuration.network
     request.purpose = purpose
     request.access = purpose == .playback ? policy.playback : policy.prefetch
-    // What is stored plays rather than that its confirmation is waited for.
+    // Stored bytes play without waiting for their confirmation.
     request.waitsForConnectivity = policy.waitsForConnectivity && !isConfirmation
     request.onConnectivity = { [weak self] in self?.connectivityChanged($0) }
     return request

@@ -2,23 +2,23 @@
 import Foundation
 import Synchronization
 
-/// For which resources an origin has asked not to be asked again for a while, by a 503 or a 429 with
-/// Retry-After (RFC 9110 §10.2.3, RFC 6585 §4). That holds for every request, whoever makes it.
+/// The resources for which an origin has asked for a pause, by a 503 or a 429 with Retry-After (RFC
+/// 9110 §10.2.3, RFC 6585 §4). A pause applies to every request, whoever makes it.
 ///
 /// All methods may be called from any thread.
 package final class OriginRests: Sendable {
-  /// An answer of the origin that still holds.
+  /// A response of the origin whose pause has not ended.
   package struct Rest: Sendable, Hashable {
     package var status: Int
-    /// What is left of Retry-After, in whole seconds, at least 1.
+    /// The rest of Retry-After, in whole seconds, at least 1.
     package var seconds: Int64
   }
 
   private struct Noted {
     var status: Int
-    /// The end of the wait that the origin asked for.
+    /// The end of the pause that the origin asked for.
     var end: Uptime
-    /// The origin is asked again from here on.
+    /// When the origin may be asked again.
     var next: Uptime
   }
 
@@ -27,10 +27,10 @@ package final class OriginRests: Sendable {
   private let longest: Double
   private let noted = Mutex<[String: Noted]>([:])
 
-  /// - Parameter longest: an origin is asked again after this time, whatever it said.
+  /// - Parameter longest: an origin may be asked again after this time, whatever it requested.
   init(longest: Duration) { self.longest = max(longest.seconds, 0) }
 
-  /// Returns what the origin would answer now; nil where it may be asked.
+  /// Returns the response that the origin would give now; nil if it may be asked.
   package func rest(of resource: Resource, at now: Moment) -> Rest? {
     noted.withLock { noted in
       guard !noted.isEmpty else { return nil }
@@ -46,7 +46,7 @@ package final class OriginRests: Sendable {
     }
   }
 
-  /// Records an answer, where it asks for a wait.
+  /// Records a response that asks for a pause.
   package func note(_ resource: Resource, status: Int, headers: HTTPFields, at now: Moment) {
     guard status == 503 || status == 429,
       let field = headers.values(of: "Retry-After").first,
@@ -65,7 +65,7 @@ package final class OriginRests: Sendable {
     }
   }
 
-  /// A 503 is about the resource, a 429 about whoever asked for it.
+  /// A 503 is about the resource, a 429 about the client that requested it.
   private static func name(of resource: Resource, _ status: Int) -> String {
     let url = CacheKey(url: resource.url).rawValue
     guard status == 429 else { return url }

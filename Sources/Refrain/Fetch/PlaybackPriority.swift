@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// Playback goes before prefetch: while a fetch that a player is short of is running anywhere in the
-/// cache, fetches in the background pause between two chunks.
+/// Gives playback priority over prefetching: while a player anywhere in the cache waits for a
+/// fetch, background fetches pause between two chunks.
 final class PlaybackPriority: Sendable {
   private struct State {
     var foreground = 0
@@ -11,13 +11,13 @@ final class PlaybackPriority: Sendable {
 
   private let state = Mutex(State())
 
-  /// How many fetches pause.
+  /// The number of paused fetches.
   var waitingCount: Int { state.withLock { $0.paused.count } }
 
-  /// How many fetches a player is short of.
+  /// The number of fetches that a player waits for.
   var foregroundCount: Int { state.withLock { $0.foreground } }
 
-  /// So many more fetches, or fewer, are those that a player is short of.
+  /// Changes the number of fetches that a player waits for.
   func count(_ change: Int) {
     let resumed = state.withLock { state -> [CheckedContinuation<Void, Never>] in
       state.foreground += change
@@ -30,8 +30,8 @@ final class PlaybackPriority: Sendable {
 
   /// Returns when nobody plays, when the fetch is let through, or when the task is cancelled.
   ///
-  /// - Parameter isExempt: whether the fetch needs not wait by now. Asked where `letThrough` cannot
-  ///   come in between; so what makes it exempt happens before `letThrough` is called.
+  /// - Parameter isExempt: whether the fetch need not wait any more. Called where `letThrough`
+  ///   cannot intervene; the change that exempts it must precede the call to `letThrough`.
   func waitTurn(_ fetch: UInt64, unless isExempt: () -> Bool = { false }) async {
     guard state.withLock({ $0.foreground > 0 }) else { return }
     await withTaskCancellationHandler {
@@ -48,7 +48,7 @@ final class PlaybackPriority: Sendable {
     }
   }
 
-  /// Ends the pause of a fetch that a player has come to wait for.
+  /// Ends the pause of a fetch that a player now waits for.
   func letThrough(_ fetch: UInt64) {
     state.withLock { $0.paused.removeValue(forKey: fetch) }?.resume()
   }

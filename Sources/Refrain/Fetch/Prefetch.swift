@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Brings a range into the cache: a reader in the background that goes from hole to hole and reads
+/// Fetches a range into the cache: a background reader that moves from hole to hole and reads
 /// nothing.
 struct Prefetch: Sendable {
   let reader: MediaReader
@@ -11,7 +11,7 @@ struct Prefetch: Sendable {
   private static let reportInterval: Duration = .milliseconds(100)
   private static let mostRounds = 3
   private static let mostFailures = 4
-  /// Longer than storing is given up for when the limit is reached.
+  /// The delay before a retry: longer than storing pauses at the cache's limit.
   private static let pause: Duration = .milliseconds(600)
 
   func run() async throws -> ContentInformation {
@@ -27,11 +27,11 @@ struct Prefetch: Sendable {
     return information
   }
 
-  /// How often is looked at what another process has stored.
+  /// How often the progress of another process is checked.
   static let followInterval: Duration = .milliseconds(100)
 
-  /// Goes over the range until all of it is stored: once more where the resource has changed on the
-  /// way, and where there was no room for a moment, which others may be about to give up.
+  /// Goes over the range until all of it is stored: once more if the resource changed meanwhile,
+  /// or if there was briefly no room, which others may be about to free.
   private func bringAll() async throws {
     var rounds = 0
     var failures = 0
@@ -47,7 +47,7 @@ struct Prefetch: Sendable {
         try await bring()
         rounds += 1
       } catch let error as MediaCacheError where error.code == .inUse {
-        // Another process began to store it just now.
+        // Another process has just begun to store it.
         continue
       } catch let error as MediaCacheError where error.code == .storage {
         failures += 1
@@ -58,8 +58,8 @@ struct Prefetch: Sendable {
     }
   }
 
-  /// Waits while another process stores the resource, and takes over what it has stored; then, or
-  /// when that process ends, this one goes on.
+  /// Waits while another process stores the resource, and adopts its stored bytes; when those are
+  /// complete, or that process ends, returns.
   private func waitForWriter() async throws {
     let storage = reader.entry.storage
     let patience = reader.entry.context.configuration.writerSilence
@@ -96,7 +96,7 @@ struct Prefetch: Sendable {
   }
 
   private func holdsAll(_ length: Int64?) -> Bool {
-    // Without a length a range that ends is known all the same.
+    // A range with an end needs no length.
     guard length != nil || range.upperBound < .max else { return false }
     let wanted = range.clamped(to: 0..<max(length ?? .max, 0))
     return reader.cachedSpans.byteCount(in: wanted) == wanted.upperBound - wanted.lowerBound
@@ -111,8 +111,8 @@ struct Prefetch: Sendable {
         readable = try await reader.waitUntilReadable(at: offset)
       } catch let error as MediaCacheError where error.code == .badRange {
         guard offset > range.lowerBound else { throw error }
-        // What came up to here is of a version that was replaced meanwhile, and the new one may end
-        // here, or before: it is brought from its start.
+        // The bytes up to here belong to a replaced version, and the new one may end here or
+        // earlier: the next round fetches it from its start.
         return
       }
       if readable.isEmpty { break }
@@ -129,7 +129,7 @@ struct Prefetch: Sendable {
     while !Task.isCancelled {
       do { try await Task.sleep(for: Self.reportInterval) } catch { return }
       let progress = progress(reader.knownInformation)
-      // Without news there is nothing to report.
+      // Only changes are reported.
       guard progress.storedBytes != last?.storedBytes || progress.totalBytes != last?.totalBytes
       else { continue }
       last = progress

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// How fast an origin sends: bytes over the time that they were waited for.
+/// Measures how fast an origin sends: bytes over the time spent waiting for them.
 struct RateMeter: Sendable {
   private var waited: Duration = .zero
   private var bytes = 0
@@ -14,10 +14,10 @@ struct RateMeter: Sendable {
     bytes += count
   }
 
-  /// Enough has come to tell.
+  /// Whether enough was received for a measurement.
   var isFull: Bool { bytes >= 1 << 20 }
 
-  /// Nil where too little came to tell, or all of it was there before it was waited for.
+  /// Nil if too little was received, or all of it had arrived before the wait.
   var bytesPerSecond: Double? {
     guard bytes >= 16 << 10, waited >= .milliseconds(5) else { return nil }
     return Double(bytes) / waited.seconds

@@ -1,50 +1,52 @@
 // SPDX-License-Identifier: MIT
 
-/// When a failed request is tried again. A pure value.
+/// When a failed request is retried. A pure value.
 ///
-/// A reader that has been given bytes is playing: an outage is waited out with `attempts`. Before
-/// that, whoever waits wants to know soon what is wrong: an origin that answers with an error, or
-/// refuses the connection, is asked `firstAttempts` times, and what cannot get better (a host that
-/// does not exist, a certificate that does not verify, an answer that is not HTTP) once.
+/// A reader that has received bytes is playing: its fetch makes `attempts` attempts to survive an
+/// outage. A reader that has none should soon report the failure: an origin that responds with an
+/// error, or refuses the connection, is asked `firstAttempts` times; a permanent failure (a host
+/// that does not exist, a certificate that does not verify, a response that is not HTTP) is not
+/// retried.
 ///
-/// Retry-After of a 503 holds for every reader of the resource, and that of a 429 for every reader with
-/// the same credentials: until then, though for `longestDelay` at most, none of them makes a request.
+/// Retry-After of a 503 applies to every reader of the resource, and that of a 429 to every reader
+/// with the same credentials: until then, though for `longestDelay` at most, none of them makes a
+/// request.
 public struct RetryPolicy: Sendable, Hashable {
   /// How many times in a row a fetch may fail without having received a single byte.
   public var attempts = 6
-  /// How many times in a row an origin may answer with an error, or refuse the connection, while
-  /// nobody has been given a byte yet. `attempts` holds as well.
+  /// How many times in a row an origin may respond with an error, or refuse the connection, before
+  /// a reader has received a byte. `attempts` applies as well.
   public var firstAttempts = 2
-  /// The wait after the first failure; it doubles with each further one.
+  /// The delay after the first failure; it doubles with each further one.
   public var firstDelay: Duration = .milliseconds(250)
-  /// The longest wait between two tries, also where Retry-After asks for more.
+  /// The longest delay between two attempts, even if Retry-After asks for more.
   public var longestDelay: Duration = .seconds(30)
-  /// The longest wait while nobody has been given a byte yet, for an origin that answers with an
-  /// error. Where Retry-After asks for more, the error is reported at once.
+  /// The longest delay before a reader has received a byte, for an origin that responds with an
+  /// error. If Retry-After asks for more, the error is reported at once.
   public var longestFirstDelay: Duration = .seconds(2)
 
   public init() {}
 
-  /// What failed, as far as trying again is concerned.
+  /// The kinds of failure that retries distinguish.
   enum Failure: Sendable, Hashable, CaseIterable {
-    /// The origin answered with an error that may pass, or broke the rules of HTTP.
+    /// The origin responded with an error that may pass, or violated HTTP.
     case answer
     /// The host refused the connection.
     case refused
-    /// The host does not exist, its certificate does not verify, or its answer is not HTTP.
+    /// The host does not exist, its certificate does not verify, or its response is not HTTP.
     case permanent
     /// A response that can only be read from its start ended at the same byte as before.
     case cutShort
-    /// The network, or anything else.
+    /// The network failed, or something else did.
     case network
   }
 
   /// How many times in a row a response may end at the same byte.
   package var cutAttempts = 3
 
-  /// Statuses that may pass: Request Timeout, Too Many Requests, and the server errors
-  /// (RFC 9110 §15.5.9, RFC 6585 §4, RFC 9110 §15.6) that do not say "never", as 508 does
-  /// (RFC 5842 §7.2).
+  /// Whether a status may pass: 408, 425 and 429 (RFC 9110 §15.5.9, RFC 8470 §5.2, RFC 6585 §4),
+  /// and server errors (RFC 9110 §15.6) except those that say "never": 501, 505 and 508 (RFC 5842
+  /// §7.2).
   public static func isTransient(status: Int) -> Bool {
     switch status {
     case 408, 425, 429: true
@@ -54,12 +56,12 @@ public struct RetryPolicy: Sendable, Hashable {
     }
   }
 
-  /// Returns how long to wait after a failure, or nil to give up.
+  /// Returns the delay after a failure, or nil to give up.
   ///
   /// - Parameters:
   ///   - count: failures in a row without progress, this one included.
-  ///   - isPlaying: a reader has been given bytes.
-  ///   - retryAfter: what the origin asked for (RFC 9110 §10.2.3).
+  ///   - isPlaying: whether a reader has received bytes.
+  ///   - retryAfter: the delay that the origin asked for (RFC 9110 §10.2.3).
   func delay(
     after failure: Failure, count: Int, isPlaying: Bool, retryAfter: Duration? = nil
   ) -> Duration? {
@@ -77,12 +79,14 @@ public struct RetryPolicy: Sendable, Hashable {
     return isShort ? delay.map { max(min($0, longestFirstDelay), .zero) } : delay
   }
 
-  /// How long to wait after the `failures`-th failure in a row without progress, or nil to give up.
+  /// Returns the delay after the `failures`-th failure in a row without progress, or nil to give
+  /// up.
   ///
-  /// - Parameter retryAfter: what the origin asked for (RFC 9110 §10.2.3).
+  /// - Parameter retryAfter: the delay that the origin asked for (RFC 9110 §10.2.3).
   public func delay(afterFailures failures: Int, retryAfter: Duration? = nil) -> Duration? {
     guard failures < attempts else { return nil }
-    // Step by step, and only up to the longest: a product could overflow, whatever the user set.
+    // Doubled stepwise, and only up to the longest: a product could overflow, whatever the user
+    // set.
     var backoff = max(firstDelay, .zero)
     var doublings = min(max(failures, 1) - 1, 64)
     while doublings > 0, backoff < longestDelay {
@@ -94,7 +98,7 @@ public struct RetryPolicy: Sendable, Hashable {
 }
 
 extension MediaCacheError {
-  /// What kind of failure this is for `RetryPolicy`.
+  /// The kind of failure for `RetryPolicy`.
   var failure: RetryPolicy.Failure {
     if let retry { return retry }
     switch code {

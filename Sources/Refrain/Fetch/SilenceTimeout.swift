@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// Ends what has been silent for too long. One task looks after all that is watched, for as long as
-/// anything is.
+/// Ends requests that have been silent for too long. One task checks all watches, while there are
+/// any.
 final class SilenceTimeout: Sendable {
-  /// One thing watched: it is fed while it makes progress, or rests.
+  /// One watched request: it extends its deadline while it makes progress, or rests.
   final class Watch: Sendable {
     private struct State {
       var deadline: ContinuousClock.Instant?
@@ -15,16 +15,16 @@ final class SilenceTimeout: Sendable {
 
     fileprivate init(onSilence: @Sendable @escaping () -> Void) { self.onSilence = onSilence }
 
-    /// Whether it was ended for its silence.
+    /// Whether the timeout ended the request.
     var hasFired: Bool { state.withLock { $0.hasFired } }
 
-    /// Something is expected within that time.
+    /// Expects progress within this time.
     func expect(within limit: Duration) {
       let deadline = ContinuousClock.now + limit
       state.withLock { $0.deadline = deadline }
     }
 
-    /// Nothing is expected.
+    /// Expects nothing.
     func rest() {
       state.withLock { $0.deadline = nil }
     }
@@ -56,7 +56,7 @@ final class SilenceTimeout: Sendable {
     if starts {
       Task { [self] in
         while true {
-          // Cancelled by nobody, so that it cannot throw.
+          // Nobody cancels the task, so that this cannot throw.
           try? await Task.sleep(for: .milliseconds(100))
           let watches = state.withLock { state -> [Watch] in
             state.isRunning = !state.watches.isEmpty

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Fills an entry's holes to the end, and then those before, while it is let: a reader in the
-/// background that reads nothing (`FillPolicy.wholeResource`).
+/// Fills an entry's holes ahead of readers, then those behind, until cancelled: a background reader
+/// that reads nothing (`FillPolicy.wholeResource`).
 struct WholeResourceFill: Sendable {
   let entry: Entry
 
-  /// Between two tries after the origin could not be reached, or the disk was full. It doubles
-  /// while nothing new comes: some answers fail again and again at the same byte.
+  /// The delay after the origin could not be reached, or the disk was full. It doubles while
+  /// nothing new arrives: some responses fail again and again at the same byte.
   private static let pause: Duration = .seconds(5)
   private static let longestPause: Duration = .seconds(320)
 
@@ -22,7 +22,7 @@ struct WholeResourceFill: Sendable {
       } catch is CancellationError {
         return
       } catch {
-        // A reader that needs the bytes is told; filling just tries again later.
+        // A reader that needs the bytes gets the error; filling just tries again later.
         let stored = generation.withState { $0.stored.byteCount }
         pause = stored > storedBefore ? Self.pause : min(pause * 2, Self.longestPause)
         storedBefore = stored
@@ -31,11 +31,11 @@ struct WholeResourceFill: Sendable {
     }
   }
 
-  /// - Returns: true when there is nothing more to do; false when another generation has come.
+  /// - Returns: true when there is nothing more to do; false when another generation has begun.
   private func fill(_ generation: Generation, _ reader: ReaderID) async throws -> Bool {
     while true {
       try Task.checkCancellation()
-      // What another process brings is not brought a second time.
+      // Bytes that another process fetches are not fetched a second time.
       if generation.withState({ !$0.isComplete && !$0.isLive && !$0.isClosed }),
         await entry.storage.claim(generation) == .taken
       {
@@ -44,7 +44,7 @@ struct WholeResourceFill: Sendable {
       }
       let step = generation.withState { state -> Step in
         if state.isSuperseded || state.isClosed { return .moved }
-        // What a live stream plays is not stored.
+        // A live stream is not stored.
         if state.isComplete || state.isLive { return .done }
         if state.isTransient, state.storageBan.holds(at: .now) { return .rest }
         guard let hole = state.holeToFill() else { return .done }
@@ -63,14 +63,14 @@ struct WholeResourceFill: Sendable {
   private enum Step: Sendable {
     case moved
     case done
-    /// Nothing can be stored just now.
+    /// Nothing can be stored now.
     case rest
     case wait(Int64)
   }
 }
 
 extension Generation {
-  /// A reader that gives way to all others.
+  /// Attaches a reader that gives way to all others.
   func attachBackground() -> ReaderID {
     withState { state in
       let id = state.makeID()
@@ -81,20 +81,20 @@ extension Generation {
 }
 
 extension GenerationState {
-  /// The first hole after the readers' positions, else the first of all.
+  /// Returns the first hole after the readers' positions, else the first of all.
   func holeToFill() -> Int64? {
     let front = readers.values.filter { !$0.isBackground }.map(\.position).max() ?? 0
     return hole(from: front) ?? hole(from: 0)
   }
 
-  /// The first offset from `offset` on that is not stored; nil where none is.
+  /// Returns the first offset from `offset` on that is not stored; nil if all are.
   func hole(from offset: Int64) -> Int64? {
     let hole = stored.range(containing: offset)?.upperBound ?? offset
     guard let length else { return hole }
     return hole < length ? hole : nil
   }
 
-  /// A background reader goes on to a hole; going on where it came to is reading in sequence.
+  /// Moves a background reader to a hole; moving over stored bytes counts as reading in sequence.
   mutating func moveBackground(_ id: ReaderID, to offset: Int64) {
     guard let reader = readers[id] else { return }
     let step = offset - reader.position

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
 
-/// Offsets of bytes in a resource, half-open. HTTP's inclusive form exists only where a header is
-/// read or written.
+/// A half-open range of byte offsets in a resource. HTTP's inclusive form exists only where a
+/// header is parsed or written.
 public typealias ByteRange = Range<Int64>

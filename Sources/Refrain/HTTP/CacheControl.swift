@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: MIT
 
-/// The directives of a response's Cache-Control that a cache acts upon (RFC 9111 §5.2.2). Unknown
-/// ones are passed over.
+/// The directives of a response's Cache-Control that the cache acts upon (RFC 9111 §5.2.2). Unknown
+/// ones are ignored.
 struct CacheControl: Sendable, Hashable {
   var noStore = false
-  /// Also where it names fields (`no-cache="Set-Cookie"`): asking once too often is harmless.
+  /// Also true if it names fields (`no-cache="Set-Cookie"`): an unnecessary request is harmless.
   var noCache = false
-  /// For a shared cache to mind. Also where it names fields: keeping too little is harmless.
+  /// Applies to shared caches. Also true if it names fields: storing too little is harmless.
   var isPrivate = false
-  /// A shared cache may keep it even if credentials were needed for it.
+  /// Whether a shared cache may store the response even if it needed credentials.
   var isPublic = false
   var mustRevalidate = false
   /// As `mustRevalidate`, for a shared cache.
   var proxyRevalidate = false
   /// RFC 8246.
   var immutable = false
-  /// In seconds. Of several the first; one that is no number counts as zero (RFC 9111 §4.2.1).
+  /// In seconds. The first of several; zero if it is no number (RFC 9111 §4.2.1).
   var maxAge: Int64?
-  /// As `maxAge`, for a shared cache, and before it.
+  /// As `maxAge`, for a shared cache, which prefers it.
   var sharedMaxAge: Int64?
   /// In seconds, RFC 5861 §4.
   var staleIfError: Int64?
 
-  /// Numbers of seconds beyond this are taken for this (RFC 9111 §1.2.2).
+  /// The largest number of seconds; larger ones are reduced to it (RFC 9111 §1.2.2).
   static let longest: Int64 = 1 << 31
 
   init() {}
@@ -39,17 +39,17 @@ struct CacheControl: Sendable, Hashable {
         argument = Self.argument(from: &rest)
       }
       if !name.isEmpty { apply(name.lowercased(), argument) }
-      // Whatever else stands before the next comma is no directive.
+      // Anything else before the next comma is no directive.
       _ = Self.take(from: &rest) { $0 != UInt8(ascii: ",") }
       rest = rest.dropFirst()
       Self.skipSpaces(in: &rest)
     }
   }
 
-  /// The directives of a field that is meant for this class of caches, as CDN-Cache-Control is for
-  /// shared ones. Its syntax is strict (RFC 9213 §2.1).
+  /// Parses a field for one class of caches, as CDN-Cache-Control is for shared ones. Its syntax is
+  /// strict (RFC 9213 §2.1).
   ///
-  /// - Returns: nil where the field is absent, empty, or breaks the syntax: it is ignored then.
+  /// - Returns: nil if the field is absent, empty, or violates the syntax, and is ignored.
   init?(targeted value: String?) {
     guard let value, let dictionary = StructuredDictionary(value), !dictionary.members.isEmpty
     else { return nil }
@@ -64,11 +64,10 @@ struct CacheControl: Sendable, Hashable {
     }
   }
 
-  /// The directives that are meant for shared caches, which outrank those for all caches
-  /// (RFC 9213 §2.2).
+  /// Parses the directives for shared caches, which override those for all caches (RFC 9213 §2.2).
   init?(targetedBy headers: HTTPFields) { self.init(targeted: headers["CDN-Cache-Control"]) }
 
-  /// The origin says that shared caches may give the response to everybody, whoever asked for it.
+  /// Whether shared caches may give the response to everybody, whoever requested it.
   var isForEverybody: Bool { isPublic || sharedMaxAge != nil }
 
   private mutating func apply(_ name: String, _ argument: String?) {
@@ -91,8 +90,8 @@ struct CacheControl: Sendable, Hashable {
     Int64(saturatingDigits: (argument ?? "").trimmingOWS, at: longest) ?? 0
   }
 
-  /// A token, or a quoted string without its quotes and backslashes (RFC 9110 §5.6.4). A string
-  /// that does not end takes all that is left.
+  /// A token, or a quoted string without its quotes and backslashes (RFC 9110 §5.6.4). An
+  /// unterminated string extends to the end.
   private static func argument(from rest: inout Substring.UTF8View) -> String {
     guard rest.first == UInt8(ascii: "\"") else {
       let plain = take(from: &rest) { $0 != UInt8(ascii: ",") }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// What a Content-Range says (RFC 9110 §14.4).
+/// The value of Content-Range (RFC 9110 §14.4).
 ///
 ///     bytes 0-499/1234   range 0..<500, total 1234
 ///     bytes 0-499/*      range 0..<500, total unknown
-///     bytes */1234       no range: the one asked for lies outside (416)
+///     bytes */1234       no range: the requested one lies outside (416)
 struct ContentRange: Sendable, Hashable {
   var range: ByteRange?
   var total: Int64?
@@ -14,7 +14,7 @@ struct ContentRange: Sendable, Hashable {
     self.total = total
   }
 
-  /// Nil where the value is not valid: another unit, an end before the start or beyond the total, a
+  /// Nil if the value is invalid: another unit, an end before the start or beyond the total, a
   /// number that does not fit, several values.
   init?(_ value: String) {
     let value = value.trimmingOWS
@@ -32,14 +32,14 @@ struct ContentRange: Sendable, Hashable {
       total = known
     }
     if positions == "*" {
-      // "*/*" says nothing, and the grammar does not have it.
+      // "*/*" has no information, and the grammar does not allow it.
       guard total != nil else { return nil }
       self.init(range: nil, total: total)
       return
     }
 
     let ends = positions.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-    // `digits` keeps below the greatest Int64, so `last + 1` fits.
+    // `digits` stays below the greatest Int64, so `last + 1` fits.
     guard ends.count == 2, let first = Int64(digits: ends[0].trimmingOWS),
       let last = Int64(digits: ends[1].trimmingOWS), first <= last
     else { return nil }

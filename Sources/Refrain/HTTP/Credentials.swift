@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// As whom a request is made, as far as stored bytes are concerned.
+/// Identifies the credentials of requests, for stored bytes.
 package enum Credentials {
   /// No credentials at all.
   package static let none = ""
 
-  /// Stands for the credentials that a resource is asked for with: Authorization, or the user and
-  /// password in its URL. A hash, because this is written down.
+  /// Returns an identifier for the credentials of a resource: Authorization, or the user and
+  /// password in its URL. A hash, since it is written to disk.
   package static func of(_ resource: Resource) -> String {
     let value = resource.headers["Authorization"] ?? resource.url.basicAuthorization
     guard let value, !value.trimmingOWS.isEmpty else { return none }
@@ -14,19 +14,19 @@ package enum Credentials {
   }
 }
 
-/// For whose requests a stored response may be used: the representation that it is (RFC 9111 §4.1),
-/// and the credentials to which the origin gave it or confirmed it. A pure value.
+/// The requests that may use a stored response: those that select its representation (RFC 9111
+/// §4.1), with credentials to which the origin gave or confirmed it. A pure value.
 struct Selection: Sendable, Hashable {
   /// The names in Vary.
   var varying: [String]
-  /// Stands for their values in the request that was answered.
+  /// A hash of their values in the answered request.
   var variant: String?
-  /// Nil where that was not recorded, by earlier versions: anybody's.
+  /// The credentials; nil if an earlier version did not record them: any.
   var grants: [String]?
-  /// The origin lets caches give it to everybody (RFC 9111 §3.5).
+  /// Whether the origin lets caches give the response to everybody (RFC 9111 §3.5).
   var isPublic: Bool
 
-  /// More are not kept: tokens that are renewed every hour would fill the record.
+  /// The most credentials recorded: tokens that are renewed every hour would fill the record.
   static let mostGrants = 16
 
   init(headers: HTTPFields, variant: String?, grants: [String]?) {
@@ -37,7 +37,7 @@ struct Selection: Sendable, Hashable {
     isPublic = control.isPublic || control.sharedMaxAge != nil || control.mustRevalidate
   }
 
-  /// The key of the representation that a request selects; nil where it is this one.
+  /// Returns the key of the representation that a request selects; nil if it is this one.
   func otherKey(than key: CacheKey, for request: HTTPFields) -> CacheKey? {
     guard let wanted = Variant.of(request, names: varying), wanted != variant else { return nil }
     return CacheKey(rawValue: "\(key.rawValue)\(Self.variantMark)\(wanted)")
@@ -49,7 +49,7 @@ struct Selection: Sendable, Hashable {
     return isPublic || grants.contains(credentials)
   }
 
-  /// The key under which a resource is kept that is another one for these credentials.
+  /// Returns the key for a response to these credentials alone.
   static func key(_ key: CacheKey, for credentials: String) -> CacheKey {
     CacheKey(rawValue: "\(key.rawValue)\(credentialsMark)\(credentials)")
   }
@@ -57,8 +57,8 @@ struct Selection: Sendable, Hashable {
   private static let variantMark = " vary:"
   private static let credentialsMark = " for:"
 
-  /// Whether a key is that of another representation of the resource with the first key. No URL has a
-  /// space.
+  /// Whether a key is that of another representation of the resource with the first key. No URL has
+  /// a space.
   static func isRepresentation(_ other: CacheKey, of key: CacheKey) -> Bool {
     [variantMark, credentialsMark].contains { other.rawValue.hasPrefix(key.rawValue + $0) }
   }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// An ETag as the header has it (RFC 9110 §8.8.3), and what its syntax says.
+/// An ETag as in the header (RFC 9110 §8.8.3), and its kind by its syntax.
 package struct EntityTag: Sendable, Hashable {
   package enum Kind: Sendable, Hashable {
     /// `"…"`: the same tag means the same bytes.
     case strong
     /// `W/"…"`: the same tag means bytes that serve the same purpose.
     case weak
-    /// Not an entity tag, though servers send such: unquoted, or several. Good for comparing, as it
-    /// is; not to be sent where the origin would have to understand it.
+    /// Not an entity tag, though servers send such: unquoted, or several. Can be compared verbatim,
+    /// but not sent where the origin would have to parse it.
     case malformed
   }
 
@@ -26,7 +26,7 @@ package struct EntityTag: Sendable, Hashable {
     }
   }
 
-  /// The tag without `W/`: what the weak comparison looks at (RFC 9110 §8.8.3.2).
+  /// The tag without `W/`, for the weak comparison (RFC 9110 §8.8.3.2).
   package var opaque: Substring { kind == .weak ? text.dropFirst(2) : text[...] }
 
   private static func isOpaqueTag(_ bytes: Substring.UTF8View) -> Bool {

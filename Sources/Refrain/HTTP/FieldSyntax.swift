@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 
 extension Int64 {
-  /// The value of `1*DIGIT` (RFC 5234 §B.1) and of nothing else: no sign, no spaces; nil also where
-  /// it does not fit.
+  /// Parses `1*DIGIT` (RFC 5234 §B.1) and nothing else: no sign, no spaces; nil also if it does
+  /// not fit.
   package init?(digits: some StringProtocol) {
     guard let value = Int64(saturatingDigits: digits, at: .max) else { return nil }
-    // A value that was cut off cannot be told from the greatest one, so that one is refused too.
-    // No resource is that long.
+    // A clamped value looks like the greatest one, so that one is refused too. No resource is that
+    // long.
     guard value < .max else { return nil }
     self = value
   }
 
-  /// As `init(digits:)`, but what is greater than `limit` becomes `limit` (RFC 9111 §1.2.2).
+  /// As `init(digits:)`, but reduces values above `limit` to `limit` (RFC 9111 §1.2.2).
   package init?(saturatingDigits digits: some StringProtocol, at limit: Int64) {
     var value: Int64 = 0
     var isEmpty = true
@@ -28,7 +28,7 @@ extension Int64 {
 }
 
 extension StringProtocol {
-  /// Without the optional white space around a field's value or a part of it: SP and HTAB
+  /// The text without the optional white space around a field's value or a part of it: SP and HTAB
   /// (RFC 9110 §5.6.3).
   package var trimmingOWS: SubSequence {
     var from = startIndex

@@ -2,10 +2,10 @@
 import Foundation
 
 extension MediaType {
-  /// The extension of the file that holds a resource's bytes, for programs that go by it: one to
-  /// eight of `a`…`z`, `0`…`9`, whatever the origin says.
+  /// Returns the extension for the data file of a resource, for programs that depend on it: one to
+  /// eight of `a`…`z`, `0`…`9`, whatever the origin sends.
   ///
-  /// The URL's own where it is one that media have; else by the MIME type; else the URL's own where
+  /// The URL's own if it is a media extension; else by the MIME type; else the URL's own if
   /// it is harmless; else `bin`.
   static func fileExtension(mimeType: String?, url: URL) -> String {
     let own = safeExtension(of: url)
@@ -14,7 +14,7 @@ extension MediaType {
     return own ?? "bin"
   }
 
-  /// Whether media have that extension.
+  /// Whether the text is a media extension.
   static func isMediaExtension(_ text: String) -> Bool { mediaExtensions.contains(text) }
 
   private static func safeExtension(of url: URL) -> String? {
@@ -28,7 +28,7 @@ extension MediaType {
   }
 
   /// From the registrations at iana.org/assignments/media-types and the RFCs they name, and the
-  /// unregistered `x-` names that servers were configured with before those.
+  /// unregistered `x-` names of earlier server configurations.
   private static let extensions: [String: String] = [
     // RFC 3003
     "audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/mpeg3": "mp3", "audio/x-mpeg": "mp3",

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-/// For how long a stored response may be used without asking the origin again (RFC 9111 §4.2).
-/// Stored with the entry.
+/// How long a stored response may be used without revalidation (RFC 9111 §4.2). Stored with the
+/// entry.
 package struct Freshness: Codable, Sendable, Hashable {
-  /// When the response that says so came.
+  /// When the response with this information arrived.
   package var confirmedAt: Date
-  /// The same by a clock that nobody can set.
+  /// The same time on a clock that nobody can set.
   var confirmedUptime: Uptime?
-  /// How old it was then, in seconds (RFC 9111 §4.2.3, `corrected_initial_age`).
+  /// The age of the response then, in seconds (RFC 9111 §4.2.3, `corrected_initial_age`).
   var initialAge: Double
-  /// At which age it gets stale, in seconds.
+  /// The age at which the response becomes stale, in seconds.
   package var lifetime: Double
-  /// Once stale, it must not be used where the origin cannot be asked (RFC 9111 §4.2.4).
+  /// Whether the stale response must not be used while the origin is unavailable (RFC 9111 §4.2.4).
   package var mustRevalidate: Bool
-  /// It must leave nothing behind (RFC 9111 §3, §5.2.2.5).
+  /// Whether the response must not be stored (RFC 9111 §3, §5.2.2.5).
   package var noStore: Bool
-  /// The origin did not say how long, so that the lifetime is a guess (RFC 9111 §4.2.2).
+  /// Whether the origin sent no lifetime, so that it is a heuristic one (RFC 9111 §4.2.2).
   package var isGuessed: Bool?
-  /// It was found out to have changed, or a request was made that may have changed it
-  /// (RFC 9111 §4.4): stale, until the origin confirms it.
+  /// Whether the response was found to have changed, or a request may have changed it (RFC 9111
+  /// §4.4): stale, until the origin confirms it.
   var isOutdated: Bool?
-  /// How soon the origin changes it, as its bytes say; nil where it is no manifest.
+  /// How soon the origin changes the resource, by its bytes; nil if it is no manifest.
   package var pace: UpdatePace?
 
-  /// The longest lifetime that is guessed where the origin gives none: a day (RFC 9111 §4.2.2).
+  /// The longest heuristic lifetime: a day (RFC 9111 §4.2.2).
   static let longestHeuristic: Double = 24 * 3600
 
   init(
@@ -38,13 +38,13 @@ package struct Freshness: Codable, Sendable, Hashable {
     self.noStore = noStore
   }
 
-  /// Who keeps the response, and for whom it was asked.
+  /// The properties of the cache and of the request that decide on storing.
   struct Keeper: Sendable, Hashable {
-    /// It serves more than one person.
+    /// Whether the cache serves more than one person.
     var isShared = false
-    /// The request had credentials, in Authorization.
+    /// Whether the request had credentials, in Authorization.
     var isAuthorized = false
-    /// The request had cookies.
+    /// Whether the request had cookies.
     var hasCookies = false
   }
 
@@ -67,8 +67,8 @@ package struct Freshness: Codable, Sendable, Hashable {
     lifetime = stated ?? Self.guess(status, headers, responseTime)
   }
 
-  /// RFC 9111 §3, §3.5, §7.3: what sets a cookie is for one person, and so is what was asked with
-  /// cookies, unless the origin says that it is for everybody.
+  /// RFC 9111 §3, §3.5, §7.3: a response that sets a cookie is for one person, and so is one to a
+  /// request with cookies, unless the origin permits it for everybody.
   private static func isSharable(
     _ control: CacheControl, _ headers: HTTPFields, _ keeper: Keeper
   ) -> Bool {
@@ -78,13 +78,13 @@ package struct Freshness: Codable, Sendable, Hashable {
       || control.sharedMaxAge != nil
   }
 
-  /// Whether it may be used at that time without asking.
+  /// Whether the response may be used at that time without revalidation.
   ///
-  /// A clock that was set back leaves the age where it was when the response came; if it was set
-  /// back by more than the lifetime, nothing it says is trusted, and the answer is no.
+  /// If the clock was set back, the age stays what it was when the response arrived; if it was set
+  /// back by more than the lifetime, the clock is not trusted, and the response is not fresh.
   package func isFresh(at now: Date) -> Bool { remaining(at: now) > 0 }
 
-  /// Seconds until it gets stale; since it got stale, negative.
+  /// Returns the seconds until the response becomes stale; negative once it is.
   package func remaining(at now: Date) -> Double {
     let elapsed = now.timeIntervalSince(confirmedAt)
     let lifetime = min(lifetime, pace?.longestUse ?? .infinity)
@@ -92,24 +92,25 @@ package struct Freshness: Codable, Sendable, Hashable {
     return lifetime - age(at: now)
   }
 
-  /// Seconds since the origin made or confirmed the response (RFC 9111 §4.2.3).
+  /// Returns the seconds since the origin generated or confirmed the response (RFC 9111 §4.2.3).
   package func age(at now: Date) -> Double {
     initialAge + max(now.timeIntervalSince(confirmedAt), 0)
   }
 
-  /// The freshness after a 304 (RFC 9111 §4.3.4): what the 304 says anew holds, and the rest stays.
+  /// Returns the freshness after a 304 (RFC 9111 §4.3.4): its fields replace those stored under the
+  /// same names.
   ///
   /// - Parameters:
   ///   - headers: of the 304.
-  ///   - merged: the stored fields with these in them (RFC 9111 §3.2); nil where no fields had been
-  ///     stored, as in records of before.
+  ///   - merged: the stored fields updated by these (RFC 9111 §3.2); nil if no fields were
+  ///     stored, as in earlier records.
   func confirmed(
     by headers: HTTPFields, merged: HTTPFields? = nil, requestTime: Date, responseTime: Date,
     keeper: Keeper = Keeper()
   ) -> Freshness {
     if var all = merged {
       all["Age"] = headers["Age"]
-      // Never stored, and for one person all the same.
+      // Never stored, but it makes the response personal.
       all["Set-Cookie"] = headers["Set-Cookie"]
       return Freshness(
         status: 200, headers: all, requestTime: requestTime, responseTime: responseTime,
@@ -129,7 +130,7 @@ package struct Freshness: Codable, Sendable, Hashable {
     return next
   }
 
-  /// Stale, until the origin confirms it.
+  /// The freshness marked as stale, until the origin confirms it.
   var outdated: Freshness {
     var outdated = self
     outdated.isOutdated = true
@@ -145,25 +146,25 @@ package struct Freshness: Codable, Sendable, Hashable {
     return bounded(max(apparent, Double(statedAge(headers) ?? 0) + bounded(delay)))
   }
 
-  /// The first member of Age, where it is a number (RFC 9111 §5.1).
+  /// The first member of Age, if it is a number (RFC 9111 §5.1).
   private static func statedAge(_ headers: HTTPFields) -> Int64? {
     guard let field = headers.values(of: "Age").first else { return nil }
     let first = field.prefix { $0 != "," }.trimmingOWS
     return Int64(saturatingDigits: first, at: CacheControl.longest)
   }
 
-  /// A response of which nobody knows how old it is counts as stale: RFC 9111 §4.2 encourages that
-  /// for any information on freshness that is invalid.
+  /// Whether Age is invalid. A response of unknown age counts as stale: RFC 9111 §4.2 encourages
+  /// that for any invalid freshness information.
   private static func isAgeInvalid(_ headers: HTTPFields) -> Bool {
     headers["Age"] != nil && statedAge(headers) == nil
   }
 
-  /// What the origin says; nil where it says nothing.
+  /// Returns the lifetime that the origin sent; nil if it sent none.
   private static func lifetime(
     _ headers: HTTPFields, _ control: CacheControl, _ responseTime: Date, _ keeper: Keeper,
     hasExpires: Bool
   ) -> Double? {
-    // `Vary: *`: no request matches but the one that was answered (RFC 9111 §4.1).
+    // `Vary: *`: only the answered request itself matches (RFC 9111 §4.1).
     let variesByAnything = headers["Vary"]?.split(separator: ",").contains {
       $0.trimmingOWS == "*"
     }
@@ -173,7 +174,7 @@ package struct Freshness: Codable, Sendable, Hashable {
 
     let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     if hasExpires, let expires = headers.values(of: "Expires").first {
-      // What is no date to the letter, "0" above all, lies in the past (RFC 9111 §5.3).
+      // An invalid date, especially "0", lies in the past (RFC 9111 §5.3).
       let date = HTTPDate.parse(expires, now: responseTime, .strict)
       return bounded(date?.timeIntervalSince(sent) ?? 0)
     }
@@ -199,7 +200,7 @@ package struct Freshness: Codable, Sendable, Hashable {
     }
   }
 
-  /// Never negative, never infinite, so that it can be stored and added up.
+  /// Clamps to a value that is neither negative nor infinite, so that it can be stored and added.
   private static func bounded(_ seconds: Double) -> Double {
     seconds.isNaN ? 0 : min(max(seconds, 0), Double(CacheControl.longest))
   }

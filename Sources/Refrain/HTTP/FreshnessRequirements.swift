@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-/// What a request wants of stored bytes before it takes them (RFC 9111 §5.2.1). A pure value.
+/// The conditions of a request on stored bytes (RFC 9111 §5.2.1). A pure value.
 package struct FreshnessRequirements: Sendable, Hashable {
-  /// The origin has to confirm them, however fresh they are.
+  /// Whether the origin has to confirm the bytes, however fresh they are.
   package var noCache = false
   /// The greatest age, in seconds.
   package var maxAge: Int64?
-  /// For so many seconds more they have to be fresh.
+  /// The seconds for which the bytes must still be fresh.
   package var minFresh: Int64?
-  /// For so many seconds they may have been stale, where the origin does not forbid it.
+  /// The seconds for which the bytes may have been stale, if the origin permits it.
   package var maxStale: Int64?
-  /// What was stored before is not taken without being confirmed (RFC 9111 §4.4).
+  /// Bytes confirmed no later than this need revalidation (RFC 9111 §4.4).
   package var notBefore: Date?
-  /// What the origin forbids to use stale is not used where it cannot be asked, nor does one reader
-  /// vouch for another.
+  /// Whether the requirements are strict: while the origin is unavailable, stale bytes are not used
+  /// if it forbids that; and a confirmation for one reader does not serve another.
   package var isStrict = false
 
-  /// Stands for the credentials of the request; what is stored is given only to those that the origin
-  /// gave it to, or confirmed it to. Nil: to any.
+  /// An identifier of the request's credentials; stored bytes are given only to those to which the
+  /// origin gave or confirmed them. Nil: to any.
   package var credentials: String?
-  /// The origin is not asked whether what is stored may be given.
+  /// Whether the origin is not asked about permission to use stored bytes.
   package var isOnlyStored = false
-  /// Until the resource is known, an error that the origin answers is reported at once: the reader
-  /// itself asks once more, and hands on the answer.
+  /// Whether an error response is reported at once until the resource is known: the reader itself
+  /// asks again, and passes on the response.
   package var reportsErrors = false
 
-  /// The request has cookies, and the cache serves several people: what is stored is given only where
-  /// it is for everybody. Otherwise opening throws an error with `isPersonal`.
+  /// Whether the request has cookies and the cache serves several people: stored bytes are given
+  /// only if they are for everybody. Otherwise opening throws an error with `isPersonal`.
   package var hasCookies = false
 
   package init() {}
 
-  /// Whether what is stored may be taken without asking the origin.
+  /// Returns whether stored bytes may be used without asking the origin.
   package func accept(_ freshness: Freshness, at now: Date) -> Bool {
     if noCache { return false }
     if let notBefore, freshness.confirmedAt <= notBefore { return false }
@@ -44,7 +44,7 @@ package struct FreshnessRequirements: Sendable, Hashable {
     return -remaining <= Double(maxStale)
   }
 
-  /// Whether what is stale may be taken where the origin cannot be asked (RFC 9111 §4.2.4).
+  /// Returns whether stale bytes may be used while the origin is unavailable (RFC 9111 §4.2.4).
   func acceptUnconfirmed(_ freshness: Freshness?, at now: Date) -> Bool {
     if let freshness, let pace = freshness.pace,
       freshness.age(at: now) > pace.longestUnconfirmedUse
@@ -56,7 +56,7 @@ package struct FreshnessRequirements: Sendable, Hashable {
 }
 
 extension FreshnessRequirements {
-  /// A response is stored, and not for a request with cookies.
+  /// The error for a stored response that is not for a request with cookies.
   static var personal: MediaCacheError {
     var error = MediaCacheError(
       .notFound, "What is stored is not for requests with cookies.",

@@ -1,27 +1,26 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-/// Dates in HTTP's three forms (RFC 9110 §5.6.7). Read and written by hand: a formatter would be
-/// slow, and depend on the locale.
+/// Dates in HTTP's three forms (RFC 9110 §5.6.7). Parsed and written without a formatter, which
+/// would be slow, and depend on the locale.
 ///
 ///     Sun, 06 Nov 1994 08:49:37 GMT     IMF-fixdate
 ///     Sunday, 06-Nov-94 08:49:37 GMT    RFC 850, obsolete
 ///     Sun Nov  6 08:49:37 1994          asctime(), obsolete
 package enum HTTPDate {
-  /// How closely a date has to keep to the grammar.
+  /// How closely a date has to follow the grammar.
   package enum Reading: Sendable {
-    /// To the letter: a date that decides how long a response is fresh (RFC 9111 §5.3).
+    /// Exactly: for a date that decides how long a response is fresh (RFC 9111 §5.3).
     case strict
-    /// "UTC" for "GMT", further spaces, single digits and dashes are accepted: servers that write so
-    /// mean the date, and nothing becomes fresher by it.
+    /// Accepts "UTC" for "GMT", extra spaces, single digits and dashes: the date is clear, and
+    /// nothing becomes fresher by it.
     case lenient
   }
 
-  /// The date, or nil where it is in none of the forms or does not exist (30 February). Whether the
-  /// day of the week belongs to the date is not checked: servers that get it wrong mean the date.
+  /// Returns the date, or nil if it is in none of the forms or does not exist (30 February). The
+  /// day of the week is not checked against the date: servers that get it wrong mean the date.
   ///
-  /// - Parameter now: a two-digit year is taken for the last such year that lies no more than 50
-  ///   years after this.
+  /// - Parameter now: a two-digit year is the last such year no more than 50 years after this.
   package static func parse(
     _ text: String, now: Date = Moment.now.wall, _ reading: Reading = .lenient
   ) -> Date? {
@@ -56,8 +55,8 @@ package enum HTTPDate {
     }
   }
 
-  /// Whether spaces, dashes, letters and digits stand where one of the three forms has them. What is
-  /// right by this and lenient reading is right to the letter.
+  /// Whether spaces, dashes, letters and digits are where one of the three forms has them. A text
+  /// that passes this and lenient parsing is strictly valid.
   private static func isInOneForm(_ text: some StringProtocol) -> Bool {
     let shape = text.utf8.map { byte -> UInt8 in
       switch byte {
@@ -78,8 +77,8 @@ package enum HTTPDate {
       && afterName.elementsEqual(", 00-aaa-00 00:00:00 aaa".utf8) && !text.hasSuffix("UTC")
   }
 
-  /// The date as IMF-fixdate, whole seconds, rounded down. Dates outside of the years 0 to 9999
-  /// become the first or the last that can be written.
+  /// Returns the date as IMF-fixdate, in whole seconds, rounded down. Dates outside the years 0 to
+  /// 9999 become the first or the last that can be written.
   package static func format(_ date: Date) -> String {
     let seconds = date.timeIntervalSince1970
     let first: Double = -62_167_219_200
@@ -111,7 +110,7 @@ package enum HTTPDate {
     return names.contains(String(word))
   }
 
-  /// RFC 9110 allows "GMT" alone; that some servers write "UTC" is said there too.
+  /// RFC 9110 allows only "GMT", but mentions that some servers send "UTC".
   private static func isUTC(_ word: Substring) -> Bool { word == "GMT" || word == "UTC" }
 
   private static func month(_ word: Substring) -> Int? {
@@ -153,8 +152,8 @@ package enum HTTPDate {
     }
   }
 
-  /// Days from 1 January 1970 in the proleptic Gregorian calendar, for years from 0 on: counted in
-  /// eras of 400 years that begin on 1 March, so that the leap day comes last.
+  /// Returns the days from 1 January 1970 in the proleptic Gregorian calendar, for years from 0 on:
+  /// counted in eras of 400 years that begin on 1 March, so that the leap day comes last.
   private static func days(fromCivil year: Int, _ month: Int, _ day: Int) -> Int {
     let shifted = (month <= 2 ? year - 1 : year) + 400
     let era = shifted / 400

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// HTTP header fields in the order they were given. Names are compared without regard to case
-/// (RFC 9110 §5.1).
+/// HTTP header fields in their given order. Names are compared case-insensitively (RFC 9110 §5.1).
 public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   public struct Field: Sendable, Hashable {
     public var name: String
@@ -27,12 +26,12 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
   public var isEmpty: Bool { fields.isEmpty }
 
-  /// Adds a field after those that are there, also when one of that name exists.
+  /// Adds a field at the end, even if one of that name exists.
   public mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
 
-  /// All values of a name joined by `", "` (RFC 9110 §5.3), nil where there is none. Setting
+  /// All values of a name joined by `", "` (RFC 9110 §5.3), nil if there is none. Setting
   /// replaces every field of the name; nil removes them.
   public subscript(name: String) -> String? {
     get {
@@ -46,7 +45,7 @@ public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
   }
 
-  /// The values of every field of that name, in order.
+  /// Returns the values of every field of that name, in order.
   public func values(of name: String) -> [String] {
     let key = name.lowercased()
     return fields.compactMap { $0.name.lowercased() == key ? $0.value : nil }

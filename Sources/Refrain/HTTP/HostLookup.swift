@@ -2,12 +2,12 @@
 #if os(Linux)
   import Foundation
 
-  /// Why a name has no address: there is no such host, or nobody could be asked. Connecting reports
-  /// both alike; the system's resolver knows the difference (getaddrinfo(3)).
+  /// Why a name has no address: there is no such host, or no name server responded. libcurl reports
+  /// both alike; the system's resolver distinguishes them (getaddrinfo(3)).
   enum HostLookup: Sendable, Hashable {
     case exists
     case unknown
-    /// The name server did not answer, or there is no network.
+    /// The name server did not respond, or there is no network.
     case undecided
 
     init(code: Int32) {
@@ -35,7 +35,7 @@
       self.init(code: code)
     }
 
-    /// The error of a connection that failed for lack of an address.
+    /// Returns the error of a connection that failed without an address.
     func refined(_ error: TransportError, host: String) -> TransportError {
       self == .unknown
         ? TransportError(.unknownHost, "There is no host named \(host).")

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What the `icy-` fields of a response (Icecast, SHOUTcast) say of its body. A pure value.
+/// How the `icy-` fields of a response (Icecast, SHOUTcast) describe its body. A pure value.
 enum ICYAnswer: Sendable, Hashable {
-  /// The body is what was asked for.
+  /// The body is as requested.
   case plain
-  /// Metadata comes after every so many bytes of audio.
+  /// Metadata follows each `interval` bytes of audio.
   case interleaved(interval: Int64)
-  /// Nobody can say which bytes of the body are which of the resource: to be asked for once more
-  /// without that field, and nothing kept of it.
+  /// The body's bytes cannot be assigned to the resource's: the resource is requested again without
+  /// this field, and nothing of this response is stored.
   case askAgain(without: String)
 
   static let request = "Icy-MetaData"
   static let interval = "icy-metaint"
 
-  /// Stations have some 8 or 16 KiB; what is far beyond is no interval.
+  /// Stations use some 8 or 16 KiB; a much larger value is no interval.
   private static let longestInterval: Int64 = 16 << 20
 
   /// - Parameters:
@@ -25,7 +25,7 @@ enum ICYAnswer: Sendable, Hashable {
     let intervals = Set(headers.values(of: Self.interval).map { Int64(digits: $0.trimmingOWS) })
     switch status {
     case 200 where asked && !intervals.isEmpty:
-      // Interleaved in a way that cannot be undone, or not at all: without the question it is not.
+      // The interleaving is unknown, or there is none; without the request field there is none.
       guard intervals.count == 1, let first = intervals.first, let interval = first,
         (1...Self.longestInterval).contains(interval)
       else {
@@ -34,25 +34,25 @@ enum ICYAnswer: Sendable, Hashable {
       }
       self = .interleaved(interval: interval)
     case 206 where request["Range"] != nil && Self.isLive(headers):
-      // Some servers cut a range out of what they send at the moment, to please clients that ask for
-      // one. The next range would not go on where this one ends.
+      // Some servers cut a range out of the current stream for clients that request one. The next
+      // range would not continue where this one ends.
       self = .askAgain(without: "Range")
     case 206 where asked && !intervals.isEmpty:
-      // Whether the range counts the metadata is written nowhere.
+      // No specification says whether the range counts the metadata.
       self = .askAgain(without: Self.request)
     default:
       self = .plain
     }
   }
 
-  /// Servers take other values than 1 for a yes, too.
+  /// Servers accept other values than 1, too.
   static func isAsked(_ request: HTTPFields) -> Bool {
     guard let value = request[Self.request]?.trimmingOWS else { return false }
     return !value.isEmpty && value != "0"
   }
 
-  /// A station's: what it sends is what it plays now, and another answer begins elsewhere. One that
-  /// gives a validator says that its bytes stay, and is believed.
+  /// Whether the response is a station's: it sends what is playing now, and another response begins
+  /// elsewhere. A validator, however, means that the bytes stay.
   static func isLive(_ headers: HTTPFields) -> Bool {
     let isStation = headers.fields.contains { field in
       let name = field.name.lowercased()
@@ -61,7 +61,8 @@ enum ICYAnswer: Sendable, Hashable {
     return isStation && Validator(headers: headers).isEmpty
   }
 
-  /// The fields for who sees the audio alone: what counts the interleaved bytes is gone.
+  /// Returns the fields without those that count the interleaved bytes, for readers of the audio
+  /// alone.
   static func plainHeaders(_ headers: HTTPFields) -> HTTPFields {
     var headers = headers
     headers[interval] = nil

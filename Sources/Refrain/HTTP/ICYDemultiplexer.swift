@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Takes the metadata out of a body that has it between its audio: after every `interval` bytes of
-/// audio one byte L, and 16·L bytes of metadata (`ICYMetadata`); L = 0: nothing new. Counted from
-/// the first byte of the body. A pure value, which holds one block at most: 4080 bytes.
+/// Separates the metadata from the audio of a body: after every `interval` bytes of audio come one
+/// byte L, and 16·L bytes of metadata (`ICYMetadata`); L = 0: nothing new. Counted from the first
+/// byte of the body. A pure value, which holds one block at most: 4080 bytes.
 struct ICYDemultiplexer: Sendable {
-  /// What a chunk of the body holds.
+  /// The content of a chunk of the body.
   struct Output: Sendable, Hashable {
     /// May be empty.
     var audio = Data()
@@ -14,16 +14,16 @@ struct ICYDemultiplexer: Sendable {
 
   struct Note: Sendable, Hashable {
     var metadata: ICYMetadata
-    /// It holds from this byte of the audio on.
+    /// The first byte of the audio that it applies to.
     var offset: Int64
   }
 
-  /// Bytes of audio between two blocks, at least one.
+  /// The bytes of audio between two blocks, at least one.
   let interval: Int64
-  /// Bytes of audio that were given out.
+  /// The bytes of audio returned so far.
   private(set) var offset: Int64 = 0
   private var audioLeft: Int64
-  /// Bytes of the block that are still to come; nil: audio comes, or the byte with the length.
+  /// The bytes of the block still to arrive; nil: audio is next, or the length byte.
   private var blockLeft: Int?
   private var block: [UInt8] = []
 
@@ -32,11 +32,11 @@ struct ICYDemultiplexer: Sendable {
     audioLeft = self.interval
   }
 
-  /// The body may end here; otherwise it would be in the middle of a block.
+  /// Whether the body may end here, rather than inside a block.
   var isBetweenBlocks: Bool { blockLeft == nil }
 
   mutating func take(_ chunk: Data) -> Output {
-    // The usual case takes no copy.
+    // The usual case makes no copy.
     if blockLeft == nil, Int64(chunk.count) <= audioLeft {
       count(chunk.count)
       return Output(audio: chunk)

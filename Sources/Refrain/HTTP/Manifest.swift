@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// How soon an origin may change a resource, as its own bytes say: a manifest of a stream that goes
-/// on is a new one every few seconds. Stored with the freshness of its response.
+/// How soon an origin may change a resource, by its own bytes: the manifest of an ongoing stream
+/// changes every few seconds. Stored with the freshness of its response.
 package enum UpdatePace: Codable, Sendable, Hashable {
-  /// A manifest whose bytes have not all come: any moment.
+  /// A manifest whose bytes have not all arrived: at any moment.
   case unread
-  /// It is complete, and does not change any more.
+  /// The resource is complete, and does not change any more.
   case complete
-  /// It does not say.
+  /// The resource does not say.
   case unstated
   /// Every so many seconds.
   case every(Double)
 
-  /// The longest that it may be used without asking the origin, in seconds: half of the time between
-  /// two changes (RFC 8216 §6.3.4).
+  /// The longest use without asking the origin, in seconds: half of the time between two changes
+  /// (RFC 8216 §6.3.4).
   var longestUse: Double {
     switch self {
     case .unread: 0
@@ -23,14 +23,14 @@ package enum UpdatePace: Codable, Sendable, Hashable {
     }
   }
 
-  /// The greatest age at which it still is of use where the origin cannot be asked, in seconds. A
-  /// player that is given an older one takes the stream for over.
+  /// The greatest useful age while the origin is unavailable, in seconds. A player that receives an
+  /// older manifest assumes that the stream has ended.
   var longestUnconfirmedUse: Double {
     if case .every(let seconds) = self { return 1.5 * seconds }
     return .infinity
   }
 
-  /// Whether the origin changes it by itself, so that its URL never names its bytes for good.
+  /// Whether the origin changes the resource by itself, so that its URL never names fixed bytes.
   package var isLive: Bool {
     if case .every = self { return true }
     return false
@@ -39,7 +39,7 @@ package enum UpdatePace: Codable, Sendable, Hashable {
 
 /// Manifests of streams: HLS playlists (RFC 8216) and DASH's MPD (ISO/IEC 23009-1).
 enum Manifest {
-  /// No manifest is longer. What is longer is not looked into.
+  /// The longest possible manifest. Longer resources are not parsed.
   static let longest: Int64 = 4 << 20
 
   private static let types: Set<String> = [
@@ -47,13 +47,13 @@ enum Manifest {
     "application/dash+xml",
   ]
 
-  /// Whether a resource is called a manifest, by its type or by the end of its URL.
+  /// Whether a resource is named a manifest, by its type or by the extension of its URL.
   static func isNamed(mimeType: String?, url: URL) -> Bool {
     if let mimeType, types.contains(mimeType) { return true }
     return ["m3u8", "mpd"].contains(url.pathExtension.lowercased())
   }
 
-  /// What a whole body says of its changes; nil where it is no manifest.
+  /// Returns the pace of changes that a whole body states; nil if it is no manifest.
   static func pace(of body: Data) -> UpdatePace? {
     let text = String(decoding: body, as: UTF8.self)
     // A byte order mark may come first.
@@ -79,7 +79,7 @@ enum Manifest {
       if let value = value(of: "#EXT-X-TARGETDURATION:", in: line).flatMap(seconds) {
         target = min(target ?? value, value)
       }
-      // Of a stream of low latency every part makes a new playlist.
+      // In a low-latency stream every part makes a new playlist.
       if let list = value(of: "#EXT-X-PART-INF:", in: line),
         let part = attribute("PART-TARGET", in: list).flatMap(seconds)
       {
@@ -109,8 +109,8 @@ enum Manifest {
 
   // MARK: DASH
 
-  /// By the attributes of the first element that is called MPD. A full parser is not needed for them:
-  /// a `<MPD` in a comment before it could at worst have the origin asked more often.
+  /// Returns the pace by the attributes of the first MPD element. This needs no full parser: a
+  /// `<MPD` in a comment before it could at worst cause more requests.
   private static func descriptionPace(_ text: Substring) -> UpdatePace? {
     guard let start = text.prefix(4096).firstRange(of: "<MPD")?.upperBound,
       let first = text[start...].first, first.isWhitespace || first == ">",
@@ -119,7 +119,7 @@ enum Manifest {
     let element = text[start..<end]
     guard xmlAttribute("type", in: element) == "dynamic" else { return .complete }
     let period = xmlAttribute("minimumUpdatePeriod", in: element).flatMap(duration)
-    // Without an update period, new segments are what is waited for.
+    // Without an update period, players wait for new segments.
     let segment = xmlAttribute("maxSegmentDuration", in: element).flatMap(duration)
     return .every(period ?? segment ?? defaultSegment)
   }
@@ -140,7 +140,7 @@ enum Manifest {
     return nil
   }
 
-  /// Seconds of an xs:duration without years and months, as MPDs have it: `PT1M2.5S`.
+  /// Returns the seconds of an xs:duration without years and months, as in MPDs: `PT1M2.5S`.
   private static func duration(_ text: Substring) -> Double? {
     guard text.hasPrefix("P") else { return nil }
     var sum = 0.0

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Reads Content-Type (RFC 9110 §8.3.1).
+/// Parses Content-Type (RFC 9110 §8.3.1).
 enum MediaType {
-  /// `type/subtype` without parameters, lower case: `audio/flac`. Nil where the value is malformed.
+  /// Returns `type/subtype` without parameters, lower case: `audio/flac`. Nil if the value is
+  /// malformed.
   static func essence(_ contentType: String?) -> String? {
     guard let contentType else { return nil }
     let whole = contentType.prefix { $0 != ";" }.trimmingOWS
@@ -14,13 +15,13 @@ enum MediaType {
     return whole.lowercased()
   }
 
-  /// Whether a response of that type is a web page.
+  /// Whether a response of this type is a web page.
   static func isPage(_ mimeType: String?) -> Bool {
     mimeType == "text/html" || mimeType == "application/xhtml+xml"
   }
 
-  /// Whether a resource is known to be no web page, by the type that was stored with it, or else by
-  /// its URL. A network that wants its users to sign in answers every request with a page.
+  /// Whether a resource is known to be no web page, by its stored type, or else by its URL. A
+  /// network with a sign-in page responds to every request with that page.
   static func isKnownNoPage(_ mimeType: String?, url: URL) -> Bool {
     let ending = url.pathExtension.lowercased()
     if ["html", "htm", "xhtml"].contains(ending) || isPage(mimeType) { return false }

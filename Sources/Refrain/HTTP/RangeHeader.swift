@@ -2,11 +2,12 @@
 
 /// Writes the Range header (RFC 9110 §14.2).
 enum RangeHeader {
-  /// `bytes=a-b`, the last byte included as HTTP wants it; `bytes=a-` where the end is unknown.
+  /// Returns `bytes=a-b`, with HTTP's inclusive last byte; `bytes=a-` if the end is unknown.
   ///
   /// - Parameters:
-  ///   - from: the first byte; below zero is taken for zero.
-  ///   - to: the byte after the last; it must lie beyond `from`. Nil asks for all that follows.
+  ///   - from: the first byte; negative values count as zero.
+  ///   - to: the byte after the last; it must lie beyond `from`. Nil requests everything that
+  ///     follows.
   static func value(_ from: Int64, to: Int64?) -> String {
     let from = max(from, 0)
     guard let to else { return "bytes=\(from)-" }

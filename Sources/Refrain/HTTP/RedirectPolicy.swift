@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Where a chain of redirects leads, hop by hop (RFC 9110 §15.4). A pure value: it is told of each
-/// response, and says what to ask for next.
+/// Follows a chain of redirects, hop by hop (RFC 9110 §15.4). A pure value: given each response, it
+/// returns the next request.
 struct RedirectPolicy: Sendable, Hashable {
   /// The most hops that are followed.
   static let longestChain = 10
-  /// A Location longer than this, in bytes, is refused.
+  /// The longest accepted Location, in bytes.
   static let longestLocation = 16 << 10
 
-  /// The request that was sent last.
+  /// The last request sent.
   private(set) var request: OriginRequest
   private(set) var hops = 0
   private var visited: Set<String>
   private var leftOrigin = false
-  /// Credentials that a Location named for where the chain is now.
+  /// Credentials from a Location, for the chain's current origin.
   private var authorization: String?
 
-  /// Where a chain ended, and which headers may go there.
+  /// The end of a chain, and which headers may go there.
   struct Shortcut: Sendable, Hashable {
     fileprivate var url: URL
     fileprivate var leftOrigin: Bool
     fileprivate var authorization: String?
   }
 
-  /// The end of the chain so far; nil where there was no redirect.
+  /// The end of the chain so far; nil if there was no redirect.
   var shortcut: Shortcut? {
     guard hops > 0 else { return nil }
     return Shortcut(url: request.url, leftOrigin: leftOrigin, authorization: authorization)
   }
 
-  /// A chain that begins where an earlier one ended: what was dropped on the way stays dropped.
+  /// Begins a chain where an earlier one ended: headers dropped on the way stay dropped.
   init(request: OriginRequest, at shortcut: Shortcut) {
     var request = request
     request.url = shortcut.url
@@ -41,7 +41,7 @@ struct RedirectPolicy: Sendable, Hashable {
     self.init(request: request)
   }
 
-  /// The same is to be asked for once more, without a field.
+  /// Drops a field, to send the same request again without it.
   mutating func drop(_ field: String) { request.headers[field] = nil }
 
   /// - Parameter request: the first of the chain, with the user's headers and our own.
@@ -50,11 +50,11 @@ struct RedirectPolicy: Sendable, Hashable {
     visited = [URIReference(request.url.absoluteString).textWithoutFragment]
   }
 
-  /// The request to send after a response, or nil where the response is not a redirect
+  /// Returns the request to send after a response, or nil if the response is not a redirect
   /// (301, 302, 303, 307, 308).
   ///
-  /// Once the origin changes, only the headers of `carried` go on. As every request is made from
-  /// the one before, what was dropped does not come back, not even on the way back.
+  /// Once the origin changes, only the headers in `carried` continue. As every request is made from
+  /// the one before, dropped headers do not return, not even on the way back.
   mutating func follow(
     status: Int, headers: HTTPFields
   ) throws(MediaCacheError) -> OriginRequest? {
@@ -92,7 +92,7 @@ struct RedirectPolicy: Sendable, Hashable {
       leftOrigin = true
       authorization = nil
     }
-    // A Location may name a user and password for where it leads.
+    // A Location may contain a user and password for its target.
     if next.headers["Authorization"] == nil, let basic = target.basicAuthorization {
       next.headers["Authorization"] = basic
       authorization = basic
@@ -102,13 +102,12 @@ struct RedirectPolicy: Sendable, Hashable {
     return next
   }
 
-  /// The headers that another origin may see: those that we set ourselves, and those of the user
-  /// that say no more than which program asks and what it can play. All else may be a credential,
-  /// under whatever name.
+  /// The headers that another origin may see: our own, and those of the user that only describe the
+  /// program and the formats it can play. Any other may be a credential, under whatever name.
   static let carried: Set<String> = [
     "range", "if-range", "if-none-match", "if-modified-since", "accept-encoding",
     "user-agent", "accept", "accept-language", "referer", "icy-metadata",
-    // By these a proxy knows its own request when it comes round (RFC 9110 §7.6.3, RFC 8586).
+    // By these a proxy recognizes its own request in a loop (RFC 9110 §7.6.3, RFC 8586).
     "via", "cdn-loop",
   ]
 
@@ -119,7 +118,7 @@ struct RedirectPolicy: Sendable, Hashable {
         .map { ($0.name, $0.value) })
   }
 
-  /// Scheme, host and port (RFC 9110 §4.3.1).
+  /// Returns scheme, host and port (RFC 9110 §4.3.1).
   private static func origin(of url: URL) -> [String] {
     let scheme = url.scheme?.lowercased() ?? ""
     let port = url.port ?? (scheme == "https" ? 443 : 80)

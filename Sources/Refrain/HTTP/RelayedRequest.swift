@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-/// A transport that sends other requests than GET, too, on behalf of others.
+/// A transport that also sends requests other than GET, on behalf of clients.
 package protocol RelayingTransport: Transport {
-  /// As `send`. The request's body may still be under way when it returns.
+  /// Sends a request, as `send`. May return before the request's body has been sent.
   ///
-  /// - Throws: as `send`; what `RelayedRequest.Body.next` throws.
+  /// - Throws: as `send`; the errors of `RelayedRequest.Body.next`.
   func relay(_ request: RelayedRequest) async throws -> OriginResponse
 }
 
-/// A request that is sent on for somebody else, with its method and its body.
+/// A client's request that is passed on, with its method and its body.
 package struct RelayedRequest: Sendable {
   package var method: String
   package var url: URL
-  /// Without Content-Length and Transfer-Encoding: `body` says what they are to be.
+  /// Without Content-Length and Transfer-Encoding, which `body` determines.
   package var headers: HTTPFields
   package var body: Body?
-  /// The longest that nothing may come or go.
+  /// The longest silence in either direction.
   package var longestSilence: Duration = .seconds(60)
 
   package struct Body: Sendable {
-    /// In bytes; nil where it is known at the end only.
+    /// In bytes; nil if it is known only at the end.
     package var length: Int64?
-    /// The next part, nil after the last. Asked for as the origin takes them, one after the other.
+    /// Returns the next part, nil after the last. Called as the origin takes the parts, one at a
+    /// time.
     package var next: @Sendable () async throws -> Data?
 
     package init(length: Int64?, next: @escaping @Sendable () async throws -> Data?) {

@@ -2,9 +2,9 @@
 import Foundation
 
 extension OriginRequest {
-  /// Whether it can be sent at all; every transport asks before it sends. The libraries below take
-  /// more than that: other schemes, a header without a name. The value of a bad header is not
-  /// repeated, for it may be a password.
+  /// Checks that the request can be sent; every transport calls this first. The libraries below
+  /// accept more: other schemes, a header without a name. The error omits the value of a bad
+  /// header, since it may be a password.
   ///
   /// - Throws: `TransportError`, `.badURL`.
   func check() throws(TransportError) {

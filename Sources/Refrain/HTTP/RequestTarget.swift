@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The target of a request to an origin (RFC 9112 §3.2.1): path and query of the URL as they are
-/// spelled. A library that takes a path apart and puts it together again asks, now and then, for
-/// another resource, which a DELETE would remove.
+/// The target of a request to an origin (RFC 9112 §3.2.1): path and query of the URL as spelled. A
+/// library that splits and rejoins a path may request another resource, which a DELETE would
+/// remove.
 enum RequestTarget {
-  /// - Parameter isAbsolute: with scheme and host, as a proxy wants it (§3.2.2).
+  /// - Parameter isAbsolute: with scheme and host, as a proxy requires (§3.2.2).
   static func of(_ url: URL, isAbsolute: Bool = false) -> String {
     let plain = url.withoutUserInfo.absoluteString.prefix { $0 != "#" }
     guard let slashes = plain.firstRange(of: "://") else { return "/" }

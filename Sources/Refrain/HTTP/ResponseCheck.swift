@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What a response is worth to a fetch, decided from its head before a byte of its body is kept.
-/// A pure value.
+/// Decides how a fetch uses a response, from its head, before a byte of its body is stored. A pure
+/// value.
 struct ResponseCheck: Sendable {
-  /// What was asked for.
+  /// The requested range.
   var asked: ByteRange
-  /// What is known of the generation; nil before the first response.
+  /// The known properties of the generation; nil before the first response.
   var known: Known?
-  /// `If-Range` was sent: a 200 then says that the resource is another one (RFC 9110 §13.1.5).
+  /// Whether `If-Range` was sent: a 200 then means that the resource has changed (RFC 9110
+  /// §13.1.5).
   var sentIfRange = false
-  /// The resource is known to be no web page: one that comes in its place is the network's, which
-  /// wants its user to sign in, and says nothing of the origin.
+  /// Whether the resource is known to be no web page: a page in its place is a network's sign-in
+  /// page, and says nothing of the origin.
   var isNoPage = false
 
   struct Known: Sendable, Hashable {
     var length: Int64?
     var validator: Validator
-    /// It is a web page: what comes with another type is something else.
+    /// Whether the resource is a web page: a response with another type is something else.
     var isPage = false
   }
 
-  /// What a response tells of the resource.
+  /// The properties of the resource in a response.
   struct Facts: Sendable, Hashable {
     var length: Int64?
     var mimeType: String?
@@ -34,22 +35,22 @@ struct ResponseCheck: Sendable {
     case part(ByteRange, Facts)
     /// A 200: the body is the resource from its first byte on.
     case whole(Facts)
-    /// A 304: what is stored is what the origin has.
+    /// A 304: the stored bytes are current.
     case notModified
     /// The origin has another generation by now.
     case changed
-    /// A 206 of another server behind the same name. All that was compared of its bytes was equal;
-    /// these were not.
+    /// A 206 of another server behind the same name. All bytes of that server that were compared
+    /// were equal; these were not compared.
     case otherServer
-    /// A 416: nothing begins at the offset; the length where the origin said it.
+    /// A 416: nothing begins at the offset; with the length if the origin sent it.
     case beyondEnd(length: Int64?)
     /// A 401, 403 or 410: another URL or header may help.
     case refused(Int)
-    /// It may pass.
+    /// An error that may pass.
     case transient(MediaCacheError, retryAfter: Duration?)
-    /// It breaks the rules; another answer may keep them.
+    /// The response violates HTTP; another one may not.
     case invalid(MediaCacheError)
-    /// An error for good.
+    /// A permanent error.
     case failed(MediaCacheError)
   }
 
@@ -72,7 +73,7 @@ struct ResponseCheck: Sendable {
     }
   }
 
-  /// Why the response is not the resource's, where it is a web page in its place.
+  /// Returns an error if the response is a web page in place of the resource.
   private func page(_ headers: HTTPFields) -> MediaCacheError? {
     let type = MediaType.essence(headers["Content-Type"])
     guard MediaType.isPage(type) else { return nil }
@@ -84,8 +85,8 @@ struct ResponseCheck: Sendable {
 
   private func partial(_ headers: HTTPFields) -> Verdict {
     if let problem = Self.coding(headers) {
-      // An origin that begins with it goes on with it. One that sent plain bytes before may do so
-      // again.
+      // An origin that begins with a coding continues with it. One that sent plain bytes before may
+      // do so again.
       return known == nil ? .failed(problem) : .invalid(problem)
     }
     let type = MediaType.essence(headers["Content-Type"])
@@ -124,13 +125,13 @@ struct ResponseCheck: Sendable {
 
   private func whole(_ headers: HTTPFields) -> Verdict {
     if let problem = Self.coding(headers) {
-      // An origin that begins with it goes on with it. One that sent plain bytes before may do so
-      // again.
+      // An origin that begins with a coding continues with it. One that sent plain bytes before may
+      // do so again.
       return known == nil ? .failed(problem) : .invalid(problem)
     }
     let facts = Facts(
       length: Self.contentLength(headers), mimeType: MediaType.essence(headers["Content-Type"]),
-      // The range may have been ignored this once only.
+      // The origin may have ignored the range only this once.
       supportsRanges: headers["Accept-Ranges"]?.lowercased().contains("bytes") == true,
       validator: Validator(headers: headers))
     switch compare(facts) {
@@ -162,8 +163,8 @@ struct ResponseCheck: Sendable {
 
   private enum Comparison { case same, different, contradiction }
 
-  /// Whether the facts fit the generation known. Without a validator on either side the length is
-  /// the only witness.
+  /// Compares the facts with the known generation. Without a validator on either side only the
+  /// length decides.
   private func compare(_ facts: Facts) -> Comparison {
     guard let known else { return .same }
     let lengthDiffers =
@@ -177,7 +178,7 @@ struct ResponseCheck: Sendable {
     }
   }
 
-  /// Identity was asked for (RFC 9110 §12.5.3): ranges of anything else are ranges of other bytes.
+  /// Requests ask for identity (RFC 9110 §12.5.3): ranges of any other coding have other bytes.
   private static func coding(_ headers: HTTPFields) -> MediaCacheError? {
     guard let coding = headers["Content-Encoding"]?.lowercased(), !coding.isEmpty,
       coding != "identity"
@@ -212,7 +213,7 @@ struct ResponseCheck: Sendable {
     }
   }
 
-  /// What to say of a 401, 403 or 410 that stays.
+  /// Returns the error for a 401, 403 or 410 that remains.
   static func refusal(_ status: Int) -> MediaCacheError {
     MediaCacheError(
       .status, "The origin answered \(status).",

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Reads Retry-After: a number of seconds, or a date (RFC 9110 §10.2.3).
+/// Parses Retry-After: a number of seconds, or a date (RFC 9110 §10.2.3).
 enum RetryAfter {
-  /// Longer waits are taken for this.
+  /// The longest wait; longer ones are reduced to it.
   static let longest: Int64 = 1 << 31
 
-  /// The wait from `now` on, never negative; nil where the value is neither.
+  /// Returns the wait from `now` on, never negative; nil if the value is neither.
   static func parse(_ value: String, now: Date) -> Duration? {
     let value = value.trimmingOWS
     if let seconds = Int64(saturatingDigits: value, at: longest) { return .seconds(seconds) }

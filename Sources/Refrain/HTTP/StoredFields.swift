@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-/// Which fields of responses are stored with an entry, and how a later response updates them.
+/// Selects the response fields stored with an entry, and updates them from later responses.
 enum StoredFields {
-  /// More than this is no description of media: what does not fit is left out.
+  /// Larger fields do not describe media, and are left out.
   static let longestField = 4 << 10
   static let longestAll = 16 << 10
 
-  /// Those that describe the message and not the resource (RFC 9110 §7.6.1, RFC 9111 §3.1), or the
-  /// one range or the one exchange; and cookies, which are for whoever asked.
+  /// Fields that describe the message and not the resource (RFC 9110 §7.6.1, RFC 9111 §3.1), or the
+  /// one range or exchange; and cookies, which are for the requester.
   private static let excluded: Set<String> = [
     "connection", "keep-alive", "proxy-connection", "proxy-authenticate",
     "proxy-authentication-info", "proxy-authorization", "te", "trailer", "transfer-encoding",
@@ -15,18 +15,18 @@ enum StoredFields {
     "cache-status", "via", "accept-ranges",
   ]
 
-  /// Those that belong to the stored bytes, so that the one who only confirms them cannot change
-  /// them (RFC 9111 §3.2).
+  /// Fields that belong to the stored bytes, which a mere confirmation cannot change (RFC 9111
+  /// §3.2).
   private static let ofContent: Set<String> = [
     "content-encoding", "content-type", "content-md5", "content-digest", "repr-digest",
   ]
 
-  /// The fields to store after a response.
+  /// Returns the fields to store after a response.
   ///
   /// - Parameters:
   ///   - stored: those of the responses before it.
   ///   - headers: the response's.
-  ///   - isConfirmation: it brings no bytes, and says that those stored still hold.
+  ///   - isConfirmation: whether the response has no bytes, and confirms the stored ones.
   static func merged(
     _ stored: HTTPFields, with headers: HTTPFields, isConfirmation: Bool
   ) -> HTTPFields {
@@ -47,7 +47,7 @@ enum StoredFields {
     var merged = HTTPFields()
     for field in kept + news {
       let size = field.name.utf8.count + field.value.utf8.count
-      // Without Vary, one representation would be given for all.
+      // Without Vary, all requests would receive one representation.
       let isVital = field.name.lowercased() == "vary"
       guard isVital || (size <= longestField && size <= room) else { continue }
       room -= size

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// A Dictionary in the syntax of structured fields (RFC 8941 §3.2), parsed strictly as §4.2.2 says.
-/// Parameters and the contents of inner lists are checked, and not kept.
+/// A Dictionary of structured fields (RFC 8941 §3.2), parsed strictly by §4.2.2. Parameters and the
+/// contents of inner lists are checked, but not kept.
 struct StructuredDictionary: Sendable, Hashable {
   enum Value: Sendable, Hashable {
     case integer(Int64)
@@ -13,7 +13,7 @@ struct StructuredDictionary: Sendable, Hashable {
   /// Of several members with one name, the last counts.
   private(set) var members: [String: Value] = [:]
 
-  /// Nil where any part of the text breaks the syntax.
+  /// Nil if any part of the text violates the syntax.
   init?(_ text: String) {
     var parser = Parser(rest: text.utf8[...])
     parser.skip(" ")
@@ -82,7 +82,7 @@ struct StructuredDictionary: Sendable, Hashable {
       }
     }
 
-    /// - Returns: false where they break the syntax; true also where there are none.
+    /// - Returns: false if they violate the syntax; true also if there are none.
     mutating func parameters() -> Bool {
       while take(";") {
         skip(" ")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension MediaCacheError {
-  /// What an error of the transport means to whoever waits, and what to do about it.
+  /// Creates the error for callers from an error of the transport, with its remedy.
   init(_ error: TransportError, _ purpose: OriginRequest.Purpose) {
     let (code, remedy): (Code, String) =
       switch error.code {

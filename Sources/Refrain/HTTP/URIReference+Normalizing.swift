@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 
 /// Equivalence of URIs (RFC 3986 §6.2.2, and §6.2.3 for http and https): two spellings that every
-/// origin must take for the same resource become one. Nothing else is merged: `%2F` stays apart from
-/// `/`, the order of a query and a slash at the end of a path stay as they are.
+/// origin must treat as the same resource become one. Nothing else is merged: `%2F` stays distinct
+/// from `/`; the order of a query and a slash at the end of a path are kept.
 extension URIReference {
-  /// The one spelling of all that are equivalent. For comparing only: a request goes out with the
-  /// spelling that it was given.
+  /// The normalized spelling. For comparison only: a request keeps its original spelling.
   var normalized: URIReference {
     var result = self
     result.scheme = scheme?.lowercased()
     result.authority = authority.map { Self.normalizedAuthority($0, scheme: result.scheme) }
     result.path = Self.normalizedEncoding(path)
-    // A reference without a scheme is resolved later: its dots still lead somewhere.
+    // A reference without a scheme is resolved later: its dots are still significant.
     if scheme != nil { result.path = Self.removingDotSegments(result.path) }
     if result.isWeb, authority != nil, result.path.isEmpty { result.path = "/" }
     result.query = query.map(Self.normalizedEncoding)
@@ -20,8 +19,8 @@ extension URIReference {
 
   private var isWeb: Bool { scheme == "http" || scheme == "https" }
 
-  /// The host in lower case, without the scheme's own port (RFC 3986 §6.2.2.1, §6.2.3). User
-  /// information keeps its case.
+  /// Returns the host in lower case, without the scheme's default port (RFC 3986 §6.2.2.1, §6.2.3).
+  /// User information keeps its case.
   private static func normalizedAuthority(_ text: String, scheme: String?) -> String {
     var userInfo = ""
     var rest = text[...]
@@ -43,13 +42,13 @@ extension URIReference {
     return userInfo + host + (isDefault ? "" : ":\(port)")
   }
 
-  /// Lower case, but for the digits of what is encoded.
+  /// Returns the host in lower case, except for the digits of percent-encoded bytes.
   private static func lowercased(_ host: String) -> String {
     host.contains("%") ? normalizedEncoding(host.lowercased()) : host.lowercased()
   }
 
-  /// Decodes what needs no encoding (unreserved characters, §2.3), encodes what no URI may have
-  /// (non-ASCII), and writes hexadecimal digits in upper case (§6.2.2.1, §6.2.2.2). A `%` that
+  /// Decodes characters that need no encoding (unreserved, §2.3), encodes those that no URI may
+  /// have (non-ASCII), and writes hexadecimal digits in upper case (§6.2.2.1, §6.2.2.2). A `%` that
   /// encodes nothing stays.
   static func normalizedEncoding(_ text: String) -> String {
     let source = Array(text.utf8)

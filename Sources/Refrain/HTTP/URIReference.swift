@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// A URI reference in its five parts, split and resolved as RFC 3986 says, and nothing else done to
-/// it: percent-encoding stays byte for byte, for a signed URL is signed as it is spelled.
+/// A URI reference in its five parts, split and resolved by RFC 3986 and otherwise unchanged:
+/// percent-encoding stays byte for byte, since the signature of a signed URL covers its spelling.
 struct URIReference: Sendable, Hashable {
   var scheme: String?
   var authority: String?
@@ -33,7 +33,7 @@ struct URIReference: Sendable, Hashable {
     path = String(rest)
   }
 
-  /// RFC 3986 §5.3, without the fragment, which no request carries.
+  /// The text by RFC 3986 §5.3, without the fragment, which no request carries.
   var textWithoutFragment: String {
     var text = ""
     if let scheme { text += scheme + ":" }
@@ -43,7 +43,7 @@ struct URIReference: Sendable, Hashable {
     return text
   }
 
-  /// This reference seen from a base (RFC 3986 §5.2.2).
+  /// Returns this reference resolved against a base (RFC 3986 §5.2.2).
   func resolved(against base: URIReference) -> URIReference {
     var target = self
     if scheme == nil {

@@ -2,18 +2,18 @@
 package import Foundation
 
 extension URL {
-  /// The URL without `user:password@`: as it may be asked for, written down and shown.
+  /// The URL without `user:password@`, for requests, records and messages.
   package var withoutUserInfo: URL {
     var reference = URIReference(absoluteString)
     guard reference.removeUserInfo() != nil else { return self }
     let text = reference.textWithoutFragment + (reference.fragment.map { "#" + $0 } ?? "")
-    // It stays a URL, for user information is optional (RFC 3986 §3.2); were it none, better one
-    // that nothing can be asked of than a password where it does not belong.
+    // The text stays a URL, since user information is optional (RFC 3986 §3.2); if it did not, a
+    // useless URL would be better than a leaked password.
     return URL(string: text, encodingInvalidCharacters: false) ?? URL(filePath: "/")
   }
 
-  /// What `user:password@` stands for in a request: the value of Authorization (RFC 7617). Nil where
-  /// the URL names no user.
+  /// The value of Authorization for `user:password@` in a request (RFC 7617). Nil if the URL
+  /// names no user.
   var basicAuthorization: String? {
     var reference = URIReference(absoluteString)
     guard let userInfo = reference.removeUserInfo(), !userInfo.isEmpty, userInfo != ":" else {
@@ -24,7 +24,7 @@ extension URL {
     return "Basic " + Data(bytes).base64EncodedString()
   }
 
-  /// Bytes, for a password need not be UTF-8. A `%` that encodes nothing stands for itself.
+  /// Returns bytes, since a password need not be UTF-8. A `%` that encodes nothing is literal.
   private static func percentDecoded(_ text: String) -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
@@ -42,7 +42,7 @@ extension URL {
 }
 
 extension URIReference {
-  /// - Returns: what stood before the `@`; nil where there is none.
+  /// - Returns: the text before the `@`; nil if there is none.
   mutating func removeUserInfo() -> String? {
     guard let whole = authority, let at = whole.lastIndex(of: "@") else { return nil }
     authority = String(whole[whole.index(after: at)...])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-/// Says which URLs may be asked for. Two filters are equal where they are one.
+/// Decides which URLs may be requested. Filters are equal only if identical.
 package final class URLFilter: Sendable, Hashable {
   private let allowed: @Sendable (URL) -> Bool
 

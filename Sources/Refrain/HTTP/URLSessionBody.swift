@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// A response's body as URLSession hands it over. Whoever lets go of it, or of its iterator, ends the
-/// exchange.
+/// A response's body as URLSession delivers it. Releasing it, or its iterator, ends the exchange.
 struct URLSessionBody: AsyncSequence, Sendable {
   typealias Element = Data
 
@@ -15,11 +14,11 @@ struct URLSessionBody: AsyncSequence, Sendable {
     return Iterator(reading: Reading(hold.exchange))
   }
 
-  /// The exchange itself is held by its task, too.
+  /// Ends the exchange on release; the exchange's task holds the exchange itself, too.
   private final class Hold: Sendable {
     let exchange: URLSessionExchange
     init(_ exchange: URLSessionExchange) { self.exchange = exchange }
-    // The iterator lives on without the sequence that it came from.
+    // The iterator outlives its sequence.
     deinit { exchange.cancelUnlessIterated() }
   }
 

@@ -5,9 +5,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Says in Refrain's words what URLSession says in its own.
+/// Translates URLSession's errors into Refrain's.
 struct URLSessionErrors: Sendable {
-  /// The host that was asked.
+  /// The requested host.
   var host: String
 
   /// - Parameter beforeHead: whether the error came before the head of a response.
@@ -55,10 +55,10 @@ struct URLSessionErrors: Sendable {
   }
 
   #if canImport(FoundationNetworking)
-    /// URLSession on Linux says no other thing so.
+    /// URLSession on Linux uses this code only for refusals.
     private static func isRefusal(_ error: URLError) -> Bool { error.code == .cannotConnectToHost }
 
-    /// libcurl does not say whether nobody could be asked.
+    /// libcurl does not report whether a name server responded.
     private func unknownHost() -> TransportError {
       unreachable("has no address that could be found")
     }
@@ -67,8 +67,7 @@ struct URLSessionErrors: Sendable {
       unreachable("could not be asked: there is no network")
     }
 
-    /// Most of what libcurl reports has no code of URLError's: what is left are its words
-    /// (libcurl-errors(3)).
+    /// Most libcurl errors have no code of URLError's, only their message (libcurl-errors(3)).
     private func platformSpecific(_ error: URLError, beforeHead: Bool) -> TransportError {
       let text = words(error)
       switch error.code {
@@ -76,7 +75,7 @@ struct URLSessionErrors: Sendable {
         // CURLE_GOT_NOTHING
         return lost("the other side closed it")
       case .unsupportedURL:
-        // CURLE_UNSUPPORTED_PROTOCOL. The URL's own was checked; it is that of the answer.
+        // CURLE_UNSUPPORTED_PROTOCOL. The URL's protocol was checked, so it is the response's.
         return malformed(text)
       default: break
       }
@@ -96,7 +95,7 @@ struct URLSessionErrors: Sendable {
     }
 
     private static func isRefusal(_ error: URLError) -> Bool {
-      // Of CFNetwork, which has the system's own word in it.
+      // CFNetwork's key for the system's error code.
       (error.userInfo["_kCFStreamErrorCodeKey"] as? Int).map { $0 == Int(ECONNREFUSED) } ?? false
     }
 

@@ -5,7 +5,7 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// What URLSession tells of the task, and asks. On the queue.
+/// The events and questions of URLSession about the task. On the queue.
 extension URLSessionExchange {
   func responseCame(
     _ response: URLResponse, of task: URLSessionTask
@@ -15,7 +15,7 @@ extension URLSessionExchange {
     }
     let coding = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "identity"
     let isCoded = coding != "identity"
-    // Linux tells of those that come before the answer, too (RFC 9110 §15.2).
+    // Linux also reports interim responses (RFC 9110 §15.2).
     guard response.statusCode >= 200 else { return .allow }
     #if canImport(FoundationNetworking)
       if response.statusCode == 401, challengeHandler != nil {
@@ -40,19 +40,20 @@ extension URLSessionExchange {
     _ error: TransportError, _ task: URLSessionTask
   ) -> URLSession.ResponseDisposition {
     end(error)
-    // Linux pays no regard to what is returned here.
+    // Linux ignores the returned disposition.
     task.cancel()
     return .cancel
   }
 
-  /// How many bytes are to come (RFC 9110 §8.6): a Content-Length beside a Transfer-Encoding does not
-  /// count, and an answer that has no body may tell of the length of another's.
+  /// Returns the announced length of the body (RFC 9110 §8.6): a Content-Length beside a
+  /// Transfer-Encoding does not count, and a response without a body may carry another one's
+  /// length.
   private func announcedLength(_ response: HTTPURLResponse) throws(TransportError) -> Int64? {
     guard ![204, 304].contains(response.statusCode), relayed?.method != "HEAD",
       response.value(forHTTPHeaderField: "Transfer-Encoding") == nil,
       let text = response.value(forHTTPHeaderField: "Content-Length")
     else { return nil }
-    // Said several times, it has to be the same each time.
+    // Repeated values must be equal.
     let lengths = Set(text.split(separator: ",").map { Int64(digits: String($0).trimmingOWS) })
     guard lengths.count == 1, let length = lengths.first ?? nil else {
       throw errors.malformed("\(text.prefix(40)) for a Content-Length")
@@ -60,10 +61,10 @@ extension URLSessionExchange {
     return length
   }
 
-  /// The task is over. It calls no more.
+  /// Called when the task has ended, as its last callback.
   func taskEnded(_ task: URLSessionTask, _ error: (any Error)?) {
     #if canImport(FoundationNetworking)
-      // A 3xx that does not say where to go is nowhere else handed on.
+      // A 3xx without a target is delivered nowhere else.
       let untold = takeHeld() ?? task.response as? HTTPURLResponse
       if error == nil, !hasHead, let untold { headCame(untold, announced: nil) }
     #endif
@@ -72,14 +73,14 @@ extension URLSessionExchange {
   }
 
   #if canImport(FoundationNetworking)
-    /// The answer, which has no body.
+    /// Ends the exchange with a response without a body.
     func endedWith(_ response: HTTPURLResponse) {
       headCame(response, announced: nil)
       end()
     }
 
-    /// Asked here once all of a 401 has come. To perform the default handling would be to wait for
-    /// good, and any scheme but Basic would end the process ("… is not supported").
+    /// Called here once a whole 401 has arrived. Default handling would wait forever, and any
+    /// scheme but Basic would end the process ("… is not supported").
     func answer(
       _ challenge: URLAuthenticationChallenge,
       _ completionHandler:

@@ -6,14 +6,14 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// One request over URLSession, and its answer.
+/// One request over URLSession, and its response.
 ///
-/// What URLSession tells comes one after the other, on the session's queue.
+/// URLSession's callbacks arrive one at a time, on the session's queue.
 final class URLSessionExchange: Sendable {
   typealias Head = (status: Int, headers: HTTPFields)
 
   let request: OriginRequest
-  /// Sent in place of `request`, on behalf of somebody else.
+  /// Sent in place of `request`, on behalf of a client.
   let relayed: RelayedUpload?
   let errors: URLSessionErrors
   let challengeHandler: URLSessionTransport.ChallengeHandler?
@@ -36,14 +36,14 @@ final class URLSessionExchange: Sendable {
     var isCancelled = false
     var isWaitingForNetwork = false
     var hasHead = false
-    /// A refusal that is not handed on before it is known whether there is a credential.
+    /// A refusal that is withheld until it is known whether there is a credential.
     var held: HTTPURLResponse?
     var isIterated = false
     var isSuspended = false
     var awaitingHead: CheckedContinuation<Head, any Error>?
     var awaitingChunk: CheckedContinuation<Data?, any Error>?
     var chunks = ChunkQueue()
-    /// Bytes of body that came, and those that were announced.
+    /// The bytes of the body received, and those announced.
     var received: Int64 = 0
     var announced: Int64?
     /// How the body ended.
@@ -65,7 +65,7 @@ final class URLSessionExchange: Sendable {
 
   /// Starts the task, and waits for the head of the response.
   ///
-  /// - Parameter makeTask: makes the task, on the queue.
+  /// - Parameter makeTask: creates the task, on the queue.
   func head(_ makeTask: @Sendable @escaping () -> URLSessionDataTask) async throws -> Head {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
@@ -86,7 +86,7 @@ final class URLSessionExchange: Sendable {
     }
   }
 
-  /// The next bytes of the body; nil at its end.
+  /// Returns the next bytes of the body; nil at its end.
   func next() async throws -> Data? {
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation {
@@ -130,11 +130,11 @@ final class URLSessionExchange: Sendable {
 
   // MARK: What comes, on the queue
 
-  /// - Parameter announced: how many bytes the body is to have; nil where nobody knows.
+  /// - Parameter announced: the length of the body; nil if it is unknown.
   func headCame(_ response: HTTPURLResponse, announced: Int64?) {
     var head: Head = (response.statusCode, HTTPFields(response))
     if relayed != nil, head.headers["Content-Encoding"] != nil {
-      // The body is decoded, whatever was asked for: what these say is not true of it.
+      // The body is decoded, whatever the request: these fields do not describe it.
       for name in ["Content-Encoding", "Content-Length", "ETag", "Accept-Ranges"] {
         head.headers[name] = nil
       }
@@ -149,10 +149,10 @@ final class URLSessionExchange: Sendable {
     waiter?.resume(returning: head)
   }
 
-  /// The head has come, and is not to be told yet.
+  /// Withholds a head that has arrived.
   func hold(_ response: HTTPURLResponse) { state.withLock { $0.held = response } }
 
-  /// The head that was held, which is now to be told, or forgotten with all that came after it.
+  /// Returns the withheld head to deliver or to drop, optionally with all bytes after it.
   func takeHeld(forgettingBody: Bool = false) -> HTTPURLResponse? {
     state.withLock { state in
       if forgettingBody { (state.chunks, state.received) = (ChunkQueue(), 0) }
@@ -180,13 +180,13 @@ final class URLSessionExchange: Sendable {
     adjustFlow()
   }
 
-  /// The exchange is over, as far as anybody is told; the task may have to be cancelled still.
+  /// Ends the exchange for its callers; the task may still have to be cancelled.
   func end(_ failure: TransportError? = nil) {
     networkCame()
     let host = errors.host
     let (head, chunk, error) = state.withLock { state in
       var failure = failure
-      // What is missing is not always noticed by URLSession.
+      // URLSession does not always notice missing bytes.
       if failure == nil, let announced = state.announced, state.received < announced {
         failure = TransportError(
           .connectionLost,
@@ -214,7 +214,7 @@ final class URLSessionExchange: Sendable {
     request.onConnectivity?(.waiting)
   }
 
-  /// URLSession says only that it waits. That it does no more shows by an answer, or by an end.
+  /// Reports the end of a wait, which URLSession does not: a response or an end shows it.
   private func networkCame() {
     let wasWaiting = state.withLock { state in
       defer { state.isWaitingForNetwork = false }
@@ -225,15 +225,15 @@ final class URLSessionExchange: Sendable {
 
   // MARK: Back-pressure
 
-  /// The task rests with more than `many` bytes unread, and goes on with no more than `few`.
+  /// The task is suspended above `many` unread bytes, and resumed at `few` or fewer.
   private static let many = 256 << 10
   private static let few = 64 << 10
 
-  /// On the queue alone, so that suspending and resuming, which are counted, stay in step.
+  /// On the queue alone, so that suspending and resuming, which are counted, stay balanced.
   private func adjustFlow() {
     #if canImport(FoundationNetworking)
-      // A task that was suspended while it ran ends the process here: "Fatal error: Received body data,
-      // but no transfer in progress". Nothing holds the sender back, then; the bytes wait in memory.
+      // Suspending a running task ends the process here: "Fatal error: Received body data, but no
+      // transfer in progress". So nothing holds the sender back; the bytes wait in memory.
     #else
       let task = state.withLock { state -> (URLSessionTask, isToRest: Bool)? in
         guard let task = state.task, !state.isCancelled else { return nil }
@@ -249,7 +249,7 @@ final class URLSessionExchange: Sendable {
 }
 
 extension HTTPFields {
-  /// The fields by their names: URLSession keeps neither their order nor their repetitions.
+  /// Creates fields sorted by name: URLSession keeps neither their order nor their repetitions.
   fileprivate init(_ response: HTTPURLResponse) {
     let fields = response.allHeaderFields.compactMap { name, value in
       (name as? String).flatMap { name in (value as? String).map { (name, $0) } }
@@ -258,7 +258,7 @@ extension HTTPFields {
   }
 }
 
-/// Chunks in the order in which they came.
+/// Chunks in the order of arrival.
 private struct ChunkQueue {
   private var chunks: [Data] = []
   private var head = 0

@@ -6,9 +6,9 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// The delegate of a session: hands on to each task's exchange what URLSession tells of that task.
+/// The delegate of a session, which passes URLSession's callbacks to the exchange of each task.
 ///
-/// `URLSessionTask.delegate` would do without it, but URLSession on Linux does not ask for it.
+/// `URLSessionTask.delegate` would replace it, but URLSession on Linux does not call that.
 final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
   /// By `taskIdentifier`, from before the task starts until it has ended.
   private let exchanges = Mutex<[Int: URLSessionExchange]>([:])
@@ -33,16 +33,16 @@ final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
     exchange(dataTask)?.bytesCame(data)
   }
 
-  /// A redirect is an answer like any other; where it leads is decided above.
+  /// Ends with a redirect as with any response; the caller decides whether to follow it.
   func urlSession(
     _ session: URLSession, task: URLSessionTask,
     willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
     completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
     #if canImport(FoundationNetworking)
-      // The answer has come to its end by now, and its body is not to be had. The handler would end
-      // the process where the task was cancelled in the meantime ("Received callback for HTTP
-      // redirection, but we're not waiting for it"); to cancel the task does as well.
+      // The response has ended by now, without access to its body. The handler would end the
+      // process if the task was cancelled meanwhile ("Received callback for HTTP redirection,
+      // but we're not waiting for it"); cancelling the task works as well.
       exchange(task)?.endedWith(response)
       task.cancel()
     #else

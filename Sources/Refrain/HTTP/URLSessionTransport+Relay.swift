@@ -9,12 +9,12 @@ extension URLSessionTransport: RelayingTransport {
   }
 }
 
-/// What URLSession has to know of a request that is sent on, beside its URL and header fields.
+/// The properties of a relayed request that URLSession needs besides its URL and header fields.
 struct RelayedUpload: Sendable {
   let method: String
   /// In seconds.
   let longestSilence: TimeInterval
-  /// The body. URLSession would read it from a stream as well, but on a thread that waits for it.
+  /// The body. URLSession could also read a stream, but on a thread that waits for it.
   let file: UploadFile?
 
   init(_ request: RelayedRequest) async throws {
@@ -24,11 +24,11 @@ struct RelayedUpload: Sendable {
   }
 }
 
-/// A file that goes with the last who needs it.
+/// A temporary file, removed when its last user releases it.
 final class UploadFile: Sendable {
   let url: URL
 
-  /// Writes all of the body.
+  /// Writes the whole body.
   init(_ body: RelayedRequest.Body) async throws {
     url = FileManager.default.temporaryDirectory.appending(
       path: "refrain-upload-\(UUID().uuidString)")
@@ -43,6 +43,6 @@ final class UploadFile: Sendable {
     try await IOThreads.shared.run { try handle.close() }
   }
 
-  // What cannot be removed is left to the system, which clears the directory.
+  // The system clears the directory of files that cannot be removed here.
   deinit { try? FileManager.default.removeItem(at: url) }
 }

@@ -6,32 +6,33 @@
   public import Foundation
 #endif
 
-/// Requests over URLSession: the transport on Apple's platforms, where the system chooses the network,
-/// keeps to what it may cost, and goes through VPNs and proxies. It is there on Linux, too, for those
-/// who want it; `CurlTransport` is quicker there, and holds less memory.
+/// Sends requests over URLSession: the default transport on Apple platforms, where the system
+/// selects the network, respects its cost, and uses VPNs and proxies. It is available on Linux,
+/// too; `CurlTransport` is faster there, and uses less memory.
 ///
-/// The body is streamed with back-pressure: once 256 KiB lie there unread, the task is suspended. Nothing
-/// is cached, no cookie is kept or sent, no redirect is followed. What URLSession adds by itself where a
-/// request has none of it: `Accept`, `Accept-Language`, `Connection`. Fields of one name are sent,
-/// and handed on, as one, joined by commas (RFC 9110 §5.3).
+/// The body is streamed with back-pressure: once 256 KiB are unread, the task is suspended. Nothing
+/// is cached, no cookie is stored or sent, no redirect is followed. URLSession adds `Accept`,
+/// `Accept-Language` and `Connection` if a request has none. Fields of one name are sent, and
+/// returned, as one, joined by commas (RFC 9110 §5.3).
 ///
-/// URLSession decodes a body with a Content-Encoding whatever was asked for, and there is no way
-/// to have it as it came. As decoded bytes would not be the bytes of the range, reading such a body
-/// (200, 206) ends in `TransportError.Code.malformed`.
+/// URLSession decodes a body with a Content-Encoding whatever the request, and the original is not
+/// available. As decoded bytes would not be the bytes of the range, such a response (200, 206)
+/// fails with `TransportError.Code.malformed`.
 ///
-/// How long a silence may be is watched above this; here it is five minutes.
+/// `Configuration` limits silence; the limit here is five minutes.
 ///
-/// The body of a request that is sent on for somebody else is written to a file first; where the answer
-/// is encoded, it is handed on decoded.
+/// The body of a relayed request is written to a file first; an encoded response is passed on
+/// decoded.
 ///
-/// On Linux the task is not suspended, so that a body which comes faster than it is read is held in
-/// memory; dot segments are taken out of a URL's path; of a redirect the body is left out. And URLSession
-/// itself ends the process there over some redirects ("Fatal error: Invalid URL", where a Location makes
-/// none) and over a connection that breaks inside of a head ("Transfer completed, but there's no
-/// response"), before anybody is told of them: not for servers that are not trusted.
+/// On Linux the task is not suspended, so that a body that arrives faster than it is read is held
+/// in memory; dot segments are removed from a URL's path; the body of a redirect is missing.
+/// URLSession itself ends the process there on some redirects ("Fatal error: Invalid URL", for an
+/// invalid Location) and on a connection that breaks within a head ("Transfer completed, but
+/// there's no response"), before any caller can react: do not use it there for untrusted servers.
 public struct URLSessionTransport: Transport {
-  /// Answers what a server, or the way to it, asks for: a client certificate, trust in a certificate,
-  /// a proxy's password. As `URLSessionTaskDelegate.urlSession(_:task:didReceive:)`.
+  /// Handles an authentication challenge of a server or an intermediary: a client certificate,
+  /// trust in a certificate, a proxy's password. As
+  /// `URLSessionTaskDelegate.urlSession(_:task:didReceive:)`.
   public typealias ChallengeHandler =
     @Sendable (URLAuthenticationChallenge) async -> (
       URLSession.AuthChallengeDisposition, URLCredential?
@@ -41,10 +42,10 @@ public struct URLSessionTransport: Transport {
   private let challengeHandler: ChallengeHandler?
 
   #if canImport(FoundationNetworking)
-    /// - Parameter challengeHandler: asked for a user and password, on no particular thread, when a
-    ///   server answers 401. Nil: the 401 is the answer, and `Configuration.authorize` is asked. On
-    ///   Linux only Basic (RFC 7617) can be answered with a credential, and trust in a server is
-    ///   never asked for.
+    /// - Parameter challengeHandler: called for a user and password, on no particular thread, when
+    ///   a server responds 401. Nil: the 401 is the response, and `Configuration.authorize` is
+    ///   called. On Linux only Basic (RFC 7617) supports a credential, and trust in a server causes
+    ///   no challenge.
     public init(challengeHandler: ChallengeHandler? = nil) {
       sessions = URLSessions()
       self.challengeHandler = challengeHandler
@@ -53,11 +54,12 @@ public struct URLSessionTransport: Transport {
     private let onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)?
 
     /// - Parameters:
-    ///   - challengeHandler: asked, on no particular thread, when a connection or a server wants to be
-    ///     authenticated. Nil: the system decides on the trust in servers, and a 401 or 407 is the
-    ///     answer, after which `Configuration.authorize` is asked.
-    ///   - onMetrics: told of each request that has ended, in order, on the session's queue, which
-    ///     is not to be kept waiting. (URLSession on Linux collects none, so that it is missing there.)
+    ///   - challengeHandler: called, on no particular thread, when a connection or a server
+    ///     requires authentication. Nil: the system decides on the trust in servers, and a 401 or
+    ///     407 is the response; after a 401, `Configuration.authorize` is called.
+    ///   - onMetrics: called for each request that has ended, in order, on the session's queue,
+    ///     which it must not block. (URLSession on Linux collects no metrics, so that it is missing
+    ///     there.)
     public init(
       challengeHandler: ChallengeHandler? = nil,
       onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)? = nil
@@ -71,8 +73,8 @@ public struct URLSessionTransport: Transport {
   public func send(_ request: OriginRequest) async throws -> OriginResponse {
     try request.check()
     if request.waitsForConnectivity, request.access != NetworkPolicy.Access() {
-      // Whoever waits is not told why there is no network. So it is asked first without waiting,
-      // whether there is one which may not be used.
+      // A waiting session does not report why there is no network. So the first request does not
+      // wait, to detect a network that may not be used.
       var prompt = request
       prompt.waitsForConnectivity = false
       do {
@@ -98,16 +100,16 @@ public struct URLSessionTransport: Transport {
   }
 }
 
-/// The sessions of one transport, and what ends them: a session that nobody ends stays for good.
+/// The sessions of one transport, which it ends: a session that is not invalidated stays forever.
 final class URLSessions: Sendable {
-  /// The delegates' queue, one call after the other. All that is done to a task is done here too: in
-  /// order, and without a cooperative thread that waits for it.
+  /// The delegates' serial queue. All operations on tasks run here too: in order, and without
+  /// blocking a cooperative thread.
   let queue: OperationQueue
   private let prompt: (session: URLSession, delegates: URLSessionTaskDelegates)
-  /// Whether a network is waited for is a session's property, not a request's. Linux has no such thing.
+  /// Waiting for a network is a session's property, not a request's. Linux lacks it.
   private let waiting: (session: URLSession, delegates: URLSessionTaskDelegates)
 
-  /// A silence this long is the end, in seconds: far beyond what is allowed above.
+  /// The silence that ends a request, in seconds: far beyond the callers' limit.
   private static let longestSilence: TimeInterval = 300
 
   init() {
@@ -133,7 +135,7 @@ final class URLSessions: Sendable {
     )
   }
 
-  /// What is under way comes to its end.
+  /// Running tasks finish.
   deinit {
     prompt.session.finishTasksAndInvalidate()
     if waiting.session !== prompt.session { waiting.session.finishTasksAndInvalidate() }
@@ -146,17 +148,17 @@ final class URLSessions: Sendable {
     configuration.httpCookieStorage = nil
     configuration.httpCookieAcceptPolicy = .never
     configuration.httpShouldSetCookies = false
-    // Without a credential at hand, a 401 is the answer.
+    // Without a credential, a 401 is the response.
     configuration.urlCredentialStorage = nil
     configuration.httpMaximumConnectionsPerHost = 64
     configuration.timeoutIntervalForRequest = longestSilence
     return configuration
   }
 
-  /// The task of an exchange, which has not begun. On `queue`.
+  /// Creates the task of an exchange, not started. On `queue`.
   func task(for exchange: URLSessionExchange) -> URLSessionDataTask {
     let request = exchange.request
-    // Verbatim: a signed URL is signed as it is spelled.
+    // Verbatim: the signature of a signed URL covers its spelling.
     var outgoing = URLRequest(
       url: request.url, cachePolicy: .reloadIgnoringLocalCacheData,
       timeoutInterval: Self.longestSilence)

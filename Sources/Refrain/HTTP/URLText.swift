@@ -2,15 +2,15 @@
 package import Foundation
 
 extension URL {
-  /// The URL that a person, a playlist or a Location spells, spelled as it is: a signed URL loses
-  /// its signature otherwise. Without its fragment.
+  /// Creates the URL that a person, a playlist or a Location spells, without its fragment. The
+  /// spelling is kept: a signed URL would lose its signature otherwise.
   ///
-  /// Only what no URI may have is encoded (RFC 3986 §2): spaces, UTF-8, quotes, brackets in a path,
-  /// a `%` that encodes nothing. `URL(string:)` cannot be used for such text: it would encode every
-  /// `%` beside it once more, and turn `a%2Fb?c[]` into `a%252Fb?c%5B%5D`. A host with letters
-  /// beyond ASCII takes the form that DNS has of it (RFC 5891).
+  /// Only bytes that no URI may have are encoded (RFC 3986 §2): spaces, UTF-8, quotes, brackets in
+  /// a path, a `%` that encodes nothing. `URL(string:)` is unsuitable for such text: it would
+  /// encode every other `%` again, and turn `a%2Fb?c[]` into `a%252Fb?c%5B%5D`. A host with
+  /// non-ASCII letters takes its DNS form (RFC 5891).
   ///
-  /// - Parameter base: against what a relative reference is resolved (RFC 3986 §5.2).
+  /// - Parameter base: the base of a relative reference (RFC 3986 §5.2).
   package init?(text: some StringProtocol, relativeTo base: URL? = nil) {
     var source = URIReference(String(text))
     source.authority = source.authority.map(Self.inASCII)
@@ -21,7 +21,7 @@ extension URL {
     self.init(string: target.textWithoutFragment, encodingInvalidCharacters: false)
   }
 
-  /// `xn--bcher-kva.example` for `bücher.example`; as it is where there is no such form.
+  /// Returns `xn--bcher-kva.example` for `bücher.example`; unchanged if there is no such form.
   private static func inASCII(_ authority: String) -> String {
     guard authority.utf8.contains(where: { $0 >= 0x80 }) else { return authority }
     let start = authority.lastIndex(of: "@").map { authority.index(after: $0) }
@@ -32,7 +32,7 @@ extension URL {
     return authority[..<(start ?? authority.startIndex)] + ascii
   }
 
-  /// Brackets belong to the authority alone: `[::1]`.
+  /// Brackets belong only in the authority: `[::1]`.
   private static func encodingBrackets(_ text: String) -> String {
     text.replacing("[", with: "%5B").replacing("]", with: "%5D")
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// Which of several representations of a URL a request selects (RFC 9111 §4.1).
+/// Identifies which of several representations of a URL a request selects (RFC 9111 §4.1).
 package enum Variant {
-  /// The names in Vary, lower case, without those that are the same in every request of ours: no
+  /// Returns the names in Vary, lower case, without those that are equal in all our requests: no
   /// coding is ever accepted.
   static func names(in headers: HTTPFields) -> [String] {
     let names = headers.values(of: "Vary").flatMap {
@@ -11,8 +11,8 @@ package enum Variant {
     return Set(names).subtracting(["", "*", "accept-encoding", "range", "if-range"]).sorted()
   }
 
-  /// Stands for the values that a request has for these names; nil where there is no name. A hash,
-  /// for values may be secret, and this is written down.
+  /// Returns a hash of the request's values for these names; nil if there is no name. A hash,
+  /// since values may be secret, and it is written to disk.
   package static func of(_ request: HTTPFields, names: [String]) -> String? {
     guard !names.isEmpty else { return nil }
     let text = names.map { name in

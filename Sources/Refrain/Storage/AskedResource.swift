@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// The resource of an entry as it is asked for at present: as the newest reader gave it, or as the
-/// user's hook exchanged it; and the place where its chain of redirects ended.
+/// The resource that an entry's requests ask for at present, as the newest reader gave it or as the
+/// user's hook replaced it, and the end of its last chain of redirects.
 final class AskedResource: Sendable {
   typealias Hook = @Sendable (Resource, _ status: Int) async throws -> Resource?
 
@@ -14,9 +14,9 @@ final class AskedResource: Sendable {
 
   private struct State {
     var resource: Resource
-    /// As it was given by whoever opened the entry last.
+    /// The resource as the latest opener gave it.
     var given: Resource
-    /// Counts the changes by the hook.
+    /// The number of replacements by the hook.
     var authorization = 0
     var running: Running?
     var nextNumber = 0
@@ -33,20 +33,21 @@ final class AskedResource: Sendable {
 
   var resource: Resource { state.withLock { $0.resource } }
 
-  /// The resource to ask for, and the number of its authorization.
+  /// The resource to request, and the number of its authorization.
   var authorized: (Resource, number: Int) {
     state.withLock { ($0.resource, $0.authorization) }
   }
 
-  /// What was given for a resource that is asked for: itself, or what the user's hook exchanged for it.
+  /// Returns the resource that a reader gave for a requested `resource`: the same one, or the one
+  /// that the hook replaced; nil if `resource` is no longer current.
   func given(for resource: Resource) -> Resource? {
     state.withLock { $0.resource == resource ? $0.given : nil }
   }
 
-  /// Requests are made with the newest URL and headers given for the key.
+  /// Adopts the newest URL and headers given for the key.
   func renew(_ resource: Resource) {
     state.withLock { state in
-      // Given once more, it is no newer than what it was exchanged for by the hook.
+      // The same resource given again is no newer than the hook's replacement for it.
       guard resource != state.given else { return }
       state.given = resource
       state.resource = resource
@@ -55,7 +56,7 @@ final class AskedResource: Sendable {
 
   // MARK: Redirects
 
-  /// Where the chain of redirects of a resource ended last.
+  /// Returns the end of the last redirect chain of `resource`; nil if none is recorded.
   func shortcut(for resource: Resource) -> RedirectPolicy.Shortcut? {
     state.withLock { state in
       guard let shortcut = state.shortcut, shortcut.of == resource else { return nil }
@@ -63,16 +64,18 @@ final class AskedResource: Sendable {
     }
   }
 
-  /// - Parameter shortcut: nil: the chain is to be followed from its start.
+  /// Records the end of a chain of redirects.
+  ///
+  /// - Parameter shortcut: nil to follow the chain from its start.
   func note(_ shortcut: RedirectPolicy.Shortcut?, for resource: Resource) {
     state.withLock { $0.shortcut = shortcut.map { (resource, $0) } }
   }
 
   // MARK: Authorization
 
-  /// Asks the user's hook for another request, once however many fetches were refused. A fetch
-  /// that is cancelled does not wait for the hook; the last one to leave cancels it and leaves it
-  /// behind.
+  /// Asks the user's hook for a replacement request, once for any number of refused fetches. A
+  /// cancelled fetch stops waiting for the hook; the last one to leave cancels the hook without
+  /// waiting for it.
   ///
   /// - Returns: whether there is another request to try.
   func authorize(refused authorization: Int, status: Int, by hook: @escaping Hook) async throws
@@ -86,7 +89,7 @@ final class AskedResource: Sendable {
       try await withCheckedThrowingContinuation { continuation in
         let result = state.withLock { state -> Result<Bool, any Error>? in
           if Task.isCancelled { return .failure(CancellationError()) }
-          // Somebody else has been given a new one in the meantime.
+          // The hook has already answered another fetch.
           if state.authorization != authorization { return .success(true) }
           if state.running == nil { state.running = start(hook, status, &state) }
           state.running?.waiters[waiter] = continuation

@@ -6,11 +6,11 @@
   import Darwin
 #endif
 
-/// What tells one run of the machine from the next: bytes written, but not synced, are there for as
-/// long as the machine runs, whatever becomes of the process that wrote them.
+/// Distinguishes one boot of the machine from the next: bytes written, but not synced, stay
+/// readable until a restart, even if the process that wrote them ends.
 enum BootIdentity {
-  /// Linux: /proc/sys/kernel/random/boot_id (random(4)); Apple: kern.bootsessionuuid. Where neither
-  /// can be read, a value that no other process has: nothing unsynced is trusted then.
+  /// Linux: /proc/sys/kernel/random/boot_id (random(4)); Apple: kern.bootsessionuuid. If neither
+  /// can be read, a value that no other process has, so that no unsynced bytes are trusted.
   static let current: String = {
     #if canImport(Darwin)
       var size = 0
@@ -21,7 +21,7 @@ enum BootIdentity {
         }
       }
     #else
-      // Files under /proc have no size to go by, so this one is read in one go.
+      // Files under /proc report no size, so this one is read in one call.
       let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
       if descriptor >= 0 {
         defer { close(descriptor) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// What all entries of a cache share.
+/// The state that all entries of a cache share.
 final class CacheContext: Sendable {
   let configuration: Configuration
   let budget: DiskBudget
@@ -46,7 +46,7 @@ final class CacheContext: Sendable {
           + "A local directory has no such limit."))
   }
 
-  /// An empty generation's state.
+  /// Returns the state of an empty generation.
   func emptyState() -> GenerationState {
     let plan = FetchPlan(
       patience: configuration.joinPatience?.seconds,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Checking entries against their files.
+/// Checks entries against their files.
 ///
-/// Most are in order. To see that takes no lock: an entry is looked at as it is, and only one that
-/// seems to have something wrong is locked, checked again, and repaired.
+/// Most entries are intact, and finding that out takes no lock: an entry is first surveyed as it
+/// is. Only one that seems damaged is locked, checked again, and repaired.
 extension CacheInspector {
   func verify(progress: Sweep.Progress?) async throws -> [MediaCache.VerifyResult] {
     try await Sweep(budget: context.budget).run(progress: progress) { names, done in
@@ -76,8 +76,7 @@ extension CacheInspector {
     return result
   }
 
-  /// Drops from the record what lies in a hole of the file, and removes files that are not the
-  /// entry's.
+  /// Removes spans that lie in a hole of the file from the record, and deletes foreign files.
   private func repair(
     _ directory: EntryDirectory, _ contents: EntryDirectory.Contents, _ problems: inout [String]
   ) throws -> Int64 {
@@ -103,8 +102,8 @@ extension CacheInspector {
 }
 
 extension EntryDirectory {
-  /// The key of an entry whose files hold all that its record claims, with no other file beside
-  /// them; nil where that is not so, or cannot be seen.
+  /// Returns the key of an entry whose files hold everything that its record claims, without
+  /// foreign files; nil for any other entry, or if this cannot be determined.
   fileprivate func keyIfInOrder() -> CacheKey? {
     guard let survey = try? survey(), survey.data?.kind == .file,
       survey.spansInFile == survey.spans,
@@ -120,7 +119,7 @@ extension EntryDirectory {
     return try disk.holes(in: descriptor)
   }
 
-  /// Whether a file belongs to an entry with that record.
+  /// Whether a file belongs to the entry of that record.
   fileprivate static func isOwn(_ name: String, of record: EntryRecord) -> Bool {
     name == EntryRecord.fileName || name == record.file
       || SpanJournal.epoch(of: name, generation: record.generation) != nil

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Looks into a cache directory, whoever is using it. What is not `async` blocks: called on
-/// `IOThreads` only.
+/// Inspects a cache directory, even while it is in use. Methods that are not `async` block: call
+/// them on `IOThreads` only.
 struct CacheInspector: Sendable {
   let context: CacheContext
 
-  /// What entries take, those that cannot be read included.
+  /// The size and number of entries, including unreadable ones.
   typealias Size = (allocated: Int64, entries: Int)
 
-  /// The most recently used first.
+  /// Returns all entries, the most recently used first.
   func entries() async throws -> (summaries: [EntrySummary], all: Size) {
     let locks = context.budget.locks
     let hasWriters = await IOThreads.background.run { locks.isHeld(nil) }
@@ -17,7 +17,7 @@ struct CacheInspector: Sendable {
       var found: (summaries: [EntrySummary], all: Size) = ([], (0, 0))
       for name in names {
         let summary = summary(named: name) { hasWriters && WriterLock.isHeld($0) }
-        // One without a summary takes room all the same.
+        // An entry without a summary takes room all the same.
         guard
           let size = try summary?.allocatedBytes ?? context.budget.measure(name)?.allocatedBytes
         else { continue }
@@ -27,7 +27,7 @@ struct CacheInspector: Sendable {
       return found
     }
     let found = shards.flatMap(\.summaries)
-    // Numbers are moved about more cheaply than summaries.
+    // Sorting numbers is cheaper than sorting summaries.
     let order = found.map { ($0.lastAccess.timeIntervalSince1970, $0.key.rawValue) }
     let summaries = found.indices.sorted { order[$0] > order[$1] }.map { found[$0] }
     return (summaries, Self.sum(shards.map(\.all)))
@@ -42,7 +42,7 @@ struct CacheInspector: Sendable {
     return summary?.key == key ? summary : nil
   }
 
-  /// For whose requests the entry stored under a key is; nil where nothing is stored.
+  /// Returns the requests for which the entry under a key may be used; nil if nothing is stored.
   func selection(for key: CacheKey) -> Selection? {
     let directory = context.budget.entryDirectory(named: KeyHash.name(of: key))
     guard let (record, _) = try? directory.loadRecord(), record.key == key.rawValue else {
@@ -52,12 +52,13 @@ struct CacheInspector: Sendable {
       headers: record.storedHeaders, variant: record.variant, grants: record.grants)
   }
 
-  /// The keys of other representations of a resource. Looks at every record, where there may be any.
+  /// Returns the keys of other representations of a resource. Reads every record if there may be
+  /// any.
   func representations(of key: CacheKey) throws(DiskError) -> [CacheKey] {
     let open = context.table.openEntries.map(\.key)
     var keys = open.filter { Selection.isRepresentation($0, of: key) }
     let known = context.table.openEntry(for: key)?.current?.withState(\.selection)
-    // Where nothing is stored under the key itself, there may be what is kept apart for credentials.
+    // If nothing is stored under the key itself, entries of other credentials may exist.
     if let selection = selection(for: key) ?? known, selection.varying.isEmpty,
       selection.grants == [Credentials.none]
     {
@@ -93,7 +94,7 @@ struct CacheInspector: Sendable {
     let record = survey.record
     let key = CacheKey(rawValue: record.key)
     guard let url = URL(string: record.url) else { return nil }
-    // What this process has open knows more than its record.
+    // The state of an entry open in this process is newer than its record.
     if let open = context.table.openEntry(for: key)?.current {
       let (id, stored, known) = open.withState { ($0.generationID, $0.stored, $0.length) }
       if id == record.generation {
@@ -101,7 +102,7 @@ struct CacheInspector: Sendable {
         survey.record.length = known ?? record.length
       }
     }
-    // Nor is more claimed than the file can hold.
+    // No more is claimed than the file can hold.
     let spans = survey.spansInFile
     let (length, cached) = (survey.record.length, spans.byteCount)
     return EntrySummary(
@@ -123,17 +124,17 @@ struct CacheInspector: Sendable {
     return Self.sum(shards)
   }
 
-  /// The validator of what is stored under a key; nil where nothing is.
+  /// Returns the validator of the entry under a key; nil if nothing is stored.
   func validator(for key: CacheKey) -> Validator? {
     let directory = context.budget.entryDirectory(named: KeyHash.name(of: key))
-    // What cannot be read is not there: `entry(for:)` says why.
+    // An unreadable entry counts as missing: `entry(for:)` reports the reason.
     guard let record = try? directory.loadRecord().record, record.key == key.rawValue else {
       return nil
     }
     return record.validator
   }
 
-  /// Drops ranges of an entry from its record: they are not what the origin sent.
+  /// Removes ranges from an entry's record, because they differ from the origin's bytes.
   func discard(_ ranges: RangeSet<Int64>, of key: CacheKey) throws(MediaCacheError) {
     let directory = context.budget.entryDirectory(named: KeyHash.name(of: key))
     do {
@@ -157,7 +158,7 @@ struct CacheInspector: Sendable {
     }
   }
 
-  /// Writes a record with these spans in place of the one that is there and its journals.
+  /// Replaces the record and its journals by a record with these spans.
   func replaceSpans(
     _ spans: RangeSet<Int64>, _ directory: EntryDirectory, _ contents: EntryDirectory.Contents
   ) throws {

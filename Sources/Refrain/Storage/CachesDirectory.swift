@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// The system's place for caches, and in it a folder of Refrain's.
+/// Finds the system's directory for caches, and Refrain's folder in it.
 package enum CachesDirectory {
-  /// The platform's own, by these variables of the environment where it goes by any.
+  /// Returns the platform's directory; on Linux it depends on environment variables.
   package static func find(in environment: [String: String]) -> URL {
     #if os(macOS) || targetEnvironment(macCatalyst)
       onMac(caches: .cachesDirectory, bundleIdentifier: Bundle.main.bundleIdentifier)
     #elseif canImport(Darwin)
-      // In the app's container: nobody else's caches are there.
+      // In the app's container, which holds no other app's caches.
       URL.cachesDirectory.appending(component: "Refrain", directoryHint: .isDirectory)
     #else
       onLinux(environment) { FileManager.default.homeDirectoryForCurrentUser }
     #endif
   }
 
-  /// A folder in that of the app, by its bundle identifier as is the custom (Apple's File System
-  /// Programming Guide): outside of a sandbox all apps share `~/Library/Caches`, and one of them must
-  /// not evict, nor play, what another has stored. A program without a bundle has none of its own.
+  /// Returns a folder inside the app's own, named by its bundle identifier as is customary (Apple's
+  /// File System Programming Guide): outside of a sandbox all apps share `~/Library/Caches`, and
+  /// one must neither evict nor play the entries of another. A program without a bundle has no
+  /// folder of its own.
   ///
-  /// Inside of a sandbox too, where it would not be needed: an app that is put into one, or taken out
-  /// of one, needs no other rule.
+  /// The rule is the same inside a sandbox, where it is unnecessary, so that it need not change
+  /// when an app is sandboxed later, or no longer.
   static func onMac(caches: URL, bundleIdentifier: String?) -> URL {
     var folder = caches
-    // Letters, digits, hyphens and periods (CFBundleIdentifier): nothing that leads elsewhere.
+    // Letters, digits, hyphens and periods (CFBundleIdentifier): a path that cannot lead elsewhere.
     if let bundleIdentifier, !bundleIdentifier.isEmpty, !bundleIdentifier.hasPrefix("."),
       !bundleIdentifier.contains("/")
     {
@@ -32,11 +33,11 @@ package enum CachesDirectory {
     return folder.appending(component: "Refrain", directoryHint: .isDirectory)
   }
 
-  /// `$XDG_CACHE_HOME/refrain`, else `~/.cache/refrain` (XDG Base Directory Specification).
+  /// Returns `$XDG_CACHE_HOME/refrain`, else `~/.cache/refrain` (XDG Base Directory Specification).
   ///
-  /// - Parameter home: where the variable HOME does not say.
+  /// - Parameter home: returns the home directory if the variable HOME is not set.
   static func onLinux(_ environment: [String: String], home: () -> URL) -> URL {
-    // A relative path is to be ignored.
+    // The specification requires ignoring relative paths.
     if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") {
       return URL(filePath: base, directoryHint: .isDirectory)
         .appending(path: "refrain", directoryHint: .isDirectory)
@@ -50,16 +51,15 @@ package enum CachesDirectory {
 }
 
 extension MediaCache {
-  /// Where a cache lies unless its owner says otherwise. Nothing is made by asking. May be called
-  /// on any thread.
+  /// The default directory of a cache. Reading it creates nothing. May be called on any thread.
   ///
   /// - iOS, tvOS, visionOS: `Refrain` in the Caches folder of the app's container. The system may
   ///   empty it while the app does not run, when the device is short of room.
   /// - macOS: `Refrain` in a folder named by the app's bundle identifier in the user's Caches
-  ///   folder, which is in the app's container where the app is sandboxed; without a bundle
-  ///   identifier `~/Library/Caches/Refrain`.
-  /// - Linux: `$XDG_CACHE_HOME/refrain`, else `~/.cache/refrain` (XDG Base Directory Specification),
-  ///   for all programs of the user.
+  ///   folder, which is in the app's container if the app is sandboxed; without a bundle identifier
+  ///   `~/Library/Caches/Refrain`.
+  /// - Linux: `$XDG_CACHE_HOME/refrain`, else `~/.cache/refrain` (XDG Base Directory
+  ///   Specification), for all programs of the user.
   public static var defaultDirectory: URL {
     CachesDirectory.find(in: ProcessInfo.processInfo.environment)
   }

@@ -6,13 +6,13 @@
   import Darwin
 #endif
 
-/// How the files and sockets that this process may have open (getrlimit(2)) are shared out.
+/// Divides the files and sockets that this process may have open (getrlimit(2)).
 ///
-/// Where none is left, more fails than what asked for it: the system's own libraries end the process.
-/// So some stay free, and the rest is shared by the clients of a proxy, which take one each, and by
-/// open entries, which take three each: a data file, a journal, and a connection to the origin.
+/// When none is left, the system's own libraries may end the process. So some stay free, and the
+/// rest is shared by the clients of a proxy, with one descriptor each, and open entries, with three
+/// each: a data file, a journal, and a connection to the origin.
 package enum DescriptorBudget {
-  /// For event loops, threads that open a file for a moment, and whatever else the process does.
+  /// For event loops, threads that open a file briefly, and the rest of the process.
   private static let reserve = 64
 
   package static var limit: Int {
@@ -27,12 +27,12 @@ package enum DescriptorBudget {
 
   private static var fifth: Int { max(0, limit - reserve) / 5 }
 
-  /// How many entries may be open.
+  /// The number of entries that may be open.
   package static var forEntries: Int { max(4, fifth) }
 
-  /// How many clients a proxy may serve at a time.
+  /// The default number of clients that a proxy serves at a time.
   package static var forClients: Int { min(max(8, 2 * fifth), 100_000) }
 
-  /// How many, where somebody wants more than that.
+  /// The largest number of clients that can be configured.
   package static var forClientsAtMost: Int { max(8, limit - reserve) }
 }

@@ -7,11 +7,11 @@ import Foundation
   import Darwin
 #endif
 
-/// Why a cache directory could not be made or used.
+/// Describes why a cache directory could not be made or used.
 enum DirectoryProblem {
-  /// Names the cause and the remedy, whichever layer the error comes from.
+  /// Returns an error that names the cause and the remedy, from whichever layer `error` comes.
   static func error(_ error: any Error, path: String) -> MediaCacheError {
-    // With a slash at its end, a file's path leads nowhere.
+    // With a trailing slash, the path of a file does not resolve.
     let path = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
     var isDirectory: ObjCBool = false
     if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory),
@@ -29,7 +29,7 @@ enum DirectoryProblem {
         : "Choose another one, or change its permissions.")
   }
 
-  /// errno(3), which Foundation wraps.
+  /// Returns the errno(3) value that Foundation wraps.
   private static func number(of error: any Error) -> CInt? {
     if let error = error as? DiskError { return error.code }
     var error: (any Error)? = error

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Syncs directories for several threads: one that asks while a directory is being synced shares the
-/// next sync of it with all who have asked by then.
+/// Syncs directories for several threads: a thread that asks while a directory is being synced
+/// shares the next sync of it with all others that have asked by then.
 ///
-/// A sync that begins after a name was changed makes the change survive a power cut, whoever began
-/// it. So sharing weakens nothing, and many entries that are written down at once wait for few syncs
-/// of the directories that they have in common.
+/// A sync that begins after a name was changed makes the change survive a power cut, whichever
+/// thread began it. So sharing weakens nothing, and many entries recorded at once wait for few
+/// syncs of their common directories.
 ///
-/// Unchecked, for `NSCondition` guards `directories` and the compiler cannot see it: `Mutex` has no
-/// condition to wait on.
+/// Unchecked because `NSCondition` guards `directories` and the compiler cannot see it: `Mutex` has
+/// no condition to wait on.
 final class DirectorySyncs: @unchecked Sendable {
   private struct Directory {
     var began = 0
-    /// The last that succeeded.
+    /// The number of the last sync that succeeded.
     var ended = 0
     var isRunning = false
     var callers = 0
@@ -22,14 +22,14 @@ final class DirectorySyncs: @unchecked Sendable {
   private let condition = NSCondition()
   private var directories: [String: Directory] = [:]
 
-  /// How many are waiting for a sync of a directory, or running one.
+  /// Returns the number of threads that wait for a sync of a directory or run one.
   func callers(of path: String) -> Int {
     condition.lock()
     defer { condition.unlock() }
     return directories[path]?.callers ?? 0
   }
 
-  /// On return the names in the directory, as they were on calling, survive a power cut. Blocks.
+  /// Makes the directory's current names survive a power cut. Blocks.
   func sync(_ path: String, _ disk: any Disk) throws(DiskError) {
     condition.lock()
     directories[path, default: Directory()].callers += 1
@@ -56,7 +56,7 @@ final class DirectorySyncs: @unchecked Sendable {
       directories[path]?.isRunning = false
       if case .success = result { directories[path]?.ended = number }
       condition.broadcast()
-      // The others try for themselves.
+      // The other threads try for themselves.
       try result.get()
     }
   }

@@ -15,35 +15,37 @@ struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
 
   var description: String { "\(operation) \(path): \(String(cString: strerror(code)))" }
 
-  /// No room: the file system is full (ENOSPC), the user's quota is (EDQUOT), or a file may not
-  /// grow further (EFBIG).
+  /// Whether there is no room: the file system is full (ENOSPC), the user's quota is exhausted
+  /// (EDQUOT), or a file may not grow further (EFBIG).
   var isNoSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
 
-  /// Nothing has that name, or what should be a directory on the way to it is none.
+  /// Whether nothing has that name, or a parent of the path is not a directory.
   var isMissing: Bool { code == ENOENT || code == ENOTDIR }
 
-  /// Writing is not allowed there: a read-only file system, or missing permissions.
+  /// Whether writing is not allowed: a read-only file system, or missing permissions.
   var isRefused: Bool { code == EROFS || code == EACCES || code == EPERM }
 
-  /// Something that is no file of ours has that name: a directory, a link, a socket, a giant.
+  /// Whether the name belongs to something other than an ordinary file of the cache: a directory, a
+  /// link, a socket, or an oversized file.
   var isObstacle: Bool {
     code == EISDIR || code == ELOOP || code == ENXIO || code == EINVAL || code == EFBIG
   }
 }
 
-/// How a file is opened; every one close-on-exec.
+/// The mode in which a file is opened, always with close-on-exec.
 enum OpenMode: Sendable {
   /// For reading.
   case read
-  /// For reading and writing, as it is.
+  /// For reading and writing, with its contents kept; the file must exist.
   case readWrite
-  /// For reading and writing, made where it is missing, emptied where it is not.
+  /// For reading and writing; created if missing, otherwise emptied.
   case create
-  /// For reading and writing, made where it is missing: a file that is only locked.
+  /// For reading and writing, created if missing: for a file that is only locked, or read and
+  /// changed in place.
   case lock
 }
 
-/// What a file or a directory is (stat(2)).
+/// The attributes of a file or a directory (stat(2)).
 struct FileStatus: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
     case file
@@ -68,7 +70,7 @@ struct FileStatus: Sendable, Hashable {
   }
 }
 
-/// What a lock shuts out (flock(2)).
+/// The locks that a lock excludes (flock(2)).
 enum LockKind: Sendable {
   /// Exclusive locks.
   case shared
@@ -76,19 +78,19 @@ enum LockKind: Sendable {
   case exclusive
 }
 
-/// Everything that the store asks of a disk. The system's own calls, or a layer that forgets what was
-/// not synced, fails or fills up. Every call blocks, except where it says otherwise: only Refrain's
-/// own threads make them.
+/// The disk operations that the store needs: the system calls themselves, or a test double that
+/// loses unsynced bytes, fails or fills up. Every call blocks unless noted otherwise; only
+/// Refrain's own threads make them.
 protocol Disk: Sendable {
-  /// mkdir(2), for the owner alone. Already there: fine.
+  /// mkdir(2), for the owner alone. An existing directory is no error.
   func makeDirectory(_ path: String) throws(DiskError)
-  /// `StoredMediaAttributes`, for a directory and all that will be made in it.
+  /// Sets `StoredMediaAttributes` of a directory and everything that will be made in it.
   func setStoredMediaAttributes(_ path: String) throws
   /// open(2).
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32
   /// close(2).
   func close(_ descriptor: Int32)
-  /// pwrite(2), until all is written.
+  /// pwrite(2), repeated until all bytes are written.
   func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64)
     throws(DiskError)
   /// fdatasync(2): on return the bytes survive a power cut.
@@ -97,54 +99,55 @@ protocol Disk: Sendable {
   func syncDirectory(_ path: String) throws(DiskError)
   /// rename(2).
   func rename(_ old: String, to new: String) throws(DiskError)
-  /// unlink(2). Already gone: fine.
+  /// unlink(2). A missing file is no error.
   func removeFile(_ path: String) throws(DiskError)
-  /// rmdir(2). Already gone: fine.
+  /// rmdir(2). A missing directory is no error.
   func removeDirectory(_ path: String) throws(DiskError)
-  /// ftruncate(2): the file ends there.
+  /// ftruncate(2).
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError)
 
   /// pread(2). Returns the number of bytes read, 0 at the end of the file.
   func read(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(DiskError) -> Int
-  /// Returns what the page cache holds at `offset`; nil where it holds nothing or cannot say. Never
-  /// blocks, so any thread may call it (preadv2(2), RWF_NOWAIT).
+  /// Reads bytes at `offset` from the page cache, and returns their number; nil if there are none
+  /// or the system cannot say. Never blocks, so any thread may call it (preadv2(2), RWF_NOWAIT).
   func readWithoutWaiting(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) -> Int?
   /// fstat(2). Does not wait for the disk on a local file system.
   func status(of descriptor: Int32) throws(DiskError) -> FileStatus
-  /// lstat(2). Nil where nothing has that name.
+  /// lstat(2). Nil if nothing has that name.
   func status(of path: String) throws(DiskError) -> FileStatus?
-  /// Every name in a directory but `.` and `..` (readdir(3)). None where there is no such directory;
-  /// a directory that cannot be read is an error, not an empty one.
+  /// Returns every name in a directory except `.` and `..` (readdir(3)); none if there is no such
+  /// directory. Throws if the directory cannot be read.
   func names(in path: String) throws(DiskError) -> [String]
-  /// Where a sparse file has no blocks (lseek(2), SEEK_HOLE). None where the system cannot tell a
-  /// hole from zeros that were written.
+  /// Returns the ranges without blocks in a sparse file (lseek(2), SEEK_HOLE); none if the system
+  /// cannot distinguish a hole from written zeros.
   func holes(in descriptor: Int32) throws(DiskError) -> RangeSet<Int64>
   /// Sets the time of the last change, in seconds since 1970 (utimensat(2)).
   func setChangeTime(of path: String, to time: Double) throws(DiskError)
 
   /// flock(2) with LOCK_NB. The lock belongs to the open file description: a second one in the same
-  /// process conflicts as one of another process would, and the kernel releases it when the process
-  /// ends.
+  /// process conflicts like one of another process, and the kernel releases the lock when the
+  /// process ends.
   ///
-  /// - Returns: false where another holds a lock that conflicts. Any other failure is an error: the
-  ///   file system cannot lock.
+  /// - Returns: false if another conflicting lock is held. Any other failure is thrown: the file
+  ///   system cannot lock.
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool
-  /// flock(2) with LOCK_UN. Call it before `close`: a process that is just being started holds a copy
-  /// of every descriptor, and with it the lock, until its program replaces it.
+  /// flock(2) with LOCK_UN. Call it before `close`: a child process that is being started holds a
+  /// copy of every descriptor, and with it the lock, until it executes its program.
   func unlock(_ descriptor: Int32)
-  /// Locks one byte of a file for itself alone, which need not be there (fcntl(2), F_OFD_SETLK). As
+  /// Locks one byte of a file exclusively, even beyond its end (fcntl(2), F_OFD_SETLK). As with
   /// `lock`, the lock belongs to the open file description.
   ///
-  /// - Returns: false where another has it. Any other failure is an error: the file system cannot lock.
+  /// - Returns: false if another description holds it. Any other failure is thrown: the file system
+  ///   cannot lock.
   func lock(_ descriptor: Int32, byteAt offset: Int64) throws(DiskError) -> Bool
-  /// As `unlock(_:)`, one byte.
+  /// Like `unlock(_:)`, for one byte.
   func unlock(_ descriptor: Int32, byteAt offset: Int64)
-  /// Whether another open file description has the byte locked, or any byte at all for nil (fcntl(2),
-  /// F_OFD_GETLK).
+  /// Whether another open file description has locked the byte, or any byte if `offset` is nil
+  /// (fcntl(2), F_OFD_GETLK).
   func isLocked(_ descriptor: Int32, byteAt offset: Int64?) throws(DiskError) -> Bool
 }
 
@@ -153,22 +156,22 @@ extension Disk {
   func write(
     _ bytes: some ContiguousBytes, to descriptor: Int32, at offset: Int64
   ) throws(DiskError) {
-    // `withUnsafeBytes` forgets of what type an error is.
+    // `withUnsafeBytes` loses the type of a thrown error.
     let result = bytes.withUnsafeBytes { buffer in
       Result { () throws(DiskError) in try write(buffer, to: descriptor, at: offset) }
     }
     try result.get()
   }
 
-  /// Returns a whole small file; nil where it is missing.
+  /// Returns the contents of a small file; nil if it is missing.
   ///
-  /// - Throws: where it cannot be read, is no ordinary file (EINVAL), or is larger than `limit`
+  /// - Throws: if it cannot be read, is not an ordinary file (EINVAL), or is larger than `limit`
   ///   (EFBIG).
   func contents(of path: String, limit: Int = 64 << 20) throws(DiskError) -> [UInt8]? {
     try file(at: path, limit: limit)?.bytes
   }
 
-  /// As `contents`, with what it takes.
+  /// Like `contents`, with the file's status.
   func file(
     at path: String, limit: Int = 64 << 20
   ) throws(DiskError) -> (bytes: [UInt8], status: FileStatus)? {
@@ -204,13 +207,14 @@ extension Disk {
     return (bytes, found)
   }
 
-  /// Whether it is a directory itself, and no link to one.
+  /// Whether the path is a directory itself, not a link to one.
   func isDirectory(_ path: String) throws(DiskError) -> Bool {
     try status(of: path)?.kind == .directory
   }
 
-  /// As `lock`, waiting some milliseconds: a child process that was just forked holds what its parent
-  /// holds until it executes its program, and whoever looks whether a lock is held holds it briefly.
+  /// Like `lock`, but retries for some milliseconds: a child process that was just forked holds its
+  /// parent's locks until it executes its program, and a process that checks a lock holds it
+  /// briefly.
   func lockSoon(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
     for attempt in 0..<5 {
       if attempt > 0 { usleep(2000) }

@@ -2,27 +2,27 @@
 import Foundation
 import Synchronization
 
-/// Looking at every entry, in the background: for what the directory takes, and for what may go.
+/// Scans every entry in the background, to measure the directory and to find entries to evict.
 extension DiskBudget {
   struct Scanning: Sendable {
     var task: Task<Void, Never>?
     var isClosed = false
-    /// Whether it was looked at whether the directory should be measured.
+    /// Whether this cache has checked if the directory should be measured.
     var isChecked = false
-    /// The number of the scan that runs, or ran last.
+    /// The number of the running scan, or the last one.
     var number = 0
-    /// How many entries there are, by its first shard; nil while that is not known.
+    /// The number of entries, estimated from the first shard; nil while unknown.
     var expected: Int?
-    /// The shards whose entries it has measured.
+    /// The shards whose entries the scan has measured.
     var measured: Set<String> = []
-    /// Of what it has measured, what was freed since.
+    /// The bytes freed since then of those it has measured.
     var freed: Int64 = 0
-    /// Why the last scan did not come to its end.
+    /// Why the last scan failed.
     var failure: DiskError?
   }
 
-  /// The number of the scan that runs, where it has measured an entry: what is freed of that from now on
-  /// is taken off what the scan finds.
+  /// Returns the number of the running scan if it has measured an entry: bytes of that entry freed
+  /// from now on are subtracted from the scan's result.
   func scanThatMeasured(_ name: String) -> Int? {
     scanning.withLock { scanning in
       let isMeasured =
@@ -37,12 +37,12 @@ extension DiskBudget {
     }
   }
 
-  /// So long after it was measured, by whatever cache, a directory is measured again when it is first
-  /// written to: somebody may have removed files by hand.
+  /// The age of a measurement, by any cache, after which a cache measures the directory again on
+  /// its first write: somebody may have removed files by hand.
   private static let checkInterval: TimeInterval = 3600
 
-  /// Has the directory measured where what is used is a guess, or was measured long ago, or a writer
-  /// has died.
+  /// Starts a measurement if the usage is a guess, was measured long ago or may be much too high,
+  /// or if a writer has died. Only the first call does so.
   func checkUsage() {
     guard let limit else { return }
     let isFirst = scanning.withLock { scanning in
@@ -60,7 +60,7 @@ extension DiskBudget {
     }
   }
 
-  /// Begins a scan where none runs.
+  /// Starts a scan unless one is running.
   @discardableResult
   func startScan() -> Task<Void, Never>? {
     scanning.withLock { scanning in
@@ -87,7 +87,7 @@ extension DiskBudget {
     }
   }
 
-  /// A shard at a time, for others wait for the same threads.
+  /// Scans one shard at a time, because others wait for the same threads.
   private func scan() async throws(DiskError) {
     let began = ContinuousClock.now
     let start = usage.update { $0.beginCheck(dead: LiveWriters.dead(among: $0.writers)) }
@@ -95,12 +95,12 @@ extension DiskBudget {
     var found: Set<String> = []
     var sum = try DiskBudget.allocated(
       [directory, entriesPath, "\(directory)/\(UsageFile.name)"], disk)
-    // In no order, so that the first of them stand for all.
+    // In random order, so that the first entries are a sample of all.
     let shards = try shards().shuffled()
     for shard in shards {
       if Task.isCancelled { return }
       let names = try names(inShard: shard)
-      // Entries are spread evenly.
+      // Entries are distributed evenly.
       scanning.withLock { if $0.expected == nil { $0.expected = shards.count * names.count } }
       for name in names {
         guard let entry = try measure(name) else { continue }
@@ -114,7 +114,7 @@ extension DiskBudget {
       scanning.withLock { _ = $0.measured.insert(shard) }
       await Task.yield()
     }
-    // What is freed from here on is reported as ever.
+    // Bytes freed from here on are reported as usual.
     let freed = scanning.withLock { scanning in
       scanning.number += 1
       return scanning.freed
@@ -125,11 +125,11 @@ extension DiskBudget {
     index.withLock { [found] in $0.endScan(found: found, began: began, ended: .now) }
   }
 
-  /// Among so many of a large cache's entries there is one that was not used for long.
+  /// The number of entries among which, in a large cache, one was probably not used for long.
   private static let sample = 50
 
-  /// Waits until enough is known of the entries to choose among them: of many `sample`, of few all; and
-  /// no longer than `patience` where any is known.
+  /// Waits until enough entries are known to select from: `sample` of many, or all of a few; no
+  /// longer than `patience` if any is known.
   func waitForCandidates(patience: Duration = .seconds(1)) async {
     let start = ContinuousClock.now
     while index.withLock({ $0.lastScan == nil }) {
@@ -145,18 +145,17 @@ extension DiskBudget {
     }
   }
 
-  /// Why the last scan did not come to its end; nil where it did.
+  /// Why the last scan failed; nil if it did not.
   var scanFailure: DiskError? { scanning.withLock { $0.failure } }
 
-  /// Whether what is used is known to within `bytes`; where it is not, another look may show that
-  /// there is room. Blocks.
+  /// Whether the usage is known to within `bytes`; if not, another scan may find room. Blocks.
   func isUsageExact(within bytes: Int64) -> Bool { usage.update { $0.slack < bytes } }
 
-  /// Looks at every entry once more where others may have stored much since the last time.
+  /// Scans every entry again if others may have stored much since the last scan.
   ///
-  /// - Parameter onlyIfQuick: only where there are so few that it takes some milliseconds. It goes on in
-  ///   the background where it takes longer.
-  /// - Returns: whether it did.
+  /// - Parameter onlyIfQuick: whether to wait only for a scan of some milliseconds. A longer one
+  ///   continues in the background.
+  /// - Returns: whether a scan completed.
   func rescan(onlyIfQuick: Bool = false) async -> Bool {
     guard index.withLock({ $0.isOld(at: .now) }), let task = startScan() else { return false }
     if onlyIfQuick {
@@ -172,17 +171,16 @@ extension DiskBudget {
     return scanFailure == nil
   }
 
-  /// Whether the scan that runs, or ran last, takes more than some milliseconds; nil while that is not
-  /// known.
+  /// Whether the running or last scan takes more than some milliseconds; nil while unknown.
   private var isScanLong: Bool? {
     scanning.withLock { $0.expected }.map { $0 > Self.quickScan }
   }
 
-  /// So many entries are looked at within some milliseconds.
+  /// The number of entries that are scanned within some milliseconds.
   private static let quickScan = 500
 
-  /// Waits while what is used is a guess, but no longer than `patience`: nothing is to be evicted for
-  /// a guess where the truth is soon known.
+  /// Waits while the usage is a guess, but no longer than `patience`: nothing should be evicted for
+  /// a guess if the exact value is available soon.
   func waitWhileGuessing(patience: Duration = .seconds(1)) async {
     let start = ContinuousClock.now
     while usage.update({ $0.unchecked != nil }), ContinuousClock.now - start < patience {
@@ -192,8 +190,8 @@ extension DiskBudget {
     }
   }
 
-  /// Nothing is written any more: what was granted and not used is given back. Waits for a scan to
-  /// notice that it is not wanted.
+  /// Returns unused grants; nothing is written after this call. Cancels a running scan and waits
+  /// for it.
   func close() async {
     let task = scanning.withLock { scanning in
       scanning.isClosed = true

@@ -8,15 +8,15 @@ import Synchronization
   import Darwin
 #endif
 
-/// A cache directory: where entries lie in it, and what it takes on disk.
+/// A cache directory: the location of its entries, and its disk usage.
 ///
-/// Opening reads nothing. What is used is known from `UsageFile`, which all caches of the directory
-/// share; what could go is found by a scan in the background (`DiskBudget+Scanning`).
+/// Opening reads nothing. The bytes used come from `UsageFile`, which all caches of the directory
+/// share; a scan in the background finds the entries that can be evicted (`DiskBudget+Scanning`).
 final class DiskBudget: Sendable {
   let directory: String
   let disk: any Disk
   let limit: Int64?
-  /// This run of the machine.
+  /// The identity of the current boot.
   let bootIdentity: String
   let usage: UsageFile
   let index = Mutex(EntryIndex())
@@ -24,13 +24,13 @@ final class DiskBudget: Sendable {
   private let account = Mutex(Account())
   private let syncs = DirectorySyncs()
   let locks: WriterLocks
-  /// Names this cache among the writers of `usage`.
+  /// Identifies this cache among the writers of `usage`.
   let id: UInt64
   private let clock: @Sendable () -> Moment
 
-  /// What an open entry takes besides its data, at most and as a rule: its directory and the shard,
-  /// the sidecar and its successor, two journals. Asked for before its files are made, and settled
-  /// when it is closed.
+  /// The most that an open entry usually takes besides its data: its directory and the shard, the
+  /// sidecar and its successor, two journals. Reserved before its files are made, and settled when
+  /// it is closed.
   static let overhead: Int64 = 32 << 10
 
   init(
@@ -45,7 +45,7 @@ final class DiskBudget: Sendable {
     locks = WriterLocks(directory: directory, disk: disk)
     let entriesPath = "\(directory)/entries"
     let measureEmpty: @Sendable () -> Int64? = {
-      // Where it cannot be looked up, it is measured in the background.
+      // On failure the directory is measured in the background.
       guard let names = try? disk.names(in: entriesPath),
         !names.contains(where: DiskBudget.isShardName)
       else { return nil }
@@ -64,15 +64,16 @@ final class DiskBudget: Sendable {
 
   /// Makes the cache directory. Blocks.
   ///
-  /// - Returns: what could not be had, but can be done without, a sentence each.
+  /// - Returns: the attributes that could not be set and are not essential, a sentence each.
   func create() throws -> [String] {
     try FileManager.default.createDirectory(
       atPath: directory, withIntermediateDirectories: true,
       attributes: [.posixPermissions: 0o700])
     try disk.makeDirectory(entriesPath)
     do {
-      // For what is all ours: an app may have put the cache into a folder that has other things in
-      // it. Each time, for a process may have ended between the two; it costs next to nothing.
+      // Only the directory that is entirely ours: the cache may lie in a folder with other files.
+      // Set on every opening, because a process may end between the two steps; this costs next to
+      // nothing.
       try disk.setStoredMediaAttributes(entriesPath)
       return []
     } catch {
@@ -89,7 +90,7 @@ final class DiskBudget: Sendable {
       bootIdentity: bootIdentity, syncs: syncs, locks: locks)
   }
 
-  /// The names of all entries. Blocks.
+  /// Returns the names of all entries. Blocks.
   func names() throws(DiskError) -> [String] {
     var names: [String] = []
     for shard in try shards() { names += try self.names(inShard: shard) }
@@ -114,27 +115,27 @@ final class DiskBudget: Sendable {
 
   enum Grant: Sendable {
     case granted
-    /// Room has to be made first: `Evictor.makeRoom`.
+    /// Room has to be made first (`Evictor.makeRoom`).
     case needsRoom
   }
 
-  /// What all entries and directories may take: somewhat less than the limit, for a record that is
-  /// replaced, or shortened to make room, is there twice for a moment.
+  /// The limit for all entries and directories together, slightly below `limit`: a record that is
+  /// being replaced, or shortened to make room, briefly exists twice.
   var usableLimit: Int64? { limit.map { $0 - min(32 << 10, $0 / 16) } }
 
-  /// How much is granted at once: what this cache has been granted and does not need is lost to the
-  /// others while it writes.
+  /// The size of one grant. Other caches cannot use the unneeded part of a grant while this one
+  /// writes.
   private var quantum: Int64 {
     limit.map { min(4 << 20, max(64 << 10, $0 / 128)) } ?? 4 << 20
   }
 
-  /// Whether a resource of that length could be stored whole if nothing else was.
+  /// Whether a resource of that length would fit if nothing else were stored.
   func canHold(_ length: Int64) -> Bool {
     usableLimit.map { length <= $0 - Self.overhead } ?? true
   }
 
-  /// Asks for room for `bytes` more of an entry. Every grant is settled by `settle` or `conclude`.
-  /// Blocks for some ten microseconds, whatever the number of entries.
+  /// Reserves `bytes` more for an entry. Every grant is settled by `settle` or `conclude`. Blocks
+  /// for some ten microseconds, regardless of the number of entries.
   func reserve(_ bytes: Int64) -> Grant {
     if account.withLock({ $0.take(bytes) }) { return .granted }
     let (limit, quantum, process) = (usableLimit, quantum, Int64(getpid()))
@@ -147,22 +148,23 @@ final class DiskBudget: Sendable {
     return isGranted ? .granted : .needsRoom
   }
 
-  /// Reports what became of a grant: what the entry's files take more now.
+  /// Settles a grant by the bytes that the entry's files grew by.
   func settle(_ granted: Int64, actual: Int64, for name: String) {
     account.withLock { $0.settle(granted, actual: actual, for: name) }
   }
 
-  /// Files of an open entry were removed; `held` bytes are in files that somebody still reads.
+  /// Records that files of an open entry were removed; `held` bytes are in files that somebody
+  /// still reads.
   ///
-  /// - Parameter mark: from `freeMark`, before they were.
+  /// - Parameter mark: from `freeMark`, before they were removed.
   func credit(_ name: String, freed: Int64, held: Int64 = 0, since mark: FreeMark) {
     account.withLock { $0.credit(name, freed: freed, held: held, since: mark.check) }
     if held > 0 { report() }
   }
 
-  /// The files of an entry are as they will stay. Blocks.
+  /// Settles an entry whose files will not change any more. Blocks.
   ///
-  /// - Parameter mark: from `freeMark`, before any of them was removed.
+  /// - Parameter mark: from `freeMark`, before any file was removed.
   func conclude(
     _ name: String, reserved: Int64, growth: Int64?, isClosed: Bool, since mark: FreeMark
   ) {
@@ -173,16 +175,16 @@ final class DiskBudget: Sendable {
     report()
   }
 
-  /// Files are about to be removed or shortened: what is freed from here on was there when the
-  /// directory was last measured. Blocks.
+  /// Prepares for removing or shortening files: after this call, the last measurement of the
+  /// directory includes the bytes that are freed next. Blocks.
   func prepareToFree() { reportAlways() }
 
-  /// What has to be known from before files are removed or shortened: whatever measures the directory
-  /// meanwhile may have seen them, or not.
+  /// The state before files are removed or shortened: a measurement that runs meanwhile may or may
+  /// not have seen them.
   struct FreeMark: Sendable {
-    /// How often the directory had been measured.
+    /// The number of measurements of the directory so far.
     fileprivate var check: Int64
-    /// The scan that runs, where it has measured them; nil where it finds them gone, or may.
+    /// The running scan, if it has measured the files; nil if it finds them gone, or may do so.
     fileprivate var scan: Int?
   }
 
@@ -190,13 +192,14 @@ final class DiskBudget: Sendable {
     FreeMark(check: account.withLock { $0.lastCheck }, scan: scanThatMeasured(name))
   }
 
-  /// Files of an entry that is not open here were removed or shortened. After `prepareToFree`.
+  /// Records that files of an entry not open here were removed or shortened. Call `prepareToFree`
+  /// first.
   func noteFreed(_ bytes: Int64, since mark: FreeMark) {
     if let scan = mark.scan { noteFreed(bytes, inScan: scan) }
     account.withLock { $0.addFreed(bytes, since: mark.check) }
   }
 
-  /// Counts a record that is about to be replaced, and is there twice for a moment: out of what
+  /// Counts the copy of a record that is about to be replaced, which uses the room that
   /// `usableLimit` keeps free. Balanced by `replacementEnded`. Blocks.
   func countReplacement() {
     account.withLock { $0.addFreed(-Self.replacement) }
@@ -207,7 +210,7 @@ final class DiskBudget: Sendable {
 
   private static let replacement: Int64 = 8192
 
-  /// Tells the other caches of the directory what was freed and is not needed here. Blocks.
+  /// Reports freed and unneeded bytes to the other caches of the directory. Blocks.
   func report() {
     if account.withLock({ $0.hasNews }) { reportAlways() }
   }
@@ -217,7 +220,7 @@ final class DiskBudget: Sendable {
     usage.update { record in account.withLock { $0.report(to: &record, process: process) } }
   }
 
-  /// How much has to be freed before `bytes` can be reserved. Blocks.
+  /// Returns the bytes to free before `bytes` can be reserved. Blocks.
   func shortage(of bytes: Int64) -> Int64 {
     report()
     let left = account.withLock { $0.allowance }
@@ -227,12 +230,12 @@ final class DiskBudget: Sendable {
 
   // MARK: Entries
 
-  /// An open entry is not evicted by this process.
+  /// Marks an entry as open: this process does not evict it.
   func markOpen(_ name: String) { index.withLock { $0.markOpen(name) } }
 
-  /// The entry was closed: what it takes is looked up once more. Blocks.
+  /// Marks an entry as closed, and measures it once more. Blocks.
   func markClosed(_ name: String) {
-    // Where it cannot be looked up, what is known of it stands.
+    // If measuring fails, the known values remain.
     let measured = limit == nil ? nil : try? measure(name)
     index.withLock { index in
       index.markClosed(name)
@@ -242,7 +245,8 @@ final class DiskBudget: Sendable {
 
   func isOpen(_ name: String) -> Bool { index.withLock { $0.isOpen(name) } }
 
-  /// What an entry takes, and when it was last used: the sidecar's time of change. Blocks.
+  /// Returns the size of an entry and its last access, which is the sidecar's time of change.
+  /// Blocks.
   func measure(_ name: String) throws(DiskError) -> Eviction.Candidate? {
     let path = entryDirectory(named: name).path
     guard let own = try disk.status(of: path) else { return nil }
@@ -256,21 +260,22 @@ final class DiskBudget: Sendable {
     return .init(name: name, lastAccess: lastAccess, allocatedBytes: allocated)
   }
 
-  /// What these take, without what is in them; 0 for what is missing.
+  /// Returns the allocated size of the paths themselves, without the contents of directories; 0 for
+  /// a missing one.
   static func allocated(_ paths: [String], _ disk: any Disk) throws(DiskError) -> Int64 {
     var sum: Int64 = 0
     for path in paths { sum += try disk.status(of: path)?.allocated ?? 0 }
     return sum
   }
 
-  /// Notes that an entry was used just now (utimensat(2) on its sidecar). Blocks.
+  /// Records that an entry was used just now (utimensat(2) on its sidecar). Blocks.
   func touch(_ name: String) {
     let now = wallSeconds
     let time = index.withLock { $0.touch(name, at: now) }
-    // Of no consequence where it fails: the entry then looks older than it is.
+    // Failure does no harm: the entry looks older than it is.
     try? disk.setChangeTime(of: entryDirectory(named: name).recordPath, to: time)
   }
 
-  /// The time by the clock on the wall, in seconds since 1970.
+  /// The wall-clock time, in seconds since 1970.
   var wallSeconds: Double { clock().wall.timeIntervalSince1970 }
 }

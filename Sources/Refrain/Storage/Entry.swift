@@ -2,7 +2,7 @@
 import Foundation
 import Synchronization
 
-/// A resource's stored state while it is open: its current generation, and who holds it.
+/// A resource's stored state while it is open: its current generation, and its holders.
 final class Entry: Sendable {
   let key: CacheKey
   let name: String
@@ -13,9 +13,9 @@ final class Entry: Sendable {
 
   private struct State {
     var current: Generation?
-    /// Live streams that readers who came earlier still listen to.
+    /// Earlier live streams that still have readers.
     var earlier: [Generation] = []
-    /// It comes held once.
+    /// A new entry is held once.
     var readers = 1
     var tasks = 0
     var isShutDown = false
@@ -27,7 +27,7 @@ final class Entry: Sendable {
     var filler: Task<Void, Never>?
     var fillerNumber = 0
 
-    /// Lets go of live streams that nobody listens to any more.
+    /// Releases earlier live streams without readers.
     mutating func forgetEarlier() {
       earlier.removeAll { $0.withState { $0.readers.isEmpty && $0.fetches.isEmpty } }
     }
@@ -35,7 +35,7 @@ final class Entry: Sendable {
 
   private let state: Mutex<State>
 
-  /// Opens what is stored under the key, or begins with nothing. Blocks.
+  /// Opens the entry stored under the key, or an empty one. Blocks.
   init(key: CacheKey, resource: Resource, context: CacheContext, slot: EntrySlot) {
     self.key = key
     self.slot = slot
@@ -63,12 +63,12 @@ final class Entry: Sendable {
     }
   }
 
-  /// Balances `tryHold`, and the hold that the entry came with.
+  /// Balances `tryHold`, and the initial hold.
   func release() {
     closeIfUnused { $0.readers -= 1 }
   }
 
-  /// A task of the entry's own begins, which must end before the entry can be closed.
+  /// Begins a task that must end before the entry can be closed.
   func beginTask() {
     state.withLock { $0.tasks += 1 }
   }
@@ -77,7 +77,7 @@ final class Entry: Sendable {
     closeIfUnused { $0.tasks -= 1 }
   }
 
-  /// As `beginTask`, unless the entry was closed.
+  /// Like `beginTask`, unless the entry was closed.
   private func tryBeginTask() -> Bool {
     state.withLock { state in
       guard !state.isClosed else { return false }
@@ -86,13 +86,13 @@ final class Entry: Sendable {
     }
   }
 
-  /// Syncs what was stored, after a while, and again while more comes. Waiting does not keep the
-  /// entry from being closed, which syncs it as well.
+  /// Syncs stored bytes after a delay, and again while more arrive. The wait does not prevent the
+  /// entry from closing, which syncs it as well.
   func syncSoon(_ generation: Generation, after delay: Duration) {
     Task(executorPreference: IOThreads.background) {
       var delay: Duration? = delay
       while let pause = delay {
-        // Cancelled by nobody, so that it cannot throw.
+        // Nothing cancels this task, so `sleep` cannot throw.
         if pause > .zero { try? await Task.sleep(for: pause) }
         guard self.tryBeginTask() else { return }
         delay = await self.storage.sync(generation)
@@ -101,18 +101,18 @@ final class Entry: Sendable {
     }
   }
 
-  /// Writes a record that waits for more bytes, after a while: other processes are to see what is
-  /// small and held open for long. Most entries are closed by then, and gone.
+  /// Writes a deferred record after a delay, so that other processes see a small entry that is held
+  /// open for long. Most entries are closed before that.
   func recordSoon(_ generation: Generation) {
     Task(executorPreference: IOThreads.background) { [weak self, weak generation] in
-      // Cancelled by nobody, so that it cannot throw.
+      // Nothing cancels this task, so `sleep` cannot throw.
       try? await Task.sleep(for: .seconds(1))
       guard let self, let generation else { return }
       await self.recordNow(generation)
     }
   }
 
-  /// Writes a record that waits for more bytes, for those who look on the disk.
+  /// Writes a deferred record now, for programs that read the directory.
   func recordNow(_ generation: Generation? = nil) async {
     guard let generation = generation ?? current,
       generation.withState({ $0.recordState == .deferred }), tryBeginTask()
@@ -123,7 +123,7 @@ final class Entry: Sendable {
     endTask()
   }
 
-  /// Ends every reader and fetch; readers need not have let go.
+  /// Ends every reader and fetch, even if readers still hold the entry.
   func shutDown() {
     let (generation, earlier, filler) = state.withLock { ($0.current, $0.earlier, $0.filler) }
     filler?.cancel()
@@ -140,7 +140,7 @@ final class Entry: Sendable {
         let current = state.current
       else { return (nil, false) }
       if !state.isShutDown, current.withState(\.needsSync) {
-        // Syncing may take long, and who opens the entry again in the meantime is not kept waiting.
+        // Syncing may take long; a reader that reopens the entry meanwhile does not wait for it.
         state.tasks = 1
         return (current, true)
       }
@@ -160,7 +160,7 @@ final class Entry: Sendable {
   }
 
   private func finish(_ last: Generation) async {
-    // Nothing is stored any more from here on.
+    // Nothing is stored from here on.
     last.perform { $0.close() }
     await storage.finish(last)
     slot.giveBack()
@@ -188,8 +188,8 @@ final class Entry: Sendable {
 
   var current: Generation? { state.withLock { $0.current } }
 
-  /// For a further reader: the current one, or one of its own where that is a live stream that has
-  /// left its start behind. The readers of that one read on.
+  /// Returns the generation for a further reader: the current one, or a new one if that is a live
+  /// stream whose start has passed. The current stream's readers continue.
   func generationForReader() -> Generation? {
     state.withLock { state in
       guard let current = state.current, current.withState(\.hasPassedStart), !state.isClosed,
@@ -206,19 +206,19 @@ final class Entry: Sendable {
 
   var resource: Resource { asked.resource }
 
-  /// Stands for the credentials of an answered request: its own, and those of the reader whose request
-  /// the user's hook exchanged for it.
+  /// Returns identifiers of the credentials of an answered request: its own, and those of the
+  /// reader whose request the user's hook replaced.
   func credentials(behind resource: Resource) -> [String] {
     [asked.given(for: resource), resource].compactMap { $0.map { Credentials.of($0) } }
   }
 
-  /// Requests are made with the newest URL and headers given for the key.
+  /// Adopts the newest URL and headers given for the key.
   func renew(_ resource: Resource) { asked.renew(resource) }
 
-  /// The origin has other bytes than this generation's: the next reader begins a new one.
+  /// Replaces a generation after the origin has sent other bytes: the next reader starts a new one.
   ///
-  /// - Parameter isContradicted: the bytes differ under a validator that says that they do not, so
-  ///   that what is stored can never be confirmed.
+  /// - Parameter isContradicted: whether the bytes differ under an unchanged validator, so that the
+  ///   stored ones can never be confirmed.
   func supersede(_ generation: Generation, isContradicted: Bool = false) {
     let next = Generation(entry: self, state: stateAfter(generation))
     guard replace(generation, with: next) else {
@@ -228,11 +228,11 @@ final class Entry: Sendable {
     superseded(generation, isContradicted: isContradicted)
   }
 
-  /// The empty state of the generation after this one.
+  /// Returns the empty state of the generation after this one.
   func stateAfter(_ generation: Generation) -> GenerationState {
     let url = resource.url
     var state = context.emptyState()
-    // Other representations of the resource are to be confirmed all the same.
+    // Other representations of the resource still have to be confirmed.
     (state.invalidatedAt, state.followsNoPage) = generation.withState {
       ($0.invalidatedAt, $0.isNoPage(at: url))
     }
@@ -245,7 +245,9 @@ final class Entry: Sendable {
     return state
   }
 
-  /// - Returns: false where another generation has taken its place already.
+  /// Makes `next` the current generation.
+  ///
+  /// - Returns: false if another generation has already replaced this one.
   func replace(_ generation: Generation, with next: Generation) -> Bool {
     state.withLock { state in
       guard state.current === generation else { return false }
@@ -259,7 +261,7 @@ final class Entry: Sendable {
   func superseded(_ generation: Generation, isContradicted: Bool = false) {
     generation.perform { $0.supersede() }
     context.events.send(.generationChanged(key))
-    // What was found out outweighs what the old version said of its freshness.
+    // The detected change overrides the freshness of the old version.
     beginTask()
     Task(executorPreference: IOThreads.background) { [self] in
       await storage.outdate(generation, isContradicted: isContradicted)
@@ -267,7 +269,8 @@ final class Entry: Sendable {
     }
   }
 
-  /// A request was made that may have changed the resource (RFC 9111 §4.4).
+  /// Marks the entry as outdated after a request that may have changed the resource (RFC 9111
+  /// §4.4).
   func invalidate() {
     let now = context.now.wall
     current?.withState { state in
@@ -294,7 +297,7 @@ final class Entry: Sendable {
 
   // MARK: Filling
 
-  /// A reader that wants the whole resource came: holes are filled while one is there.
+  /// Fills holes while there are readers that want the whole resource; called when one arrives.
   func beginFilling() {
     state.withLock { state in
       state.wholeReaders += 1

@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// Taking bytes from an entry that nobody uses. The caller holds the entry's `WriterLock`.
+/// Removes bytes of an entry that is not in use. The caller holds the entry's `WriterLock`.
 extension EntryDirectory {
   struct InUse: Error, CustomStringConvertible {
     var description: String { "another process reads it" }
@@ -14,8 +14,8 @@ extension EntryDirectory {
 
   /// Removes the entry unless a process reads it.
   ///
-  /// - Parameter found: its files, where they were just looked at.
-  /// - Returns: its key, where it has a record.
+  /// - Parameter found: its files, if they were just listed.
+  /// - Returns: its key, if it has a record.
   func removeUnused(_ found: Files? = nil) throws -> CacheKey? {
     guard let files = try found ?? files() else { return nil }
     let record: EntryRecord
@@ -26,7 +26,7 @@ extension EntryDirectory {
       case .newer, .unreadable: throw error
       case .empty, .broken: break
       }
-      // Nobody can have opened what has no readable record.
+      // No process can have opened an entry without a readable record.
       try removeFiles()
       return nil
     }
@@ -37,10 +37,10 @@ extension EntryDirectory {
     return CacheKey(rawValue: record.key)
   }
 
-  /// Removes the entry, whoever reads it, but not its shard.
+  /// Removes the entry even if it is being read, but not its shard.
   ///
-  /// - Returns: its key, where it has a record that can be read, and what its files took; nil where
-  ///   there is no entry.
+  /// - Returns: its key, if its record is readable, and the size of its files; nil if there is no
+  ///   entry.
   func removeCounting() throws(DiskError) -> (key: CacheKey?, freed: Int64)? {
     guard let files = try files() else { return nil }
     let key = (try? files.decoded()).map { CacheKey(rawValue: $0.record.key) }
@@ -50,7 +50,7 @@ extension EntryDirectory {
 
   /// Removes these files and the directory.
   private func remove(_ files: Files) throws(DiskError) {
-    // The record goes first: half of a removal is an entry with nothing in it.
+    // The record goes first: a partly removed entry then counts as empty.
     if files.record != nil { try remove(recordPath) }
     for (name, _) in files.statuses where name != EntryRecord.fileName {
       try remove("\(path)/\(name)")
@@ -59,35 +59,35 @@ extension EntryDirectory {
       try disk.removeDirectory(path)
     } catch {
       guard error.code == ENOTEMPTY || error.code == EEXIST else { throw error }
-      // Files were added since it was listed.
+      // Files were added since the directory was listed.
       for name in try disk.names(in: path) { try remove("\(path)/\(name)") }
       try disk.removeDirectory(path)
     }
   }
 
-  /// Gives back the last `bytes` of what is stored, to the block.
+  /// Frees at least the last `bytes` stored, in whole blocks.
   ///
-  /// The record lets go of the bytes, for good, before the file does: at no instant does a record
-  /// claim what is not in the file. Where a file cannot be made shorter, all of the entry goes.
+  /// The record durably drops the bytes before the file is truncated, so it never claims bytes that
+  /// are not in the file. If the file cannot be truncated, the whole entry is removed.
   func shorten(by bytes: Int64) throws -> CacheKey? {
     var (record, spans) = try loadRecord()
     let descriptor = try lockedDataFile(record)
     guard let descriptor else { return try removeUnused() }
     defer { release(descriptor) }
-    // What only a journal vouches for is about to be vouched for by the record.
+    // The record is about to include spans that only a journal held.
     try disk.sync(descriptor)
     var cut = spans.ranges.last?.upperBound ?? 0
     var dropped: Int64 = 0
     for range in spans.ranges.reversed() where dropped < bytes {
       cut = max(range.lowerBound, range.upperBound - (bytes - dropped))
-      // Blocks are freed whole; 4 KiB is theirs nearly everywhere.
+      // The file system frees whole blocks, nearly always of 4 KiB.
       cut = cut / 4096 * 4096
       dropped += range.upperBound - max(cut, range.lowerBound)
     }
     spans.remove(contentsOf: cut..<Int64.max)
     let size = try disk.status(of: descriptor).size
     record.spans = SpanList.encode(spans)
-    // No journal there is counts any more.
+    // The existing journals do not count any more.
     record.epoch = try readJournals(of: record).lastEpoch + 1
     try write(record, durably: true, keepsAge: true)
     try removeFiles(except: [EntryRecord.fileName, record.file])
@@ -100,8 +100,8 @@ extension EntryDirectory {
     return CacheKey(rawValue: record.key)
   }
 
-  /// What every file takes but those named, and how much of it somebody reads: that is free only
-  /// when the last reader has closed it.
+  /// Returns the size of every file except those named, and how much of it is being read: that part
+  /// is only freed when the last reader has closed it.
   func allocatedBytes(
     except kept: Set<String> = []
   ) throws(DiskError) -> (all: Int64, read: Int64) {
@@ -114,7 +114,7 @@ extension EntryDirectory {
       guard isData, status.kind == .file, status.allocated > 0 else { continue }
       let descriptor = try disk.open(file, .read)
       defer { disk.close(descriptor) }
-      // Where the file system cannot lock, nobody knows.
+      // If the file system cannot lock, readers cannot be detected.
       switch try? disk.lock(descriptor, .exclusive) {
       case true?: disk.unlock(descriptor)
       case false?: sum.read += status.allocated
@@ -124,8 +124,8 @@ extension EntryDirectory {
     return sum
   }
 
-  /// The data file, locked against every reader; nil where it is missing, or cannot be locked at all:
-  /// then only all of it can go.
+  /// Returns the data file, locked against every reader; nil if it is missing or the file system
+  /// cannot lock: then only the whole entry can be removed.
   private func lockedDataFile(_ record: EntryRecord) throws -> Int32? {
     let dataPath = "\(path)/\(record.file)"
     guard try disk.status(of: dataPath) != nil else { return nil }
@@ -134,8 +134,8 @@ extension EntryDirectory {
     do throws(DiskError) {
       isLocked = try disk.lockSoon(descriptor, .exclusive)
     } catch {
-      // The file system cannot lock. Others who read the file keep it when it is removed, but would
-      // find its end where a part of it was freed.
+      // The file system cannot lock. Other readers keep a removed file, but would reach the end of
+      // a truncated one.
       disk.close(descriptor)
       return nil
     }

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 
-/// What an entry holds and takes, found by looking once at each of its files: for listing and
-/// checking thousands of entries. Takes no lock and changes nothing.
+/// Surveys an entry by examining each of its files once, for listing and checking thousands of
+/// entries. Takes no lock and changes nothing.
 extension EntryDirectory {
   struct Survey: Sendable {
     var record: EntryRecord
-    /// What the record and the journals claim.
+    /// The spans that the record and the journals claim.
     var spans: RangeSet<Int64>
-    /// Of all files.
+    /// The names of all files.
     var names: [String]
-    /// What the directory and its files take.
+    /// The size of the directory and its files.
     var allocatedBytes: Int64
     /// Seconds since 1970.
     var lastAccess: Double
-    /// The data file's; nil where it is missing.
+    /// The status of the data file; nil if it is missing.
     var data: FileStatus?
 
-    /// What is claimed and does not lie beyond the end of the data file.
+    /// The claimed spans, without those beyond the end of the data file.
     var spansInFile: RangeSet<Int64> {
       let end = min(data?.size ?? 0, record.length ?? .max)
       guard let last = spans.ranges.last?.upperBound, last > end else { return spans }
@@ -24,11 +24,11 @@ extension EntryDirectory {
     }
   }
 
-  /// Looks at the files, and believes the record.
+  /// Surveys the files, and trusts the record.
   ///
-  /// The order in `files` matters: a journal is removed only after a record that claims as much was written. So
-  /// where no journal was listed, the record that is read after that claims all of it. Where one was
-  /// listed, `loadRecord` reads both.
+  /// The order in `files` matters: a journal is removed only after a record that claims its spans
+  /// was written. So if no journal was listed, the record that is read afterwards claims
+  /// everything. If one was listed, `loadRecord` reads both.
   func survey() throws(Problem) -> Survey {
     let found: Files?
     do throws(DiskError) { found = try files() } catch { throw .unreadable(error) }
@@ -40,7 +40,7 @@ extension EntryDirectory {
     if hasJournal { (record, spans) = try loadRecord() }
     var data = found.statuses.first { $0.name == record.file }?.status
     if data == nil {
-      // A record that was replaced since the directory was listed may name a newer file.
+      // The record may have been replaced since the directory was listed, and name a newer file.
       do throws(DiskError) {
         data = try disk.status(of: "\(path)/\(record.file)")
       } catch {
@@ -52,9 +52,9 @@ extension EntryDirectory {
       allocatedBytes: found.allocatedBytes, lastAccess: found.lastAccess, data: data)
   }
 
-  /// The files of an entry, and what is in its record.
+  /// The files of an entry, and the contents of its record.
   struct Files: Sendable {
-    /// Nil where there is none.
+    /// Nil if there is no record.
     var record: Result<[UInt8], Problem>?
     var statuses: [(name: String, status: FileStatus)] = []
     var allocatedBytes: Int64
@@ -67,8 +67,8 @@ extension EntryDirectory {
     }
   }
 
-  /// Lists the directory, then reads the record and looks at each other file; nil where there is no
-  /// directory.
+  /// Lists the directory, reads the record, and gets the status of each other file; nil if there is
+  /// no directory.
   func files() throws(DiskError) -> Files? {
     guard let own = try disk.status(of: path) else { return nil }
     var files = Files(allocatedBytes: own.allocated, lastAccess: own.changed)

@@ -6,51 +6,52 @@
   import Darwin
 #endif
 
-/// The files of one entry: a directory with a sidecar, a data file, and a journal while it is
-/// written to. All of it blocks; called on `IOThreads` only.
+/// The files of one entry: a directory with a sidecar, a data file and, while the entry is written
+/// to, a journal. Every method blocks; call them on `IOThreads` only.
 struct EntryDirectory: Sendable {
   let path: String
   let disk: any Disk
-  /// This run of the machine.
+  /// The identity of the current boot.
   let bootIdentity: String
-  /// Shared by all entries of a store, as `locks` are.
+  /// Shared by all entries of a store, like `locks`.
   let syncs: DirectorySyncs
   let locks: WriterLocks
 
-  /// What was found on opening.
+  /// The contents of an entry as found on opening.
   struct Contents: Sendable {
     var record: EntryRecord
-    /// What is readable: synced, or written during this run of the machine.
+    /// The readable bytes: synced, or written since the machine was booted.
     var spans: RangeSet<Int64>
-    /// Of these, what the sidecar itself vouches for.
+    /// The part of `spans` that the sidecar itself records.
     var syncedSpans: RangeSet<Int64>
     var file: EntryFile
-    /// The highest number of the record or of a journal: what is written next has a higher one.
+    /// The highest number of the record and the journals: the next one written gets a higher
+    /// number.
     var lastEpoch: Int
-    /// Oddities that were repaired, a sentence each.
+    /// Defects that were repaired, a sentence each.
     var warnings: [String]
-    /// The data file may not be written to.
+    /// Whether the data file is not writable.
     var isReadOnly = false
   }
 
   enum Problem: Error {
     /// Nothing is stored here.
     case empty
-    /// A later version wrote it: leave it alone.
+    /// A later version wrote the entry, which must not be changed.
     case newer(Int)
-    /// It cannot be used; what is in the way may be replaced.
+    /// The entry is unusable; its files may be replaced.
     case broken(String)
-    /// The disk failed, which says nothing about what is stored: leave it alone.
+    /// The disk failed, which says nothing about the entry: it must not be changed.
     case unreadable(DiskError)
   }
 
   var recordPath: String { "\(path)/\(EntryRecord.fileName)" }
 
-  /// Reads the sidecar and the journals, opens the data file, and believes only what the file can
-  /// hold.
+  /// Reads the sidecar and the journals, opens the data file, and accepts only spans that the file
+  /// can hold.
   func load() throws(Problem) -> Contents {
-    // Another process may replace the record or the file between two steps, or be shortening it,
-    // which takes a sync: then begin again.
+    // Another process may replace the record or the file between two steps, or be shortening the
+    // file, which takes as long as a sync. Then start again.
     for attempt in 0..<300 {
       if attempt > 0 { usleep(useconds_t(min(attempt, 10) * 1000)) }
       guard let bytes = try readRecord() else { throw .empty }
@@ -74,7 +75,7 @@ struct EntryDirectory: Sendable {
     throw .broken("another process keeps changing it")
   }
 
-  /// Opens a data file; for reading only where writing is refused.
+  /// Opens a data file, read-only if write access is refused.
   private func openFile(_ path: String) throws(DiskError) -> (EntryFile, isReadOnly: Bool) {
     do throws(DiskError) {
       return (try EntryFile(path: path, mode: .readWrite, disk: disk), false)
@@ -84,16 +85,17 @@ struct EntryDirectory: Sendable {
     }
   }
 
-  /// The URL of what is stored, for what is reported; the directory where no record names one.
+  /// The URL of the stored resource, for events and errors; the directory's path if no record names
+  /// a URL.
   var resourceName: String { (try? loadRecord().record.url) ?? path }
 
-  /// The record alone, for listing.
+  /// Returns the record and its spans without opening the data file, for listing.
   func loadRecord() throws(Problem) -> (record: EntryRecord, spans: RangeSet<Int64>) {
     guard var bytes = try readRecord() else { throw .empty }
     for _ in 0..<50 {
       let (record, spans) = try Self.decode(bytes)
       let all = spans.union(try journals(of: record).spans)
-      // A record that was replaced in the meantime may have taken its journals with it.
+      // Replacing the record in the meantime may have removed its journals.
       guard let again = try readRecord() else { throw .empty }
       if again == bytes { return (record, all) }
       bytes = again
@@ -157,7 +159,8 @@ struct EntryDirectory: Sendable {
     }
   }
 
-  /// What the journals add to a record, and the highest number among them and the record.
+  /// Returns the spans that the journals add to a record, and the highest number of them and the
+  /// record.
   func readJournals(
     of record: EntryRecord
   ) throws(DiskError) -> (spans: RangeSet<Int64>, lastEpoch: Int) {
@@ -168,14 +171,14 @@ struct EntryDirectory: Sendable {
         epoch >= record.epoch
       else { continue }
       lastEpoch = max(lastEpoch, epoch)
-      // An unreadable journal costs bytes that are fetched again, nothing else.
+      // An unreadable journal only costs fetching its bytes again.
       guard let bytes = try? disk.contents(of: "\(path)/\(name)") else { continue }
       spans.formUnion(SpanJournal.decode(bytes, bootIdentity: bootIdentity))
     }
     return (spans, lastEpoch)
   }
 
-  /// Removes the journals that a record of that number has made needless.
+  /// Removes the journals that a record of number `epoch` has superseded.
   func removeJournals(of generation: String, before epoch: Int) throws(DiskError) {
     for name in try disk.names(in: path) {
       guard let own = SpanJournal.epoch(of: name, generation: generation), own < epoch else {
@@ -185,9 +188,9 @@ struct EntryDirectory: Sendable {
     }
   }
 
-  /// Makes the directory where it is missing, and those above it.
+  /// Makes the directory and its parents if they are missing.
   ///
-  /// - Returns: whether it was missing, where the caller holds the lock.
+  /// - Returns: whether the directory was missing, provided that the caller holds the lock.
   func create() throws(DiskError) -> Bool {
     let isNew = try disk.status(of: path) == nil
     for attempt in 1... {
@@ -196,7 +199,7 @@ struct EntryDirectory: Sendable {
         try disk.makeDirectory(path)
         break
       } catch {
-        // Somebody has removed the cache's directory, or the shard, in which nothing was.
+        // Another program has removed the cache directory, or an empty shard was removed.
         guard error.isMissing, attempt < 100 else { throw error }
         try createParents()
       }
@@ -207,15 +210,15 @@ struct EntryDirectory: Sendable {
   /// The entry's name.
   var name: String { path.split(separator: "/").last.map(String.init) ?? path }
 
-  /// The directory of all entries whose names begin alike.
+  /// The directory of all entries whose names end in the same two digits.
   var shardPath: String { Self.parent(of: path) }
 
-  /// Makes the directory of all shards, with all that is above it: it may have been removed while
-  /// the cache is in use.
+  /// Makes the directory of all shards and its parents: they may be removed while the cache is in
+  /// use.
   func createParents() throws(DiskError) {
     let entries = Self.parent(of: Self.parent(of: path))
     try make(entries)
-    // Best effort, as on opening the cache: without it, what is stored is only backed up needlessly.
+    // Best effort, as on opening the cache: on failure the media is only backed up needlessly.
     do { try disk.setStoredMediaAttributes(entries) } catch {}
   }
 
@@ -234,11 +237,11 @@ struct EntryDirectory: Sendable {
     path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
   }
 
-  /// Makes the names on the way to the entry survive a power cut: `create` does not, for it is not
-  /// worth the wait before a byte is there.
+  /// Makes the names of the entry's parent directories survive a power cut. `create` does not,
+  /// because no bytes are stored yet that would be worth the wait.
   func syncParents() throws(DiskError) {
     var parent = path[...]
-    // The shard, the directory of all shards, and the cache's own.
+    // The shard, the directory of all shards, and the cache directory.
     for _ in 0..<3 {
       guard let slash = parent.lastIndex(of: "/") else { return }
       parent = parent[..<slash]
@@ -246,12 +249,12 @@ struct EntryDirectory: Sendable {
     }
   }
 
-  /// Replaces the sidecar: rename(2) over the old one.
+  /// Replaces the sidecar by rename(2).
   ///
   /// - Parameters:
-  ///   - durably: whether the new one survives a power cut on return. If not, a power cut may leave
-  ///     neither the old one nor the new one.
-  ///   - keepsAge: whether it leaves the time of last access as it is.
+  ///   - durably: whether the new record survives a power cut on return. If not, a power cut may
+  ///     leave neither the old one nor the new one.
+  ///   - keepsAge: whether the time of last access stays unchanged.
   func write(_ record: EntryRecord, durably: Bool, keepsAge: Bool = false) throws {
     let bytes = try record.encoded()
     let temporary = "\(recordPath).new"
@@ -275,8 +278,8 @@ struct EntryDirectory: Sendable {
     if durably { try disk.syncDirectory(path) }
   }
 
-  /// Removes every file but those named, and with none named the directory too. What is in use
-  /// elsewhere stays readable there (unlink(2)).
+  /// Removes every file except those named and, if none is named, the directory too. Processes that
+  /// have a file open can still read it (unlink(2)).
   func removeFiles(except kept: Set<String> = []) throws(DiskError) {
     for name in try disk.names(in: path) where !kept.contains(name) {
       try remove("\(path)/\(name)")
@@ -286,16 +289,17 @@ struct EntryDirectory: Sendable {
     Self.removeIfEmpty(shardPath, disk: disk)
   }
 
-  /// Removes a directory in which nothing is.
+  /// Removes a directory if it is empty.
   static func removeIfEmpty(_ path: String, disk: any Disk) {
     do {
       try disk.removeDirectory(path)
     } catch {
-      // Something is in it (rmdir(2), ENOTEMPTY), or it takes a block that it need not: that is all.
+      // Either it is not empty (rmdir(2), ENOTEMPTY), or an empty directory is left, which does no
+      // harm.
     }
   }
 
-  /// A file, or a directory that somebody put here with all that is in it.
+  /// Removes a file, or a directory in its place with all its contents.
   func remove(_ path: String) throws(DiskError) {
     do throws(DiskError) {
       return try disk.removeFile(path)

@@ -7,19 +7,20 @@ import Foundation
   import Darwin
 #endif
 
-/// The data of one generation: a sparse file, byte x of the resource at offset x. Unlinked or not,
-/// it is readable for as long as somebody holds this.
+/// The data of one generation: a sparse file, byte x of the resource at offset x. It stays readable
+/// while this object exists, even after it is unlinked.
 ///
-/// Holds a shared flock(2) on the file for as long as it lives, which tells other processes that
-/// the bytes are in use and may not be cut off.
+/// Holds a shared flock(2) on the file during its lifetime, so that other processes do not truncate
+/// bytes in use.
 package final class EntryFile: Sendable {
   let path: String
   package let descriptor: Int32
-  /// Whether the shared lock was had: not while another process makes the file shorter.
+  /// Whether the shared lock is held, or the file system cannot lock; false while another process
+  /// shortens the file.
   let isLocked: Bool
   private let disk: any Disk
 
-  /// Opens, or makes, the file. Blocks.
+  /// Opens or makes the file. Blocks.
   init(path: String, mode: OpenMode, disk: any Disk) throws(DiskError) {
     self.path = path
     self.disk = disk
@@ -35,7 +36,7 @@ package final class EntryFile: Sendable {
     do throws(DiskError) {
       isLocked = try disk.lock(descriptor, .shared)
     } catch {
-      // Nobody punches holes where nothing can be locked.
+      // No process shortens a file that it cannot lock.
       isLocked = true
     }
   }
@@ -50,19 +51,19 @@ package final class EntryFile: Sendable {
     try disk.write(bytes, to: descriptor, at: offset)
   }
 
-  /// Blocks. Fewer bytes than the buffer holds only at the end of the file.
+  /// Blocks. Reads fewer bytes than the buffer holds only at the end of the file.
   func read(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(DiskError) -> Int {
     try disk.read(descriptor, into: buffer, at: offset)
   }
 
-  /// As `read(into:at:)`, for front doors that copy bytes out of the file; nil where reading fails.
+  /// Like `read(into:at:)`, for front doors that copy bytes out of the file; nil if reading fails.
   package func copy(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
     do throws(DiskError) { return try read(into: buffer, at: offset) } catch { return nil }
   }
 
-  /// Never blocks; nil where a disk would have to be waited for.
+  /// Reads cached bytes without blocking; nil if the disk would have to be waited for.
   func readWithoutWaiting(
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) -> Int? {
@@ -75,9 +76,10 @@ package final class EntryFile: Sendable {
   /// Size and allocated blocks. Does not wait for the disk on a local file system.
   func status() throws(DiskError) -> FileStatus { try disk.status(of: descriptor) }
 
-  /// Whether it reaches that far, as far as can be told: somebody else may have cut it short.
+  /// Whether the file extends to `end`; true if that is unknown. Another program may have truncated
+  /// it.
   func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
 
-  /// Where it has no blocks.
+  /// Returns the ranges without blocks.
   func holes() throws(DiskError) -> RangeSet<Int64> { try disk.holes(in: descriptor) }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// An entry that is held open between requests, so that those for bytes that are stored and fresh
-/// are answered without waiting. Lets go of it when it goes itself.
+/// An entry that is held open between requests, so that requests for stored and fresh bytes are
+/// answered without waiting. Releases the entry when deallocated.
 package final class EntryLease: Sendable {
   private let entry: Entry
 
@@ -11,7 +11,7 @@ package final class EntryLease: Sendable {
   }
 
   deinit {
-    // When it was used last says who has to go first.
+    // The time of last use decides the order of eviction.
     let (budget, name) = (entry.context.budget, entry.name)
     Task(executorPreference: IOThreads.background) { budget.touch(name) }
     entry.release()
@@ -19,10 +19,10 @@ package final class EntryLease: Sendable {
 
   package var key: CacheKey { entry.key }
 
-  /// What time it is for the cache.
+  /// The current time of the cache's clock.
   package var now: Moment { entry.context.now }
 
-  /// What is known of the resource, where it may be given without asking the origin.
+  /// Returns the stored response, if it may be used without asking the origin.
   package func known(_ terms: FreshnessRequirements, at now: Moment) -> StoredResponse? {
     guard let generation = entry.current else { return nil }
     let asking = GenerationState.Asking(entry.context.configuration)
@@ -34,7 +34,7 @@ package final class EntryLease: Sendable {
     }
   }
 
-  /// The file, where all of the range is stored in it, of what is known still.
+  /// Returns the file if all of the range is stored in it and `known` is still current.
   package func file(of known: StoredResponse, holding range: ByteRange) -> EntryFile? {
     guard let generation = entry.current else { return nil }
     let file = generation.withState { state -> EntryFile? in
@@ -45,7 +45,7 @@ package final class EntryLease: Sendable {
       return file
     }
     guard let file else { return nil }
-    // Cut short by somebody else: sendfile(2) would wait for what never comes.
+    // Another program has truncated the file: sendfile(2) would wait for bytes that never come.
     guard file.reaches(range.upperBound) else {
       generation.lose(range, of: file, size: (try? file.status())?.size)
       return nil

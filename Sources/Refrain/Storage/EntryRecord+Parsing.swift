@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// A parser for what `encoded` writes, several times as fast as `JSONDecoder`: lists of many entries
-/// are read record by record.
+/// A parser for the output of `encoded`, several times as fast as `JSONDecoder`: long lists of
+/// entries are read record by record.
 ///
-/// It is stricter than JSON: white space, unknown or repeated members, null, and rare escapes make it
-/// return nil, and `JSONDecoder` decides. So a member that it does not know yet costs time alone.
+/// It is stricter than JSON: it returns nil for white space, unknown or repeated members, null, and
+/// rare escapes, and `JSONDecoder` then parses the record. So an unknown member only costs time.
 extension EntryRecord {
   init?(parsing bytes: [UInt8]) {
     let parsed = bytes.withUnsafeBytes { buffer -> EntryRecord? in
@@ -92,7 +92,7 @@ extension Freshness {
     var uptime: Uptime?
     var (initialAge, lifetime): (Double?, Double?)
     var (mustRevalidate, noStore, isGuessed, isOutdated): (Bool?, Bool?, Bool?, Bool?)
-    // `pace` is rare: `JSONDecoder` reads it.
+    // `JSONDecoder` reads `pace`, which is rare.
     let isWhole = parser.object { name, parser in
       switch name {
       case "confirmedAt": parser.take(&confirmedAt) { $0.date() }

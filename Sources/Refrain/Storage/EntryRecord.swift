@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The sidecar of an entry: what the data file beside it holds, and of what. Replaced as a whole by
-/// rename(2), so that a reader sees the old one or the new one.
+/// The sidecar of an entry: the contents of the data file beside it, and their resource. Replaced
+/// as a whole by rename(2), so that a reader sees either the old record or the new one.
 struct EntryRecord: Codable, Sendable, Hashable {
   static let version = 1
   static let fileName = "entry.json"
-  /// No honest count comes near it.
+  /// A bound that no valid epoch approaches.
   static let epochLimit = 1 << 52
 
   var version = EntryRecord.version
   var key: String
   var url: String
   var finalURL: String
-  /// The generation's name, from which its file names are made.
+  /// The generation's name, from which its file names are derived.
   var generation: String
   /// The data file's name.
   var file: String
@@ -22,19 +22,19 @@ struct EntryRecord: Codable, Sendable, Hashable {
   var supportsRanges: Bool
   var validator: Validator
   var freshness: Freshness
-  /// The response's other fields, name and value in turn. Absent in records of before.
+  /// The response's other fields, name and value in turn. Absent in older records.
   var headers: [String]?
-  /// For which request values of the fields in Vary it was given.
+  /// The request's values of the fields in Vary.
   var variant: String?
-  /// To which credentials it was given or confirmed. Absent in records of before.
+  /// The credentials for which it was sent or confirmed. Absent in older records.
   var grants: [String]?
-  /// A shared cache may use it.
+  /// Whether a shared cache may use it.
   var isSharable: Bool?
   /// When a request was made that may have changed the resource.
   var invalidatedAt: Date?
-  /// Spans whose bytes were synced before this was written (`SpanList`).
+  /// The spans whose bytes were synced before this was written (`SpanList`).
   var spans: [Int64]
-  /// Counts up with every replacement. Journals of this number and later ones add to `spans`.
+  /// Increases with every replacement. Journals with this number or a higher one add to `spans`.
   var epoch: Int
 
   var storedHeaders: HTTPFields {
@@ -44,9 +44,9 @@ struct EntryRecord: Codable, Sendable, Hashable {
   }
 
   enum Problem: Error, Equatable {
-    /// Written by a later version: to be left alone.
+    /// Written by a later version, and not to be changed.
     case newer(Int)
-    /// Not a record, or one that contradicts itself.
+    /// Not a record, or a contradictory one.
     case broken(String)
   }
 
@@ -56,7 +56,7 @@ struct EntryRecord: Codable, Sendable, Hashable {
     return [UInt8](try encoder.encode(self))
   }
 
-  /// Reads a record and checks all of it that can be checked by itself.
+  /// Reads a record, and checks everything that can be checked without the other files.
   static func decode(_ bytes: [UInt8]) throws(Problem) -> (EntryRecord, RangeSet<Int64>) {
     struct Version: Decodable { var version: Int }
     if let record = EntryRecord(parsing: bytes) { return try check(record) }
@@ -79,7 +79,7 @@ struct EntryRecord: Codable, Sendable, Hashable {
     _ record: EntryRecord
   ) throws(Problem) -> (EntryRecord, RangeSet<Int64>) {
     if record.version > EntryRecord.version { throw .newer(record.version) }
-    // Versions below 1 never were.
+    // No version below 1 ever existed.
     guard record.version == EntryRecord.version else {
       throw .broken("its version is \(record.version)")
     }
@@ -97,7 +97,7 @@ struct EntryRecord: Codable, Sendable, Hashable {
     return (record, spans)
   }
 
-  /// A name of a file in the entry's own directory, and nothing else.
+  /// Whether `name` is only a file name in the entry's own directory.
   static func isPlainName(_ name: String) -> Bool {
     !name.isEmpty && name.utf8.count <= 128 && name != fileName && !name.hasPrefix(".")
       && name.utf8.allSatisfy { byte in

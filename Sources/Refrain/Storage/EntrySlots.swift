@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// Bounds how many entries are open at a time in this process, so that descriptors are left
-/// (`DescriptorBudget`). Whoever opens one too many waits until another is closed, the first who came first.
+/// Bounds the number of entries open at a time in this process, so that descriptors are left
+/// (`DescriptorBudget`). Further callers wait in order until an entry is closed.
 final class EntrySlots: Sendable {
-  /// Of this process, whose limit it is.
+  /// The slots of this process, to which the descriptor limit applies.
   static let ofProcess = EntrySlots { DescriptorBudget.forEntries }
 
   private struct State {
@@ -14,27 +14,27 @@ final class EntrySlots: Sendable {
   }
 
   private let state = Mutex(State())
-  /// Asked for each time, for the limit can be changed from outside (prlimit(1)).
+  /// Called each time, because the limit can be changed from outside (prlimit(1)).
   private let capacity: @Sendable () -> Int
   private let patience: Duration
 
-  /// - Parameter patience: how long a slot is waited for.
+  /// - Parameter patience: the longest wait for a slot.
   init(patience: Duration = .seconds(30), capacity: @Sendable @escaping () -> Int) {
     self.capacity = capacity
     self.patience = patience
   }
 
-  /// How many are taken.
+  /// The number of slots taken.
   var taken: Int { state.withLock { $0.taken } }
 
-  /// How many wait for one.
+  /// The number of callers waiting for a slot.
   var waiting: Int { state.withLock { $0.waiters.count } }
 
-  /// Takes a slot, which is given back when what is returned goes.
+  /// Takes a slot, which is returned when the `EntrySlot` is deallocated.
   ///
-  /// - Parameter relieve: called, again and again, while none is free: what is held open for speed
-  ///   alone is to be closed.
-  /// - Throws: `CancellationError`; `MediaCacheError` where none came free for so long that none will.
+  /// - Parameter relieve: called repeatedly while no slot is free, to close entries that are held
+  ///   open only for speed.
+  /// - Throws: `CancellationError`; `MediaCacheError` if no slot becomes free within `patience`.
   func take(relieving relieve: @Sendable @escaping () -> Void) async throws -> EntrySlot {
     let limit = capacity()
     let isTaken = state.withLock { state in
@@ -64,7 +64,7 @@ final class EntrySlots: Sendable {
       await withCheckedContinuation { continuation in
         state.withLock { $0.waiters.append((id, continuation)) }
         wakeNext()
-        // From here on it can be found by whoever gives up.
+        // From here on `giveUp` can find this waiter.
         reliever = Task { await self.relieveAndGiveUp(id, relieve) }
         if Task.isCancelled { giveUp(id) }
       }
@@ -115,7 +115,7 @@ final class EntrySlot: Sendable {
 
   deinit { giveBack() }
 
-  /// The entry's files are closed. Once is enough.
+  /// Returns the slot once the entry's files are closed. Further calls do nothing.
   func giveBack() {
     if !isOver.exchange(true, ordering: .acquiringAndReleasing) { slots.giveBack() }
   }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// How a generation comes to its files (`StoringDecision`).
+/// Makes or opens the files of a generation (`StoringDecision`).
 extension EntryStorage {
   func begin(_ generation: Generation) throws -> EntryFile? {
-    // The files are another's by now.
+    // The files belong to another generation now.
     if generation.withState({ $0.isSuperseded || $0.isClosed }) { return nil }
-    // Another fetch may have come first while room was made.
+    // Another fetch may have been faster while room was made.
     let ready = generation.withState { $0.isPrepared ? $0.file : nil }
     if let ready { return ready }
     let recordState = recordState(of: generation)
     if let files = open, recordState != .written {
-      // What was written to them has been lost.
+      // The bytes written to the files have been lost.
       open = nil
       try discard(files, recordState)
       generation.withState { $0.filesVanished() }
@@ -34,12 +34,14 @@ extension EntryStorage {
       return nil
     case (.start, _), (.resume, nil), (.catchUp, nil):
       let isNew = try directory.create()
-      // What was stored of it is gone, with the directory.
+      // The bytes stored of this generation are gone, with the directory.
       generation.withState { $0.filesVanished() }
       return try start(generation, replacing: contents, isAlone: isNew)
     }
   }
 
+  /// Takes the writer lock if it is free.
+  ///
   /// - Returns: whether this is the entry's writer.
   func takeLock() throws(DiskError) -> Bool {
     if lock != nil { return true }
@@ -50,7 +52,7 @@ extension EntryStorage {
     return lock != nil
   }
 
-  /// What is stored now: what was loaded without the lock may be out of date.
+  /// Reads the stored entry again: the contents loaded without the lock may be out of date.
   func lookUp() throws(DiskError) -> (
     StoringDecision.Found, EntryDirectory.Contents?
   ) {
@@ -72,11 +74,11 @@ extension EntryStorage {
     }
   }
 
-  /// Goes on with what is stored.
+  /// Continues with the stored files.
   private func resume(
     _ generation: Generation, _ contents: EntryDirectory.Contents
   ) throws -> EntryFile {
-    // Journals may be there from syncs that were cut short: they count until the record is replaced.
+    // Interrupted syncs may have left journals: they count until the record is replaced.
     let epoch = contents.lastEpoch + 1
     let journal = try makeJournal(contents.record.generation, epoch)
     open = WrittenFiles(
@@ -84,7 +86,7 @@ extension EntryStorage {
       epoch: epoch)
     let allocated = try contents.file.status().allocated
     generation.withState { state in
-      // The file may have grown again since it was found to be short.
+      // The file may have grown again since it was found too short.
       let found = contents.spans.subtracting(state.lost)
       let isKnown = state.generationID == contents.record.generation
       state.stored = isKnown ? found.union(state.stored) : found
@@ -104,14 +106,14 @@ extension EntryStorage {
 
   /// Makes the files of a new generation.
   ///
-  /// - Parameter found: what is stored. It stays until bytes of the new generation are stored, unless
-  ///   nothing of it is readable.
-  /// - Parameter isAlone: whether nothing else is in the directory.
+  /// - Parameter found: the stored generation. It stays until bytes of the new generation are
+  ///   stored, unless none of its bytes are readable.
+  /// - Parameter isAlone: whether the directory is otherwise empty.
   private func start(
     _ generation: Generation, replacing found: EntryDirectory.Contents?, isAlone: Bool
   ) throws -> EntryFile? {
     let information = generation.withState { $0.info }
-    // An empty resource is complete before a byte comes.
+    // An empty resource is complete before any byte comes.
     let replaced = found.flatMap { contents in
       contents.spans.isEmpty || information?.length == 0
         ? nil : Owner(id: contents.record.generation, fileName: contents.record.file)
@@ -133,7 +135,7 @@ extension EntryStorage {
         try directory.write(record(generation, files, spans: .init()), durably: false)
       }
     } catch {
-      // The record that is there still holds, and so do its files.
+      // The existing record and its files remain valid.
       for name in [fileName, SpanJournal.fileName(generation: id, epoch: 1)] {
         try directory.disk.removeFile("\(directory.path)/\(name)")
       }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// How writing to an entry ends: its last holder goes, the origin has another version, or the entry is
-/// removed.
+/// Ends writing to an entry: its last holder leaves, the origin has another version, or the entry
+/// is removed.
 extension EntryStorage {
-  /// Writes down what is known, lets go of the lock, and tidies up.
+  /// Writes the final record, releases the lock, and cleans up.
   func finish(_ generation: Generation) {
     let mark = context.budget.freeMark(name)
     if let open, open.generation === generation {
@@ -17,16 +17,17 @@ extension EntryStorage {
         removeUnrecorded(generation)
       }
     } else {
-      // A record that only came to be fresh again is worth writing, if nobody else writes.
+      // A record with only new freshness is worth writing if no other process writes.
       refreshRecord(generation)
     }
-    // Readers that were cancelled, but not let go, keep the generation, and shall not keep the file.
+    // Cancelled readers that were not released keep the generation, but must not keep the file
+    // open.
     generation.withState { state in
       state.journal = nil
       state.file = nil
       state.recordState = .written
     }
-    // What was written has the time of the disk's clock.
+    // The disk's clock set the times of written files.
     if open != nil { context.budget.touch(name) }
     open = nil
     concludeSize(isClosed: true, since: mark)
@@ -48,12 +49,12 @@ extension EntryStorage {
     } else if isStale {
       try writeDown(generation, isLast: true)
     } else if let journal {
-      // Nothing was written to it since the record was.
+      // Nothing was written to it since the record was written.
       try directory.disk.removeFile(journal.path)
     }
   }
 
-  /// What no record names is of use to nobody.
+  /// Removes files that no record names, which are useless.
   private func removeUnrecorded(_ generation: Generation) {
     let recordState = recordState(of: generation)
     guard let open, recordState != .written else { return }
@@ -64,8 +65,8 @@ extension EntryStorage {
     }
   }
 
-  /// The origin has another generation by now: whoever opens this one again asks first. One that
-  /// was contradicted is not opened again.
+  /// Marks a generation as outdated after the origin sent another one: a later opening revalidates
+  /// it first. A contradicted one is not opened again.
   func outdate(_ generation: Generation, isContradicted: Bool) {
     let (isStored, isUnrepeatable) = generation.withState { state in
       state.freshness = state.freshness?.outdated
@@ -85,7 +86,7 @@ extension EntryStorage {
     do throws(DiskError) {
       if let lock { held = lock } else { held = try WriterLock.acquire(directory) }
     } catch {
-      // Where nothing may be written, nothing is kept up to date.
+      // A read-only directory is not kept up to date.
       if !error.isRefused {
         reportOutdated(error)
       }
@@ -94,7 +95,7 @@ extension EntryStorage {
     guard let held else { return }
     defer { withExtendedLifetime(held) {} }
     guard var (record, _) = try? directory.loadRecord(), record.generation == id else { return }
-    // Where the entry is being written to, all is counted in the end.
+    // If the entry is being written to, `concludeSize` counts everything in the end.
     let before = sizeBefore == nil ? try? sizeWithShard() : nil
     context.budget.prepareToFree()
     let mark = context.budget.freeMark(name)
@@ -120,7 +121,7 @@ extension EntryStorage {
     }
   }
 
-  /// Removes the entry's files; readers go on with what they hold.
+  /// Removes the entry's files; readers continue with their open file.
   func removeFiles(_ generation: Generation?) throws -> Bool {
     if lock == nil { lock = try WriterLock.acquire(directory) }
     guard lock != nil else {

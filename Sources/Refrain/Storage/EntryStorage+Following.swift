@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Another process may be storing the entry: what it has stored need not be fetched, and what it is
-/// storing need not be fetched for the sake of storing.
+/// Follows another process that may be storing the entry: bytes that it has stored are not fetched,
+/// and bytes that it is storing are not fetched just to store them.
 extension EntryStorage {
   enum Claim: Sendable {
-    /// Nobody else stores the entry; this process does from now on, if it can.
+    /// No other process stores the entry; this one does from now on, if it can.
     case granted
     /// Another process stores it.
     case taken
   }
 
-  /// Takes the right to store, where nobody has it, and takes over what another process has stored.
+  /// Claims the right to store if it is free, and adopts bytes that another process has stored.
   func claim(_ generation: Generation) -> Claim {
     let isBarred = generation.withState { state in
       if case .forGood = state.storageBan { true } else { false }
@@ -21,12 +21,12 @@ extension EntryStorage {
     do throws(DiskError) {
       isWriter = try takeLock()
     } catch {
-      // Whoever stores finds out why that cannot be done.
+      // Storing will report the cause.
       return .granted
     }
     let isShared = context.configuration.isShared
     let (asking, now) = (GenerationState.Asking(context.configuration), context.now)
-    // An error of the disk here says nothing: whoever stores meets it again.
+    // A disk error is ignored here: storing will encounter it again.
     if let (found, stored) = try? lookUp(), let contents = stored {
       let decision = StoringDecision.decide(
         holdsLock: false, found: found, memory: generation.withState(\.storingMemory))
@@ -51,11 +51,11 @@ extension EntryStorage {
 }
 
 extension GenerationState {
-  /// Another process stores the entry, as far as is known.
+  /// Whether another process is believed to store the entry.
   var isFollowing: Bool { isTransient && storageProblem == .inUse }
 
-  /// Takes over what another process has begun to store since the entry was opened with nothing, as
-  /// opening it now would.
+  /// Adopts an entry that another process has begun to store since this one was opened with
+  /// nothing, with the same result as opening it now.
   mutating func adoptLate(
     _ contents: EntryDirectory.Contents, _ asking: Asking, at now: Moment
   ) -> [Action] {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-/// How a new generation takes the place of a stored one.
+/// Replaces a stored generation by a new one.
 ///
-/// The files of the new generation are made beside those of the old one, and the old record stands.
-/// Once the first bytes are written, these are synced, then the directory that names their file, then
-/// the new record is put in place of the old one; only then do the old files go. So at every instant,
-/// a power cut included, the record on disk names a generation whose files are all there. The files of
-/// the other generation belong to nobody, and are removed by the next writer.
+/// The files of the new generation are made beside those of the old one, whose record stands. Once
+/// the first bytes are written, they are synced, then the directory that names their file; then the
+/// new record replaces the old one, and only then are the old files removed. So the record on disk
+/// always names a generation whose files are all there, even after a power cut. The next writer
+/// removes files that no record names.
 extension EntryStorage {
-  /// A generation's name and its data file's, which together tell its files from others.
+  /// The name of a generation and of its data file, which identify its files.
   struct Owner: Sendable {
     var id: String
     var fileName: String
@@ -18,13 +18,13 @@ extension EntryStorage {
     }
   }
 
-  /// What has become of the record of what is written to.
+  /// Returns the state of the record of a generation; `written` if it is not being written to.
   func recordState(of generation: Generation) -> GenerationState.RecordState {
     open?.generation === generation ? generation.withState(\.recordState) : .written
   }
 
-  /// The first bytes of a generation are stored: its record takes the place of the old one's. Where
-  /// there is none, it comes with the journal once that many bytes are there.
+  /// Records the first stored bytes of a generation: its record replaces the old generation's. If
+  /// there is no old one, it is written with the journal, once enough bytes are stored.
   func recordFirstBytes(_ generation: Generation) {
     do {
       switch recordState(of: generation) {
@@ -43,8 +43,8 @@ extension EntryStorage {
     }
   }
 
-  /// Writes a first record, and from now on where the bytes are that come, so that a killed process
-  /// loses none of them.
+  /// Writes a first record, and journals the spans from now on, so that a killed process loses none
+  /// of them.
   private func beginJournal(_ generation: Generation) throws {
     guard var files = open else { return }
     files.epoch += 1
@@ -61,10 +61,10 @@ extension EntryStorage {
     for (number, span) in spans.enumerated() { try journal.write(span, number: number) }
   }
 
-  /// There is no room for two generations: the old one goes before the first byte of the new one is
-  /// stored.
+  /// Removes the replaced generation before the first byte of the new one is stored, if there is no
+  /// room for both.
   ///
-  /// - Returns: false where there is none, or its files could not be removed.
+  /// - Returns: false if there is none, or its files could not be removed.
   func giveUpReplaced(_ generation: Generation) -> Bool {
     guard let open, recordState(of: generation) == .replacing else { return false }
     do {
@@ -79,7 +79,7 @@ extension EntryStorage {
     return false
   }
 
-  /// Removes the files of a generation: what it was to replace stays.
+  /// Removes the files of a generation; the generation that it was to replace stays.
   func discard(
     _ files: WrittenFiles, _ recordState: GenerationState.RecordState
   ) throws(DiskError) {
@@ -87,14 +87,14 @@ extension EntryStorage {
     try removeFiles { files.owner.owns($0) }
   }
 
-  /// Removes the files of every generation but these. The record stays.
+  /// Removes the files of every generation except `owners`. The record stays.
   func removeOthers(than owners: [Owner]) throws(DiskError) {
     try removeFiles { name in
       name != EntryRecord.fileName && !owners.contains { $0.owns(name) }
     }
   }
 
-  /// Removes what a process that ended suddenly has left of another generation.
+  /// Removes files of other generations that a process left when it ended suddenly.
   func tidy() {
     guard let open else { return }
     do throws(DiskError) {

@@ -7,27 +7,27 @@ import Foundation
   import Darwin
 #endif
 
-/// The files of an open entry: made when the first byte comes, synced while bytes come, written down
-/// when the last holder lets go. One thing at a time; called from tasks on `IOThreads` only, for all
-/// of it blocks.
+/// The files of an open entry: made when the first byte arrives, synced while bytes arrive, and
+/// recorded when the last holder leaves. Calls are serialized. Called from tasks on `IOThreads`
+/// only, because every method blocks.
 actor EntryStorage {
   let directory: EntryDirectory
   let name: String
   let key: CacheKey
-  /// Names the resource in what is reported, without a user and password.
+  /// The resource's URL in events and errors, without user and password.
   let url: String
   let context: CacheContext
 
   var lock: WriterLock?
-  /// What is being written to at the moment.
+  /// The files that are being written to.
   var open: WrittenFiles?
 
-  /// Whether the names on the way to the entry are known to survive a power cut.
+  /// Whether the entry's parent directories are known to survive a power cut.
   var isAnchored = false
-  /// Whether room was asked for what the entry takes besides its data.
+  /// Whether room was reserved for the entry's overhead besides its data.
   var hasOverhead = false
-  /// What the entry took before anything was written to it, with its shard; nil while it is not being
-  /// written to.
+  /// The size of the entry and its shard before anything was written to it; nil while it is not
+  /// being written to.
   var sizeBefore: Int64?
 
   struct WrittenFiles {
@@ -37,7 +37,7 @@ actor EntryStorage {
     var epoch: Int
   }
 
-  /// After a failure to store, nothing is tried for this long.
+  /// The pause after a failure to store.
   private static let retryPause: Duration = .seconds(5)
 
   init(
@@ -50,12 +50,12 @@ actor EntryStorage {
     self.context = context
   }
 
-  /// What is stored under the key; `empty` where nothing is, or nothing that can be used.
+  /// Returns the state stored under the key; `empty` if nothing usable is stored.
   nonisolated func load(_ empty: GenerationState) -> GenerationState {
     var state = empty
     do throws(EntryDirectory.Problem) {
       let contents = try directory.load()
-      // What is not used here is replaced by what is.
+      // A stored generation that is not used is replaced by the new one.
       var replacing = empty
       replacing.replaced = [contents.record.generation]
       guard contents.record.key == key.rawValue else {
@@ -64,12 +64,12 @@ actor EntryStorage {
             "What is stored in \(directory.path) has another key than \(url): it is not used."))
         return state
       }
-      // Kept for one person: what was sent to her may be for nobody else.
+      // Stored by a private cache: the response may be restricted to one user.
       if context.configuration.isShared, contents.record.isSharable != true {
         return replacing
       }
       state.adopt(contents)
-      // Left behind by a process that ended suddenly; what is begun now takes its place.
+      // Left by a process that ended suddenly; a new generation replaces it.
       if state.isUnrepeatable { return replacing }
       if contents.isReadOnly {
         state.storageBan = .forGood
@@ -99,9 +99,9 @@ actor EntryStorage {
     return state
   }
 
-  /// Makes a generation's file ready to be written to.
+  /// Prepares a generation's file for writing.
   ///
-  /// - Returns: the file; nil where nothing can be stored now.
+  /// - Returns: the file; nil if nothing can be stored now.
   func prepare(_ generation: Generation) async -> EntryFile? {
     let now = ContinuousClock.now
     let (file, isBanned) = generation.withState { state -> (EntryFile?, Bool) in
@@ -153,13 +153,14 @@ actor EntryStorage {
     return hasOverhead
   }
 
-  /// What the entry takes, with its shard: that grows with the entries in it.
+  /// Returns the size of the entry with its shard, which grows with the number of its entries.
   nonisolated func sizeWithShard() throws(DiskError) -> Int64 {
     let shard = try DiskBudget.allocated([directory.shardPath], directory.disk)
     return try (context.budget.measure(name)?.allocatedBytes ?? 0) + shard
   }
 
-  /// What was written is counted for good. Only while the lock is held, or was never had.
+  /// Settles the size of the written files. Call it only while the lock is held, or if it was never
+  /// taken.
   ///
   /// - Parameter mark: from before files were removed.
   func concludeSize(isClosed: Bool, since mark: DiskBudget.FreeMark) {
@@ -205,16 +206,15 @@ actor EntryStorage {
 
   // MARK: Syncing
 
-  /// The bytes of the data file may be lost: fsync(2) says so once, and forgets it.
+  /// Bytes of the data file may be lost: fsync(2) reports that only once.
   struct DataLost: Error {
     var reason: DiskError
   }
 
-  /// Makes what was stored so far survive a power cut: data, then record, then the name.
+  /// Makes the bytes stored so far survive a power cut: data, then record, then the name.
   ///
-  /// - Returns: after which time it is to be called again; nil: when more has come.
-  ///
-  /// - Parameter isLast: whether nobody is there who could bring more.
+  /// - Parameter isLast: whether nobody is left who could bring more.
+  /// - Returns: the delay after which to call it again; nil for no earlier than the next bytes.
   @discardableResult
   func sync(_ generation: Generation, isLast: Bool = false) -> Duration? {
     guard let open, open.generation === generation else {
@@ -235,12 +235,14 @@ actor EntryStorage {
     return nil
   }
 
-  /// - Parameter isLast: whether no more is expected; whoever brings more prepares the files again.
+  /// Syncs the data and writes the record.
+  ///
+  /// - Parameter isLast: whether no more is expected; a later fetch prepares the files again.
   func writeDown(_ generation: Generation, isLast: Bool = false) throws {
     guard var files = open else { return }
     files.epoch += 1
-    // Whoever commits from here on writes to the next journal. A crash before the record is replaced
-    // finds the old record and both journals; after it, the new record and the next journal.
+    // Commits from here on go to the next journal. A crash before the record is replaced leaves the
+    // old record and both journals; a crash after it, the new record and the next journal.
     let next = isLast ? nil : try makeJournal(files.id, files.epoch)
     let (stored, file, last, recordState) = generation.withState { state in
       let last = state.journal
@@ -255,7 +257,7 @@ actor EntryStorage {
     } catch {
       throw DataLost(reason: error)
     }
-    // No record that replaces another names a file whose own name a power cut could take.
+    // A record must not replace another until its data file's name survives a power cut.
     if recordState == .replacing { try directory.disk.syncDirectory(directory.path) }
     try directory.write(record(generation, files, spans: stored), durably: true)
     if !isAnchored {
@@ -275,8 +277,9 @@ actor EntryStorage {
     if recordState == .replacing { try removeOthers(than: [files.owner]) }
   }
 
-  /// What could not be synced may be gone from memory, too: it is neither claimed any more, nor read,
-  /// and nothing is written to this file until the entry is opened again.
+  /// Stops using unsynced bytes after a failed sync: they may be gone from memory, too. They are
+  /// neither claimed nor read any more, and nothing is written to this file until the entry is
+  /// reopened.
   func distrust(_ generation: Generation, _ error: DiskError) {
     let recordState = recordState(of: generation)
     generation.withState { state in
@@ -298,7 +301,8 @@ actor EntryStorage {
     }
   }
 
-  /// Somebody has removed the entry's directory: it is made again when the next bytes come.
+  /// Resets the storage after another program has removed the entry's directory, which is made
+  /// again when the next bytes arrive.
   func vanish(_ generation: Generation) {
     generation.withState { $0.filesVanished() }
     context.events.send(
@@ -308,7 +312,7 @@ actor EntryStorage {
     open = nil
     isAnchored = false
     concludeSize(isClosed: false, since: context.budget.freeMark(name))
-    // The file that is locked may have gone, too.
+    // The locked file may be gone, too.
     lock = nil
   }
 
@@ -331,7 +335,7 @@ actor EntryStorage {
     }
   }
 
-  /// A write failed: nothing is stored for a while, or for good.
+  /// Stops storing for `retryPause` after a failed write.
   func writeFailed(_ generation: Generation, _ error: any Error) {
     refuse(generation, error)
   }

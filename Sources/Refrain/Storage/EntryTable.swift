@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// The entries that are open, one for each key, while anyone holds them.
+/// The open entries, one per key, while they are held.
 final class EntryTable: Sendable {
   private enum Slot {
     case opening(Task<Entry, any Error>)
     case open(Entry)
-    /// It is being written down for the last time; after that it can be opened anew.
+    /// The entry is being recorded for the last time, and can be reopened afterwards.
     case closing(Task<Void, Never>)
   }
 
@@ -18,7 +18,7 @@ final class EntryTable: Sendable {
   private let state = Mutex(State())
 
   private enum Step {
-    /// The entry comes held once, for the one who had it opened.
+    /// The new entry is already held for the caller that opened it.
     case take(Task<Entry, any Error>)
     case wait(Task<Entry, any Error>)
     case waitForClose(Task<Void, Never>)
@@ -27,10 +27,10 @@ final class EntryTable: Sendable {
     case closed
   }
 
-  /// The open entry of a key, held once more, opened by `open` if need be.
+  /// Returns the entry of a key, held once more, and opened by `open` if necessary.
   ///
-  /// - Parameter takeSlot: waits for the right to open one more entry, in the caller's task, so that it
-  ///   ends when that is cancelled.
+  /// - Parameter takeSlot: waits for the right to open one more entry, in the caller's task, so
+  ///   that cancelling the task ends the wait.
   func entry(
     for key: CacheKey, takeSlot: () async throws -> EntrySlot,
     open: @Sendable @escaping (EntrySlot) async throws -> Entry
@@ -87,7 +87,7 @@ final class EntryTable: Sendable {
     }
   }
 
-  /// The entry that is open under a key, as it is.
+  /// Returns the entry that is open under a key, without waiting.
   func openEntry(for key: CacheKey) -> Entry? {
     state.withLock { state in
       if case .open(let entry) = state.slots[key] { return entry }
@@ -95,7 +95,8 @@ final class EntryTable: Sendable {
     }
   }
 
-  /// The entry that is open under a key; one that is being closed is waited for.
+  /// Returns the entry that is open under a key, after waiting for one that is being opened or
+  /// closed.
   func settledEntry(for key: CacheKey) async -> Entry? {
     while true {
       let slot = state.withLock { $0.slots[key] }
@@ -103,14 +104,14 @@ final class EntryTable: Sendable {
       case nil: return nil
       case .open(let entry): return entry
       case .opening(let task):
-        // Where it cannot be opened there is none: the next round finds out.
+        // If it cannot be opened, the next round finds no entry.
         _ = await task.result
       case .closing(let task): await task.value
       }
     }
   }
 
-  /// Every entry that is open; those that are being closed are waited for.
+  /// Returns every open entry, after waiting for those that are being opened or closed.
   func settledEntries() async -> [Entry] {
     let keys = state.withLock { Array($0.slots.keys) }
     var entries: [Entry] = []
@@ -120,7 +121,7 @@ final class EntryTable: Sendable {
     return entries
   }
 
-  /// The last hold on an entry was let go: `close` writes it down.
+  /// Closes an entry after its last hold was released: `close` records it.
   func close(_ entry: Entry, _ close: @Sendable @escaping () async -> Void) {
     state.withLock { state in
       let task = Task(executorPreference: IOThreads.background) {
@@ -131,9 +132,9 @@ final class EntryTable: Sendable {
     }
   }
 
-  /// No entry opens from now on.
+  /// Prevents entries from opening from now on.
   ///
-  /// - Returns: those that are open.
+  /// - Returns: the open entries.
   func shutDown() -> [Entry] {
     state.withLock { state in
       state.isClosed = true
@@ -144,7 +145,7 @@ final class EntryTable: Sendable {
     }
   }
 
-  /// Waits until every entry has been written down.
+  /// Waits until every entry has been recorded and closed.
   func waitUntilEmpty() async {
     while true {
       let pending = state.withLock { Array($0.slots.values) }
@@ -154,7 +155,7 @@ final class EntryTable: Sendable {
         case .opening(let task): _ = await task.result
         case .closing(let task): await task.value
         case .open(let entry):
-          // It may have been on its way when the others were shut down.
+          // It may have been opening when the others were shut down.
           entry.shutDown()
           await entry.waitUntilClosed()
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Which entries go when room is needed. A pure value.
+/// Selects the entries to evict when room is needed. A pure value.
 struct Eviction: Sendable {
   struct Candidate: Sendable, Hashable {
     var name: String
@@ -9,18 +9,18 @@ struct Eviction: Sendable {
     var allocatedBytes: Int64
   }
 
-  /// How much to take from one entry.
+  /// The part of one entry to evict.
   struct Step: Sendable, Hashable {
     var name: String
-    /// Bytes to free; all of the entry where it is no less than what the entry takes.
+    /// The bytes to free; the entry's whole size if all of it is removed.
     var bytes: Int64
     var removesAll: Bool
-    /// As it was known when this was planned; seconds since 1970.
+    /// The last access when this was planned, in seconds since 1970.
     var lastAccess: Double
   }
 
-  /// The least recently used first. The last one is only shortened where most of it may stay: its
-  /// end goes, for its beginning is what the next play needs first.
+  /// Plans evictions, the least recently used entries first. The last one is only shortened if most
+  /// of it may stay: its end is dropped, because the next play needs its beginning first.
   static func plan(_ candidates: [Candidate], toFree wanted: Int64) -> [Step] {
     var steps: [Step] = []
     var left = wanted
@@ -36,11 +36,12 @@ struct Eviction: Sendable {
     return steps
   }
 
-  /// The least recently used first.
+  /// Orders the least recently used first.
   static func goesBefore(_ left: Candidate, _ right: Candidate) -> Bool {
     (left.lastAccess, left.name) < (right.lastAccess, right.name)
   }
 
-  /// How much is to be free in advance once something had to go, so that not every write evicts.
+  /// Returns the bytes to free in advance once something had to be evicted, so that not every write
+  /// evicts.
   static func advance(limit: Int64) -> Int64 { min(limit / 64, 64 << 20) }
 }

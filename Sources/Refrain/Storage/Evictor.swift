@@ -2,19 +2,19 @@
 import Foundation
 import Synchronization
 
-/// Makes room in a store, one at a time. Called from tasks on `IOThreads` only: a default actor runs
-/// where its caller's task prefers, and everything here blocks.
+/// Makes room in a store, one call at a time. Called from tasks on `IOThreads` only: a default
+/// actor runs where its caller's task prefers, and everything here blocks.
 actor Evictor {
   private let budget: DiskBudget
   private let reclaimableLeases: ReclaimableLeases
   private let report: @Sendable (CacheEvent) -> Void
-  /// Why the directory could not be looked through last, which is reported once.
+  /// The code of the last scan failure, which is reported once.
   private var scanFailure: Int32?
-  /// Frees more than was needed, for those who come next.
+  /// Frees more than was needed, for later callers.
   private var advance: Task<Void, Never>?
   private var isClosed = false
 
-  /// Rounds of ten milliseconds in which what was held idle may be written down.
+  /// The number of waits of ten milliseconds for idle entries to be recorded and closed.
   private static let attempts = 100
 
   init(
@@ -26,14 +26,14 @@ actor Evictor {
     self.report = report
   }
 
-  /// Frees what `bytes` more need, taking from entries that nobody uses.
+  /// Frees the room that `bytes` more need, from entries that are not in use.
   ///
   /// - Returns: whether there is room now.
   func makeRoom(for bytes: Int64) async -> Bool {
     guard let limit = budget.usableLimit else { return true }
     var attempts: Int?
     while true {
-      // What is used is only guessed: nothing goes for a guess where it is soon known.
+      // The usage is a guess: nothing is evicted if the exact value is available soon.
       await budget.waitWhileGuessing()
       if budget.shortage(of: bytes) == 0 { return true }
       await budget.waitForCandidates()
@@ -43,17 +43,18 @@ actor Evictor {
       {
         continue
       }
-      // Another caller may have made room in the meantime: from here on nobody else has a turn.
+      // Another caller may have made room in the meantime. From here to the end of the eviction no
+      // other call runs.
       let shortage = budget.shortage(of: bytes)
       let freed = evictOldest(shortage)
       if freed > 0 { freeInAdvance(limit) }
       if budget.shortage(of: bytes) == 0 { return true }
-      // The directory may have been measured meanwhile, by whoever did not see all that went.
+      // A concurrent measurement may still include some of the freed bytes.
       if freed > 0 { continue }
-      // Others may have stored what could go.
+      // Other processes may have stored entries that can be evicted.
       if await budget.rescan() { continue }
-      // What is held open needlessly can go as soon as it has been written down. It may be opened
-      // again at once, and again: that is waited for once.
+      // Entries that are held open only for speed can go once they are recorded. They may be
+      // reopened at once, repeatedly: so the wait is bounded.
       let isReleased = reclaimableLeases.releaseAll()
       let left = attempts ?? (isReleased ? Self.attempts : 0)
       guard left > 0 else { return false }
@@ -62,9 +63,9 @@ actor Evictor {
     }
   }
 
-  /// Frees some `bytes` for a disk that is full, whatever the limit says.
+  /// Frees about `bytes` on a full disk, regardless of the limit.
   ///
-  /// - Returns: what was freed.
+  /// - Returns: the bytes that were freed.
   @discardableResult
   func free(_ bytes: Int64) async -> Int64 {
     await budget.waitForCandidates()
@@ -73,17 +74,18 @@ actor Evictor {
     return freed + evictOldest(bytes - freed)
   }
 
-  /// Ends what is freed in advance, for good, and waits until it has ended.
+  /// Stops freeing in advance for good, and waits until it has ended.
   func close() async {
     isClosed = true
     advance?.cancel()
     await advance?.value
   }
 
-  /// So that not everybody who comes next has to wait for room. Whoever needs some meanwhile has his
-  /// turn after a few milliseconds.
+  /// Frees bytes in advance, so that later callers need not wait for room. A caller that needs room
+  /// meanwhile gets its turn after a few milliseconds.
   private func freeInAdvance(_ limit: Int64) {
-    // Among a few, the oldest ones are not old: no more goes than has to.
+    // Before the first full scan, the oldest known entries need not be old: free no more than
+    // needed.
     guard advance == nil, !isClosed, budget.index.withLock({ $0.lastScan != nil }) else { return }
     advance = Task(executorPreference: IOThreads.background) {
       while !Task.isCancelled {
@@ -99,16 +101,16 @@ actor Evictor {
 
   private static let turn: Duration = .milliseconds(5)
 
-  /// Takes from the entries that were used the longest ago, without giving up its turn.
+  /// Evicts the least recently used entries, without suspending.
   ///
-  /// - Parameter time: it ends about then, if anything was freed.
-  /// - Returns: what was freed.
+  /// - Parameter time: the time after which it ends, once anything was freed.
+  /// - Returns: the bytes that were freed.
   private func evictOldest(_ bytes: Int64, within time: Duration? = nil) -> Int64 {
     reportScanFailure()
     guard bytes > 0 else { return 0 }
     let start = ContinuousClock.now
     var freed: Int64 = 0
-    // What turns out to be in use elsewhere stays, and others go in its place.
+    // Entries in use elsewhere stay, and others are evicted instead.
     var spared: Set<String> = []
     var used: Set<String> = []
     budget.prepareToFree()
@@ -118,20 +120,20 @@ actor Evictor {
       let steps = Eviction.plan(oldest, toFree: wanted)
       if steps.isEmpty { break }
       for step in steps {
-        // With the last entry of a shard more goes than was planned.
+        // Removing the last entry of a shard frees more than planned.
         if freed >= bytes { break }
-        // To choose may have taken longer than that.
+        // Selecting entries may already have taken longer than `time`.
         if let time, freed > 0, ContinuousClock.now - start > time { return freed }
         let outcome = evict(step)
-        // Each by itself: where the directory is measured meanwhile, what went since the last report
-        // counts as still there.
+        // Reported one by one: if the directory is measured meanwhile, bytes freed since the last
+        // report count as still allocated.
         budget.report()
         switch outcome {
         case .freed(let bytes):
           if bytes <= 0 { spared.insert(step.name) }
           freed += max(bytes, 0)
         case .usedSince:
-          // It is ranked once more by its new age.
+          // It is ranked again by its new last access.
           if !used.insert(step.name).inserted { spared.insert(step.name) }
         }
       }
@@ -152,7 +154,7 @@ actor Evictor {
 
   private enum Outcome {
     case freed(Int64)
-    /// Another process has used it since it was looked at.
+    /// Another process has used it since it was measured.
     case usedSince
   }
 
@@ -180,7 +182,7 @@ actor Evictor {
       Eviction.Candidate(
         name: step.name, lastAccess: $0.lastAccess, allocatedBytes: $0.allocatedBytes)
     }
-    // Its clock may have been set back since.
+    // The time may also be earlier, if the clock was set back.
     if let before, before.lastAccess != step.lastAccess {
       budget.index.withLock { $0.note(before) }
       return .usedSince
@@ -194,7 +196,7 @@ actor Evictor {
         try step.removesAll
         ? directory.removeUnused(files) : directory.shorten(by: step.bytes)
     } catch {
-      // A part of it may be gone all the same.
+      // Part of it may have been freed.
       report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
     }
     let after = try budget.measure(step.name)

@@ -2,10 +2,10 @@
 import Foundation
 
 extension Generation {
-  /// Looks into the bytes once all are stored, where they may be those of a manifest: what it says of
-  /// its changes bounds how long it is used without asking. Blocks on the disk.
+  /// Examines the bytes once all are stored, if they may be a manifest: the update interval that it
+  /// states bounds how long it is used without asking. Blocks on the disk.
   ///
-  /// - Parameter length: the resource's, where the state does not have it yet.
+  /// - Parameter given: the length of the resource, if the state does not have it yet.
   func learnPace(length given: Int64? = nil) {
     let complete = withState { state -> (EntryFile, Int64)? in
       guard let file = state.file, let length = given ?? state.length,
@@ -24,7 +24,7 @@ extension Generation {
       pace = Manifest.pace(of: body)
     }
     withState { state in
-      // It is only called a manifest, as plain lists of songs are.
+      // The type says manifest, but the bytes do not, as with plain lists of songs.
       let isNamed = state.freshness?.pace == .unread
       guard let pace = pace ?? (isNamed ? .unstated : nil) else { return }
       state.freshness?.pace = pace
@@ -32,13 +32,13 @@ extension Generation {
     }
   }
 
-  /// The first bytes of the file; nil where they cannot be read.
+  /// Returns the first bytes of the file; nil if they cannot be read.
   private static func bytes(of file: EntryFile, _ count: Int64) -> Data? {
     var data = Data(count: Int(count))
     var filled = 0
     while filled < data.count {
       let read = data.withUnsafeMutableBytes { buffer in
-        // What cannot be read is found out by whoever reads it.
+        // The next reader of these bytes reports the error.
         try? file.read(
           into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]), at: Int64(filled))
       }

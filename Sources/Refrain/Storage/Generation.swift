@@ -2,7 +2,7 @@
 import Foundation
 import Synchronization
 
-/// The bytes of a resource under one validator: the state, and the carrying out of what it asks for.
+/// The bytes of a resource under one validator: holds the state, and carries out its actions.
 final class Generation: Sendable {
   let entry: Entry
   private let state: Mutex<GenerationState>
@@ -12,12 +12,12 @@ final class Generation: Sendable {
     self.state = Mutex(state)
   }
 
-  /// Reads or changes the state: computation only.
+  /// Reads or changes the state. `body` must only compute.
   func withState<Result: Sendable>(_ body: (inout GenerationState) -> Result) -> Result {
     state.withLock { body(&$0) }
   }
 
-  /// Changes the state, then does what it asks for.
+  /// Changes the state, then carries out the returned actions.
   func perform(_ body: (inout GenerationState) -> [GenerationState.Action]) {
     carryOut(state.withLock { body(&$0) })
   }
@@ -46,7 +46,7 @@ final class Generation: Sendable {
   private func watchAbandoned() async {
     var positions = state.withLock { $0.abandonedPositions }
     while true {
-      // Cancelled by nobody, so that it cannot throw.
+      // Nothing cancels this task, so `sleep` cannot throw.
       try? await Task.sleep(for: entry.context.configuration.abandonedSilence)
       let (actions, next) = state.withLock { $0.releaseStalled(since: positions) }
       carryOut(actions)
@@ -55,7 +55,7 @@ final class Generation: Sendable {
     }
   }
 
-  /// Fetches of different generations meet at one gate.
+  /// Returns an identifier that is unique at the gate, which all generations share.
   func gateID(_ id: FetchID) -> UInt64 {
     UInt64(truncatingIfNeeded: ObjectIdentifier(self).hashValue) &* 0x9E37_79B9_7F4A_7C15 &+ id
   }
@@ -63,7 +63,7 @@ final class Generation: Sendable {
   private func start(_ id: FetchID, _ range: ByteRange, confirms: Bool = false) {
     entry.beginTask()
     let fetch = Fetch(id: id, generation: self)
-    // Under the lock, so that the fetch has its task before it can go on in another generation.
+    // Under the lock, so that the fetch has its task before it can move to another generation.
     let late = state.withLock { state -> Task<Void, Never>? in
       let task = Task(executorPreference: IOThreads.shared) {
         if confirms { await fetch.confirm(range) } else { await fetch.run(range) }
@@ -77,7 +77,7 @@ final class Generation: Sendable {
 
   // MARK: Reading
 
-  /// A reader leaves, for good or for the generation that has taken this one's place.
+  /// Detaches a reader that leaves for good, or for the generation that has replaced this one.
   func leave(_ id: ReaderID) {
     perform { $0.detach(id) }
     guard withState(\.isSuperseded), let next = entry.current, next !== self else { return }
@@ -90,14 +90,14 @@ final class Generation: Sendable {
     return lookup
   }
 
-  /// Waits until there is something at `offset` (nil: until the content information is known), or
-  /// the reader should look again for another reason.
+  /// Waits until there are bytes at `offset` (nil: until the content information is known), or the
+  /// reader should look again for another reason.
   func wait(_ reader: ReaderID, at offset: Int64?) async throws {
     let id = state.withLock { $0.makeID() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation {
         (continuation: CheckedContinuation<Void, any Error>) in
-        // Nothing is asked for on behalf of who has left already.
+        // No request is made for a reader that has left already.
         if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
         register(id, reader, offset, .task(continuation))
         if Task.isCancelled { cancelWaiter(id) }
@@ -107,7 +107,7 @@ final class Generation: Sendable {
     }
   }
 
-  /// As `wait`, blocking the thread.
+  /// Like `wait`, but blocks the thread.
   func waitBlocking(_ reader: ReaderID, at offset: Int64?) throws {
     let id = state.withLock { $0.makeID() }
     let signal = ThreadSignal()
@@ -148,7 +148,7 @@ final class Generation: Sendable {
     }
   }
 
-  /// As `GenerationState.lose`, of a file that was read from: it may not be this generation's any more.
+  /// Like `GenerationState.lose`, for a file that was read and may no longer be this generation's.
   func lose(_ range: ByteRange, of file: EntryFile, size: Int64?) {
     withState { if $0.file === file { $0.lose(range, size: size) } }
   }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Fetches: which are called for, which go on, and which rest or end.
+/// Fetches: which are started, continued, paused or ended.
 extension GenerationState {
-  /// Has the generation confirmed, unless that is under way: by a request for what a reader wants.
+  /// Starts a confirmation of the generation, unless one is running, by a request for bytes that a
+  /// reader wants.
   ///
-  /// - Parameter offset: where it waits; nil: until it is known what the resource is.
+  /// - Parameter offset: the offset that the reader waits for; nil for the content information.
   mutating func confirm(for reader: Reader, at offset: Int64?) -> [Action] {
     guard !isComparing, !fetches.values.contains(where: \.isConfirmation) else { return [] }
     let request = confirmingRequest(for: reader, at: offset)
@@ -16,7 +17,7 @@ extension GenerationState {
     return [.startConfirmation(id, request.range)]
   }
 
-  /// What every reader calls for: those that wait first, those in the background last.
+  /// Plans fetches for every reader: those that wait first, those in the background last.
   mutating func plan() -> [Action] {
     let waiting = Set(waiters.values.map(\.reader))
     let order = readers.keys.sorted { left, right in
@@ -29,7 +30,7 @@ extension GenerationState {
     ((readers[id]?.isBackground == true ? 2 : 0) + (waiting.contains(id) ? 0 : 1), id)
   }
 
-  /// What a reader that goes on reading calls for.
+  /// Plans fetches for a reader that continues.
   mutating func readAhead(for id: ReaderID) -> [Action] {
     if isComplete || isOffline { return [] }
     return plan(for: id, isWaiting: false) + watchAbandoned() + resumePaused()
@@ -39,7 +40,7 @@ extension GenerationState {
     guard !isSuperseded, !isClosed, !isOffline, let reader = readers[id], reader.isActive,
       !reader.awaitsConfirmation
     else { return [] }
-    // One answer may turn out to be all that is wanted, or to change all that is known.
+    // One response may prove sufficient, or change everything known.
     if isComparing { return isWaiting ? resumePaused() : [] }
     var limits = limits
     limits.length = length
@@ -47,7 +48,7 @@ extension GenerationState {
     limits.rate = rate
     limits.latency = latency
     limits.usualRun = runs.usual
-    // Memory is dearer than disk.
+    // Memory is scarcer than disk.
     if isTransient { limits.maximumReadAhead = min(limits.maximumReadAhead, 2 << 20) }
 
     let offsets =
@@ -56,10 +57,10 @@ extension GenerationState {
       : [reader.position]
     var actions: [Action] = []
     for offset in Set(offsets).sorted() {
-      // Who waits beyond what it said it would read wants more than that after all.
+      // A reader that waits beyond its declared end wants more after all.
       let isBeyondEnd = offset >= reader.end
       if isBeyondEnd, !isWaiting { continue }
-      // At most two: the request that is missing, and the one after it.
+      // At most two: the missing request, and the one after it.
       for _ in 0..<2 {
         let demand = FetchPlan.Demand(
           position: offset, runLength: reader.runLength, end: isBeyondEnd ? .max : reader.end,
@@ -108,8 +109,8 @@ extension GenerationState {
     return actions
   }
 
-  /// Whether a fetch has a reason to receive more: a reader has less ahead than its window. A small
-  /// rest is brought home in any case, for it is on its way. What waits goes on when half of the
+  /// Whether a fetch should receive more: a reader has less ahead than its window. A small rest is
+  /// always received, because it is already on its way. A paused fetch resumes when half of the
   /// window is left.
   func isWanted(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !isSuperseded, !isClosed else { return false }
@@ -134,7 +135,7 @@ extension GenerationState {
       guard reader.isActive, reader.position <= fetch.position, reader.end > fetch.position else {
         return false
       }
-      // What is not stored is of no use in the background.
+      // A background reader has no use for bytes that are not stored.
       if reader.isBackground { return !isTransient }
       let window = limits.window(
         for: .init(
@@ -145,32 +146,32 @@ extension GenerationState {
     }
   }
 
-  /// Whether what is not wanted just now may come to be: what begins at its first byte again is given
-  /// up as soon as nobody is there.
+  /// Whether a fetch that is not wanted now may pause. One that would restart at the first byte is
+  /// given up as soon as no readers are left.
   func mayWait(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !isSuperseded, !isClosed else { return false }
     return hasReaders || !(fetch.isWhole || fetch.isConfirmation)
   }
 
-  /// Whether anyone is there who could come to want what is fetched.
+  /// Whether there are readers that may come to want fetched bytes.
   var hasAudience: Bool { hasReaders && !isSuperseded && !isClosed }
 
   var hasReaders: Bool { !readers.isEmpty || !expectedReaders.isEmpty }
 
-  /// A reader of the generation before has come, or has left for good.
+  /// Stops expecting a reader of the previous generation, which has arrived or left for good.
   mutating func stopExpecting(_ id: ReaderID) -> [Action] {
     expectedReaders.remove(id) == nil ? [] : releaseUnwanted()
   }
 
-  /// As `hasAudience`, for a fetch, which is called off where nobody is there.
+  /// Like `hasAudience`, for one fetch, which is called off if there are no readers.
   mutating func isWantedStill(_ id: FetchID) -> Bool {
     if !hasAudience { fetches[id]?.isCalledOff = true }
     return hasAudience
   }
 
-  /// A fetch goes to wait with nothing under way: from now on it can be called off.
+  /// Marks a fetch as waiting without a request: from now on it can be called off.
   ///
-  /// - Returns: false where nobody is left to want it.
+  /// - Returns: false if no readers are left.
   mutating func beginRest(_ id: FetchID) -> Bool {
     guard isWantedStill(id) else { return false }
     fetches[id]?.isResting = true
@@ -182,10 +183,10 @@ extension GenerationState {
     fetches[id]?.isResting = false
   }
 
-  /// A whole response has come to what may have been a question for a range.
+  /// Begins a whole response, perhaps to a request for a range.
   ///
-  /// - Returns: false where another one is still to come by at `offset`: one is enough, and whoever
-  ///   waits has it to wait for.
+  /// - Returns: false if another whole response has yet to pass `offset`: one is enough, and
+  ///   readers wait for that one.
   mutating func beginWhole(_ id: FetchID, at offset: Int64) -> Bool {
     let end = length ?? .max
     let other = fetches.first { other, fetch in
@@ -198,7 +199,7 @@ extension GenerationState {
       fetches[id]?.position = 0
       return true
     }
-    // It may have been cut short where this one was to begin.
+    // Its range may have been truncated where this fetch was to begin.
     fetches[other.key]?.range = 0..<end
     ignoresRanges = true
     return false
@@ -214,8 +215,8 @@ extension GenerationState {
     return actions
   }
 
-  /// Ends what nobody is left to want. A small rest may come, so that it is not asked for again; what
-  /// is longer waits for a while.
+  /// Ends fetches that no reader is left to want. A small rest is still received, so that it is not
+  /// requested again; a longer one is kept for a while.
   mutating func releaseUnwanted() -> [Action] {
     guard !hasReaders else { return [] }
     var actions: [Action] = []

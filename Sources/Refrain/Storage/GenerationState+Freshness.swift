@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Whether what is known may be given without asking the origin.
+/// Whether a stored response may be used without asking the origin.
 extension GenerationState {
-  /// How far asking the origin is allowed, or needed, at all.
+  /// Whether the origin may be asked, and needs to be asked at all.
   struct Asking: Sendable {
     var isOffline = false
     var trustsStored = false
@@ -16,20 +16,20 @@ extension GenerationState {
 
   func isUsable(on terms: FreshnessRequirements, _ asking: Asking, at now: Moment) -> Bool {
     if asking.isOffline { return true }
-    // What changes by itself has no bytes that its URL could name for good.
+    // The URL of a resource that changes by itself does not identify its bytes.
     if asking.trustsStored, freshness?.pace?.isLive != true { return true }
     if let freshness, terms.accept(freshness, at: wallTime(at: now)) { return true }
     return joinsOthers(terms, at: now)
   }
 
-  /// Whether an error of the origin is reported at once: nothing is known yet, and everybody who reads
-  /// asks once more by itself.
+  /// Whether an error of the origin is reported at once: nothing is known yet, and every reader
+  /// retries by itself.
   var reportsErrors: Bool {
     info == nil && !readers.isEmpty && readers.values.allSatisfy(\.terms.reportsErrors)
   }
 
-  /// The wall clock's time, or more where it was set back since the origin answered: what is stored
-  /// gets older by at least the time that passed.
+  /// Returns the wall-clock time, or a later one if the clock was set back since the origin
+  /// responded: a stored response ages by at least the time that passed.
   func wallTime(at now: Moment) -> Date {
     guard let freshness,
       let passed = freshness.confirmedUptime.flatMap({ now.uptime.seconds(since: $0) })
@@ -37,18 +37,18 @@ extension GenerationState {
     return max(now.wall, freshness.confirmedAt + passed)
   }
 
-  /// For so long after an origin's answer a further reader does not ask again.
+  /// The time after an origin's response during which a further reader does not ask again.
   private static let joinSeconds: Double = 10
 
-  /// Whether a further reader sees what was seen a moment ago: one play is many readers, often, at
-  /// the same time or, where each is a request of its own, one after the other.
+  /// Whether a further reader joins the response of a moment ago: one play is often many readers,
+  /// at the same time or, if each is a separate request, one after the other.
   func joinsOthers(_ terms: FreshnessRequirements, at now: Moment) -> Bool {
     guard !terms.noCache, let elapsed = vouchedAt.flatMap({ now.uptime.seconds(since: $0) })
     else { return false }
     guard terms.isStrict else {
       return !readers.isEmpty && elapsed < (unchangedSeconds ?? Self.joinSeconds)
     }
-    // What the origin said of its freshness is kept to, and what the request says of it.
+    // The freshness stated by the origin applies, and so do the directives of the request.
     guard freshness?.isGuessed == true, freshness?.isOutdated != true,
       freshness?.mustRevalidate != true, terms.maxAge == nil, terms.minFresh == nil,
       terms.notBefore.map({ $0 < wallTime(at: now) - elapsed }) != false
@@ -56,9 +56,8 @@ extension GenerationState {
     return elapsed < (unchangedSeconds ?? (isReadInPieces ? Self.joinSeconds : 0))
   }
 
-  /// For how long it will not change, as far as can be told; at most the time for which others are
-  /// joined. Nil where nothing tells: the origin says neither how long it is fresh nor since when it
-  /// is as it is.
+  /// The expected time without a change, at most `joinSeconds`; nil if neither a manifest's pace
+  /// nor a guessed lifetime with a Last-Modified gives one.
   private var unchangedSeconds: Double? {
     let bound = min(freshness?.pace?.longestUse ?? .infinity, Self.joinSeconds)
     guard freshness?.isGuessed == true, validator.lastModified != nil else {
@@ -67,13 +66,13 @@ extension GenerationState {
       case .unread, .complete, .every: return bound
       }
     }
-    // What is `d` seconds old and changes at its own pace is not expected to do so before half of
-    // that has passed again. The guessed lifetime is a tenth of it (RFC 9111 §4.2.2).
+    // A resource that is `d` seconds old is not expected to change before another half of `d` has
+    // passed. The guessed lifetime is a tenth of `d` (RFC 9111 §4.2.2).
     return min(bound, (freshness?.lifetime ?? 0) * 5)
   }
 
-  /// Whether a play of it takes several requests, as of audio and video, whose index may lie at the
-  /// end. What one request brings is asked for once by each who wants it.
+  /// Whether a play takes several requests, as with audio and video, whose index may lie at the
+  /// end. A resource that one request brings is asked for once by each client.
   private var isReadInPieces: Bool {
     guard let info, freshness?.pace == nil else { return false }
     switch info.mimeType {

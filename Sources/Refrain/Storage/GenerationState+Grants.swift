@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// To whom this generation may be given.
+/// The credentials for which this generation may be served.
 extension GenerationState {
   var selection: Selection { Selection(headers: headers, variant: variant, grants: grants) }
 
-  /// The origin has given this generation, or confirmed it, to requests with these credentials.
+  /// Records that the origin has served or confirmed this generation for these credentials.
   mutating func grant(to credentials: [String]) {
     guard var all = grants else { return }
     for one in credentials where all.last != one {
@@ -16,25 +16,28 @@ extension GenerationState {
     isRecordStale = true
   }
 
-  /// - Parameter credentials: nil: they do not matter.
+  /// Whether the generation may be served for these credentials.
+  ///
+  /// - Parameter credentials: nil if they do not matter.
   func isGranted(to credentials: String?) -> Bool {
     guard let credentials, let grants, !grants.contains(credentials) else { return true }
     return selection.isGranted(to: credentials)
   }
 
-  /// A reader that has read nothing would be given what the origin gave to other credentials.
+  /// Whether a reader that has read nothing would receive bytes that the origin sent for other
+  /// credentials.
   func isWithheld(from reader: Reader) -> Bool {
     info != nil && !reader.hasRead && !isGranted(to: reader.terms.credentials)
   }
 
-  /// What the other readers of a resource do of which nothing is known yet.
+  /// The state of the other readers while nothing is known of the resource.
   enum OtherReaders { case none, asking, refused }
 
   func otherReaders(than id: ReaderID) -> OtherReaders {
     guard fetches.isEmpty, waiters.isEmpty else { return .asking }
     let others = readers.filter { $0.key != id }.values
     if others.isEmpty { return .none }
-    // Those that have waited, and wait no more, were given an error.
+    // Readers that waited and no longer wait have received an error.
     return others.allSatisfy(\.isActive) ? .refused : .asking
   }
 

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 
-/// Readers that jump or leave: what that says of those who come next, and what becomes of requests
-/// that were made for them.
+/// Readers that jump or leave: the consequences for later readers, and for requests made for them.
 ///
-/// What is under way to nobody is lost once its connection is closed, and comes again where it is
-/// wanted after all. So a request that nobody reads towards any more first waits, as for a slow reader:
-/// many come back, as a player does that looks at the end of a file and then plays its beginning. But
-/// whoever read on for a while and jumps is not kept waiting by what is under way to where they were.
+/// Bytes in transit without a reader are lost once their connection is closed, and are sent again
+/// if they are wanted after all. So a request without readers first waits, as for a slow reader:
+/// many readers come back, like a player that reads the end of a file and then plays its beginning.
+/// But a reader that jumps after reading sequentially for a while must not wait behind such a
+/// request.
 extension GenerationState {
-  /// So many requests wait for a reader to come back.
+  /// The number of requests that wait for a reader to come back.
   private static let mostAbandoned = 2
 
-  /// A reader has jumped elsewhere, or leaves.
+  /// Records that a reader has jumped elsewhere, or leaves.
   mutating func runEnded(_ reader: Reader) {
     hasJumped = true
     if !reader.isBackground, reader.runLength >= 2 * limits.firstRequest { hasLeftLongRun = true }
-    // Who has come to its end could not have read on.
+    // A reader at its end could not have continued.
     let end = min(reader.end, length ?? .max)
     guard reader.hasRead, !reader.isBackground, reader.position < end else { return }
     runs.note(reader.runLength)
   }
 
-  /// A reader stays, and reads nothing for now.
+  /// Records that a reader stays, but reads nothing for now.
   mutating func rest(_ id: ReaderID) -> [Action] {
     guard let reader = readers[id] else { return [] }
     readers[id]?.isReading = false
@@ -30,14 +30,14 @@ extension GenerationState {
     return watchAbandoned()
   }
 
-  /// After a jump, and when a reader has left: has requests ended, some time from now, that nobody
-  /// reads towards any more, and the oldest of too many at once.
+  /// After a jump or a reader's departure: schedules the end of requests without readers, and ends
+  /// the oldest at once if there are too many.
   mutating func watchAbandoned() -> [Action] {
     guard hasJumped || hasLeftLongRun else { return [] }
     hasJumped = false
     let abandoned = abandonedFetches
     guard !abandoned.isEmpty else {
-      // Somebody has come back, or nothing was under way.
+      // A reader has come back, or no request was running.
       hasLeftLongRun = false
       return []
     }
@@ -53,10 +53,10 @@ extension GenerationState {
     return actions
   }
 
-  /// Ends what has not come on while nobody read towards it.
+  /// Ends fetches without readers that have made no progress.
   ///
-  /// - Parameter before: how far each such fetch was when this was looked at last.
-  /// - Returns: how far they are now; nil where there is nothing to look at any more.
+  /// - Parameter before: the position of each such fetch at the last check.
+  /// - Returns: their positions now; nil if there are none left to check.
   mutating func releaseStalled(
     since before: [FetchID: Int64]
   ) -> (actions: [Action], positions: [FetchID: Int64]?) {
@@ -69,15 +69,15 @@ extension GenerationState {
     return (stalled.flatMap { callOff($0) }, positions)
   }
 
-  /// How far each fetch is that nobody reads towards.
+  /// The position of each fetch without readers.
   var abandonedPositions: [FetchID: Int64] {
     if !hasReaders { return fetches.mapValues(\.position) }
     let abandoned = Set(abandonedFetches)
     return fetches.filter { abandoned.contains($0.key) }.mapValues(\.position)
   }
 
-  /// Fetches that nobody reads towards, of which another request could bring the rest; the oldest
-  /// first. What is still to be found out about the resource serves all.
+  /// The fetches without readers whose rest another request could bring, oldest first. None while
+  /// the resource is unknown, because that concerns every reader.
   private var abandonedFetches: [FetchID] {
     guard info != nil, expectedReaders.isEmpty, !isSuperseded, !isClosed else { return [] }
     let candidates = fetches.filter { $0.value.canBeAskedForAgain(limits) }.keys.sorted()
@@ -110,7 +110,7 @@ extension GenerationState {
   private mutating func callOff(_ id: FetchID) -> [Action] {
     guard let fetch = fetches[id] else { return [] }
     fetches[id]?.isCalledOff = true
-    // Whoever wants the rest from now on asks for it.
+    // A reader that wants the rest from now on requests it.
     if !fetch.isWhole, !fetch.isConfirmation {
       fetches[id]?.range = fetch.range.lowerBound..<max(fetch.position, fetch.range.lowerBound)
     }
@@ -119,10 +119,11 @@ extension GenerationState {
 }
 
 extension GenerationState.Fetch {
-  /// What it is still to bring.
+  /// The range that it has yet to bring.
   var ahead: ByteRange { min(position, range.upperBound)..<range.upperBound }
 
-  /// Another request could bring the rest, and the rest is too much to be brought home.
+  /// Whether another request could bring the rest, and the rest is too long to be received
+  /// regardless.
   fileprivate func canBeAskedForAgain(_ limits: FetchPlan) -> Bool {
     !isWhole && !isComparing && !isConfirmation && !isCalledOff
       && range.upperBound - position > limits.mostBroughtHome

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Live streams: a station sends what it plays now, and another answer begins elsewhere. So one
-/// answer is all of a generation: it passes through memory, nothing of it is stored or asked for
-/// again, and when it breaks off the generation is over.
+/// Live streams: a station sends what it plays now, and another response begins elsewhere. So one
+/// response is all of a generation: it passes through memory, no part of it is stored or requested
+/// again, and the generation ends when the response breaks off.
 extension GenerationState {
-  /// The first answer of a live stream has come.
+  /// Marks the generation as a live stream on its first response.
   mutating func beginLive() {
     isLive = true
     ignoresRanges = true
@@ -14,13 +14,13 @@ extension GenerationState {
     storageProblem = .endless
   }
 
-  /// What becomes of the answer of a live stream.
+  /// The use of a live stream's response.
   enum LiveAnswer: Sendable {
-    /// It is the generation's one.
+    /// The response becomes the only one of the generation.
     case first
-    /// The one is under way, and whoever waits has it to wait for.
+    /// Another response is arriving already, and readers wait for that one.
     case needless
-    /// It belongs to another generation.
+    /// The response belongs to another generation.
     case other
   }
 
@@ -30,19 +30,19 @@ extension GenerationState {
     return liveEnd == 0 ? .first : .other
   }
 
-  /// The start of the live stream has gone by: who comes now needs an answer of their own.
+  /// Whether the start of the live stream has passed: a new reader needs a response of its own.
   var hasPassedStart: Bool { isLive && liveEnd > 0 && !transient.spans.contains(0) }
 
-  /// The offset has gone by, or is further ahead than a demuxer skips: a stream comes as slowly as it
-  /// plays, so that waiting for it could take hours.
+  /// Whether the offset has passed, or is further ahead than a demuxer skips: a stream arrives as
+  /// slowly as it plays, so waiting for it could take hours.
   func isOutOfReach(_ offset: Int64) -> Bool {
     guard isLive, !transient.spans.contains(offset) else { return false }
     return offset < liveEnd || offset - liveEnd > limits.firstRequest
   }
 
-  /// Whether a further answer could go on where this one broke off. Without ranges it begins at its
-  /// first byte. Where neither a length nor a validator says that it is the same, only what is stored
-  /// can: every byte of it is compared.
+  /// Whether a further response could continue where this one broke off. Without ranges it starts
+  /// at its first byte. If neither a length nor a validator confirms that it is the same, it can
+  /// only continue if all bytes so far are stored: then they are compared.
   func canGoOn(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], fetch.isWhole, fetch.position > 0 else { return true }
     if isLive { return false }
@@ -50,8 +50,8 @@ extension GenerationState {
     return stored.byteCount(in: 0..<fetch.position) == fetch.position
   }
 
-  /// Nothing says how long it is, nothing that it is the same as before, and no part of it can be
-  /// asked for: before its end has come, what is stored of it can be neither completed nor confirmed.
+  /// Whether the resource has no length, no validator and no range support: until its end has come,
+  /// its stored bytes can be neither completed nor confirmed.
   var isUnrepeatable: Bool {
     guard let info else { return false }
     return info.length == nil && !info.supportsRanges && validator.isEmpty

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What becomes known of the resource, and how a generation ends.
+/// Facts learned about the resource, and the end of a generation.
 extension GenerationState {
-  /// The origin has told what the resource is.
+  /// Adopts the origin's description of the resource.
   mutating func establish(_ information: ContentInformation, whole id: FetchID?) -> [Action] {
     info = information
     var actions: [Action] = []
     if let id, fetches[id] != nil {
-      // From its first byte to its end, whatever was asked for.
+      // A whole response runs from the first byte to the end, whatever range was requested.
       fetches[id]?.isWhole = true
       fetches[id]?.range = 0..<(information.length ?? .max)
       fetches[id]?.position = 0
@@ -23,7 +23,7 @@ extension GenerationState {
     return MediaType.isKnownNoPage(info.mimeType, url: url)
   }
 
-  /// The length has become known: nothing lies beyond it.
+  /// Limits every fetch to the length, which has become known.
   mutating func bound(_ length: Int64) -> [Action] {
     for (id, fetch) in fetches where fetch.range.upperBound > length {
       let lower = min(fetch.range.lowerBound, length)
@@ -32,24 +32,24 @@ extension GenerationState {
     return []
   }
 
-  /// Where the resource ends has been found out by coming to its end.
+  /// Sets a length that was unknown until the end of the resource was reached.
   mutating func end(at length: Int64) -> [Action] {
     guard info?.length == nil else { return [] }
     info?.length = length
     return bound(length) + wakeServed()
   }
 
-  /// An answer to a question from before the resource was changed says nothing of how it is now.
+  /// Returns `freshness` as outdated if the request was made before the resource was changed.
   func outdatedIfAsked(at time: Date, _ freshness: Freshness) -> Freshness {
     guard let invalidatedAt, time <= invalidatedAt else { return freshness }
     return freshness.outdated
   }
 
-  /// A fetch is over.
+  /// Ends a fetch.
   ///
   /// - Parameters:
-  ///   - error: what those who wait for its bytes are told; nil: they may ask again.
-  ///   - isForBackground: readers that play may ask again all the same.
+  ///   - error: the error for readers waiting for its bytes; nil if they may ask again.
+  ///   - isForBackground: whether only background readers receive the error.
   mutating func fetchEnded(
     _ id: FetchID, error: MediaCacheError?, isForBackground: Bool = false
   ) -> [Action] {
@@ -68,7 +68,7 @@ extension GenerationState {
       if !wakes.isEmpty { actions.append(.wake(wakes, error)) }
       if isForBackground { restBackground() }
     }
-    // Who came while a confirmation was being called off has waited for it in vain.
+    // Readers that came while a confirmation was being called off have waited for it in vain.
     if fetch.isConfirmation, !isSuperseded, !isClosed,
       let waiter = waiters.values.first(where: { readers[$0.reader]?.awaitsConfirmation == true }),
       let reader = readers[waiter.reader]
@@ -78,8 +78,8 @@ extension GenerationState {
     return actions + wakeServed() + (waiters.isEmpty ? [] : plan())
   }
 
-  /// Readers in the background that were told why not, and wait for nothing else, ask for nothing
-  /// until they come again: what failed is not to be begun anew as soon as anybody else waits.
+  /// Deactivates background readers that received an error and wait for nothing else, until they
+  /// ask again: a failed fetch must not restart whenever another reader waits.
   private mutating func restBackground() {
     let waiting = Set(waiters.values.map(\.reader))
     for (id, reader) in readers where reader.isBackground && !waiting.contains(id) {
@@ -87,7 +87,7 @@ extension GenerationState {
     }
   }
 
-  /// The origin has confirmed the generation, or cannot be asked.
+  /// Records that the origin has confirmed the generation, or cannot be asked.
   mutating func confirmed(
     at now: Moment, except refused: Set<ReaderID> = []
   ) -> [Action] {
@@ -95,11 +95,11 @@ extension GenerationState {
     for id in readers.keys where !refused.contains(id) {
       readers[id]?.awaitsConfirmation = false
     }
-    // All of them look again: what they wait for may have been there all along.
+    // All readers look again: their bytes may have been there all along.
     return wakeServed() + plan()
   }
 
-  /// The origin could not be asked: those go on that take what is stale.
+  /// Records that the origin could not be asked: readers that accept stale bytes continue.
   mutating func unconfirmed(_ error: MediaCacheError, at now: Moment) -> [Action] {
     let time = wallTime(at: now)
     let refused = Set(
@@ -111,15 +111,15 @@ extension GenerationState {
     return wakes.isEmpty ? actions : actions + [.wake(wakes, error)]
   }
 
-  /// A newer generation has taken this one's place.
+  /// Ends the generation after a newer one has replaced it.
   mutating func supersede() -> [Action] {
     isSuperseded = true
-    // Nobody reads or writes it here any more: what it takes is free once it is removed.
+    // The file has no users here: closing it frees its blocks once it is removed.
     if !isPrepared, !readers.values.contains(where: \.hasRead) { file = nil }
     return endAll(waitersWith: nil)
   }
 
-  /// Nothing goes on from here.
+  /// Ends the generation for good.
   mutating func close() -> [Action] {
     isClosed = true
     return endAll(waitersWith: Self.closed)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-/// Whether fetches bring what readers wait for, and which of them a reader is short of.
+/// Whether fetches bring the bytes that readers wait for, and which fetches a reader is short of.
 extension GenerationState {
-  /// A reader was given bytes, or this fetch has brought some: an outage is waited out.
+  /// Whether a reader has received bytes or this fetch has brought some: then an outage is waited
+  /// out.
   func isPlaying(_ id: FetchID) -> Bool {
     (fetches[id]?.brought ?? 0) > 0 || readers.values.contains { $0.wasServed || $0.hasRead }
   }
 
   // MARK: In vain
 
-  /// Ending this fetch now would leave somebody waiting for what it was to bring, although it came
-  /// to its end without having brought anything. A further request would do no better: it is made
-  /// after a wait, or never, but not at once.
+  /// Whether this fetch is ending without having brought anything while readers wait for its bytes.
+  /// Another request at once would do no better: it is made after a delay, or never.
   func endsInVain(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id] else { return false }
     return waiters.values.contains { isLeft($0, by: fetch, id) }
@@ -32,7 +32,7 @@ extension GenerationState {
 
   // MARK: Short of bytes
 
-  /// What is safe ahead of a reader at least, in bytes.
+  /// The smallest safe distance ahead of a reader, in bytes.
   private static let leastSafe: Int64 = 1 << 20
 
   mutating func beginBody(_ id: FetchID) -> [Action] {
@@ -45,7 +45,7 @@ extension GenerationState {
     return recount()
   }
 
-  /// Finds out which fetches a player is short of by now.
+  /// Recounts the fetches that a player is short of.
   mutating func recount() -> [Action] {
     var change = 0
     for (id, fetch) in fetches where fetch.hasBody || fetch.isCounted {
@@ -57,8 +57,8 @@ extension GenerationState {
     return change == 0 ? [] : [.countShort(change)]
   }
 
-  /// A player waits for what the fetch brings, or has less ahead than is safe. A live stream comes
-  /// as slowly as it plays, however fast the network: only its start is waited for.
+  /// Whether a player waits for the fetch's bytes, or has less ahead than is safe. A live stream
+  /// arrives as slowly as it plays on any network, so only its start counts.
   func isShort(of fetch: Fetch) -> Bool {
     guard !fetch.isBackground, !isSuperseded, !isClosed else { return false }
     if isLive, liveEnd >= limits.firstRequest { return false }
@@ -76,8 +76,8 @@ extension GenerationState {
     }
   }
 
-  /// Half of the window that is fetched ahead, at which the next request is made; and never less
-  /// than plays for some seconds.
+  /// Half of the read-ahead window, at which the next request is made, but at least what plays for
+  /// some seconds.
   private func safeDistance(for reader: Reader) -> Int64 {
     let demand = FetchPlan.Demand(
       position: reader.position, runLength: reader.runLength, isWaiting: false,
@@ -87,6 +87,6 @@ extension GenerationState {
 }
 
 extension GenerationState.Fetch {
-  /// It is still to bring the byte at an offset.
+  /// Whether the fetch has yet to bring the byte at an offset.
   func isAhead(_ offset: Int64) -> Bool { position <= offset && offset < range.upperBound }
 }

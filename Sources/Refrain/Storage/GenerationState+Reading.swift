@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Readers: where they read, and how they wait.
+/// Readers: their positions, and how they wait.
 extension GenerationState {
   mutating func detach(_ id: ReaderID) -> [Action] {
     if let reader = readers.removeValue(forKey: id) { runEnded(reader) }
     let left = waiters.filter { $0.value.reader == id }
     for waiter in left.keys { waiters[waiter] = nil }
-    // Its bytes are deleted, and only kept by this.
+    // The file is unlinked; closing the descriptor frees its blocks.
     if isSuperseded, readers.isEmpty { file = nil }
     var actions: [Action] = []
     if !left.isEmpty { actions.append(.wake(left.values.map(\.wake), CancellationError())) }
@@ -17,15 +17,15 @@ extension GenerationState {
     return actions
   }
 
-  /// What a reader finds at an offset; it is taken to read up to `count` bytes of it.
+  /// Looks up a reader's offset, and advances the reader by up to `count` of the bytes found there.
   mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> (Lookup, [Action]) {
-    // It was cancelled, or moved to another generation, a moment ago: it finds out by itself.
+    // The reader was just cancelled, or moved to another generation, and will notice by itself.
     guard var reader = readers[id] else { return (.moved, []) }
     if isClosed { return (.failed(Self.closed), []) }
     if offset != reader.position || !reader.isActive {
-      // Small steps ahead are sequential reading too: a demuxer that skips.
+      // Small steps ahead count as sequential reading: a demuxer skips.
       let step = offset - reader.position
-      // So are larger ones over what is there: whoever reads the file by itself.
+      // So do larger steps over stored bytes: a client may read those from the file itself.
       let goesOn =
         reader.isActive && step >= 0
         && (step <= limits.firstRequest
@@ -50,7 +50,7 @@ extension GenerationState {
       let upTo = min(range.upperBound, length ?? .max)
       advance(&reader, by: min(Int64(count), upTo - offset))
       readers[id] = reader
-      // The usual case, and the one that has to be quick: there is plenty ahead.
+      // The usual case, which has to be fast: there is plenty ahead.
       if upTo - reader.position > limits.maximumReadAhead, fetches.isEmpty {
         return (.stored(upTo: upTo, file), [])
       }
@@ -65,7 +65,7 @@ extension GenerationState {
     if isSuperseded { return (.failed(isLive ? Self.brokeOff : Self.changed), []) }
     if reader.isBackground, isLive { return (.failed(StorageProblem.endless.error), []) }
     if isOutOfReach(offset) {
-      // Who has read nothing may have what is played now.
+      // A reader that has read nothing may join the stream at its current position.
       return (hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach), [])
     }
     return (.wait, [])
@@ -85,13 +85,13 @@ extension GenerationState {
 
   // MARK: Waiting
 
-  /// Registers a waiter, unless what it waits for is there or can never come.
+  /// Registers a waiter, unless its bytes are there or can never come.
   ///
   /// - Returns: an outcome to deliver at once, if there is one.
   mutating func wait(
     _ id: WaiterID, _ waiter: Waiter
   ) -> (outcome: Result<Void, any Error>?, [Action]) {
-    // It looks again, and finds out why.
+    // The reader looks up its offset again, and learns the reason.
     guard let reader = readers[waiter.reader] else { return (.success(()), []) }
     if isClosed { return (.failure(Self.closed), []) }
     if isSuperseded { return (.success(()), []) }
@@ -113,9 +113,9 @@ extension GenerationState {
     guard let offset = waiter.offset else { return info != nil }
     if let length, offset >= length { return true }
     if stored.contains(offset) { return true }
-    // It looks again, and is told.
+    // The reader looks up its offset again, and receives an error.
     if isOutOfReach(offset) { return true }
-    // In the background, bytes are brought to be stored.
+    // In the background, bytes are fetched to be stored.
     return readers[waiter.reader]?.isBackground != true && transient.spans.contains(offset)
   }
 

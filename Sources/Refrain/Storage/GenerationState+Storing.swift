@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Bytes: what was stored, what is only in memory, and when to sync.
+/// Bytes: those stored, those only in memory, and when to sync.
 extension GenerationState {
-  /// Bytes have come and are written: a reader may have them from now on.
+  /// Commits bytes that have been written: readers may use them from now on.
   ///
-  /// - Parameter announces: whoever waits for them is woken now; else with what comes next, or by
-  ///   `announce`.
-  /// - Returns: nil where the file that they were written to is not this generation's any more.
+  /// - Parameter announces: whether waiting readers are woken now; otherwise with the next bytes,
+  ///   or by `announce`.
+  /// - Returns: nil if the file is no longer this generation's.
   mutating func commit(
     _ id: FetchID, _ range: ByteRange, to file: EntryFile, announces: Bool = true,
     now: ContinuousClock.Instant
@@ -46,33 +46,34 @@ extension GenerationState {
     return commit
   }
 
-  /// Wakes whoever waits for what was stored lately.
+  /// Wakes readers that wait for recently stored bytes.
   mutating func announce(_ id: FetchID) -> [Action] {
     if fetches[id]?.unannounced == 0 { return [] }
     fetches[id]?.unannounced = 0
     return wakeServed()
   }
 
-  /// The beginning is waited for most; later on, readers do as well with fewer and longer pieces.
+  /// Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
   private func mayDefer(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id] else { return false }
     return fetch.brought >= 1 << 20 && fetch.unannounced < 256 << 10
   }
 
-  /// Notes what the data file takes on disk.
+  /// Records the allocated size of the data file.
   ///
-  /// - Returns: how much more that is than was noted before, and how much more the record takes: a
-  ///   span takes some forty bytes of it, which are there twice while it is replaced.
+  /// - Returns: the growth of the file and of the record since the last call: a span takes some
+  ///   forty bytes of the record, twice while the record is replaced.
   mutating func account(_ allocated: Int64) -> (file: Int64, record: Int64) {
-    // It takes no less before it is replaced.
+    // The record does not shrink before it is replaced.
     let spans = max(accountedSpans, 96 * Int64(stored.ranges.count))
     defer { (accounted, accountedSpans) = (allocated, spans) }
     return (allocated - accounted, spans - accountedSpans)
   }
 
-  /// A power cut takes 4 MiB or 2 s at most: half of either leaves time for the sync itself.
+  /// Begins a sync if it is due. A power cut loses at most 4 MiB or 2 s of data, whichever is more:
+  /// syncing at half of either leaves time for the sync itself.
   ///
-  /// - Returns: after which time the next sync is wanted, and it is begun; nil: not yet.
+  /// - Returns: the delay until the sync; nil if none is due yet.
   mutating func nextSync(_ now: ContinuousClock.Instant) -> Duration? {
     guard unsyncedBytes >= 2 << 20 else { return nil }
     isSyncing = true
@@ -84,17 +85,17 @@ extension GenerationState {
     unsyncedBytes = 0
   }
 
-  /// - Returns: after which time the next one is wanted, for what has come in the meantime.
+  /// - Returns: the delay until the next sync, for bytes that have arrived in the meantime.
   @discardableResult
   mutating func syncEnded(isDone: Bool) -> Duration? {
     isSyncing = false
     if isDone { return nextSync(.now) }
-    // It is tried again when more has come, or at the end.
+    // The next attempt comes with more bytes, or at the end.
     unsyncedBytes = 0
     return nil
   }
 
-  /// Takes over what was found on disk.
+  /// Adopts the contents found on disk.
   mutating func adopt(_ contents: EntryDirectory.Contents) {
     let record = contents.record
     info = ContentInformation(
@@ -114,9 +115,7 @@ extension GenerationState {
     synced = contents.syncedSpans
   }
 
-  /// Bytes have come that are not stored: kept for as long as a reader is near.
-  ///
-  /// - Parameter error: what those are told who want them stored.
+  /// Keeps received bytes that are not stored, for as long as a reader is near.
   mutating func commitTransient(
     _ id: FetchID, _ bytes: Data, at offset: Int64
   ) -> [Action] {
@@ -140,7 +139,7 @@ extension GenerationState {
     return wakes.isEmpty ? actions : actions + [.wake(wakes, storageProblem.error)]
   }
 
-  /// What `StoringDecision` has to know.
+  /// The facts that `StoringDecision` needs.
   var storingMemory: StoringDecision.Memory {
     .init(
       generation: generationID, length: length, validator: validator,
@@ -148,12 +147,12 @@ extension GenerationState {
       replaced: replaced)
   }
 
-  /// The file does not give back what it was given: the range is fetched again.
+  /// Drops a range that could not be read back from the file: it is fetched again.
   ///
-  /// The record has to say so before anything more is written: what lies between would read as zeros.
+  /// The record has to drop it before anything more is written, because a gap would read as zeros.
   ///
-  /// - Parameter size: the file's, where it is known. Where it was cut short, all that was behind is
-  ///   lost.
+  /// - Parameter size: the file's size, if known. If the file was truncated, everything beyond its
+  ///   end is lost.
   mutating func lose(_ range: ByteRange, size: Int64?) {
     var gone = RangeSet(range)
     if let size, size < range.upperBound {
@@ -168,8 +167,8 @@ extension GenerationState {
     isRecordStale = true
   }
 
-  /// What was stored is gone, with its directory: readers keep what they were given, and the rest is
-  /// fetched, and stored, again.
+  /// Forgets the stored bytes, which are gone with their directory: readers keep what they
+  /// received, and the rest is fetched and stored again.
   mutating func filesVanished() {
     if !stored.isEmpty { hasGivenUnstored = true }
     recordState = .written
@@ -184,7 +183,8 @@ extension GenerationState {
     accountedSpans = 0
   }
 
-  /// The entry was removed from the disk: who reads on reads what is there, and the rest from memory.
+  /// Stops storing after the entry was removed from the disk: remaining readers continue with the
+  /// open file, then from memory.
   mutating func filesRemoved() {
     recordState = .written
     journal = nil
@@ -196,7 +196,7 @@ extension GenerationState {
       isTransient = true
       return
     }
-    // Whoever comes next begins anew, and what is on its way is not wanted.
+    // The next reader starts again, so bytes in transit are not wanted.
     file = nil
     generationID = nil
     stored = RangeSet()
@@ -206,15 +206,15 @@ extension GenerationState {
     }
   }
 
-  /// Whether a reader is near anything that a fetch is still to bring: otherwise bytes that cannot
-  /// be stored are of use to nobody.
+  /// Whether a reader is near any byte that a fetch has yet to bring: otherwise bytes that cannot
+  /// be stored are useless.
   func isOfUse(_ id: FetchID, from offset: Int64) -> Bool {
     guard let fetch = fetches[id] else { return false }
     let rest = offset..<max(fetch.range.upperBound, offset + 1)
     return transientWindows().contains { $0.overlaps(rest) }
   }
 
-  /// Another process has stored more of this generation.
+  /// Adopts further bytes of this generation that another process has stored.
   mutating func catchUp(_ contents: EntryDirectory.Contents) -> [Action] {
     generationID = contents.record.generation
     file = contents.file
@@ -226,7 +226,7 @@ extension GenerationState {
     let ahead = min(limits.maximumReadAhead, 2 << 20)
     let waiting = waiters.values.filter { readers[$0.reader]?.isBackground != true }
       .compactMap(\.offset)
-    // Who has settled on a live stream cannot get its start anywhere else.
+    // A reader that has begun a live stream cannot get its start elsewhere.
     let near = readers.values.filter { ($0.isActive || (isLive && $0.hasRead)) && !$0.isBackground }
     return (near.map(\.position) + waiting)
       .map { max(0, $0 - (64 << 10))..<($0 + ahead) }
@@ -241,7 +241,7 @@ extension GenerationState {
     rate = rate.map { $0 * 0.7 + bytesPerSecond * 0.3 } ?? bytesPerSecond
   }
 
-  /// - Parameter time: from a request to the head of its answer.
+  /// - Parameter time: from a request to the head of its response.
   mutating func noteLatency(_ time: Duration) {
     latency = min(latency ?? .infinity, time.seconds)
   }

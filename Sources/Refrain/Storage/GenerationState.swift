@@ -5,22 +5,22 @@ typealias ReaderID = UInt64
 typealias FetchID = UInt64
 typealias WaiterID = UInt64
 
-/// All that is known of one generation while it is open: what is there, who reads where, what is on
-/// its way. A pure value: its methods change it and say what is to be done outside of the lock.
+/// Everything known of one generation while it is open: its bytes, its readers' positions, and its
+/// fetches. A pure value: its methods change it and return actions to carry out outside the lock.
 struct GenerationState: Sendable {
-  /// What to do once the lock is let go.
+  /// An action to carry out after the lock is released.
   enum Action: Sendable {
     case startFetch(FetchID, ByteRange)
     case startConfirmation(FetchID, ByteRange)
     case cancel(Task<Void, Never>)
     case wake([WaiterResumption], (any Error)?)
-    /// A paused fetch goes on.
+    /// Resume a paused fetch.
     case resume(CheckedContinuation<Void, Never>)
-    /// A player waits for what was fetched in the background.
+    /// A player waits for bytes of a background fetch.
     case promote(FetchID)
-    /// Nobody reads any more: what is under way goes on for as long as it comes.
+    /// Watch fetches without readers, which continue while they progress.
     case watchAbandoned
-    /// So many more fetches, or fewer, are those that a player is short of.
+    /// Change the number of fetches that a player is short of.
     case countShort(Int)
   }
 
@@ -28,20 +28,20 @@ struct GenerationState: Sendable {
     var position: Int64 = 0
     var runLength: Int64 = 0
     var end: Int64 = .max
-    /// It has said that it reads all up to `end`.
+    /// Whether it has declared that it reads everything up to `end`.
     var readsOn = false
     var isBackground = false
     /// The smallest request made for it.
     var minimum: Int64
-    /// It has asked for something.
+    /// Whether it has requested something.
     var isActive = false
-    /// It has asked for bytes, and is expected to read on from there.
+    /// Whether it has requested bytes, and is expected to continue from there.
     var isReading = false
-    /// It was given bytes of this generation: it cannot be moved to another.
+    /// Whether it has received bytes of this generation, so that it cannot move to another.
     var hasRead = false
-    /// It found bytes where it looked.
+    /// Whether it found bytes at its position.
     var wasServed = false
-    /// Nothing is given to it before the origin has confirmed this generation.
+    /// Whether it waits for bytes until the origin has confirmed this generation.
     var awaitsConfirmation = false
     var terms = FreshnessRequirements()
   }
@@ -50,62 +50,64 @@ struct GenerationState: Sendable {
     var range: ByteRange
     var position: Int64
     var isWhole = false
-    /// It asks whether the generation still holds, and becomes a fetch like any other where the
-    /// answer brings bytes of it.
+    /// Whether it revalidates the generation. It becomes an ordinary fetch if the response brings
+    /// bytes of the generation.
     var isConfirmation = false
-    /// While it confirms, it asks for bytes that are missing (`ConfirmingRequest.fills`).
+    /// Whether it requests missing bytes while it confirms (`ConfirmingRequest.fills`).
     var fillsWhileConfirming = false
     var isBackground = false
-    /// The head of a whole response has come, and its bytes are coming.
+    /// Whether the head of a whole response has been received, and its body is arriving.
     var isReceiving = false
-    /// Nothing is under way for it: it waits before it asks, or asks again.
+    /// Whether it waits before its first request or a further one, without one running.
     var isResting = false
-    /// Ended for lack of readers: it says nothing of the origin that it brought nothing.
+    /// Whether it was ended for lack of readers, so that a missing response says nothing about the
+    /// origin.
     var isCalledOff = false
-    /// How many bytes it brought that were not there.
+    /// The number of new bytes that it brought.
     var brought: Int64 = 0
-    /// The end of what it ever brought: a whole response begins at its first byte again.
+    /// The end of all that it brought so far: a whole response starts at the first byte again.
     var furthest: Int64 = 0
-    /// The body of a response is coming.
+    /// Whether the body of a response is arriving.
     var hasBody = false
-    /// It counts among those that a player is short of (`PlaybackPriority`).
+    /// Whether it counts among the fetches that a player is short of (`PlaybackPriority`).
     var isCounted = false
     var task: Task<Void, Never>?
     var paused: CheckedContinuation<Void, Never>?
-    /// Its answer is another server's, compared with all that is stored before any of it is used.
+    /// Whether its response is another server's, which is compared with all stored bytes before any
+    /// is used.
     var isComparing = false
-    /// What was written of such an answer: readable once all is compared.
+    /// The written bytes of such a response: readable once all are compared.
     var pending = RangeSet<Int64>()
-    /// How often another server has answered (`ResponseCheck.Verdict.otherServer`).
+    /// The number of responses by another server (`ResponseCheck.Verdict.otherServer`).
     var otherAnswers = 0
-    /// Its range is on its way, unless what is stored does not hold any more.
+    /// Whether it brings the bytes of its range, unless the stored generation is outdated.
     var bringsBytes: Bool { !isConfirmation || fillsWhileConfirming }
-    /// The span that it extends, as it is written down in the journal.
+    /// The span that it extends, as recorded in the journal.
     var journalRun: JournalRun?
-    /// Where it waits for a network that a prefetch may use: has it asked for anew.
+    /// Repeats the request, while it waits for a network that a prefetch may use.
     var beginAnew: (@Sendable () -> Void)?
-    /// How many bytes were stored since readers were woken for any.
+    /// The number of bytes stored since readers were last woken.
     var unannounced: Int64 = 0
   }
 
-  /// A span that grows, and its two records in a journal.
+  /// A growing span, and its two records in a journal.
   struct JournalRun: Sendable {
     var journal: JournalFile
     /// The number of the first record.
     var first: Int
-    /// Which of the two is written next.
+    /// The record that is written next, 0 or 1.
     var turn = 0
     var span: ByteRange
   }
 
   struct Waiter: Sendable {
     var reader: ReaderID
-    /// Nil: it waits for the content information.
+    /// The offset waited for; nil for the content information.
     var offset: Int64?
     var wake: WaiterResumption
   }
 
-  /// Whether storing may be tried.
+  /// Whether storing may be attempted.
   enum StorageBan: Sendable {
     case none
     case until(ContinuousClock.Instant)
@@ -120,35 +122,35 @@ struct GenerationState: Sendable {
     }
   }
 
-  /// Whether the record on disk is this generation's.
+  /// Whether the record on disk describes this generation.
   enum RecordState: Sendable {
     case written
     /// Its files lie beside those of the generation that it replaces, whose record still stands.
     case replacing
-    /// There are no other files and there is no record yet: what is small has come whole before either
-    /// it or a journal would be of use.
+    /// There are no other files and no record yet: a small resource arrives whole before a record
+    /// or a journal would be useful.
     case deferred
   }
 
-  /// What is to be done about bytes that were just stored.
+  /// The work that follows storing some bytes.
   struct Commit: Sendable {
     var actions: [Action]
-    /// Where the span is to be written down.
+    /// The journal record to write.
     var journal: (file: JournalFile, number: Int, span: ByteRange)?
-    /// A sync is wanted, after that time.
+    /// The delay after which a sync is due; nil for none.
     var syncDelay: Duration?
-    /// The record is wanted, some time from now (`RecordState.deferred`).
+    /// Whether a record is due some time from now (`RecordState.deferred`).
     var defersRecord = false
   }
 
   enum Lookup: Sendable {
-    /// Stored from the offset up to there.
+    /// Stored from the offset up to `upTo`.
     case stored(upTo: Int64, EntryFile)
     /// In memory, from the offset on.
     case transient(Data)
     case end
     case wait
-    /// Another generation has come, and this reader has read nothing of this one.
+    /// Another generation has taken over, and this reader has read nothing of this one.
     case moved
     case failed(MediaCacheError)
   }
@@ -159,11 +161,11 @@ struct GenerationState: Sendable {
   var info: ContentInformation? { didSet { knownChanged() } }
   var validator = Validator() { didSet { lastKnown = nil } }
   var freshness: Freshness? { didSet { knownChanged(pace: oldValue?.pace) } }
-  /// The origin's other fields.
+  /// The other fields of the origin's response.
   var headers = HTTPFields() { didSet { lastKnown = nil } }
-  /// Of several representations the one that this is.
+  /// The request field values that select this representation.
   var variant: String? { didSet { lastKnown = nil } }
-  /// To which credentials the origin gave or confirmed it; nil where that is not known.
+  /// The credentials for which the origin sent or confirmed it; nil if unknown.
   var grants: [String]? = [] { didSet { lastKnown = nil } }
   /// When a request was made that may have changed the resource.
   var invalidatedAt: Date? { didSet { lastKnown = nil } }
@@ -172,76 +174,77 @@ struct GenerationState: Sendable {
   var stored = RangeSet<Int64>()
   var file: EntryFile?
   var transient = TransientBytes()
-  /// Readers may have been given bytes that are not stored any more, or never were.
+  /// Whether readers may have received bytes that are no longer stored, or never were.
   var hasGivenUnstored = false
-  /// The generation before was known to be no web page (`MediaType.isKnownNoPage`).
+  /// Whether the previous generation was known to be no web page (`MediaType.isKnownNoPage`).
   var followsNoPage = false
-  /// When the origin last answered for this generation, or could not be asked.
+  /// When the origin last responded for this generation, or could not be asked.
   var vouchedAt: Uptime?
-  /// The origin says that it has ranges, and ignores them.
+  /// Whether the origin announces range support, but ignores ranges.
   var ignoresRanges = false
 
-  /// It is a live stream: one answer is all of it.
+  /// Whether the resource is a live stream: one response is the whole generation.
   var isLive = false
-  /// How far the answer of a live stream has come.
+  /// The end of the bytes received of a live stream.
   var liveEnd: Int64 = 0
-  /// What it plays, by where.
+  /// The titles of a live stream, by offset.
   var titles = StreamTitles()
 
-  /// Bytes are not stored: `no-store`, or another process writes, or the disk is full.
+  /// Whether bytes are not stored: `no-store`, another process writes, or the disk is full.
   var isTransient = false
 
   var storageBan = StorageBan.none
-  /// Why nothing is stored, where nothing is.
+  /// The reason why nothing is stored, if nothing is.
   var storageProblem = StorageProblem.noRoom
   /// The name under which it is stored; nil while it is not.
   var generationID: String?
-  /// Stored generations that this one takes the place of.
+  /// Stored generations that this one replaces.
   var replaced: Set<String> = []
-  /// What the file no longer holds, though its record may still say so.
+  /// Bytes that the file no longer holds, though its record may still claim them.
   var lost = RangeSet<Int64>()
-  /// Of `stored`, what survives a power cut.
+  /// The part of `stored` that survives a power cut.
   var synced = RangeSet<Int64>()
   var journal: JournalFile?
   var journalCount = 0
-  /// Allocated blocks of the file, as the store was told.
+  /// The allocated size of the file, as last accounted.
   var accounted: Int64 = 0
-  /// What the spans take in the record, as the store was told.
+  /// The size of the spans in the record, as last accounted.
   var accountedSpans: Int64 = 0
   var unsyncedBytes: Int64 = 0
   var lastSync: ContinuousClock.Instant?
   var isSyncing = false
-  /// The record does not have what is known by now.
+  /// Whether the record lacks something that is known now.
   var isRecordStale = false
-  /// The end of the furthest byte that is known of this version, whether it is still there or not.
+  /// The end of the furthest known byte of this version, even if it is no longer there.
   var reached: Int64 = 0
   var recordState = RecordState.written
   var lastCut: LastCut?
-  /// A record that waits will be written soon, whatever comes.
+  /// Whether writing a deferred record is already scheduled.
   var isRecordDue = false
 
   var readers: [ReaderID: Reader] = [:]
   var fetches: [FetchID: Fetch] = [:]
   var waiters: [WaiterID: Waiter] = [:]
-  /// How many generations before this one were replaced, one after the other, before a reader was
-  /// given a byte: servers that take turns with versions of their own.
+  /// The number of successive generations before this one that were replaced before a reader
+  /// received a byte: servers that alternate between their own versions.
   var unreadReplacements = 0
-  /// Readers of the generation before, under their names there, who had asked for something and read
-  /// nothing when this one took its place: they are on their way, and what was begun for them goes on.
+  /// Readers of the previous generation, under their identifiers there, that had requested
+  /// something and read nothing when this one replaced it. They are about to arrive, so fetches
+  /// begun for them continue.
   var expectedReaders: Set<ReaderID> = []
   var nextID: UInt64 = 1
   var isWatchingAbandoned = false
 
   var isSuperseded = false
   var isClosed = false
-  /// Bytes a second that the origin sent lately.
+  /// The recent rate of the origin, in bytes per second.
   var rate: Double?
-  /// The shortest time from a request to the head of its answer, in seconds.
+  /// The shortest time from a request to the head of its response, in seconds.
   var latency: Double?
   var runs = RecentRuns()
-  /// A reader has gone elsewhere: what was asked for on its behalf may be of no use any more.
+  /// Whether a reader has jumped elsewhere: requests made for it may be useless now.
   var hasJumped = false
-  /// It had read on for a while before.
+  /// Whether that reader had read sequentially for a while before.
   var hasLeftLongRun = false
 
   init(limits: FetchPlan, isOffline: Bool) {
@@ -249,8 +252,10 @@ struct GenerationState: Sendable {
     self.isOffline = isOffline
   }
 
-  /// - Parameter pace: what was known of it before. The bytes of a generation do not change, nor what
-  ///   they say.
+  /// Discards `lastKnown`, and carries the pace over to new freshness.
+  ///
+  /// - Parameter pace: the pace known before. The bytes of a generation do not change, and neither
+  ///   does the pace that they state.
   private mutating func knownChanged(pace: UpdatePace? = nil) {
     lastKnown = nil
     guard let info, let freshness, freshness.pace == nil else { return }
@@ -275,7 +280,7 @@ struct GenerationState: Sendable {
     return length == 0 || stored.range(containing: 0)?.upperBound ?? 0 >= length
   }
 
-  /// What is known by now, the same object until more is; nil before the first response.
+  /// The stored response, the same object until something changes; nil before the first response.
   var known: StoredResponse? {
     mutating get {
       if lastKnown == nil { lastKnown = StoredResponse(self) }
@@ -283,13 +288,13 @@ struct GenerationState: Sendable {
     }
   }
 
-  /// Something was stored since the last sync, and a sync may succeed.
+  /// Whether bytes were stored since the last sync, and a sync may succeed.
   var needsSync: Bool { unsyncedBytes > 0 && isPrepared && !isClosed }
 
-  /// Its files are ready to be written to.
+  /// Whether its files are ready to be written to.
   var isPrepared: Bool { file != nil && (journal != nil || recordState == .deferred) }
 
-  /// The record is to be written before more comes.
+  /// Whether the record is to be written before further bytes.
   var wantsRecord: Bool {
     switch recordState {
     case .written: false
@@ -298,7 +303,6 @@ struct GenerationState: Sendable {
     }
   }
 
-  /// What a killed process may lose of what it has received, in bytes: as much as the first request
-  /// asks for.
+  /// The most bytes that a killed process may lose of those received: the size of a first request.
   private static let mostWithoutRecord: Int64 = 64 << 10
 }

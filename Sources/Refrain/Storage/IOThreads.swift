@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Threads of our own for system calls that block, as an executor of tasks: Swift's cooperative
-/// threads are as many as there are cores, and none of them may wait for a disk.
+/// Dedicated threads for system calls that block, as a task executor: Swift's cooperative pool has
+/// only as many threads as there are cores, and none of them may wait for a disk.
 ///
 /// A task made with `Task(executorPreference:)` runs here from its first line to its last.
 final class IOThreads: TaskExecutor {
-  /// For fetches (which write) and for cold reads.
+  /// Threads for fetches (which write) and for cold reads.
   static let shared = IOThreads(name: "refrain.io", count: 4)
-  /// For syncing, scanning and evicting, which may take long. More than there are cores: file systems
-  /// join syncs that come at the same time.
+  /// Threads for syncing, scanning and evicting, which may take long. Usually more threads than
+  /// cores: file systems merge syncs that arrive at the same time.
   static let background = IOThreads(name: "refrain.background", count: 8)
 
   private let queue = JobQueue()
@@ -26,7 +26,8 @@ final class IOThreads: TaskExecutor {
     }
   }
 
-  /// A thread of Foundation's has one pool, which is drained when the thread ends: these never do.
+  /// Drains a pool per job: Foundation drains a thread's own pool only when the thread ends, and
+  /// these threads never end.
   private static func withAutoreleasePool(_ work: () -> Void) {
     #if canImport(ObjectiveC)
       autoreleasepool(invoking: work)
@@ -50,9 +51,9 @@ final class IOThreads: TaskExecutor {
   }
 }
 
-/// Jobs in order, and threads that wait for them.
+/// A first-in, first-out queue of jobs on which threads wait.
 ///
-/// Unchecked, for `NSCondition` guards `jobs` and the compiler cannot see it: `Mutex` has no
+/// Unchecked because `NSCondition` guards `jobs` and the compiler cannot see it: `Mutex` has no
 /// condition to wait on.
 private final class JobQueue: @unchecked Sendable {
   private let condition = NSCondition()
@@ -63,11 +64,11 @@ private final class JobQueue: @unchecked Sendable {
     condition.lock()
     jobs.append(job)
     condition.unlock()
-    // Not under the lock, on which the thread that it wakes would wait at once.
+    // After unlocking: the woken thread would otherwise wait for the lock at once.
     condition.signal()
   }
 
-  /// The next job; waits for one.
+  /// Returns the next job, waiting for one if there is none.
   func next() -> UnownedJob? {
     condition.lock()
     defer { condition.unlock() }

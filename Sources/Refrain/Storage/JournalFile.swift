@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// An open journal (`SpanJournal`). It is closed when the last one who may still write to it lets
-/// go, so that a late record never lands in another file that got the same descriptor.
+/// An open journal (`SpanJournal`). The descriptor is closed when the last possible writer releases
+/// the journal, so a late record cannot go to another file that reuses the descriptor.
 final class JournalFile: Sendable {
   let path: String
   let epoch: Int
   private let descriptor: Int32
   private let disk: any Disk
-  /// What it takes on disk, as far as it was counted.
+  /// The allocated size that was counted so far.
   private let counted = Mutex(Int64(0))
 
   /// Makes the file and writes its header. Blocks.
@@ -30,20 +30,20 @@ final class JournalFile: Sendable {
 
   deinit { disk.close(descriptor) }
 
-  /// How much more it takes on disk than was counted before. Blocks for a microsecond.
+  /// Returns the growth of the allocated size since the last call. Blocks for a microsecond.
   func growth() -> Int64 {
-    // Where it cannot be looked up it is counted when the entry is closed.
+    // On failure the file is counted when the entry is closed.
     let allocated = (try? disk.status(of: descriptor))?.allocated ?? 0
     return counted.withLock { counted in
-      // It never shrinks: a lower number is an earlier one.
+      // The file never shrinks: a lower number is an earlier one.
       defer { counted = max(counted, allocated) }
       return max(0, allocated - counted)
     }
   }
 
-  /// The file was removed.
+  /// Resets the count after the file was removed.
   ///
-  /// - Returns: what was counted.
+  /// - Returns: the size that was counted.
   func takeCounted() -> Int64 {
     counted.withLock { counted in
       defer { counted = 0 }
@@ -51,7 +51,7 @@ final class JournalFile: Sendable {
     }
   }
 
-  /// Writes the record of that number. Blocks.
+  /// Writes a record at the position of that number. Blocks.
   func write(_ span: ByteRange, number: Int) throws(DiskError) {
     let record = SpanJournal.record(span)
     let offset = Int64(SpanJournal.headerSize + number * SpanJournal.recordSize)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// The name of a key's directory: 128 bits of FNV-1a in hexadecimal. It need not withstand anyone
-/// who looks for collisions: the record has the whole key, and an entry of another key is never
-/// taken for one's own; two such keys would only displace each other.
+/// The name of a key's directory: 128 bits of FNV-1a in hexadecimal. The hash need not resist
+/// deliberate collisions: the record holds the whole key, so an entry is never taken for that of
+/// another key, and two colliding keys only displace each other.
 enum KeyHash {
   static func name(of key: CacheKey) -> String {
     let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013B
@@ -15,6 +15,7 @@ enum KeyHash {
     return String(repeating: "0", count: 32 - text.count) + text
   }
 
-  /// One of 256 directories between the cache's and the entries'.
+  /// Returns the name of an entry's shard, one of 256 directories between the cache's and the
+  /// entries'.
   static func shard(of name: String) -> String { String(name.suffix(2)) }
 }

@@ -2,27 +2,27 @@
 import Foundation
 
 extension MediaCache {
-  /// What comparing an entry with its origin came to.
+  /// The result of comparing an entry with its origin.
   public struct Comparison: Sendable, Hashable {
-    /// Stored bytes that were compared.
+    /// The number of stored bytes that were compared.
     public var comparedBytes: Int64 = 0
     /// The stored ranges that differ, in blocks of 64 KiB. They were dropped.
     public var damaged = RangeSet<Int64>()
-    /// Why it could not be compared, or not to its end; nil where it was.
+    /// Why the comparison was impossible or incomplete; nil if it was complete.
     public var obstacle: MediaCacheError?
   }
 
-  /// Compares the stored bytes of a resource with the origin's, and drops those that differ, so that
-  /// they are fetched again when they are needed.
+  /// Compares the stored bytes of a resource with the origin's, and drops those that differ, so
+  /// that they are fetched again when needed.
   ///
-  /// Every stored byte is asked for again, by ranges: this costs as much as fetching them. It can
-  /// only tell damage from a change where the origin says which version it has, by an ETag or a
-  /// Last-Modified (RFC 9110 §8.8): a resource that has another version now is not compared and not
-  /// dropped. Where there is neither, and something differs, all of the entry is dropped.
+  /// Every stored byte is requested again, by ranges: this costs as much as fetching them. Damage
+  /// can only be distinguished from a change if the origin identifies its version by an ETag or a
+  /// Last-Modified (RFC 9110 §8.8): a resource whose version has changed is neither compared nor
+  /// dropped. If there is neither validator, and something differs, the whole entry is dropped.
   ///
-  /// - Parameter resource: what is stored, with the headers that its requests need.
-  /// - Returns: nil where nothing is stored.
-  /// - Throws: `MediaCacheError`, `.inUse` where something differs and another process, or a reader of
+  /// - Parameter resource: the stored resource, with the headers that its requests need.
+  /// - Returns: nil if nothing is stored.
+  /// - Throws: `MediaCacheError`: `.inUse` if something differs and another process, or a reader of
   ///   this one, uses the entry; `.storage`. `CancellationError`.
   public func compareWithOrigin(_ resource: Resource) async throws -> Comparison? {
     let key = key(for: resource)
@@ -41,7 +41,7 @@ extension MediaCache {
 
   private static let block: Int64 = 64 << 10
 
-  /// Reads both through a cache of its own, which knows how to ask an origin, and keeps nothing of it.
+  /// Compares through a temporary cache, which can ask an origin and is removed afterwards.
   private func compare(
     _ entry: EntrySummary, _ stored: Validator, with resource: Resource,
     _ comparison: inout Comparison
@@ -52,7 +52,7 @@ extension MediaCache {
     configuration.transport = context.transport
     let directory = FileManager.default.temporaryDirectory
       .appending(path: "refrain-compare-\(UUID().uuidString)", directoryHint: .isDirectory)
-    // What is left of it is the system's to remove, as anything there.
+    // If removal fails, the system clears its temporary directory.
     defer { try? FileManager.default.removeItem(at: directory) }
     let fresh = try MediaCache(directory: directory, configuration: configuration)
     let result: Result<Validator.Match, any Error>
@@ -99,7 +99,7 @@ extension MediaCache {
     return match
   }
 
-  /// What cannot be read differs from anything.
+  /// Returns the bytes of a range; nil, which differs from any bytes, if they cannot be read.
   private static func read(_ file: FileHandle, _ range: ByteRange) -> Data? {
     do {
       try file.seek(toOffset: UInt64(range.lowerBound))

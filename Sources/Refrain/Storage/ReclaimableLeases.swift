@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// Those who hold entries open that nobody reads, for the sake of speed alone: where room is needed,
-/// they are asked to let go.
+/// Holders of idle entries that are kept open only for speed: they are asked to release them when
+/// room is needed.
 final class ReclaimableLeases: Sendable {
   private struct State {
     var releases: [UInt64: @Sendable () -> Bool] = [:]
@@ -23,6 +23,8 @@ final class ReclaimableLeases: Sendable {
     state.withLock { $0.releases[id] = nil }
   }
 
+  /// Asks all holders to release their entries.
+  ///
   /// - Returns: whether anything was held.
   func releaseAll() -> Bool {
     let releases = state.withLock { Array($0.releases.values) }

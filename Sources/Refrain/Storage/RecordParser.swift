@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Reads the strict part of JSON (RFC 8259) that `EntryRecord.encoded` writes. Every method returns
-/// nil, or false, where the text is anything else.
+/// A parser for the strict subset of JSON (RFC 8259) that `EntryRecord.encoded` writes. Every
+/// method returns nil, or false, for any other text.
 struct RecordParser {
   private let bytes: UnsafeRawBufferPointer
   private var index = 0
@@ -11,7 +11,7 @@ struct RecordParser {
 
   var isAtEnd: Bool { index == bytes.count }
 
-  /// Reads a value into a variable that has none yet.
+  /// Reads a value into a variable that is still nil.
   mutating func take<Value>(
     _ variable: inout Value?, _ read: (inout RecordParser) -> Value?
   ) -> Bool {
@@ -20,9 +20,9 @@ struct RecordParser {
     return true
   }
 
-  /// Reads an object with one member at least.
+  /// Reads an object with at least one member.
   ///
-  /// - Parameter member: reads the value of a name, and returns whether it could.
+  /// - Parameter member: reads the value of a name, and returns whether it succeeded.
   mutating func object(_ member: (String, inout RecordParser) -> Bool) -> Bool {
     guard skip("{") else { return false }
     repeat {
@@ -69,7 +69,7 @@ struct RecordParser {
     let digits = index
     while let byte = peek, Self.isOfNumber(byte) {
       index += 1
-      // A point stands between digits.
+      // A decimal point is followed by a digit.
       if byte == UInt8(ascii: "."), peek.map({ $0 < 0x30 || $0 > 0x39 }) ?? true { return nil }
     }
     guard let first = digits < index ? bytes[digits] : nil, first >= 0x30, first <= 0x39,
@@ -81,8 +81,7 @@ struct RecordParser {
     return value
   }
 
-  /// Reads seconds since the reference date, as `JSONEncoder` writes a date unless it is told
-  /// otherwise.
+  /// Reads seconds since the reference date, the default form of a date in `JSONEncoder`.
   mutating func date() -> Date? {
     number().map { Date(timeIntervalSinceReferenceDate: $0) }
   }
@@ -100,12 +99,12 @@ struct RecordParser {
     defer { index += 1 }
     guard peek != nil else { return nil }
     let text = UnsafeRawBufferPointer(rebasing: bytes[start..<index])
-    // ASCII needs no further check.
+    // ASCII needs no validation.
     return allBits < 0x80
       ? String(decoding: text, as: UTF8.self) : String(validating: text, as: UTF8.self)
   }
 
-  /// Goes on with a string in which quotes or backslashes are escaped.
+  /// Reads the rest of a string with escaped quotes or backslashes.
   private mutating func escapedString(from start: Int) -> String? {
     var text = Array(bytes[start..<index])
     while let byte = peek, byte != Self.quote {
@@ -134,7 +133,7 @@ struct RecordParser {
     }
   }
 
-  /// Whether the digits there begin with no needless zero.
+  /// Whether the digits at `start` have no superfluous leading zero.
   private func hasPlainStart(_ start: Int) -> Bool {
     guard bytes[start] == UInt8(ascii: "0"), start + 1 < index else { return true }
     return bytes[start + 1] < 0x30 || bytes[start + 1] > 0x39

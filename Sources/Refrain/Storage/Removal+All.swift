@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// Taking all entries out of a cache directory: a shard at a time, several shards at once.
+/// Removes all entries from a cache directory: a shard at a time, several shards at once.
 extension Removal {
   func removeAll(progress: Sweep.Progress?) async throws -> Int64 {
     let budget = context.budget
@@ -25,16 +25,16 @@ extension Removal {
     return freed
   }
 
-  /// What became of the entries of one shard.
+  /// The outcome for the entries of one shard.
   private struct Part: Sendable {
     var freed: Int64 = 0
-    /// Entries that are open for writing, and were left as they are.
+    /// Entries that are open for writing and were skipped.
     var busy: [String] = []
-    /// Why it was not finished.
+    /// Why the shard was not finished.
     var failure: MediaCacheError?
   }
 
-  /// Removes the entries of a shard that nobody has open for writing. Blocks.
+  /// Removes the entries of a shard that are not open for writing. Blocks.
   private func removeClosed(_ names: [String], _ done: () -> Void) -> Part {
     let budget = context.budget
     var part = Part()
@@ -62,7 +62,9 @@ extension Removal {
     return part
   }
 
-  /// - Returns: the bytes that were freed; nil where the entry is open for writing.
+  /// Removes one entry unless it is open for writing.
+  ///
+  /// - Returns: the bytes that were freed; nil if the entry is open for writing.
   private func removeClosed(_ name: String) throws(DiskError) -> Int64? {
     let budget = context.budget
     let directory = budget.entryDirectory(named: name)
@@ -80,7 +82,7 @@ extension Removal {
     return freed
   }
 
-  /// Removes an entry that is open in this process, or leaves it to the process that has it.
+  /// Removes an entry that is open in this process, or leaves it to the process that is writing it.
   private func removeBusy(_ name: String) async throws -> Int64 {
     let directory = context.budget.entryDirectory(named: name)
     let key = await IOThreads.background.run {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// Takes entries out of a cache directory.
+/// Removes entries from a cache directory.
 struct Removal: Sendable {
   let context: CacheContext
 
-  /// Removes an entry, and those of other representations of its resource.
+  /// Removes an entry and the other representations of its resource.
   ///
-  /// - Returns: the bytes of disk that were freed; nil where there was nothing.
+  /// - Returns: the bytes of disk that were freed; nil if nothing was stored.
   func removeAllRepresentations(_ key: CacheKey) async throws -> Int64? {
     let context = context
     let others: [CacheKey]
@@ -28,7 +28,9 @@ struct Removal: Sendable {
     return freed
   }
 
-  /// - Returns: the bytes of disk that were freed; nil where there was nothing.
+  /// Removes one entry.
+  ///
+  /// - Returns: the bytes of disk that were freed; nil if nothing was stored.
   func remove(_ name: String, _ key: CacheKey?) async throws -> Int64? {
     let context = context
     let open: Entry? = if let key { await context.table.settledEntry(for: key) } else { nil }
@@ -57,7 +59,9 @@ struct Removal: Sendable {
     return try await work.value
   }
 
-  /// - Returns: the bytes that were freed; nil where nothing is there.
+  /// Removes an entry that is not open here.
+  ///
+  /// - Returns: the bytes that were freed; nil if nothing was stored.
   private static func remove(
     _ directory: EntryDirectory, _ key: CacheKey?, in budget: DiskBudget
   ) throws -> Int64? {

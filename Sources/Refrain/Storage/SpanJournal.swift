@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: MIT
 
-/// Spans that were written to the data file, but not synced yet: a file of fixed-size records beside
-/// the sidecar that the next sync replaces.
+/// Spans that were written to the data file but not synced yet: a file of fixed-size records beside
+/// the sidecar, which the next sync replaces.
 ///
-/// A fetch has two records for the span that it extends, and writes them in turn after each commit:
-/// while one is being replaced, the other says what was there before. So the journal grows with the
-/// number of spans, not of chunks.
+/// A fetch has two records for the span that it extends, and writes them alternately after each
+/// commit: while one is being overwritten, the other holds the previous state. So the journal grows
+/// with the number of spans, not of chunks.
 ///
-/// What it says holds while the machine runs (`BootIdentity`), so that a killed process loses
-/// nothing; after a power cut it is ignored. A record that was not wholly written fails its
-/// checksum and is passed over.
+/// A journal is valid until the machine restarts (`BootIdentity`), so that a killed process loses
+/// nothing; after a power cut it is ignored. An incompletely written record fails its checksum and
+/// is skipped.
 enum SpanJournal {
   static let suffix = ".spans"
   static let headerSize = 64
   static let recordSize = 24
 
-  /// The journal's file name for a generation and an epoch.
+  /// Returns the journal's file name for a generation and an epoch.
   static func fileName(generation: String, epoch: Int) -> String {
     "\(generation)-\(epoch)\(suffix)"
   }
 
-  /// The epoch in a journal's file name; nil where the name is another's.
+  /// Returns the epoch in a journal's file name; nil for any other name.
   static func epoch(of name: String, generation: String) -> Int? {
     guard name.hasPrefix("\(generation)-"), name.hasSuffix(suffix) else { return nil }
     let digits = name.dropFirst(generation.count + 1).dropLast(suffix.count)
     return Int(digits).flatMap { (0..<EntryRecord.epochLimit).contains($0) ? $0 : nil }
   }
 
-  /// The boot identity, padded; a checksum would not make a wrong identity any righter.
+  /// Returns the boot identity, padded. It has no checksum: a damaged identity matches no boot.
   static func header(bootIdentity: String) -> [UInt8] {
     let text = Array(bootIdentity.utf8.prefix(headerSize))
     return text + [UInt8](repeating: 0, count: headerSize - text.count)
@@ -41,7 +41,7 @@ enum SpanJournal {
     }
   }
 
-  /// The spans of a journal file; none where another run of the machine wrote it.
+  /// Returns the spans of a journal file; none if it was written in another boot.
   static func decode(_ bytes: [UInt8], bootIdentity: String) -> RangeSet<Int64> {
     var spans = RangeSet<Int64>()
     guard bytes.count >= headerSize,
@@ -63,7 +63,7 @@ enum SpanJournal {
     return spans
   }
 
-  /// Tells a record from zeros and from half of one (the finaliser of SplitMix64).
+  /// Returns a checksum that rejects zeros and incomplete records (the finaliser of SplitMix64).
   private static func checksum(_ lower: UInt64, _ upper: UInt64) -> UInt64 {
     var z = lower &* 0x9E37_79B9_7F4A_7C15 ^ upper ^ 0x5245_4652_4149_4E31
     z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// Spans as they are written down: bounds in ascending order, two for each span.
+/// The stored form of spans: bounds in ascending order, two for each span.
 enum SpanList {
   static func encode(_ spans: RangeSet<Int64>) -> [Int64] {
     spans.ranges.flatMap { [$0.lowerBound, $0.upperBound] }
   }
 
-  /// Nil where the list is not what `encode` writes.
+  /// Returns nil if the list is not one that `encode` writes.
   static func decode(_ bounds: [Int64]) -> RangeSet<Int64>? {
     guard bounds.count.isMultiple(of: 2) else { return nil }
     var spans = RangeSet<Int64>()
@@ -22,23 +22,23 @@ enum SpanList {
 }
 
 extension RangeSet<Int64> {
-  /// The range of this set that holds `offset`, found by bisection.
+  /// Returns the range of this set that holds `offset`, by binary search.
   func range(containing offset: Int64) -> ByteRange? {
     guard let index = indexOfFirstRange(endingAfter: offset) else { return nil }
     let range = ranges[index]
     return range.lowerBound <= offset ? range : nil
   }
 
-  /// Where the first range at or after `offset` begins; nil where there is none.
+  /// Returns the first offset at or after `offset` that is in the set; nil if there is none.
   func nextLowerBound(atOrAfter offset: Int64) -> Int64? {
     guard let index = indexOfFirstRange(endingAfter: offset) else { return nil }
     return Swift.max(ranges[index].lowerBound, offset)
   }
 
-  /// How many offsets are in it.
+  /// The number of offsets in the set.
   var byteCount: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
 
-  /// How many offsets of `range` are in it.
+  /// Returns the number of offsets of `range` in the set.
   func byteCount(in range: ByteRange) -> Int64 {
     guard !range.isEmpty, var index = indexOfFirstRange(endingAfter: range.lowerBound) else {
       return 0

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What Apple's platforms are told of a directory of stored media, besides its permissions. On
-/// Linux there is nothing to tell.
+/// File attributes of a directory of stored media on Apple's platforms, besides its permissions.
+/// Linux has none.
 enum StoredMediaAttributes {
-  /// Blocks.
+  /// Sets the attributes. Blocks.
   ///
-  /// - Throws: what Foundation throws, where the file system or the system refuses; the one is set
-  ///   even where the other is refused.
+  /// - Throws: the error of Foundation if the file system or the system refuses; one attribute is
+  ///   set even if the other is refused.
   static func set(on path: String) throws {
     let exclusion = Result { try excludeFromBackup(path) }
     try protect(path)
@@ -16,8 +16,8 @@ enum StoredMediaAttributes {
 
   private static func excludeFromBackup(_ path: String) throws {
     #if canImport(Darwin)
-      // What can be fetched again is no matter for a backup (URLResourceKey.isExcludedFromBackupKey),
-      // wherever an app puts its cache. It holds for all that is in the directory.
+      // Media that can be fetched again need no backup (URLResourceKey.isExcludedFromBackupKey),
+      // wherever an app puts its cache. The value applies to the directory's contents.
       var directory = URL(filePath: path, directoryHint: .isDirectory)
       var values = URLResourceValues()
       values.isExcludedFromBackup = true
@@ -26,12 +26,12 @@ enum StoredMediaAttributes {
   }
 
   private static func protect(_ path: String) throws {
-    // Not on a Mac, where files are encrypted as a volume: the attribute says nothing there.
+    // Not on a Mac, which encrypts whole volumes: the attribute has no effect there.
     #if canImport(Darwin) && !os(macOS) && !targetEnvironment(macCatalyst)
-      // Files take it over from the directory that they are made in. Not `.complete`, which an app
-      // may have as its default: such files cannot be read some seconds after the device is locked,
-      // when what plays in the background has to play on; nor opened, as the next song would have
-      // to be. This is the strictest that lets both go on, and the system's own default.
+      // Files inherit it from their directory. Not `.complete`, which an app may have as its
+      // default: such files can be neither read nor opened some seconds after the device is locked,
+      // when background playback must continue, also with the next song. This is the strictest
+      // class that allows both, and the system's default.
       try FileManager.default.setAttributes(
         [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication],
         ofItemAtPath: path)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-/// All that is known of a stored response besides its bytes, at one moment. Whoever renders it may
-/// keep what it made for as long as it is given this very object.
+/// Everything known of a stored response besides its bytes, at one moment. A renderer may keep its
+/// output for as long as it receives this very object.
 package final class StoredResponse: Sendable {
   package let information: ContentInformation
-  /// The origin's fields, without those of the message and of one range.
+  /// The origin's fields, except those that describe the message or one range.
   package let headers: HTTPFields
   package let freshness: Freshness
   package let etag: String?
   package let lastModified: String?
-  /// Last-Modified stands for every byte (RFC 9110 §8.8.2.2).
+  /// Whether Last-Modified is a strong validator (RFC 9110 §8.8.2.2).
   package let isStrongLastModified: Bool
   package let invalidatedAt: Date?
-  /// The origin says that shared caches may give it to everybody, whoever asked for it.
+  /// Whether the origin allows shared caches to serve the response regardless of credentials.
   package let isForEverybody: Bool
   let selection: Selection
 
@@ -33,10 +33,10 @@ package final class StoredResponse: Sendable {
     isForEverybody = control.isForEverybody
   }
 
-  /// Whether the answer depends on what a request says of itself.
+  /// Whether the response depends on request fields.
   package var varies: Bool { !selection.varying.isEmpty }
 
-  /// The key of the representation that a request selects; nil where it is this one.
+  /// Returns the key of the representation that a request selects; nil if it is this one.
   func otherKey(than key: CacheKey, for request: HTTPFields) -> CacheKey? {
     selection.otherKey(than: key, for: request)
   }

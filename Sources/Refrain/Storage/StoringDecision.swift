@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What becomes of a generation in memory that wants its bytes stored, given what is on disk. A pure
-/// value.
+/// The decision how to store a generation, given the contents of the disk. A pure value.
 ///
-/// The rule: what another has stored under the key, and anybody could still use, is continued or left
-/// alone. Only what is known to be out of date, or of use to nobody, is replaced.
+/// The rule: a generation that another process has stored under the key, and that anybody could
+/// still use, is continued or left alone. Only one that is known to be outdated or useless is
+/// replaced.
 enum StoringDecision: Sendable, Hashable {
   /// Continue with the stored files.
   case resume
-  /// Make new files, in place of whatever is there.
+  /// Make new files, replacing any stored ones.
   case start
-  /// Another writes this very generation: read what it commits, and store nothing meanwhile.
+  /// Another process writes this very generation: read the bytes that it commits, and store nothing
+  /// meanwhile.
   case catchUp
   /// Store nothing.
   case stream(StorageProblem)
 
-  /// What is stored under the key.
+  /// The entry stored under the key.
   enum Found: Sendable, Hashable {
-    /// Nothing, or nothing that can be read: damaged, or of another key.
+    /// Nothing, or nothing readable: a damaged entry, or one of another key.
     case nothing
     /// A later version of this program wrote it.
     case newer
@@ -29,21 +30,21 @@ enum StoringDecision: Sendable, Hashable {
     var generation: String
     var length: Int64?
     var validator: Validator
-    /// When the origin last vouched for it.
+    /// When the origin last confirmed it.
     var confirmedAt: Date
-    /// Somebody found out that the origin has another version.
+    /// Whether the origin is known to have another version.
     var isOutdated: Bool
   }
 
-  /// What is known of the generation in memory.
+  /// The known facts about the generation in memory.
   struct Memory: Sendable, Hashable {
-    /// The name under which it is stored; nil where it never was.
+    /// The name under which it is stored; nil if it never was.
     var generation: String?
     var length: Int64?
     var validator: Validator
-    /// When the origin last answered for it.
+    /// When the origin last sent a response for it.
     var answeredAt: Date?
-    /// Stored generations that this one takes the place of.
+    /// Stored generations that this one replaces.
     var replaced: Set<String> = []
   }
 
@@ -55,14 +56,14 @@ enum StoringDecision: Sendable, Hashable {
     case .record(let record):
       let decision = compare(record, memory)
       guard !holdsLock else { return decision }
-      // Whatever it is about to write, another does so.
+      // Another process is writing these files.
       return decision == .resume ? .catchUp : .stream(.inUse)
     }
   }
 
   private static func compare(_ record: Record, _ memory: Memory) -> StoringDecision {
     if memory.generation == record.generation { return .resume }
-    // Its readers hold bytes of files that another process has replaced.
+    // The readers hold bytes of files that another process has replaced.
     if memory.generation != nil { return .stream(.otherVersion) }
     if memory.replaced.contains(record.generation) { return .start }
     if let mine = memory.length, let theirs = record.length, mine != theirs {
@@ -75,16 +76,16 @@ enum StoringDecision: Sendable, Hashable {
     }
   }
 
-  /// Of two versions the one that the origin vouched for last.
+  /// Returns the decision for two versions: the origin's most recently confirmed one wins.
   private static func newer(_ record: Record, _ memory: Memory) -> StoringDecision {
     let isNewer = memory.answeredAt.map { $0 > record.confirmedAt } ?? false
     return record.isOutdated || isNewer ? .start : .stream(.otherVersion)
   }
 }
 
-/// Why bytes are not stored.
+/// The reason why bytes are not stored.
 enum StorageProblem: Sendable, Hashable {
-  /// The limit is reached with what is in use, or the disk is full.
+  /// The limit is reached by entries in use, or the disk is full.
   case noRoom
   /// Another process stores the entry.
   case inUse
@@ -92,16 +93,16 @@ enum StorageProblem: Sendable, Hashable {
   case otherVersion
   /// A later version of this program wrote the entry.
   case newerFormat
-  /// The cache may only be read.
+  /// The cache is read-only.
   case readOnly
-  /// The origin forbids it.
+  /// The origin forbids storing.
   case forbidden
-  /// It is a live stream, or may be one.
+  /// The resource is a live stream, or may be one.
   case endless
   /// The disk failed.
   case disk(DiskError)
 
-  /// What whoever wants the bytes stored is told.
+  /// The error for a reader that wants the bytes stored.
   var error: MediaCacheError {
     switch self {
     case .noRoom:

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// Goes over all entries of a store on several threads at once: most of the time is spent in system
+/// Visits all entries of a store on several threads at once: most of the time is spent in system
 /// calls, which wait for the disk or run on another core.
 struct Sweep: Sendable {
   let budget: DiskBudget
 
-  /// Threads at once, out of those of `IOThreads.background`: some are left for syncing.
+  /// The number of threads used at once; the others of `IOThreads.background` stay free for
+  /// syncing.
   static let width = 4
 
-  /// Called with the number of entries done and that of all, on several threads at once: a call may
+  /// Receives the number of entries done and of all entries, on several threads at once: a call may
   /// be overtaken by a later one.
   typealias Progress = @Sendable (_ done: Int, _ total: Int) -> Void
 
-  /// Calls `body` for the entries of each shard, a shard at a time on each thread. A cancelled task
+  /// Calls `body` with the entries of each shard, one shard at a time per thread. A cancelled task
   /// stops between two shards.
   ///
-  /// - Parameter body: blocks; gets the names of some entries, all of one shard, and reports each
-  ///   that it is done with.
-  /// - Returns: what it returned, in the order of the directory.
+  /// - Parameter body: blocks; receives the names of one shard's entries, and calls `done` for each
+  ///   entry that it has finished.
+  /// - Returns: the values that `body` returned, in the order of the directory.
   func run<Value: Sendable>(
     progress: Progress? = nil,
     _ body: @Sendable @escaping (_ names: [String], _ done: () -> Void) throws -> Value
@@ -34,7 +35,7 @@ struct Sweep: Sendable {
           for index in stride(from: first, to: shards.count, by: Self.width) {
             try Task.checkCancellation()
             values.append((index, try body(shards[index]) { count.increment() }))
-            // Others wait for the same threads.
+            // Other tasks wait for the same threads.
             await Task.yield()
           }
           return values

@@ -7,7 +7,7 @@
   import Darwin
 #endif
 
-/// Reads, facts and locks.
+/// Reads, file status and locks.
 extension SystemDisk {
   func read(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
@@ -54,7 +54,7 @@ extension SystemDisk {
     defer { closedir(directory) }
     var names: [String] = []
     while true {
-      // At the end and after a failure alike it returns a null pointer.
+      // readdir(3) returns a null pointer both at the end and after a failure.
       errno = 0
       guard let entry = readdir(directory) else {
         if errno != 0 { throw failure("readdir", path) }
@@ -77,7 +77,7 @@ extension SystemDisk {
       while offset < size {
         let hole = Int64(refrain_seek_hole(descriptor, off_t(offset)))
         if hole < 0 {
-          // Beyond the end: somebody has just shortened it.
+          // The offset is beyond the end: another process has just shortened the file.
           if errno == ENXIO { break }
           throw failure("lseek", "fd \(descriptor)")
         }
@@ -132,7 +132,7 @@ extension SystemDisk {
     return lock.l_type != Int16(F_UNLCK)
   }
 
-  /// One byte, or all for nil.
+  /// Returns a lock description for one byte, or for the whole file if `offset` is nil.
   private static func lock(_ type: Int32, _ offset: Int64?) -> flock {
     var lock = flock()
     lock.l_type = Int16(type)

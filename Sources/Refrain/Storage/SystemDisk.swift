@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// The system's own calls.
+/// A disk that makes the system calls themselves.
 struct SystemDisk: Disk {
   func makeDirectory(_ path: String) throws(DiskError) {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw failure("mkdir", path) }
@@ -19,13 +19,13 @@ struct SystemDisk: Disk {
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32 {
     let flags =
       switch mode {
-      // A pipe in a file's place must not make anybody wait.
+      // Opening a pipe in a file's place must not block.
       case .read: O_RDONLY | O_NONBLOCK
       case .readWrite: O_RDWR
       case .create: O_RDWR | O_CREAT | O_TRUNC
       case .lock: O_RDWR | O_CREAT
       }
-    // A link in a file's place must not lead elsewhere.
+    // A symbolic link in a file's place must not be followed.
     let descriptor = retrying { systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
     guard descriptor >= 0 else { throw failure("open", path) }
     return Int32(descriptor)
@@ -71,8 +71,8 @@ struct SystemDisk: Disk {
   }
 
   #if canImport(Darwin)
-    /// fsync(2) there only reaches the drive's cache; F_FULLFSYNC (fcntl(2)) reaches the drive, where
-    /// the file system has it.
+    /// On Darwin fsync(2) only reaches the drive's cache; F_FULLFSYNC (fcntl(2)) reaches the
+    /// medium, if the file system supports it.
     private func fullSync(_ descriptor: Int32) -> Int {
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
       return retrying { Int(fsync(descriptor)) }
@@ -102,7 +102,7 @@ struct SystemDisk: Disk {
   }
 }
 
-/// Makes a call again that a signal interrupted (EINTR, signal(7)).
+/// Repeats a call that a signal interrupted (EINTR, signal(7)).
 func retrying(_ call: () -> Int) -> Int {
   while true {
     let result = call()
@@ -110,7 +110,7 @@ func retrying(_ call: () -> Int) -> Int {
   }
 }
 
-// The names inside of `SystemDisk` hide the C functions of the same names.
+// The methods of `SystemDisk` hide the C functions of the same names.
 private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int {
   Int(open(path, flags, mode))
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Bytes that may not, or cannot, be stored: they live in memory between the fetch that brings them
-/// and the readers that are near, and are dropped when no reader is. A pure value.
+/// Bytes that may not, or cannot, be stored: they stay in memory between the fetch that brings them
+/// and nearby readers, and are dropped when no reader is near. A pure value.
 ///
-/// What comes in sequence is gathered into chunks of some 64 KiB, however small the pieces: there
-/// are few to search and to drop.
+/// Sequential bytes are gathered into chunks of some 64 KiB, however small the pieces, so that
+/// there are few chunks to search and to drop.
 struct TransientBytes: Sendable {
   private struct Chunk: Sendable {
     var lower: Int64
@@ -15,7 +15,7 @@ struct TransientBytes: Sendable {
     var range: ByteRange { lower..<upper }
   }
 
-  /// Ascending, without overlap.
+  /// In ascending order, without overlap.
   private var chunks: [Chunk] = []
   private(set) var spans = RangeSet<Int64>()
 
@@ -23,10 +23,10 @@ struct TransientBytes: Sendable {
 
   var isEmpty: Bool { chunks.isEmpty }
 
-  /// How many pieces there are to search.
+  /// The number of chunks to search.
   var chunkCount: Int { chunks.count }
 
-  /// Adds what of `bytes` is not there yet.
+  /// Adds the part of `bytes` that is not there yet.
   mutating func insert(_ bytes: Data, at offset: Int64) {
     let range = offset..<(offset + Int64(bytes.count))
     let missing = RangeSet(range).subtracting(spans)
@@ -49,7 +49,7 @@ struct TransientBytes: Sendable {
     }
   }
 
-  /// The index of the first chunk that begins behind `offset`, found by bisection.
+  /// Returns the index of the first chunk that begins after `offset`, by binary search.
   private func indexOfChunk(after offset: Int64) -> Int {
     var (low, high) = (0, chunks.count)
     while low < high {
@@ -59,7 +59,7 @@ struct TransientBytes: Sendable {
     return low
   }
 
-  /// The bytes from `offset` to the end of the chunk that holds it.
+  /// Returns the bytes from `offset` to the end of the chunk that holds it.
   func bytes(at offset: Int64) -> Data? {
     let index = indexOfChunk(after: offset) - 1
     guard index >= 0, chunks[index].range.contains(offset) else { return nil }
@@ -67,7 +67,7 @@ struct TransientBytes: Sendable {
     return chunk.bytes[(chunk.bytes.startIndex + Int(offset - chunk.lower))...]
   }
 
-  /// Drops every chunk that no window touches.
+  /// Drops every chunk that overlaps no window.
   mutating func keep(near windows: [ByteRange]) {
     chunks.removeAll { chunk in
       let goes = !windows.contains { $0.overlaps(chunk.range) }

@@ -6,15 +6,16 @@
   import Darwin
 #endif
 
-/// The right to change one entry's files, held for as long as this lives. One writer at a time has it;
-/// the kernel releases it when the process ends. `WriterLocks` keeps the locks of a cache directory.
+/// The right to change one entry's files, held for this object's lifetime. One writer at a time has
+/// it; the kernel releases it when the process ends. `WriterLocks` holds the locks of a cache
+/// directory.
 final class WriterLock: Sendable {
   private let name: String
   private let file: LockFile
   private let locks: WriterLocks
-  /// Why the file system cannot lock; nil where it can. Nothing keeps other processes out then. They
-  /// never make each other's bytes wrong: every generation has files of its own name, and no part of
-  /// a file is freed without a lock. But one may undo what the other has stored.
+  /// Why the file system cannot lock; nil if it can. Without locks, nothing keeps other processes
+  /// out. They never corrupt each other's bytes: every generation has file names of its own, and no
+  /// part of a file is freed without a lock. But one may undo what another has stored.
   let failure: DiskError?
 
   fileprivate init(_ name: String, _ file: LockFile, _ locks: WriterLocks, failure: DiskError?) {
@@ -25,16 +26,17 @@ final class WriterLock: Sendable {
   }
 
   deinit {
-    // In this order: the kernel does not keep the threads of one process apart.
+    // In this order: the kernel does not separate the threads of one process.
     if failure == nil { file.unlock(name) }
     locks.release(name)
   }
 
   /// Takes the lock. Blocks, but does not wait for a writer.
   ///
-  /// - Parameter waits: whether to wait some milliseconds for one who only looks whether it is held.
-  /// - Returns: nil where another holds it.
-  /// - Throws: where the file that is locked cannot be made.
+  /// - Parameter waits: whether to retry for some milliseconds, for a process that only checks the
+  ///   lock.
+  /// - Returns: nil if another writer holds it.
+  /// - Throws: if the lock file cannot be made.
   static func acquire(
     _ directory: EntryDirectory, waits: Bool = true
   ) throws(DiskError) -> WriterLock? {
@@ -53,12 +55,12 @@ final class WriterLock: Sendable {
     return nil
   }
 
-  /// Takes the lock from the kernel, where no thread of this process has it.
+  /// Takes the kernel's lock, after this process's threads were excluded.
   private static func lock(
     _ directory: EntryDirectory, _ name: String, _ locks: WriterLocks
   ) throws(DiskError) -> WriterLock? {
-    // Somebody may remove the file, with all of the directory or alone: whoever comes after that locks
-    // another one.
+    // Another program may remove the file, alone or with the directory; later processes then lock a
+    // new file.
     for _ in 0..<100 {
       let file: LockFile
       do throws(DiskError) {
@@ -85,7 +87,7 @@ final class WriterLock: Sendable {
     return nil
   }
 
-  /// Whether another holds the lock. Changes nothing.
+  /// Whether another writer holds the lock. Changes nothing.
   static func isHeld(_ directory: EntryDirectory) -> Bool {
     directory.locks.isHeld(directory.name)
   }

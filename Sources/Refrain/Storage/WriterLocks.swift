@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// The locks of the entries' writers in one cache directory: each entry has a byte of one file, at an
-/// offset that its name gives, and whoever writes to the entry locks that byte.
+/// The locks of the entries' writers in one cache directory: each entry has a byte of one file, at
+/// an offset derived from its name, and a writer locks the byte of its entry.
 ///
-/// The file stays empty (bytes beyond the end can be locked, fcntl(2)), and is there for good. A file
-/// for each entry, made and removed each time, cost more than all else: ext4 looks for an inode that
-/// was not freed in the last seconds, past all that were.
+/// The file stays empty (bytes beyond the end can be locked, fcntl(2)) and is never removed. One
+/// lock file per entry, made and removed each time, cost more than everything else: ext4 searches
+/// for an inode that was not freed in the last seconds, past all that were.
 final class WriterLocks: Sendable {
   private struct State {
-    /// What threads of this process have locked, or are about to: the kernel keeps apart who has
-    /// opened the file, and that is done once for all.
+    /// The names that threads of this process have locked or are about to lock. The kernel only
+    /// separates open file descriptions, and all threads share one.
     var claimed: Set<String> = []
-    /// Open for as long as anything is locked in it.
+    /// The open file, while anything is locked in it.
     weak var file: LockFile?
   }
 
@@ -27,7 +27,9 @@ final class WriterLocks: Sendable {
     self.disk = disk
   }
 
-  /// - Returns: whether no other thread of this process has the name. Balanced by `release`.
+  /// Claims a name within this process. Balanced by `release`.
+  ///
+  /// - Returns: false if another thread of this process has the name.
   func claim(_ name: String) -> Bool {
     state.withLock { $0.claimed.insert(name).inserted }
   }
@@ -36,16 +38,17 @@ final class WriterLocks: Sendable {
     state.withLock { _ = $0.claimed.remove(name) }
   }
 
-  /// The file, made where it is missing. Blocks.
+  /// Returns the open file, made if it is missing. Blocks.
   func file() throws(DiskError) -> LockFile {
     if let file = state.withLock({ $0.file }) { return file }
     let file = try LockFile(path: path, mode: .lock, disk: disk)
-    // Of two that were opened at once either will do.
+    // If two threads opened the file at once, either one will do.
     state.withLock { $0.file = file }
     return file
   }
 
-  /// Whether the file still has its name: others would lock another one otherwise. Blocks.
+  /// Whether the file still has its name; otherwise other processes would lock another file.
+  /// Blocks.
   func isCurrent(_ file: LockFile) throws(DiskError) -> Bool {
     try disk.status(of: path)?.identity == file.identity
   }
@@ -54,14 +57,14 @@ final class WriterLocks: Sendable {
     state.withLock { if $0.file === file { $0.file = nil } }
   }
 
-  /// Whether any thread or process has the lock of that name; of any, where none is named. Blocks, and
-  /// changes nothing.
+  /// Whether any thread or process has the lock of `name`, or any lock at all if `name` is nil.
+  /// Blocks, and changes nothing.
   func isHeld(_ name: String?) -> Bool {
     let isClaimed = state.withLock { state in
       name.map(state.claimed.contains) ?? !state.claimed.isEmpty
     }
     if isClaimed { return true }
-    // Where the file is missing nobody has a lock; where it cannot be opened nobody writes.
+    // If the file is missing, no lock is held; if it cannot be opened, there are no writers.
     guard let file = try? LockFile(path: path, mode: .readWrite, disk: disk) else { return false }
     return file.isLocked(name)
   }
@@ -86,15 +89,15 @@ final class LockFile: Sendable {
 
   deinit { disk.close(descriptor) }
 
-  /// Which byte is locked for an entry. Two entries that shared one would only keep each other from
-  /// being stored at the same time.
+  /// Returns the offset of an entry's byte. Two entries that share a byte only cannot be stored at
+  /// the same time.
   private static func offset(_ name: String) -> Int64 {
     let number = UInt64(name.prefix(16), radix: 16) ?? UInt64(name.utf8.first ?? 0)
     return Int64(number >> 2)
   }
 
-  /// - Returns: false where another has it.
-  /// - Throws: where the file system cannot lock.
+  /// - Returns: false if another writer holds the lock.
+  /// - Throws: if the file system cannot lock.
   func lock(_ name: String) throws(DiskError) -> Bool {
     try disk.lock(descriptor, byteAt: Self.offset(name))
   }
@@ -105,7 +108,7 @@ final class LockFile: Sendable {
 
   fileprivate func isLocked(_ name: String?) -> Bool {
     let offset = name.map(Self.offset)
-    // Where nothing can be locked nothing is.
+    // If the file system cannot lock, nothing is locked.
     return (try? disk.isLocked(descriptor, byteAt: offset)) ?? false
   }
 }

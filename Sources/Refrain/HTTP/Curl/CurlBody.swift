@@ -2,20 +2,20 @@
 #if os(Linux)
   import Foundation
 
-  /// A response's body as it arrives. Whoever lets go of it before its end closes the connection.
+  /// A response's body as it arrives. Releasing it before its end closes the connection.
   struct CurlBody: AsyncSequence, Sendable {
     private let hold: Hold
 
     init(_ exchange: CurlExchange) { hold = Hold(exchange) }
 
-    /// An iterator holds the body, too: `for try await … in send().body` keeps nothing else of it.
+    /// An iterator holds the body, too: `for try await … in send().body` keeps no other reference.
     func makeAsyncIterator() -> AsyncIterator {
       AsyncIterator(body: hold, iteration: Hold(hold.exchange))
     }
 
     struct AsyncIterator: AsyncIteratorProtocol {
       fileprivate let body: Hold
-      /// Iterated once: when the iterator goes, nobody can ask for more.
+      /// Iterated once: without the iterator, nobody can request more.
       fileprivate let iteration: Hold
 
       mutating func next() async throws -> Data? { try await iteration.exchange.next() }

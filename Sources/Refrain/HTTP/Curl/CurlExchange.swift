@@ -3,11 +3,11 @@
   import Foundation
   import Synchronization
 
-  /// One request and its answer, between the task that waits for it and the thread of libcurl, which
-  /// does the sending and receiving.
+  /// One request and its response, between the task that waits for it and the thread of libcurl,
+  /// which sends and receives.
   ///
-  /// The body's bytes wait here until they are asked for. Once there are as many of them as
-  /// `CurlLoop.share` says, libcurl stops reading from the connection until all of them were taken.
+  /// The body's bytes are buffered here until the task takes them. Once the buffer holds
+  /// `CurlLoop.share` bytes, libcurl stops reading from the connection until all of them are taken.
   final class CurlExchange: Sendable {
     typealias Head = CurlHeadReader.Head
 
@@ -20,15 +20,15 @@
       var head: Head?
       var headWaiter: CheckedContinuation<Head, any Error>?
       var bytes = Data()
-      /// How much has come of the body.
+      /// The bytes of the body received so far.
       var received = 0
-      /// What is still to come of the body; nil where its length is not known.
+      /// The bytes of the body still to arrive; nil if its length is unknown.
       var remaining: Int64?
       var bodyWaiter: CheckedContinuation<Void, Never>?
       var end: End?
-      /// libcurl waits for `bytes` to be taken.
+      /// Whether libcurl waits for `bytes` to be taken.
       var isPaused = false
-      /// The thread has let go of it.
+      /// Whether `loop` no longer counts the exchange as running.
       var isReleased = false
     }
 
@@ -48,9 +48,9 @@
 
     // MARK: For the task that waits
 
-    /// Sends the request and waits for the head of the answer.
+    /// Sends the request and waits for the head of the response.
     ///
-    /// - Throws: `TransportError`; `CancellationError` where the task is cancelled.
+    /// - Throws: `TransportError`; `CancellationError` if the task is cancelled.
     func send() async throws -> Head {
       try Task.checkCancellation()
       loop.post(.begin(self))
@@ -73,7 +73,7 @@
       }
     }
 
-    /// The next bytes of the body; nil at its end. One caller at a time.
+    /// Returns the next bytes of the body; nil at its end. One caller at a time.
     func next() async throws -> Data? {
       try await withTaskCancellationHandler {
         while true {
@@ -92,7 +92,7 @@
       }
     }
 
-    /// Nothing could be taken without waiting.
+    /// Whether no bytes are available without waiting.
     var isEmpty: Bool { state.withLock(\.bytes.isEmpty) }
 
     private func wait() async {
@@ -106,13 +106,13 @@
       }
     }
 
-    /// Nobody wants the rest: the connection is closed, unless all has come.
+    /// Gives up the rest: the connection is closed, unless all has arrived.
     func stop() {
-      // What has come and was not taken is not given to anybody any more.
+      // Nobody receives buffered bytes after this.
       end(.stopped) { $0.end == nil || !$0.bytes.isEmpty }
     }
 
-    /// Whoever brings the request's body cannot go on.
+    /// Ends the exchange when the request's body fails.
     private func uploadFailed(_ error: any Error) {
       end(.failed(error)) { $0.end == nil }
     }
@@ -134,7 +134,7 @@
 
     // MARK: For the thread of libcurl
 
-    /// Nobody waits for it any more.
+    /// Whether nobody waits for the exchange any more.
     var isOver: Bool { state.withLock { $0.end != nil } }
 
     func received(_ head: Head) {
@@ -146,17 +146,17 @@
         return state.headWaiter.take()
       }
       waiter?.resume(returning: head)
-      // Where this answers before the request's body has ended, libcurl stops sending it, but would
-      // wait for good for the part that was to come next.
+      // After a response that precedes the end of the request's body, libcurl stops sending it, but
+      // would wait forever for its next part.
       if upload != nil { loop.post(.goOn(self)) }
     }
 
-    /// - Returns: whether they were taken; if not, they are to be handed in again after `goOn`.
+    /// - Returns: whether the bytes were taken; if not, they must be passed again after `goOn`.
     func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
       let share = loop.share
       return state.withLock { state in
         let most = state.received < Self.beginning ? min(share, Self.shareInBeginning) : share
-        // What comes after the stop is thrown away until the thread hears of it.
+        // Bytes after the stop are discarded until the thread learns of it.
         guard state.end == nil else { return true }
         guard state.bytes.isEmpty || state.bytes.count + bytes.count <= most else {
           state.isPaused = true
@@ -174,16 +174,16 @@
       }
     }
 
-    /// Until so many bytes have come, the reader may well jump, and what waits here was sent in vain.
+    /// Before this many bytes, the reader may well seek, and buffered bytes would be wasted.
     private static let beginning = 512 << 10
     private static let shareInBeginning = 64 << 10
 
-    /// Wakes whoever waits for bytes: after libcurl handed over all that there was.
+    /// Wakes the waiting reader, after libcurl handed over all available bytes.
     func wakeReader() {
       state.withLock { state in state.bytes.isEmpty ? nil : state.bodyWaiter.take() }?.resume()
     }
 
-    /// It is over.
+    /// Ends the exchange with libcurl's result.
     func ended(_ error: TransportError?) {
       let (waiters, wasRunning) = state.withLock { state -> (Waiters, Bool) in
         defer { state.isReleased = true }
@@ -227,7 +227,7 @@
       return end.map { .end($0) } ?? .wait
     }
 
-    /// What `send` returns or throws; nil while it waits.
+    /// The outcome of `send`; nil while it waits.
     fileprivate var outcome: Result<CurlExchange.Head, any Error>? {
       switch end {
       case .stopped?: .failure(CancellationError())

@@ -9,34 +9,34 @@
     import Musl
   #endif
 
-  /// What a transfer of libcurl ended in, and what that means (libcurl-errors(3)).
+  /// The result of a libcurl transfer, and its meaning (libcurl-errors(3)).
   struct CurlFailure {
     var code: CURLcode
-    /// libcurl's words for it.
+    /// libcurl's error message.
     var text = ""
-    /// errno(3) of the connection that failed last.
+    /// errno(3) of the last failed connection.
     var systemError = 0
-    /// What a proxy answered that was asked to connect; 0: nothing.
+    /// A proxy's response to CONNECT; 0: none.
     var proxyStatus = 0
-    /// Whether there was a connection, if not yet TLS.
+    /// Whether there was a connection, even without TLS.
     var hasConnected = false
-    /// Whether the head of an answer was there.
+    /// Whether the head of a response was received.
     var hasHead = false
-    /// What was found wrong with the head by us.
+    /// The fault that Refrain found in the head.
     var fault: String?
 
     /// CURLE_TOO_LARGE, which older headers lack.
     private static let tooLarge = CURLcode(rawValue: 100)
 
     /// - Parameters:
-    ///   - host: which was asked.
-    ///   - proxy: through which it was asked.
-    /// - Returns: nil where it is a whole answer.
+    ///   - host: the requested host.
+    ///   - proxy: the proxy used.
+    /// - Returns: nil if the response is whole.
     func error(host: String, proxy: String?) -> TransportError? {
       let words = Words(host: host, proxy: proxy)
       if let fault { return words.malformed(fault) }
       switch code {
-      // Without a head nothing has been answered.
+      // Without a head there is no response.
       case CURLE_OK: return hasHead ? nil : words.lost("the other side closed it")
       case CURLE_URL_MALFORMAT, CURLE_LOGIN_DENIED:
         return TransportError(.badURL, "The URL at \(host) cannot be asked for: \(reason).")
@@ -65,7 +65,7 @@
         return words.unreachable("could not be asked by that interface: \(reason)")
       case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY:
         return TransportError(.malformed, "\(host) does not answer in HTTP.")
-      // That long a line does not fit into libcurl's memory for it.
+      // Such a long line does not fit into libcurl's buffer.
       case CURLE_OUT_OF_MEMORY where !hasHead, Self.tooLarge:
         return words.malformed("headers larger than any real ones")
       case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE,
@@ -77,7 +77,7 @@
       }
     }
 
-    /// libcurl's own words, without the full stop that follows.
+    /// libcurl's message, without a full stop.
     private var reason: String {
       let text = text.isEmpty ? String(cString: curl_easy_strerror(code)) : text
       return String(text.prefix(300)).trimmingCharacters(in: .whitespacesAndNewlines.union(["."]))
@@ -105,7 +105,7 @@
       return error
     }
 
-    /// libcurl has one code for several of these: its words alone tell them apart.
+    /// libcurl has one code for several of these; only its message distinguishes them.
     private func broken(_ words: Words) -> TransportError {
       if proxyStatus >= 300 {
         return TransportError(
@@ -128,7 +128,7 @@
       var host: String
       var proxy: String?
 
-      /// Who is connected to.
+      /// The host or proxy that is connected to.
       var first: String { proxy.map { "The proxy \($0)" } ?? host }
 
       func lost(_ why: String) -> TransportError {

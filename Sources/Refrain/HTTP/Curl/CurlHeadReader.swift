@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
 
-  /// Reads the head of an answer from the lines that libcurl hands on. A pure value.
+  /// Parses the head of a response from the lines that libcurl passes on. A pure value.
   ///
-  /// libcurl forgives more than is safe where one request's bytes must never be taken for another's: a
-  /// length that is a list or has a sign, control characters, other transfer codings (RFC 9112 §6).
-  /// Interim answers (1xx) are passed over, and so are the trailers that come after a body.
+  /// libcurl accepts more than is safe where one response's bytes must never be mistaken for
+  /// another's: a length that is a list or has a sign, control characters, other transfer codings
+  /// (RFC 9112 §6). Interim responses (1xx) are skipped, and so are the trailers after a body.
   struct CurlHeadReader {
     struct Head: Sendable, Hashable {
       var status: Int
@@ -34,8 +34,8 @@
       if line.last == UInt8(ascii: "\n") { line = line.dropLast() }
       let isBare = line.last != UInt8(ascii: "\r")
       if !isBare { line = line.dropLast() }
-      // Of some old servers all lines do. Where one does, it may be part of a value that somebody else
-      // gave the server.
+      // Some old servers end all lines so. A single such line may be part of a value that somebody
+      // else gave the server.
       guard hasBareEnds ?? isBare == isBare else {
         return .malformed("the lines of its head end in different ways")
       }
@@ -48,7 +48,7 @@
       guard text.isEmpty else { return readField(text) }
       closeField()
       if status < 200 {
-        // Nobody asked for another protocol.
+        // No request asks for another protocol.
         guard status != 101 else { return .malformed("it changes to a protocol nobody asked for") }
         self = CurlHeadReader()
         return .incomplete
@@ -71,7 +71,7 @@
 
     private mutating func readField(_ text: String) -> Step {
       if text.first == " " || text.first == "\t" {
-        // One value in several lines, which nobody should send any more (RFC 9112 §5.2).
+        // One value in several lines, which is obsolete (RFC 9112 §5.2).
         guard lastName != nil else { return .malformed("its answer has an invalid header") }
         lastValue += " " + text.trimmingOWS
         return .incomplete
@@ -90,7 +90,8 @@
       lastName = nil
     }
 
-    /// What must be one number is one, and a body that is cut into chunks has no length as well.
+    /// Returns the fault in the framing fields, if any: an invalid Content-Length or transfer
+    /// coding, or both fields at once.
     private func faultInFraming() -> String? {
       let lengths = fields.values(of: "Content-Length")
       let codings = fields.values(of: "Transfer-Encoding")

@@ -3,11 +3,11 @@
   import Foundation
   import Synchronization
 
-  /// The way to the thread that carries out what libcurl does.
+  /// Passes commands to the thread that runs libcurl.
   final class CurlLoop: Sendable {
     enum Command: Sendable {
       case begin(CurlExchange)
-      /// What it waited for is there: room for the body, or a part of the request's.
+      /// An exchange can continue: there is room for the body, or a part of the request's.
       case goOn(CurlExchange)
       case remove(CurlExchange)
     }
@@ -16,11 +16,11 @@
     private let bell: EventBell
     private let running = Atomic<Int>(0)
 
-    /// One for each of the settings, for as long as the process lives: connections are kept open
-    /// between requests, and names that were given addresses hold for one of them alone.
+    /// One loop for each of the settings, for the lifetime of the process: connections stay open
+    /// between requests, and host names with fixed addresses apply to one loop alone.
     private static let all = Mutex<[CurlTransport.Settings: CurlLoop]>([:])
 
-    /// - Throws: `TransportError` where the process has no descriptors left to begin with.
+    /// - Throws: `TransportError` if the process has no descriptors left.
     static func with(_ settings: CurlTransport.Settings) throws -> CurlLoop {
       try all.withLock { all in
         if let loop = all[settings] { return loop }
@@ -40,8 +40,8 @@
       thread.start()
     }
 
-    /// How many bytes an exchange may keep that its reader has not taken: a part of what a kill may
-    /// lose, which all of them share. As much again may be on its way to the disk.
+    /// The bytes that an exchange may buffer: a share of the bytes that a killed process may lose,
+    /// which all exchanges divide. The same amount may be on its way to the disk.
     var share: Int {
       let count = max(1, running.load(ordering: .relaxed))
       return min(max(Self.shared / count, Self.shares.lowerBound), Self.shares.upperBound)
@@ -49,13 +49,13 @@
 
     /// In bytes.
     private static let shared = 160 << 10
-    /// One piece of libcurl's at least, which is small where there are many.
+    /// At least one of libcurl's buffers, which are small if there are many.
     private static let shares = (8 << 10)...(96 << 10)
 
     /// For `share`.
     func exchangeBegan() { running.add(1, ordering: .relaxed) }
 
-    /// Once for each that began.
+    /// Called once for each exchange that began.
     func exchangeEnded() { running.subtract(1, ordering: .relaxed) }
 
     func post(_ command: Command) {

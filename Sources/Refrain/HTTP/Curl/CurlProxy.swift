@@ -2,27 +2,27 @@
 #if os(Linux)
   import Foundation
 
-  /// A proxy of the network that requests go through.
+  /// A network proxy for requests.
   struct CurlProxy: Sendable, Hashable {
-    /// As libcurl wants it: `http://user:password@host:3128`, `socks5://…`; without a scheme it is http.
+    /// In libcurl's form: `http://user:password@host:3128`, `socks5://…`; http without a scheme.
     let url: String
 
-    /// For people, without its password.
+    /// The name for messages, without its password.
     var name: String {
       let authority = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
       let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] }
       return String((host ?? authority).prefix { $0 != "/" })
     }
 
-    /// Whether it is asked in HTTP, rather than told where to connect to.
+    /// Whether the proxy receives HTTP requests, rather than connection requests (SOCKS).
     var speaksHTTP: Bool { !url.lowercased().hasPrefix("socks") }
   }
 
-  /// The proxies that the environment names, and what is asked without them: `http_proxy`, `https_proxy`,
+  /// The proxies that the environment names, and their exceptions: `http_proxy`, `https_proxy`,
   /// `all_proxy`, `no_proxy`. A pure value.
   ///
-  /// `HTTP_PROXY` in capitals is passed over: in a CGI script it is what a client sent as `Proxy:`. This
-  /// machine (`localhost`, `127.0.0.0/8`, `::1`) is never asked through a proxy.
+  /// `HTTP_PROXY` in capitals is ignored: in a CGI script it is the client's `Proxy:` header.
+  /// Requests to this machine (`localhost`, `127.0.0.0/8`, `::1`) never use a proxy.
   struct ProxyEnvironment: Sendable, Hashable {
     private var byScheme: [String: String] = [:]
     private var other: String?
@@ -56,8 +56,8 @@
       return address.isLoopback
     }
 
-    /// One entry of `no_proxy`: a name, which stands for what is below it, too; an address, or a range
-    /// of them as `10.0.0.0/8`; `*` for all. With a port, for that port alone.
+    /// One entry of `no_proxy`: a name, which includes its subdomains; an address, or a range of
+    /// them such as `10.0.0.0/8`; `*` for all. With a port, for that port alone.
     private struct Exception: Hashable {
       private var name: String
       private var port: Int?
@@ -66,7 +66,7 @@
 
       init(_ text: String) {
         name = text.lowercased()
-        // Two colons or more are an address of IPv6, unless it is in brackets.
+        // Two or more colons are an IPv6 address, unless it is in brackets.
         if let colon = name.lastIndex(of: ":"),
           name.hasPrefix("[") ? name[..<colon].hasSuffix("]") : name.firstIndex(of: ":") == colon,
           let number = Int(name[name.index(after: colon)...])

@@ -2,15 +2,15 @@
 #if os(Linux)
   import Foundation
 
-  /// One request as libcurl is to send it.
+  /// One request for libcurl to send.
   struct CurlRequest: Sendable {
     var method = "GET"
     var url: URL
     var headers: HTTPFields
     var body: RelayedRequest.Body?
-    /// Somebody waits for it to play.
+    /// Whether a player waits for the response.
     var isForPlayback = false
-    /// The longest that nothing may come or go; nil: that is watched by others.
+    /// The longest silence in either direction; nil: other code watches it.
     var longestSilence: Duration?
 
     init(_ request: OriginRequest) {
@@ -27,17 +27,17 @@
       longestSilence = request.longestSilence
     }
 
-    /// Whether it may be sent once more where a connection that was kept open turns out to be closed
-    /// (RFC 9110 §9.2.2).
+    /// Whether the request may be sent again if a kept connection turns out to be closed (RFC
+    /// 9110 §9.2.2).
     var isIdempotent: Bool {
       body == nil && ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"].contains(method)
     }
 
-    /// A player may want to jump while the answer comes.
+    /// Whether a player may want to seek while the response arrives.
     var isLong: Bool { isForPlayback && length ?? .max >= Self.longLength }
     private static let longLength: Int64 = 1 << 20
 
-    /// How many bytes are asked for; nil where the request does not say.
+    /// The number of bytes requested; nil if the request does not say.
     var length: Int64? {
       guard let range = headers["Range"], range.hasPrefix("bytes=") else { return nil }
       let ends = range.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)

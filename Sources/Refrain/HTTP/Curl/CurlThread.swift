@@ -3,29 +3,29 @@
   import CCurl
   import Foundation
 
-  /// What the thread of libcurl does: it waits for sockets, for the time that libcurl asked for, and
-  /// for commands (libcurl-multi(3), curl_multi_socket_action(3)). No other thread calls libcurl.
+  /// Runs libcurl on its thread: waits for sockets, for libcurl's timeout, and for commands
+  /// (libcurl-multi(3), curl_multi_socket_action(3)). No other thread calls libcurl.
   final class CurlThread {
     private let settings: CurlTransport.Settings
     private let events: EventQueue
     private let commands: () -> [CurlLoop.Command]
-    /// Nil: there is no memory.
+    /// Nil if there is no memory.
     private let multi: UnsafeMutableRawPointer?
-    /// TLS sessions, which would belong to one handle otherwise.
+    /// Shares TLS sessions, which would otherwise belong to one handle.
     private let share: UnsafeMutableRawPointer?
     private let spares: SpareConnections
     private var transfers: [ObjectIdentifier: CurlTransfer] = [:]
-    /// The sockets that are waited for.
+    /// The watched sockets.
     private var watched: Set<curl_socket_t> = []
-    /// Who got bytes since readers were woken last.
+    /// The exchanges that received bytes since readers were last woken.
     private var fed: [CurlExchange] = []
-    /// When libcurl wants to be called, whatever happens.
+    /// When libcurl must be called at the latest.
     private var deadline: ContinuousClock.Instant?
 
-    /// How many connections are kept open that nobody uses.
+    /// The most idle connections that are kept open.
     private static let mostIdle = 32
 
-    /// On the thread itself.
+    /// Called on the thread itself.
     init(
       _ settings: CurlTransport.Settings, _ events: EventQueue,
       commands: @escaping () -> [CurlLoop.Command]
@@ -85,7 +85,8 @@
       }
     }
 
-    /// Until the next deadline, in whole milliseconds, rounded up: too early would be in vain.
+    /// The time until the next deadline, in whole milliseconds, rounded up: waking early would be
+    /// useless.
     private var patience: Int32 {
       guard let deadline = [deadline, spares.deadline].compactMap(\.self).min() else { return -1 }
       let left = (deadline - .now).components
@@ -108,7 +109,7 @@
         forWriting: what == CURL_POLL_OUT || what == CURL_POLL_INOUT, isNew: isNew)
     }
 
-    /// - Parameter event: nil: the time has come.
+    /// - Parameter event: nil: the timeout has passed.
     private func act(on event: EventQueue.Event?) {
       guard let multi else { return }
       var flags: Int32 = 0
@@ -170,7 +171,7 @@
           let transfer = CurlTransfer.of(handle)
         else { continue }
         let error = transfer.error(for: refrain_curl_result(message))
-        // With the handle goes the message.
+        // Removing the handle invalidates the message.
         remove(transfer.exchange)
         transfer.exchange.ended(error)
       }

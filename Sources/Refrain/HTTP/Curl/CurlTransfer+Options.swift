@@ -10,10 +10,10 @@
   #endif
 
   extension CurlTransfer {
-    /// How long connecting may take: the name's address, the connection, the proxy, TLS.
+    /// The timeout for connecting: DNS, the connection, the proxy, TLS.
     private static let connectTimeout = 10_000
-    /// The least and the most that one read of the socket takes, in bytes. Each transfer has a buffer of
-    /// that size: where there are many, small ones.
+    /// The least and the most bytes that one read of the socket takes. Each transfer has a buffer
+    /// of that size: smaller if there are many.
     private static func bufferSizes(besides others: Int) -> ClosedRange<Int64> {
       switch others {
       case ..<16: 16 << 10...64 << 10
@@ -23,9 +23,10 @@
       }
     }
 
-    /// All that is set, in this one place: the compiler cannot check which option wants which type.
+    /// Sets all options in this one place: the compiler cannot check which option requires which
+    /// type.
     ///
-    /// - Parameter others: how many transfers there are besides.
+    /// - Parameter others: the number of other transfers.
     func setOptions(
       _ settings: CurlTransport.Settings, share: UnsafeMutableRawPointer?, besides others: Int
     ) {
@@ -38,10 +39,10 @@
 
     private func setRequest() {
       let request = exchange.request
-      // What a user and password in a URL mean is decided above.
+      // The caller handles a user and password in the URL.
       set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1)
       set(CURLOPT_URL, request.url.withoutUserInfo.absoluteString)
-      // Verbatim: a signed URL is signed as it is spelled.
+      // Verbatim: the signature of a signed URL covers its spelling.
       set(CURLOPT_PATH_AS_IS, 1)
       let isAskedOfProxy = proxy?.speaksHTTP == true && request.url.scheme?.lowercased() == "http"
       set(CURLOPT_REQUEST_TARGET, RequestTarget.of(request.url, isAbsolute: isAskedOfProxy))
@@ -56,7 +57,7 @@
         refrain_curl_set_offset(handle, CURLOPT_INFILESIZE_LARGE, curl_off_t(upload.length ?? -1))
       }
       set(CURLOPT_HTTPHEADER, list: headerLines(request))
-      // A redirect, a 401 and an encoded body are handed on as they are; no cookie is kept.
+      // Redirects, 401 responses and encoded bodies are passed on unchanged; no cookie is stored.
       set(CURLOPT_FOLLOWLOCATION, 0)
       set(CURLOPT_HTTP_CONTENT_DECODING, 0)
       set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
@@ -68,10 +69,10 @@
       }
     }
 
-    /// The request's own, and none of those that libcurl adds.
+    /// The request's own header lines, without those that libcurl adds.
     private func headerLines(_ request: CurlRequest) -> [String] {
       var lines = request.headers.fields.map { field in
-        // How libcurl wants to have an empty one.
+        // libcurl's form of an empty field.
         field.value.trimmingOWS.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)"
       }
       for name in ["Accept", "Expect", "User-Agent"] where request.headers[name] == nil {
@@ -87,14 +88,14 @@
       _ share: UnsafeMutableRawPointer?, _ bufferSizes: ClosedRange<Int64>
     ) {
       set(CURLOPT_NOSIGNAL, 1)
-      // Over HTTP/2, what one reader leaves unread holds up, or is buffered for, all others.
+      // Over HTTP/2, bytes that one reader leaves unread would block all others, or be buffered.
       set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
       set(CURLOPT_CONNECTTIMEOUT_MS, Self.connectTimeout)
       let size = exchange.request.length ?? bufferSizes.upperBound
       set(CURLOPT_BUFFERSIZE, Int(min(max(size, bufferSizes.lowerBound), bufferSizes.upperBound)))
       refrain_curl_quick_exit(handle)
-      // A connection that was kept open may be closed just now, and libcurl would send the request
-      // once more, which may have been carried out already.
+      // A kept connection may just be closing, and libcurl would resend a request that may have
+      // been carried out already.
       if !exchange.request.isIdempotent { set(CURLOPT_FRESH_CONNECT, 1) }
       if let share { set(CURLOPT_SHARE, share) }
     }
@@ -115,7 +116,7 @@
     }
 
     private func setWay(_ settings: CurlTransport.Settings) {
-      // Both are set, so that libcurl itself never looks into the environment.
+      // Both are set, so that libcurl itself never reads the environment.
       set(CURLOPT_PROXY, proxy?.url ?? "")
       set(CURLOPT_NOPROXY, "")
       if let path = settings.credentialsFile {

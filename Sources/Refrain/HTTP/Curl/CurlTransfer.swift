@@ -9,35 +9,36 @@
     import Musl
   #endif
 
-  /// What libcurl has of one exchange: its handle, and what it calls. Used on the thread of libcurl alone.
+  /// libcurl's side of one exchange: its handle and its callbacks. Used on the thread of libcurl
+  /// alone.
   final class CurlTransfer {
     let exchange: CurlExchange
     let handle: UnsafeMutableRawPointer
-    /// The proxy that is asked, if any.
+    /// The proxy in use, if any.
     let proxy: CurlProxy?
-    /// What libcurl reads while the handle lives.
+    /// Lists that libcurl reads while the handle lives.
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
     private let errorText: UnsafeMutablePointer<CChar>
-    /// There was no memory for all of its options: it must not be sent.
+    /// Whether memory was missing for some option: the request must not be sent.
     private(set) var isIncomplete = false
 
     private var headReader = CurlHeadReader()
     private var hasHead = false
-    /// What was found wrong with the head, for which the transfer was ended.
+    /// The fault in the head for which the transfer was ended.
     private var fault: String?
-    /// Where its connection comes from, if not from those of libcurl.
+    /// Provides connections besides libcurl's own.
     private let spares: SpareConnections?
-    /// Where it tried to connect to.
+    /// The addresses that libcurl tried to connect to.
     private var addresses: [SpareConnections.Address] = []
     private var spare: curl_socket_t?
-    /// Where the request was sent, over a connection that was made for it.
+    /// The host's address, if the request went over a connection made for it.
     private var host: SpareConnections.Address?
-    /// Told whose reader is to be woken once libcurl has handed over all that there is.
+    /// Called with each exchange whose reader must be woken once libcurl has handed over
+    /// everything.
     private let onBytes: (CurlExchange) -> Void
 
-    /// - Returns: nil where there is no memory for it.
-    ///
     /// - Parameter spares: nil: no connection is opened in advance.
+    /// - Returns: nil if there is no memory.
     init?(
       _ exchange: CurlExchange, proxy: CurlProxy?, spares: SpareConnections?,
       onBytes: @escaping (CurlExchange) -> Void
@@ -60,7 +61,7 @@
 
     // MARK: Its options
 
-    /// Sets where libcurl finds this object, and what it calls.
+    /// Sets this object as libcurl's context, and its callbacks.
     func connectCallbacks() {
       let context = Unmanaged.passUnretained(self).toOpaque()
       set(CURLOPT_PRIVATE, context)
@@ -133,7 +134,7 @@
       context.map { Unmanaged<CurlTransfer>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// The object that a handle of libcurl belongs to.
+    /// Returns the object of a libcurl handle.
     static func of(_ handle: UnsafeMutableRawPointer) -> CurlTransfer? {
       at(refrain_curl_get_private(handle))
     }
@@ -147,7 +148,7 @@
       return spare ?? address.openSocket()
     }
 
-    /// The request is sent now.
+    /// Called when the request is sent.
     ///
     /// - Parameter text: the address of the host.
     private func connected(to text: String) {
@@ -160,8 +161,8 @@
         to: address, after: time.map { $0 - microseconds(CURLINFO_NAMELOOKUP_TIME_T) })
     }
 
-    /// Something between here and the host may have accepted the connection for it, so that only the
-    /// answer shows how far away it is.
+    /// Records the time to the response: an intermediary may have accepted the connection, so that
+    /// only the response shows how far away the host is.
     private func answered() {
       guard let spares, let host else { return }
       spares.connected(to: host, after: microseconds(CURLINFO_STARTTRANSFER_TIME_T) / 2)
@@ -193,10 +194,10 @@
 
     // MARK: Its end
 
-    /// - Returns: why it is not a whole response; nil where it is one.
+    /// - Returns: why the response is not whole; nil if it is.
     func error(for code: CURLcode) -> TransportError? {
       var text = String(cString: errorText)
-      // It may repeat the proxy's URL, with the password.
+      // The message may contain the proxy's URL, with the password.
       if let proxy { text = text.replacing(proxy.url, with: proxy.name) }
       let failure = CurlFailure(
         code: code, text: text, systemError: long(CURLINFO_OS_ERRNO),

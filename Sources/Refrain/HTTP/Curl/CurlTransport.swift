@@ -2,14 +2,13 @@
 #if os(Linux)
   import Foundation
 
-  /// Requests over the system's libcurl: the transport on Linux.
+  /// Sends requests over the system's libcurl: the default transport on Linux.
   ///
-  /// It speaks HTTP/1.1, over TLS as the distribution has it, directly or through the proxies that the
-  /// environment names. The body has back-pressure: once 96 KiB lie there unread (64 in the beginning,
-  /// less where there are many requests), nothing more is read from the connection. How long a silence
-  /// may be is watched above this; here only connecting has a limit, 10 s. `OriginRequest.access` and
-  /// `waitsForConnectivity` have no effect: Linux tells no program which networks are expensive, nor
-  /// whether there is one.
+  /// Uses HTTP/1.1, with the distribution's TLS, directly or through the proxies that the
+  /// environment names. The body has back-pressure: once 96 KiB are unread (64 initially, less with
+  /// many requests), nothing more is read from the connection. Only connecting has a time limit
+  /// here, 10 s; `Configuration` limits silence. `OriginRequest.access` and `waitsForConnectivity`
+  /// have no effect: Linux does not report which networks are expensive, nor whether there is one.
   ///
   /// All transports of a process with the same settings share their connections, and a thread.
   public struct CurlTransport: RelayingTransport {

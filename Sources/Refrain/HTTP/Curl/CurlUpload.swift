@@ -3,8 +3,8 @@
   import Foundation
   import Synchronization
 
-  /// The body of a request, on its way from the task that brings it to the thread of libcurl, a part at
-  /// a time.
+  /// Passes the body of a request from the task that produces it to the thread of libcurl, part by
+  /// part.
   final class CurlUpload: Sendable {
     let length: Int64?
     private let nextPart: @Sendable () async throws -> Data?
@@ -13,7 +13,7 @@
     private struct State {
       var part = Data()
       var isWhole = false
-      /// libcurl waits for the next part.
+      /// Whether libcurl waits for the next part.
       var isPaused = false
       var waiter: CheckedContinuation<Void, Never>?
       var task: Task<Void, Never>?
@@ -28,8 +28,8 @@
     // MARK: For the task
 
     /// - Parameters:
-    ///   - goOn: called when there is something for libcurl, which had to wait.
-    ///   - onFailure: what the body ended in.
+    ///   - goOn: called when data is available for libcurl, which had to wait.
+    ///   - onFailure: called with the error of the body.
     func start(
       goOn: @escaping @Sendable () -> Void, onFailure: @escaping @Sendable (any Error) -> Void
     ) {
@@ -53,7 +53,7 @@
       if isStopped { task.cancel() }
     }
 
-    /// - Returns: whether libcurl waits for it.
+    /// - Returns: whether libcurl waits for the part.
     private func hand(over part: Data) -> Bool {
       state.withLock { state in
         state.part = part
@@ -70,7 +70,7 @@
       }
     }
 
-    /// Waits until libcurl took all of the part.
+    /// Waits until libcurl has taken the whole part.
     private func drained() async {
       await withCheckedContinuation { continuation in
         let isDrained = state.withLock { state in
@@ -82,7 +82,7 @@
       }
     }
 
-    /// Nothing more is wanted.
+    /// Stops the upload.
     func stop() {
       let (task, waiter) = state.withLock { state in
         state.isStopped = true
@@ -94,9 +94,9 @@
 
     // MARK: For the thread of libcurl
 
-    /// Copies what there is.
+    /// Copies the available bytes.
     ///
-    /// - Returns: how many bytes; 0 at the end of the body; nil where libcurl has to wait.
+    /// - Returns: their number; 0 at the end of the body; nil if libcurl has to wait.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
       let (count, waiter) = state.withLock { state -> (Int?, CheckedContinuation<Void, Never>?) in
         guard !state.part.isEmpty else {

@@ -8,7 +8,7 @@
     import Musl
   #endif
 
-  /// Sockets, and a bell, that one thread waits for: epoll(7).
+  /// The sockets, and a bell, that one thread waits for: epoll(7).
   final class EventQueue: Sendable {
     struct Event {
       var descriptor: Int32
@@ -20,7 +20,7 @@
     let bell: EventBell
     private let descriptor: Int32
 
-    /// - Throws: `TransportError` where there are no descriptors left.
+    /// - Throws: `TransportError` if there are no descriptors left.
     init() throws {
       descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
       let bell = EventBell()
@@ -35,9 +35,9 @@
 
     deinit { close(descriptor) }
 
-    /// Neither: it is not waited for any more.
+    /// Watches a socket; without both flags, stops watching it.
     ///
-    /// - Parameter isNew: whether it is not waited for yet, as far as is known.
+    /// - Parameter isNew: whether the socket is not watched yet, as far as known.
     func watch(_ socket: Int32, forReading: Bool, forWriting: Bool, isNew: Bool = true) {
       var event = epoll_event()
       if forReading { event.events |= EPOLLIN.rawValue }
@@ -47,16 +47,16 @@
         epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, &event)
         return
       }
-      // A socket that was closed is not waited for any more either, and its number another's by now.
+      // A closed socket is no longer watched either, and its number may belong to another by now.
       let (likely, other) = isNew ? (EPOLL_CTL_ADD, EPOLL_CTL_MOD) : (EPOLL_CTL_MOD, EPOLL_CTL_ADD)
       if epoll_ctl(descriptor, likely, socket, &event) != 0, errno == ENOENT || errno == EEXIST {
         epoll_ctl(descriptor, other, socket, &event)
       }
     }
 
-    /// Waits for the next ones.
+    /// Waits for the next events.
     ///
-    /// - Parameter milliseconds: how long at most; -1: without end.
+    /// - Parameter milliseconds: the longest wait; -1: unlimited.
     func next(within milliseconds: Int32) -> [Event] {
       withUnsafeTemporaryAllocation(of: epoll_event.self, capacity: 64) { events in
         let count = epoll_wait(
@@ -72,7 +72,7 @@
     }
   }
 
-  /// Wakes the thread that waits: eventfd(2).
+  /// Wakes the waiting thread: eventfd(2).
   final class EventBell: Sendable {
     let descriptor: Int32
 
@@ -83,10 +83,10 @@
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// On any thread.
+    /// May be called on any thread.
     func ring() {
       var one: UInt64 = 1
-      // It fails only where it has been rung 2^64 times.
+      // Fails only after 2^64 rings.
       _ = write(descriptor, &one, 8)
     }
 

@@ -8,15 +8,15 @@
     import Musl
   #endif
 
-  /// Keeps the sockets from the programs that this one starts, with which libcurl wakes itself: before
-  /// 8.10 it makes them without FD_CLOEXEC, and there is no option for it.
+  /// Prevents child processes from inheriting the sockets with which libcurl wakes itself: before
+  /// 8.10, libcurl creates them without FD_CLOEXEC, and has no option for it.
   struct InheritableSockets {
     private let before: Set<Int32>
 
-    /// What is open now is left alone.
+    /// Records the open descriptors, which `close` leaves alone.
     init() { before = Self.descriptors() }
 
-    /// Of the pairs of sockets that came since then, none is inherited any more (socketpair(2)).
+    /// Sets FD_CLOEXEC on the socket pairs opened since then (socketpair(2)).
     func close() {
       for descriptor in Self.descriptors().subtracting(before) {
         var address = sockaddr_storage()

@@ -6,12 +6,11 @@
     import Musl
   #endif
 
-  /// An address of IPv4 or IPv6 as it stands in a URL, with or without brackets; the bytes in the order
-  /// of the network.
+  /// An IPv4 or IPv6 address as in a URL, with or without brackets; the bytes in network order.
   struct NetworkAddress: Sendable, Hashable {
     let bytes: [UInt8]
 
-    /// Nil where the text is none, but a name.
+    /// Nil if the text is a name.
     init?(_ text: String) {
       let text =
         text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
@@ -30,7 +29,7 @@
       bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
     }
 
-    /// Whether the first bits are those of the other.
+    /// Whether the first bits equal those of the other address.
     func begins(with other: NetworkAddress, bits: Int) -> Bool {
       guard bytes.count == other.bytes.count, 0...bytes.count * 8 ~= bits else { return false }
       return (0..<bits).allSatisfy { bit in

@@ -8,11 +8,11 @@
     import Musl
   #endif
 
-  /// Connections to hosts that take long to connect to, opened while a long answer comes: a reader that
-  /// jumps asks elsewhere on another connection, and has no handshake of TCP to wait for. Used on the
-  /// thread of libcurl alone.
+  /// Connections to hosts with a long connect time, opened while a long response arrives: a reader
+  /// that seeks uses another connection, without waiting for a TCP handshake. Used on the thread of
+  /// libcurl alone.
   final class SpareConnections {
-    /// Where a socket leads (socket(2), connect(2)).
+    /// The address of a socket (socket(2), connect(2)).
     struct Address: Hashable {
       var family: Int32
       var type: Int32
@@ -30,9 +30,9 @@
             start: refrain_curl_address(address), count: Int(address.pointee.addrlen)))
       }
 
-      /// - Returns: `CURL_SOCKET_BAD` where there are no descriptors left.
+      /// - Returns: `CURL_SOCKET_BAD` if there are no descriptors left.
       func openSocket() -> curl_socket_t {
-        // No program that is started inherits it.
+        // Child processes do not inherit it.
         socket(family, type | Int32(SOCK_CLOEXEC.rawValue), transport)
       }
     }
@@ -45,10 +45,10 @@
 
     private var spares: [Spare] = []
 
-    /// A connection that took so long is worth a spare one, in microseconds.
+    /// The connect time that justifies a spare connection, in microseconds.
     private let slow: Int
     private static let most = 4
-    /// Hosts close connections that send no request, many of them after a minute.
+    /// Hosts close connections without a request, many of them after a minute.
     private static let lifetime: Duration = .seconds(20)
 
     init(slow: Int) { self.slow = slow }
@@ -57,9 +57,10 @@
       for spare in spares { close(spare.socket) }
     }
 
-    /// A connection was made, or taken from here; another one may be wanted soon.
+    /// Opens a spare connection after one was made, or taken from here.
     ///
-    /// - Parameter time: how long it took, in microseconds; nil: it was taken from here.
+    /// - Parameter time: the connect time, in microseconds; nil: the connection was taken from
+    ///   here.
     func connected(to address: Address, after time: Int?) {
       if let time, time < slow { return }
       guard spares.count < Self.most, !spares.contains(where: { $0.address == address }) else {
@@ -81,19 +82,19 @@
       spares.append(Spare(address: address, socket: socket, until: .now + Self.lifetime))
     }
 
-    /// A connection, or one that is being made; nil where there is none.
+    /// Returns a connection, or one being made; nil if there is none.
     func take(for address: Address) -> curl_socket_t? {
       while let index = spares.firstIndex(where: { $0.address == address }) {
         let spare = spares.remove(at: index)
         var state = pollfd(fd: spare.socket, events: Int16(POLLIN), revents: 0)
-        // Whatever comes before a request was sent is the end, or an error.
+        // Anything that arrives before a request is the end, or an error.
         if poll(&state, 1, 0) == 0 { return spare.socket }
         close(spare.socket)
       }
       return nil
     }
 
-    /// When one of them has been open for long enough; nil while there is none.
+    /// When the oldest connection expires; nil while there is none.
     var deadline: ContinuousClock.Instant? { spares.first?.until }
 
     func closeOld(at now: ContinuousClock.Instant) {

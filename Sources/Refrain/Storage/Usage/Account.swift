@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 
-/// What one cache was granted of its directory's limit, and what became of it. A pure value.
+/// The bytes that one cache was granted of its directory's limit, and their use. A pure value.
 struct Account: Sendable {
-  /// Names this cache among the writers of `UsageRecord`.
+  /// Identifies this cache among the writers of `UsageRecord`.
   let id = UInt64.random(in: 1...UInt64.max)
-  /// Granted, and not asked for by anybody yet.
+  /// Bytes granted and not yet reserved.
   private(set) var allowance: Int64 = 0
-  /// Asked for by those who are writing now.
+  /// Bytes reserved by current writers.
   private(set) var pending: Int64 = 0
-  /// What files take that were removed while somebody reads them, by entry.
+  /// Bytes in removed files that somebody still reads, by entry.
   private var held: [String: Int64] = [:]
-  /// Of that, what the shared record does not say yet.
+  /// The part of `held` that the shared record does not include yet.
   private var newlyHeld: Int64 = 0
-  /// What was freed since the shared record was last changed.
+  /// Bytes freed since the shared record was last changed.
   private var freed: Int64 = 0
-  /// What was taken beyond what was granted, since then.
+  /// Bytes taken beyond the grants since then.
   private var excess: Int64 = 0
-  /// Whether the shared record may name this cache among those who write.
+  /// Whether the shared record may list this cache as a writer.
   private(set) var isListed = false
-  /// What each open entry was found to take more since it was opened.
+  /// The measured growth of each open entry since it was opened.
   private var grown: [String: Int64] = [:]
 
-  /// What this cache may still allocate, or holds where nobody else can see it.
+  /// The bytes that this cache may still allocate, or holds in files that only it can see.
   var outstanding: Int64 { allowance + pending + held.values.reduce(0, +) }
 
   mutating func take(_ bytes: Int64) -> Bool {
@@ -31,7 +31,7 @@ struct Account: Sendable {
     return true
   }
 
-  /// What a writer took for, it has written, or not.
+  /// Replaces a grant by the bytes that the writer actually allocated.
   mutating func settle(_ granted: Int64, actual: Int64, for name: String) {
     pending -= granted
     grown[name, default: 0] += actual
@@ -43,10 +43,10 @@ struct Account: Sendable {
     }
   }
 
-  /// Files of an open entry were removed: `freed` bytes are free, `held` ones will be when the entry
-  /// is closed, for somebody reads them.
+  /// Records that files of an open entry were removed: `freed` bytes are free now, `held` bytes
+  /// once the entry is closed, because somebody reads them.
   ///
-  /// - Parameter mark: `lastCheck`, from before they were.
+  /// - Parameter mark: the value of `lastCheck` before they were removed.
   mutating func credit(_ name: String, freed: Int64, held: Int64, since mark: Int64) {
     grown[name, default: 0] -= freed + held
     addFreed(freed, since: mark)
@@ -55,14 +55,14 @@ struct Account: Sendable {
     newlyHeld += held
   }
 
-  /// The files of an open entry are as they will stay.
+  /// Settles an entry whose files will not change any more.
   ///
   /// - Parameters:
-  ///   - reserved: what is still pending for them.
-  ///   - growth: by how much they are larger on disk than when the entry was opened; nil where that
-  ///     cannot be looked up: then all that was granted counts as written.
-  ///   - isClosed: whether nobody in this process reads removed ones any more.
-  ///   - mark: `lastCheck`, from before any of them was removed.
+  ///   - reserved: the bytes still pending for the files.
+  ///   - growth: the growth of the files on disk since the entry was opened; nil if it cannot be
+  ///     measured: then every granted byte counts as written.
+  ///   - isClosed: whether this process no longer reads removed files of the entry.
+  ///   - mark: the value of `lastCheck` before any file was removed.
   mutating func conclude(
     _ name: String, reserved: Int64, growth: Int64?, isClosed: Bool, since mark: Int64
   ) {
@@ -70,7 +70,7 @@ struct Account: Sendable {
     let counted = grown.removeValue(forKey: name) ?? 0
     if let growth {
       let bytes = reserved + counted - growth
-      // What was reserved and not written, no measurement has seen.
+      // No measurement has seen bytes that were reserved and not written.
       let unwritten = min(bytes, reserved)
       addFreed(unwritten)
       addFreed(bytes - unwritten, since: mark)
@@ -78,28 +78,28 @@ struct Account: Sendable {
     if isClosed { addFreed(held.removeValue(forKey: name) ?? 0) }
   }
 
-  /// Files were removed or shortened.
+  /// Records that files were removed or shortened.
   ///
-  /// - Parameter mark: `lastCheck`, from before they were. Where the directory was measured since, they
-  ///   may be missing from what was found already: then they go on counting until the next time.
+  /// - Parameter mark: the value of `lastCheck` before that. If the directory was measured since,
+  ///   the measurement may already lack these bytes: then they count until the next one.
   mutating func addFreed(_ bytes: Int64, since mark: Int64) {
     if bytes < 0 || mark == lastCheck { addFreed(bytes) }
   }
 
-  /// What was counted takes no space, and took none that a measurement could have seen.
+  /// Records that counted bytes take no space, and took none that a measurement could have seen.
   mutating func addFreed(_ bytes: Int64) {
     if bytes < 0 { excess -= bytes } else { freed += bytes }
   }
 
-  /// Whether the shared record has to be changed.
+  /// Whether the shared record needs an update.
   var hasNews: Bool { isListed || freed > 0 || excess > 0 || newlyHeld > 0 }
 
   // MARK: The shared record
 
-  /// How often the directory had been measured when the shared record was last changed.
+  /// The number of measurements of the directory when the shared record was last changed.
   private(set) var lastCheck: Int64 = 0
 
-  /// Takes `bytes` of what was granted, and asks for more where that is not enough.
+  /// Takes `bytes` from the allowance, and requests a further grant if it is too small.
   mutating func reserve(
     _ bytes: Int64, from record: inout UsageRecord, quantum: Int64, limit: Int64?, process: Int64
   ) -> Bool {
@@ -113,7 +113,7 @@ struct Account: Sendable {
     return take(bytes)
   }
 
-  /// Reports what was freed, and gives back what nobody here is going to write.
+  /// Reports freed bytes, and returns the allowance if no writer of this cache is active.
   mutating func report(to record: inout UsageRecord, process: Int64) {
     reportFreed(to: &record)
     let rest = pending == 0 ? allowance : 0
@@ -122,8 +122,8 @@ struct Account: Sendable {
     isListed = outstanding > 0
   }
 
-  /// What was freed before the directory was measured may not have been seen any more: it is not
-  /// taken off a second time. What is held may not have been seen either.
+  /// Reports freed and held bytes. A measurement made after bytes were freed may already lack them,
+  /// so they are not subtracted again. It may lack the held bytes, too.
   private mutating func reportFreed(to record: inout UsageRecord) {
     let isCounted = record.checks == lastCheck
     if isCounted { record.free(freed) }

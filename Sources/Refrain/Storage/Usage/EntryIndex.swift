@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 
-/// What entries take and when they were last used, as far as it was looked at: what eviction chooses
-/// from. A pure value, filled in the background.
+/// The known sizes and last accesses of entries, from which eviction selects. A pure value, filled
+/// in the background.
 struct EntryIndex: Sendable {
   private var entries: [String: Eviction.Candidate] = [:]
-  /// Entries open in this process, with how often.
+  /// The entries open in this process, and the number of times each is open.
   private var open: [String: Int] = [:]
   private var queue = EvictionQueue()
-  /// The last scan that came to its end; nil: none has.
+  /// The last scan that completed; nil if none has.
   private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
 
-  /// Entries that were looked at, but not by the scan that runs.
+  /// Entries that were measured during the current scan, but not by it.
   private var noted: Set<String> = []
-  /// The latest time of use that is known.
+  /// The latest known time of access.
   private var newest = -Double.infinity
 
   mutating func note(_ entry: Eviction.Candidate, byScan: Bool = false) {
@@ -26,11 +26,11 @@ struct EntryIndex: Sendable {
 
   mutating func forget(_ name: String) { entries[name] = nil }
 
-  /// An entry is used now.
+  /// Records that an entry is used now.
   ///
-  /// - Parameter time: by the clock on the wall.
-  /// - Returns: the time to record: later than that of every use before, though the clock may have been
-  ///   set back since.
+  /// - Parameter time: the wall-clock time.
+  /// - Returns: the time to record: later than every earlier access, even if the clock was set
+  ///   back.
   mutating func touch(_ name: String, at time: Double) -> Double {
     newest = max(time, newest + 0.001)
     entries[name]?.lastAccess = newest
@@ -46,12 +46,11 @@ struct EntryIndex: Sendable {
 
   func isOpen(_ name: String) -> Bool { open[name] != nil }
 
-  /// Of those that may go the ones that were used the longest ago, in this order.
+  /// Returns the least recently used entries that may be evicted, oldest first.
   ///
   /// - Parameters:
-  ///   - wanted: what they are to take together, in bytes; there may be more behind them where they
-  ///     take less.
-  ///   - spared: names of those that stay.
+  ///   - wanted: the bytes that they take together; if they take less, further entries may follow.
+  ///   - spared: names of entries to keep.
   mutating func oldest(
     toFree wanted: Int64, except spared: Set<String>
   ) -> [Eviction.Candidate] {
@@ -62,12 +61,12 @@ struct EntryIndex: Sendable {
     return queue.first(toFree: wanted, of: entries, where: mayGo)
   }
 
-  /// How many may go.
+  /// The number of entries that may be evicted.
   var candidateCount: Int { entries.count - open.keys.count { entries[$0] != nil } }
 
   var isEmpty: Bool { entries.isEmpty }
 
-  /// What a scan did not come across is gone.
+  /// Ends a scan: entries that it did not find no longer exist.
   mutating func endScan(
     found: Set<String>, began: ContinuousClock.Instant, ended: ContinuousClock.Instant
   ) {

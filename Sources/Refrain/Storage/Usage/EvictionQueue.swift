@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: MIT
 
-/// The entries that go first, kept in order from one choice to the next: to sort all of a large cache
-/// takes tens of milliseconds, and room for every few hundred kilobytes is made separately. A pure value.
+/// The next entries to evict, kept in order between calls: sorting all of a large cache takes tens
+/// of milliseconds, and room is made for every few hundred kilobytes separately. A pure value.
 struct EvictionQueue: Sendable {
-  /// In the order in which they go. What was said of one here may not hold any more.
+  /// Candidates in eviction order. Their values may be out of date.
   private var entries: [Eviction.Candidate] = []
 
-  /// How many are sorted at a time.
+  /// The number of entries sorted at a time.
   static let length = 1000
 
-  /// Begins with the first ones of all that may go.
+  /// Replaces the queue by the first entries of all candidates.
   mutating func fill(_ candidates: [Eviction.Candidate]) {
     var first = candidates
     if candidates.count > Self.length {
       let bound = candidates.map(\.lastAccess).sorted()[Self.length - 1]
       first = candidates.filter { $0.lastAccess < bound }
-      // Of those that were used at the same time any will do.
+      // Among entries with the same last access, any will do.
       first += candidates.lazy.filter { $0.lastAccess == bound }.prefix(Self.length - first.count)
     }
     entries = first.sorted(by: Eviction.goesBefore)
   }
 
-  /// Something was found out about an entry: it goes before others here, it may be.
+  /// Inserts an entry whose values have changed, if it precedes others in the queue.
   mutating func note(_ entry: Eviction.Candidate) {
     guard let last = entries.last, Eviction.goesBefore(entry, last) else { return }
     var (low, high) = (0, entries.count)
@@ -34,12 +34,12 @@ struct EvictionQueue: Sendable {
     if entries.count > 2 * Self.length { entries.removeLast(Self.length) }
   }
 
-  /// Those that go first.
+  /// Returns the entries to evict first.
   ///
   /// - Parameters:
-  ///   - wanted: what they are to take together, in bytes; they take less where there are too few here.
-  ///   - known: what is known by now.
-  ///   - mayGo: whether an entry of that name may go just now.
+  ///   - wanted: the bytes that they take together; they take less if the queue is too short.
+  ///   - known: the current values of all entries.
+  ///   - mayGo: whether the entry of that name may be evicted now.
   mutating func first(
     toFree wanted: Int64, of known: [String: Eviction.Candidate], where mayGo: (String) -> Bool
   ) -> [Eviction.Candidate] {
@@ -50,7 +50,7 @@ struct EvictionQueue: Sendable {
     for entry in entries {
       if bytes >= wanted { break }
       guard let now = known[entry.name], now.lastAccess == entry.lastAccess else {
-        // It was used since, and is in another place by now, or is not there any more.
+        // The entry was used since and now ranks elsewhere, or no longer exists.
         if isFirst { gone += 1 }
         continue
       }

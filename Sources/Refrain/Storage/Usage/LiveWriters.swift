@@ -7,17 +7,18 @@ import Synchronization
   import Darwin
 #endif
 
-/// Which writers of a `UsageRecord` are there no more.
+/// Finds the writers of a `UsageRecord` that no longer exist.
 enum LiveWriters {
-  /// Those of this process.
+  /// The writers of this process.
   private static let own = Mutex<Set<UInt64>>([])
 
   static func add(_ id: UInt64) { own.withLock { _ = $0.insert(id) } }
 
   static func remove(_ id: UInt64) { own.withLock { _ = $0.remove(id) } }
 
-  /// A writer of another process is dead when that is: kill(2) with no signal says ESRCH. One whose
-  /// number another process has got by now is found out after the next start of the machine.
+  /// Returns the dead writers. A writer of another process is dead if its process is: kill(2) with
+  /// signal 0 fails with ESRCH. If another process has received the same identifier, the writer is
+  /// only detected after the next boot.
   static func dead(among writers: [UsageRecord.Writer]) -> Set<UInt64> {
     let own = own.withLock { $0 }
     let process = Int64(getpid())

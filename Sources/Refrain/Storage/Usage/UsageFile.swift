@@ -9,11 +9,11 @@ import Synchronization
 #endif
 
 /// The file `usage` of a cache directory, which every cache there reads and changes under a lock
-/// (flock(2)) that is held for microseconds. Where the file system has no locks, each cache counts for
-/// itself.
+/// (flock(2)) that is held for microseconds. If the file system has no locks, each cache counts on
+/// its own.
 ///
-/// Nothing depends on it but how much is stored: a file that is missing, damaged or from before a
-/// restart of the machine costs a measuring of the directory in the background.
+/// Only the amount stored depends on this file: if it is missing, damaged or from before a restart
+/// of the machine, the directory is measured in the background.
 final class UsageFile: Sendable {
   static let name = "usage"
 
@@ -21,14 +21,14 @@ final class UsageFile: Sendable {
   private let bootIdentity: String
   private let disk: any Disk
   private let clock: @Sendable () -> Moment
-  /// Whether the directory has no entries yet, and then what it takes.
+  /// Returns the allocated size of the directory if it has no entries yet; otherwise nil.
   private let measureEmpty: @Sendable () -> Int64?
-  /// In place of the file, where that cannot be used.
+  /// The record used in place of the file if the file is unusable.
   private let own: Mutex<UsageRecord>
-  /// It could not be written: what it says does not hold.
+  /// Whether writing the file failed: its contents are out of date.
   private let isBroken = Atomic(false)
-  /// Threads of this process wait for each other here, and are woken: whoever finds the file locked
-  /// can only try again.
+  /// Orders the threads of this process, which can wait here until woken; a locked file can only be
+  /// polled.
   private let turn = NSLock()
 
   init(
@@ -44,7 +44,7 @@ final class UsageFile: Sendable {
     own = Mutex(UsageRecord(unchecked: 0, bootIdentity: bootIdentity))
   }
 
-  /// Reads the record, changes it, and writes it. Blocks for some ten microseconds as a rule.
+  /// Reads the record, changes it, and writes it. Usually blocks for some ten microseconds.
   func update<Result: Sendable>(_ body: (inout UsageRecord) -> Result) -> Result {
     guard !isBroken.load(ordering: .acquiring), let descriptor = lockedDescriptor() else {
       return own.withLock { body(&$0) }
@@ -62,15 +62,15 @@ final class UsageFile: Sendable {
 
   // MARK: Locking
 
-  /// How long the lock is waited for. A process that is stopped while it holds the lock keeps it: then
-  /// this cache counts for itself, and does not know what others write. So it waits longer than a busy
-  /// machine needs.
+  /// The longest wait for the lock. A process that is stopped while it holds the lock keeps it;
+  /// this cache then counts on its own and does not see other writers. So the wait is longer than a
+  /// busy machine needs.
   private static let longestWait: Duration = .seconds(20)
-  /// How long the lock is waited for after it was not given up in the longest time.
+  /// The wait for the lock after `longestWait` has once run out.
   private static let shortestWait: Duration = .milliseconds(50)
   private let isHeldUp = Atomic(false)
 
-  /// - Returns: nil where the file cannot be locked; otherwise it is this thread's turn.
+  /// - Returns: nil if the file cannot be locked; otherwise the caller also holds `turn`.
   private func lockedDescriptor() -> Int32? {
     let start = ContinuousClock.now
     let patience = isHeldUp.load(ordering: .relaxed) ? Self.shortestWait : Self.longestWait
@@ -100,7 +100,7 @@ final class UsageFile: Sendable {
     return nil
   }
 
-  /// - Returns: false where it has to be tried again, with another descriptor; nil where it is no use.
+  /// - Returns: false to try again with another descriptor; nil if locking is impossible.
   private func lock(_ descriptor: Int32) -> Bool? {
     do throws(DiskError) {
       let opened = try disk.status(of: descriptor)
@@ -109,7 +109,7 @@ final class UsageFile: Sendable {
         return nil
       }
       if try disk.lock(descriptor, .exclusive) {
-        // The directory may have been removed, and made again, in the meantime.
+        // The directory may have been removed and made again in the meantime.
         if try disk.status(of: path)?.identity == opened.identity { return true }
         release(descriptor)
         return false
@@ -132,7 +132,7 @@ final class UsageFile: Sendable {
   private func read(_ descriptor: Int32) -> (record: UsageRecord, isStored: Bool) {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = buffer.withUnsafeMutableBytes { buffer in
-      // What cannot be read is measured.
+      // If the file cannot be read, the directory is measured.
       (try? disk.read(descriptor, into: buffer, at: 0)) ?? 0
     }
     if count > 0, var record = UsageRecord.decode(Array(buffer[..<count])) {
@@ -143,7 +143,7 @@ final class UsageFile: Sendable {
       return (record, false)
     }
     var record = UsageRecord(unchecked: 0, bootIdentity: bootIdentity)
-    // The file's own block is not there yet.
+    // The file's own block is not allocated yet.
     if let size = measureEmpty() {
       record.used = size + 4096
       record.unchecked = nil
@@ -156,7 +156,7 @@ final class UsageFile: Sendable {
     do throws(DiskError) {
       try disk.write(record.encoded(), to: descriptor, at: 0)
     } catch {
-      // What others would read is not what this one counts: nobody may believe it.
+      // The file would differ from this cache's count, so no cache may trust it.
       try? disk.truncate(descriptor, to: 0)
       own.withLock { $0 = record }
       isBroken.store(true, ordering: .releasing)

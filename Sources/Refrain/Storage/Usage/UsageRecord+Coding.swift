@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// The form of the file `usage`: words of eight bytes, little-endian, the last one a checksum. A
-/// file that is damaged is a file that is missing: the directory is measured.
+/// The format of the file `usage`: words of eight bytes, little-endian, the last one a checksum. A
+/// damaged file is treated as missing: the directory is measured.
 extension UsageRecord {
   static let mostWriters = 100
   private static let magic: UInt64 = 0x3154_4955_5146_5231
@@ -32,8 +32,8 @@ extension UsageRecord {
     return text + [UInt8](repeating: 0, count: 64 - text.count)
   }
 
-  /// Nil where the bytes are not what `encoded` returns. What follows the checksum is ignored: an
-  /// earlier record was longer.
+  /// Returns nil if the bytes are not what `encoded` returns. Bytes after the checksum are ignored:
+  /// an earlier record was longer.
   static func decode(_ bytes: [UInt8]) -> UsageRecord? {
     let words = stride(from: 0, to: bytes.count / 8 * 8, by: 8).map { start in
       bytes[start..<start + 8].reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -58,7 +58,7 @@ extension UsageRecord {
         id: words[index], process: Int64(bitPattern: words[index + 1]),
         outstanding: Int64(bitPattern: words[index + 2]))
     }
-    // Nobody has an exbibyte: sums must not overflow.
+    // Bounds each number by an exbibyte, so that sums do not overflow.
     let counts =
       [record.used, record.granted, record.returned, record.checks, record.slack]
       + record.writers.map(\.outstanding)

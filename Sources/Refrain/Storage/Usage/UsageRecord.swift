@@ -1,56 +1,57 @@
 // SPDX-License-Identifier: MIT
 
-/// How much disk a cache directory takes, as every cache that writes to it counts it. A pure value,
-/// kept in the file `usage`.
+/// The disk space that a cache directory takes, as counted by every cache that writes to it. A pure
+/// value, kept in the file `usage`.
 ///
-/// One rule makes the count safe: `used` is never less than what is allocated. A writer adds bytes
-/// to it before it allocates them (a grant), and takes them off only after they were freed, or when
-/// they were granted and never written. A grant is replaced by a measurement only if that was made
-/// after the writing ended, or if everything that may have been written during the measuring is
-/// added to it (`check`).
+/// One rule makes the count safe: `used` is never less than the allocated bytes. A writer adds
+/// bytes to it before it allocates them (a grant), and subtracts them only after they were freed,
+/// or if they were granted and never written. A measurement replaces a grant only if it was made
+/// after the writing ended, or if all bytes that may have been written during the measurement are
+/// added to it (`endCheck`).
 struct UsageRecord: Sendable, Hashable {
-  /// A cache that is writing, with what it may write without asking again.
+  /// A cache that is writing, and the bytes that it may write without a further grant.
   struct Writer: Sendable, Hashable {
     var id: UInt64
-    /// Its process.
+    /// The identifier of its process.
     var process: Int64
-    /// Most bytes that it may still allocate, or holds in files that were removed.
+    /// The most bytes that it may still allocate, or holds in removed files.
     var outstanding: Int64
   }
 
-  /// What is allocated, and what writers may allocate.
+  /// Allocated bytes, and bytes that writers may allocate.
   var used: Int64 = 0
-  /// All bytes ever granted, or held in files that were removed. Only counts up.
+  /// All bytes ever granted, or held in removed files. Only counts up.
   var granted: Int64 = 0
-  /// All bytes ever granted that were given back without having been written. Only counts up.
+  /// All bytes ever granted that were returned unwritten. Only counts up.
   var returned: Int64 = 0
-  /// Bytes granted since `used` became a guess; nil while it is not one.
+  /// Bytes granted since `used` became a guess; nil while `used` is not one.
   var unchecked: Int64?
-  /// How often the directory was measured. Only counts up.
+  /// The number of measurements of the directory. Only counts up.
   var checks: Int64 = 0
-  /// By how much `used` may be too high, for what was written while the directory was last measured
-  /// may have been counted twice.
+  /// The most by which `used` may be too high: bytes written during the last measurement may have
+  /// been counted twice.
   var slack: Int64 = 0
-  /// When the directory was last measured, in seconds since 1970.
+  /// The time of the last measurement, in seconds since 1970.
   var checkedAt: Double = 0
-  /// Other writers' numbers mean nothing in another run of the machine, and what was written there
-  /// may be lost: `used` is a guess then.
+  /// The boot in which the record was written. In another boot the writers' process identifiers
+  /// mean nothing and written bytes may be lost, so `used` is a guess.
   var bootIdentity: String
   var writers: [Writer] = []
 
-  /// Most bytes granted to all writers together while `used` is a guess.
+  /// Returns the most bytes granted to all writers together while `used` is a guess.
   static func uncheckedLimit(_ limit: Int64) -> Int64 { min(16 << 20, limit / 16) }
 
   // MARK: Granting
 
-  /// Adds `bytes` to what `id` may write; where there is room for it, `quantum` instead, so that it
-  /// need not ask for every chunk.
+  /// Grants `bytes` to a writer, or `quantum` if there is room, so that it need not ask for every
+  /// chunk.
   ///
   /// - Parameters:
-  ///   - limit: what all together may take; nil: no limit.
-  ///   - freed: what the writer has freed since it last asked. Negative: it took more than granted.
-  ///   - left: what it has left of earlier grants.
-  /// - Returns: how much was granted; nil where there is no room.
+  ///   - limit: the limit for all writers together; nil for none.
+  ///   - freed: the bytes that the writer has freed since its last call. Negative: it took more
+  ///     than it was granted.
+  ///   - left: the bytes left of its earlier grants.
+  /// - Returns: the bytes granted; nil if there is no room.
   mutating func grant(
     _ bytes: Int64, quantum: Int64, to writer: (id: UInt64, process: Int64), limit: Int64?,
     freed: Int64, left: Int64
@@ -68,27 +69,27 @@ struct UsageRecord: Sendable, Hashable {
 
   func fits(_ bytes: Int64, limit: Int64?) -> Bool { shortage(of: bytes, limit: limit) == 0 }
 
-  /// What has to be freed before `bytes` more can be granted.
+  /// Returns the bytes to free before `bytes` more can be granted.
   func shortage(of bytes: Int64, limit: Int64?) -> Int64 {
     guard let limit else { return 0 }
     let guess = unchecked.map { $0 + bytes - max(Self.uncheckedLimit(limit), bytes) } ?? 0
     return max(0, used + bytes - limit, guess)
   }
 
-  /// What was allocated is not any more, and was when the directory was last measured.
+  /// Subtracts bytes that were allocated when the directory was last measured and no longer are.
   ///
-  /// - Parameter bytes: where negative, more was written than was granted for it: of two that write to
-  ///   one file at once, one finds what both have written, and the other gives its grant back.
+  /// - Parameter bytes: negative if more was written than was granted: when two writers extend one
+  ///   file at once, one measures the bytes of both, and the other returns its grant.
   mutating func free(_ bytes: Int64) {
     if bytes < 0 { granted -= bytes }
     used = max(0, used - bytes)
     if let guess = unchecked { unchecked = max(0, guess - bytes) }
   }
 
-  /// Files were removed that somebody still reads: what they take is there, and no measurement sees it
-  /// any more.
+  /// Adds bytes of removed files that somebody still reads: they are still allocated, but no
+  /// measurement sees them any more.
   ///
-  /// - Parameter isCounted: whether they were there when the directory was last measured.
+  /// - Parameter isCounted: whether the last measurement of the directory includes them.
   mutating func hold(_ bytes: Int64, isCounted: Bool) {
     granted += bytes
     guard !isCounted else { return }
@@ -96,7 +97,7 @@ struct UsageRecord: Sendable, Hashable {
     slack += bytes
   }
 
-  /// A writer gives back what it was granted and did not write.
+  /// Returns bytes that a writer was granted and did not write.
   mutating func giveBack(
     _ bytes: Int64, by writer: (id: UInt64, process: Int64), left: Int64
   ) {
@@ -119,7 +120,7 @@ struct UsageRecord: Sendable, Hashable {
 
   // MARK: Checking
 
-  /// What has to be known from before a measurement to make use of it.
+  /// The state before a measurement, which is needed to use its result.
   struct CheckStart: Sendable, Hashable {
     var outstanding: Int64
     var granted: Int64
@@ -127,16 +128,16 @@ struct UsageRecord: Sendable, Hashable {
     var dead: Set<UInt64>
   }
 
-  /// A measurement begins. Writers that are `dead` have written all that they ever will.
+  /// Begins a measurement. `dead` writers will not write any more.
   func beginCheck(dead: Set<UInt64>) -> CheckStart {
     CheckStart(
       outstanding: writers.reduce(0) { $0 + (dead.contains($1.id) ? 0 : $1.outstanding) },
       granted: granted, returned: returned, dead: dead)
   }
 
-  /// A measurement has ended. All that may have been written since it began is added, for it may
-  /// have been missed, and so is what was removed and is held; what was freed since then is not taken
-  /// off, for it may have been.
+  /// Ends a measurement. All bytes that may have been written since it began are added, because it
+  /// may have missed them, and so are held bytes of removed files. Bytes freed since then are not
+  /// subtracted, because it may have missed those already.
   mutating func endCheck(_ start: CheckStart, measured: Int64, at now: Double) {
     slack = start.outstanding + (granted - start.granted) - (returned - start.returned)
     used = measured + slack
