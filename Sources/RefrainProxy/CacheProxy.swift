@@ -12,56 +12,55 @@ public final class CacheProxy: Sendable {
   private let service: ProxyService
   private let listener: Listener
 
-  /// Listens nowhere yet: `run()` does.
+  /// Creates a proxy, which does not listen before `run()`.
   ///
-  /// - Throws: `MediaCacheError`, `.usage` where the configuration would make an open proxy, or
-  ///   names a token, an origin or a host that cannot be one.
+  /// - Throws: `MediaCacheError`, `.usage` if the configuration would make an open proxy, or
+  ///   contains an invalid token, origin or host.
   public init(cache: MediaCache, configuration: Configuration = Configuration()) throws {
     service = try ProxyService(cache: cache, configuration: configuration)
     self.configuration = configuration
     listener = Listener(service: service)
   }
 
-  /// Listens and serves until `stop()`, or until the task is cancelled; both let running answers
-  /// come to their end for a few seconds. Where the system takes the listening socket away, as iOS
-  /// does with programs that it suspends, it binds again, on the same port.
+  /// Listens and serves until `stop()`, or until the task is cancelled; running responses then have
+  /// a few seconds to end. If the system closes the listening socket, as iOS does for suspended
+  /// programs, binds again on the same port.
   ///
-  /// - Throws: `MediaCacheError`: `.inUse` where something listens there already, `.usage` where
-  ///   nothing can listen at the address or where it runs already, `.closed` after its end, also
-  ///   where `stop()` came before this.
+  /// - Throws: `MediaCacheError`: `.inUse` if the port is in use, `.usage` if nothing can listen at
+  ///   the address or the proxy runs already, `.closed` after it has ended, also if `stop()` came
+  ///   first.
   public func run() async throws {
     try await listener.run()
   }
 
-  /// Ends `run()`: takes no more connections, lets running answers end for a few seconds, closes
-  /// what is left, and returns then.
+  /// Ends `run()`: accepts no more connections, gives running responses a few seconds to end,
+  /// closes the rest, and then returns.
   public func stop() async {
     await listener.stop()
   }
 
-  /// Returns as soon as connections are taken.
+  /// Returns as soon as connections are accepted.
   ///
-  /// - Throws: what `run()` threw; `CancellationError`.
+  /// - Throws: the error of `run()`; `CancellationError`.
   public func waitUntilListening() async throws {
     try await listener.waitUntilListening()
   }
 
-  /// Clients that are connected now.
+  /// The number of clients connected now.
   var connectionCount: Int { listener.connectionCount }
 
-  /// Nil while nothing is listened to.
+  /// The address on which the proxy listens; nil while it does not.
   public var listeningAddress: ListeningAddress? { service.address }
 
-  /// What stands before the path of each URL, with a slash at its end; nil before the port is known.
+  /// The beginning of each proxy URL, with a trailing slash; nil before the port is known.
   public var baseURL: URL? {
     service.routes.base(listening: listener.expectedAddress).flatMap { URL(string: $0) }
   }
 
-  /// The URL under which a URL of an origin is had through the proxy.
+  /// Returns the proxy URL for `url`.
   ///
-  /// - Throws: `MediaCacheError`: `.badURL` where it is not an http or https URL, its host may not
-  ///   be asked, or it is not under `Configuration.origin`; `.closed` where the port is not known
-  ///   yet.
+  /// - Throws: `MediaCacheError`: `.badURL` if it is not an http or https URL, its host is not
+  ///   allowed, or it is not under `Configuration.origin`; `.closed` if the port is not known yet.
   public func url(for url: URL) throws -> URL {
     try service.routes.proxied(url, listening: listener.expectedAddress)
   }

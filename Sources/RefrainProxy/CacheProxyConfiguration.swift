@@ -3,73 +3,75 @@ public import Foundation
 public import Refrain
 
 extension CacheProxy {
-  /// How a `CacheProxy` behaves. A value: changes after the proxy was made have no effect.
+  /// The settings of a `CacheProxy`. A value: changes after the proxy was created have no effect.
   public struct Configuration: Sendable {
-    /// The address to listen on: a numeric address, or a name that stands for one. Anything other
-    /// than loopback needs `origin`, or at least one of `allowedHosts`.
+    /// The address to listen on: a numeric address, or a name that resolves to one. Any address
+    /// other than loopback needs `origin`, or at least one of `allowedHosts`.
     public var address = "127.0.0.1"
 
-    /// The port to listen on; 0 takes one that is free.
+    /// The port to listen on; 0 selects a free one.
     public var port = 0
 
-    /// The unguessable part of each URL where there is no `origin`: letters, digits, `-`, `.`, `_`
-    /// and `~`, at least 16 of them. Nil: a new one, that nobody knows who was not told a URL.
+    /// The unguessable part of each URL without an `origin`: at least 16 letters, digits, `-`, `.`,
+    /// `_` and `~`. Nil: a new random token, known only from the proxy's URLs.
     public var token: String?
 
-    /// Answer for this origin alone, path for path and without a token: a caching reverse proxy.
-    /// Give the `cache` a `Configuration` with `isShared` where it serves more than one person.
+    /// The only origin to serve, path for path and without a token: a caching reverse proxy. If it
+    /// serves more than one person, give the `cache` a `Configuration` with `isShared`.
     public var origin: URL?
 
-    /// The hosts that may be asked for, redirects included; empty for all. `example.com` is that
-    /// host alone, `*.example.com` every host below it. A port may follow, as in `example.com:8080`;
-    /// without one all ports are meant.
+    /// The hosts that may be requested, redirects included; empty for all. `example.com` is that
+    /// host only, `*.example.com` every host below it. A port may follow, as in `example.com:8080`;
+    /// without one all ports are allowed.
     ///
-    /// With `origin`: the hosts to which redirects are followed besides the origin itself. A redirect
-    /// to anywhere else is passed on to the client.
+    /// With `origin`: the hosts to which redirects are followed besides the origin itself. A
+    /// redirect to any other host is passed on to the client.
     public var allowedHosts: [String] = []
 
-    /// Names under which the proxy is reached besides its addresses, `localhost` and this machine's
-    /// name: a request whose `Host` is none of them is refused (421), for it comes from a web page
-    /// that had its own name point here (DNS rebinding).
+    /// Names of the proxy besides its addresses, `localhost` and this machine's name. A request
+    /// with any other `Host` is refused (421): it comes from a web page whose own name was made to
+    /// point here (DNS rebinding).
     public var names: [String] = []
 
-    /// The web origins whose pages may read through the proxy (`Access-Control-Allow-Origin`), as
-    /// `https://example.com`; `*` for every one. Nil: none.
+    /// The web origin whose pages may read through the proxy (`Access-Control-Allow-Origin`), such
+    /// as `https://example.com`; `*` for every one. Nil: none.
     public var allowedWebOrigin: String?
 
-    /// Which methods besides GET and HEAD are relayed to an origin. Those that change something are
-    /// refused (403) all the same where a browser says that a page of another site sends them,
-    /// unless `allowedWebOrigin` names that site, and not with `*`.
+    /// The methods besides GET and HEAD that are relayed to an origin. Unsafe methods are refused
+    /// (403) if a browser reports that a page of another site sends them, unless `allowedWebOrigin`
+    /// names that site; `*` does not.
     public var relayedMethods = RelayedMethods.none
 
-    /// Sent with every request to an origin, in place of a client's own of the same name.
+    /// Fields sent with every request to an origin, in place of a client's own of the same name.
     public var headers = HTTPFields()
 
-    /// What a client has begun is fetched to its end, also when the client leaves.
+    /// Whether a resource that a client has begun is fetched to its end, even after the client
+    /// leaves.
     public var fetchesWhole = false
 
-    /// A page (`text/html`) is answered with a redirect to its own URL: a player's helper that knows
-    /// sites by their URLs (yt-dlp) finds the site, and not this proxy.
+    /// Whether a page (`text/html`) is answered with a redirect to its own URL: a player's helper
+    /// that recognizes sites by their URLs (yt-dlp) then finds the site, and not this proxy.
     public var redirectsPages = false
 
-    /// The most connections at a time; a further one is answered 503. Nil: half of what the limit of
-    /// open files allows (getrlimit(2)), which is never exceeded.
+    /// The most connections at a time; a further one receives 503. Nil: two fifths of the limit of
+    /// open files (getrlimit(2)), at most 100,000. A greater value than that limit permits is
+    /// reduced.
     public var maximumConnections: Int?
 
-    /// Longest wait for the whole head of a request, from its first byte on, and for any more of a
-    /// request's body.
+    /// The longest wait for the whole head of a request, from its first byte on, and for further
+    /// bytes of a request's body.
     public var headTimeout: Duration = .seconds(30)
 
-    /// Longest wait for a request on a connection that has none.
+    /// The longest wait for a request on an idle connection.
     public var idleTimeout: Duration = .seconds(75)
 
-    /// Longest time that a client takes nothing of what is sent to it.
+    /// The longest time for which a client may accept no bytes.
     public var sendTimeout: Duration = .seconds(300)
 
-    /// Told of each request when it is over. On a thread of the proxy's: it must not block.
+    /// Called for each request when it has ended. On a thread of the proxy's: it must not block.
     public var log: (@Sendable (ServedRequest) -> Void)?
 
-    /// Whether stored bytes leave by sendfile(2), and not through a buffer.
+    /// Whether stored bytes are sent by sendfile(2), and not through a buffer.
     package var sendsFiles = Configuration.canSendFiles
 
     /// On iOS, tvOS and visionOS a call of sendfile(2) ends the process (SIGSYS).
@@ -84,11 +86,11 @@ extension CacheProxy {
     public init() {}
   }
 
-  /// Methods of requests (RFC 9110 §9).
+  /// The request methods that are relayed (RFC 9110 §9).
   public enum RelayedMethods: Sendable, Hashable {
-    /// GET and HEAD alone; before an `origin`, OPTIONS as well, which changes nothing.
+    /// GET and HEAD only; with an `origin`, OPTIONS as well, which is safe.
     case none
-    /// These, in capitals as HTTP has them.
+    /// These methods, in capitals as in HTTP.
     case only(Set<String>)
     /// All but TRACE and CONNECT.
     case all

@@ -5,7 +5,7 @@ import NIOPosix
 import Refrain
 import Synchronization
 
-/// The listening socket: bound, bound again where it was lost, and the connections that came of it.
+/// The listening socket, which is bound again if it is lost, and its connections.
 final class Listener: Sendable {
   private let service: ProxyService
   private let count: ConnectionCount
@@ -16,7 +16,7 @@ final class Listener: Sendable {
     var phase = Phase.idle
     var channel: (any Channel)?
     var failure: (any Error)?
-    /// Kept where the socket is lost: URLs with it are out in the world.
+    /// Kept if the socket is lost: URLs with this port are in use.
     var port: Int?
     var waiters: [UInt64: CheckedContinuation<Void, any Error>] = [:]
     var nextID: UInt64 = 0
@@ -36,7 +36,7 @@ final class Listener: Sendable {
 
   var connectionCount: Int { count.current }
 
-  /// Where it listens, or will listen again.
+  /// The address on which it listens, or will listen again.
   var expectedAddress: ListeningAddress? {
     if let address = service.address { return address }
     let configuration = service.configuration
@@ -87,7 +87,7 @@ final class Listener: Sendable {
         failures = 0
         try await channel.closeFuture.get()
       } catch {
-        // The first time it is the user's to mend; later the system may need a moment.
+        // At first the user has to fix the error; later the system may need a moment.
         guard state.withLock({ $0.port }) != nil, failures < 40 else { throw error }
         failures += 1
         try? await Task.sleep(for: .milliseconds(min(25 * failures, 500)))
@@ -168,7 +168,7 @@ final class Listener: Sendable {
     let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
     let id = ObjectIdentifier(connection)
     let isWelcome = state.withLock { state in
-      // Taken as the socket was closed: whoever waits for the connections to end has not seen it.
+      // Accepted while the socket was being closed: the wait for connections has not seen it.
       guard state.phase == .running else { return false }
       state.connections[id] = bound
       return true
@@ -205,7 +205,7 @@ final class Listener: Sendable {
     channel?.close(promise: nil)
   }
 
-  /// Gives running answers a while, then ends them.
+  /// Gives running responses a few seconds, then ends them.
   private func settle() async {
     service.stop()
     let deadline = ContinuousClock.now + Self.grace
@@ -218,14 +218,14 @@ final class Listener: Sendable {
           if isLate { connection.value.cut() } else { connection.value.stop() }
         }
       }
-      // Not a task of ours that could be cancelled: the answers are given their time.
+      // Not a sleep of this task, which could be cancelled: the responses have their time.
       try? await connections[0].eventLoop.scheduleTask(in: .milliseconds(20)) {}.futureResult.get()
     }
     await service.fills.stop()
     service.hits.releaseAll()
   }
 
-  /// Who runs it later is told, and who waits for that.
+  /// Ends a proxy that never ran: a later `run()` fails, and so do all waiters.
   private func endWithoutRunning() {
     let waiters = state.withLock { state in
       guard state.phase == .idle else { return [CheckedContinuation<Void, any Error>]() }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Where a proxy listens.
+/// The address on which a proxy listens.
 public struct ListeningAddress: Sendable, Hashable, CustomStringConvertible {
   /// A numeric address, without brackets: `127.0.0.1`, `::1`.
   public var host: String
@@ -11,7 +11,7 @@ public struct ListeningAddress: Sendable, Hashable, CustomStringConvertible {
     self.port = port
   }
 
-  /// As it stands in a URL: `127.0.0.1:8573`, `[::1]:8573`.
+  /// As in a URL: `127.0.0.1:8573`, `[::1]:8573`.
   public var description: String {
     host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
   }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 internal import Foundation
 
-/// The URLs that belong to the origin of a reverse proxy: of its scheme, host and port, below its
-/// path.
+/// The URLs that belong to the origin of a reverse proxy: those of its scheme, host and port, below
+/// its path.
 struct OriginScope: Sendable {
   private let scheme: String
   private let host: String
   private let port: Int
-  /// Without a slash at its end.
+  /// Without a trailing slash.
   private let path: String
 
-  /// - Parameter origin: `https://media.example.com[/prefix]`. Nil where it is not an http or https
-  ///   URL.
+  /// - Parameter origin: `https://media.example.com[/prefix]`. Returns nil if it is not an http or
+  ///   https URL.
   init?(_ origin: URL) {
     guard let place = Place(origin) else { return nil }
     (scheme, host, port) = (place.scheme, place.host, place.port)
@@ -20,7 +20,7 @@ struct OriginScope: Sendable {
     self.path = String(path)
   }
 
-  /// Whether a URL is the origin's. One whose path could be resolved to another is not.
+  /// Whether a URL is the origin's. A URL whose path could be resolved to another is not.
   func contains(_ url: URL) -> Bool {
     guard let place = Place(url), place.scheme == scheme, place.host == host, place.port == port,
       place.path.hasPrefix(path), !URLSpelling.hasDotSegment(path: place.path)

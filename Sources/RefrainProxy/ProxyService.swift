@@ -4,7 +4,7 @@ import NIOCore
 import Refrain
 import Synchronization
 
-/// What all connections of a proxy share.
+/// The shared state of a proxy's connections.
 final class ProxyService: Sendable {
   let cache: MediaCache
   let configuration: CacheProxy.Configuration
@@ -43,7 +43,7 @@ final class ProxyService: Sendable {
 
   func stop() { stopping.store(true, ordering: .relaxed) }
 
-  /// Where the proxy listens at the moment.
+  /// The address on which the proxy listens now.
   var address: ListeningAddress? {
     get { local.withLock { $0 } }
     set { local.withLock { $0 = newValue } }
@@ -53,8 +53,7 @@ final class ProxyService: Sendable {
 
   private static let slowMarks: Marks = [.conditional, .cacheControl, .authorization]
 
-  /// Whether a request is one of those that are nearly all: for the bytes of a resource, without
-  /// conditions.
+  /// Whether a request is of the most common kind: for the bytes of a resource, without conditions.
   func canAnswerAtOnce(_ head: RequestHead) -> Bool {
     (head.isGET || head.isHEAD) && head.minorVersion == 1 && head.framing == .none
       && head.marks.isDisjoint(with: Self.slowMarks)

@@ -2,14 +2,14 @@
 import Foundation
 import Refrain
 
-/// Which URL of an origin a request to the proxy stands for, and the other way round.
+/// Maps requests to the proxy to URLs of origins, and back.
 struct Routes: Sendable {
-  /// Nil where one origin is answered for.
+  /// Nil if the proxy serves one origin.
   let token: String?
-  /// Without a slash at its end.
+  /// Without a trailing slash.
   let origin: String?
   private let originURL: URL?
-  /// Which URLs may be asked for; nil: all.
+  /// The URLs that may be requested; nil: all.
   let filter: URLFilter?
   private let names: [String]
 
@@ -21,7 +21,7 @@ struct Routes: Sendable {
       origin = try Self.base(url)
       originURL = url
       token = nil
-      // Anything else that the origin redirects to could be in the network of the proxy.
+      // Other targets of the origin's redirects could be in the proxy's own network.
       let scope = OriginScope(url)
       filter = URLFilter { url in
         scope?.contains(url) == true || (namesHosts && allowed.allows(url))
@@ -61,7 +61,7 @@ struct Routes: Sendable {
 
   // MARK: From a request
 
-  /// A look at the token alone, which takes the same time whatever it is.
+  /// Checks only the token, in the same time for every token.
   func mayBeOurs(target: String) -> Bool {
     guard let token else { return target.hasPrefix("/") }
     return TokenCheck.isEqual(target.dropFirst().prefix { $0 != "/" && $0 != "?" }, to: token)
@@ -80,14 +80,14 @@ struct Routes: Sendable {
     var path = target[...]
     var named = host
     if !target.hasPrefix("/"), target != "*" {
-      // What it names counts, and not Host (RFC 9112 §3.2.2).
+      // The authority in the target counts, and not Host (RFC 9112 §3.2.2).
       guard let parts = ProxyURL.splitAbsolute(target) else {
         throw HTTPError(400, "That is no target of a request.")
       }
       named = parts.authority
       path = parts.target[...]
     }
-    // HTTP/1.0 knows no Host, and no browser speaks it.
+    // HTTP/1.0 has no Host, and no browser uses it.
     if let named {
       guard isOurs(host: named, localAddress: localAddress, listening: listening) else {
         throw HTTPError(
@@ -103,7 +103,7 @@ struct Routes: Sendable {
     return url
   }
 
-  /// A target as it may be shown: without the token.
+  /// Returns a target that may be logged: without the token.
   func shown(_ target: String) -> String {
     guard let token else { return target }
     return target.replacing(token, with: "…")
@@ -123,26 +123,25 @@ struct Routes: Sendable {
     return path.hasPrefix("/") || path.hasPrefix("?") ? String(path) : nil
   }
 
-  /// Where a redirect of the origin leads its clients. Also one that is relative: the client would
-  /// take it for relative to the URL by which it asked.
+  /// Returns where a redirect of the origin leads its clients. A relative one is resolved too: the
+  /// client would resolve it against the URL that it requested.
   ///
-  /// - Parameter url: what was asked of the origin.
+  /// - Parameter url: the URL requested from the origin.
   func rewritten(location: String, of url: URL) -> String {
     guard let absolute = URL(text: location, relativeTo: url)?.absoluteURL,
       absolute.host()?.isEmpty == false,
       // Only the client may decide to give up encryption.
       !(url.scheme?.lowercased() == "https" && absolute.scheme?.lowercased() == "http")
     else { return location }
-    // The fragment is the client's own business, and goes along (RFC 9110 §10.2.2).
+    // The fragment is for the client, and is kept (RFC 9110 §10.2.2).
     let fragment = location.firstIndex(of: "#").map { String(location[$0...]) } ?? ""
     guard let target = target(for: absolute) else { return absolute.absoluteString + fragment }
-    // What begins with two slashes names a host, not a path (RFC 3986 §4.2); a browser takes "\" for
-    // a slash.
+    // Two leading slashes name a host, not a path (RFC 3986 §4.2); a browser takes "\" for a slash.
     let isHost = target.hasPrefix("//") || target.hasPrefix("/\\")
     return (isHost ? "/." : "") + target + fragment
   }
 
-  /// What a URL of this proxy, in Referer, stands for.
+  /// Returns the origin's URL for a URL of this proxy in Referer.
   func original(of text: String, listening: ListeningAddress?) -> String? {
     guard let token, let parts = ProxyURL.splitAbsolute(text),
       isOurs(host: parts.authority, localAddress: nil, listening: listening)
@@ -155,7 +154,7 @@ struct Routes: Sendable {
     return "http://\(Self.reachable(listening))/" + (token.map { "\($0)/" } ?? "")
   }
 
-  /// Where every address is listened at, this machine's own is one of them.
+  /// Returns an address for clients: loopback, if the proxy listens on every address.
   private static func reachable(_ address: ListeningAddress) -> ListeningAddress {
     switch address.host {
     case "0.0.0.0": ListeningAddress(host: "127.0.0.1", port: address.port)

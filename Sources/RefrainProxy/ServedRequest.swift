@@ -2,41 +2,41 @@
 public import Foundation
 public import Refrain
 
-/// What became of one request to the proxy.
+/// The outcome of one request to the proxy.
 public struct ServedRequest: Sendable, Hashable, Codable {
-  /// Where the answer came from.
+  /// The source of the response.
   public enum Source: String, Sendable, Hashable, Codable {
-    /// All of it from the cache, without asking the origin.
+    /// All of it from the cache, without a request to the origin.
     case hit
-    /// From the cache, once the origin had confirmed it.
+    /// From the cache, after the origin confirmed it.
     case revalidated
-    /// Some of it from the cache, some from the origin.
+    /// Partly from the cache, partly from the origin.
     case partial
-    /// From the origin, and kept.
+    /// From the origin, and stored.
     case miss
-    /// From the origin, passed on as it came and not kept.
+    /// From the origin, relayed unchanged and not stored.
     case relayed
-    /// From the cache though it is stale, for the origin could not be reached.
+    /// From the cache although stale: the origin could not be reached, or asked for a pause.
     case stale
-    /// The proxy's own answer: a refusal, an error.
+    /// The proxy's own response: a refusal, an error.
     case proxy
   }
 
   public var method: String
-  /// The URL that was asked of the origin; where there was none, the target as it was sent. Without
-  /// the proxy's token.
+  /// The URL requested from the origin; if there was none, the target as received. Without the
+  /// proxy's token.
   public var url: String
   public var status: Int
-  /// The one range that was answered; nil for the whole, or several.
+  /// The range that was sent; nil for the whole, or for several.
   public var range: ByteRange?
-  /// Bytes of body that were handed to the connection.
+  /// Body bytes passed to the connection.
   public var bytesSent: Int64
   public var source: Source
-  /// Seconds from the end of the request's head to the last byte of the answer.
+  /// Seconds from the end of the request's head to the last byte of the response.
   public var seconds: Double
   /// The client's numeric address.
   public var client: String
-  /// What went wrong, one sentence; nil where nothing did. A client that left is no error.
+  /// The error, in one sentence; nil if there was none. A client that left is not an error.
   public var error: String?
 
   public init(

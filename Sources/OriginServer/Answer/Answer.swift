@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: MIT
 
-/// What will be sent for one request: a value, decided before the first byte goes out.
+/// The response to one request: a value, decided before its first byte is sent.
 struct Answer {
   enum Framing {
-    /// A body of known length; the number is what the head says, true or not.
+    /// A body of known length; the number is the one in the head, true or not.
     case contentLength(Int64)
     case chunked
     case toTheClose
-    /// The head ends the answer: HEAD, 304.
+    /// The head ends the response: HEAD, 304.
     case none
   }
 
   /// A part of the body.
   enum Segment {
     case bytes([UInt8])
-    /// A range of the resource's content; `counted`: its offsets go to the log.
+    /// A range of the resource's content; `counted`: its offsets are recorded in the log.
     case content(OpenContent, Range<Int64>, counted: Bool)
-    /// All of the content with metadata in it, up to that length.
+    /// All of the content with metadata in it, up to this length.
     case interleaved(OpenContent, Interleaving, length: Int64)
 
     var length: Int64 {
@@ -27,7 +27,7 @@ struct Answer {
       }
     }
 
-    /// All of it in memory, for what has to encode it.
+    /// Returns all of the segment in memory, for encoders.
     func bytes() throws -> [UInt8] {
       switch self {
       case .bytes(let bytes): bytes
@@ -54,7 +54,7 @@ struct Answer {
     }
   }
 
-  /// Something that happens at a place in the body.
+  /// An event at a position in the body.
   enum Event {
     case stall(Duration?)
     case drop(reset: Bool)
@@ -62,10 +62,10 @@ struct Answer {
     case rate(Int?)
   }
 
-  /// Instead of an HTTP answer: these bytes, then the connection closes.
+  /// Sent instead of an HTTP response; then the connection closes.
   var raw: [UInt8]?
   var delays: [Duration?] = []
-  /// 1xx answers that come first.
+  /// 1xx responses sent first.
   var informational: [(status: Int, headers: [Field])] = []
   var status = 200
   var headers: [Field] = []
@@ -78,7 +78,7 @@ struct Answer {
 
   var bodyLength: Int64 { body.reduce(0) { $0 + $1.length } }
 
-  /// The status line, the fields and the empty line, for what the framing says.
+  /// The status line, the fields (with those of the framing) and the empty line.
   var head: [UInt8] {
     var fields = headers
     switch framing {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// What faults do to an answer that is decided.
+/// Applies faults to a response that has been decided.
 extension AnswerPlan {
-  /// Faults that change head and body.
+  /// Applies faults that change head and body.
   mutating func alter(_ fault: Fault) {
     switch fault {
     case .delay(let duration): answer.delays.append(duration)
@@ -30,7 +30,7 @@ extension AnswerPlan {
     }
   }
 
-  /// Faults that happen while the body is sent.
+  /// Schedules faults that occur while the body is sent.
   mutating func schedule(_ fault: Fault) {
     switch fault {
     case .drop(let position, let reset): add(.drop(reset: reset), at: place(of: position))
@@ -43,12 +43,12 @@ extension AnswerPlan {
     }
   }
 
-  /// What must see everything else: the length, fields by name, HEAD.
+  /// Applies the faults that depend on all others: the length, fields by name, HEAD.
   mutating func finish(_ faults: [Fault]) {
     for case .wrongContentLength(let difference) in faults {
       guard case .contentLength(let length) = answer.framing else { continue }
       answer.framing = .contentLength(max(0, length + difference))
-      // The rest of what was declared never comes: a client would wait for it forever.
+      // The rest of the declared length never comes: a client would wait for it forever.
       if difference > 0 { add(.drop(reset: false), at: answer.bodyLength) }
     }
     for case .header(let name, let value) in faults { answer.headers.set(name, value) }
@@ -60,7 +60,7 @@ extension AnswerPlan {
       }
       answer.framing = .none
     }
-    // Stable: of two events at one place the one given first comes first.
+    // Stable: of two events at one position, the one given first comes first.
     let order = answer.events.enumerated().sorted {
       ($0.element.position, $0.offset) < ($1.element.position, $1.offset)
     }
@@ -157,7 +157,7 @@ extension AnswerPlan {
     if let position { answer.events.append((position, event)) }
   }
 
-  /// Where in the body a position is; `nil` if the body does not have it.
+  /// Returns the position's offset in the body; `nil` if the body does not contain it.
   private func place(of position: BodyPosition) -> Int64? {
     switch position {
     case .body(let count): return (0...answer.bodyLength).contains(count) ? count : nil

@@ -2,8 +2,8 @@
 
 internal import Foundation
 
-/// Decides the answer to a request: first what an origin without faults would say of the resource
-/// as the faults present it, then what the faults do to that.
+/// Decides the response to a request: first that of an origin without faults, to the resource as
+/// the faults present it; then applies the faults to the response.
 struct AnswerPlan {
   let request: OriginRequest
   let serial: Int
@@ -24,7 +24,7 @@ struct AnswerPlan {
 
   // MARK: The resource
 
-  /// Faults that change what the origin believes of its resource.
+  /// Applies faults that change the origin's view of its resource.
   private mutating func present(_ fault: Fault) {
     switch fault {
     case .answerFrom(let other): resource = other
@@ -76,7 +76,7 @@ struct AnswerPlan {
     }
   }
 
-  /// A small answer that is not the resource.
+  /// Responds with a small body that is not the resource.
   private mutating func reply(_ status: Int, _ headers: [Field] = [], _ body: [UInt8]? = nil) {
     let body = body.flatMap { $0.isEmpty ? nil : $0 } ?? Array("\(status)\n".utf8)
     answer.status = status
@@ -129,7 +129,8 @@ struct AnswerPlan {
 
   // MARK: Conditions (RFC 9110 §13)
 
-  /// `If-None-Match` compares weakly and goes before `If-Modified-Since` (§13.2.2).
+  /// Whether the response is 304. `If-None-Match` compares weakly and takes precedence over
+  /// `If-Modified-Since` (§13.2.2).
   private func notModified(_ resource: OriginResource) -> Bool {
     if let wanted = request.headers.first("If-None-Match") {
       if wanted == "*" { return true }
@@ -145,7 +146,8 @@ struct AnswerPlan {
     return false
   }
 
-  /// `If-Range` compares strongly, or the date exactly (§13.1.5); true where there is none.
+  /// Whether the range applies: `If-Range` compares strongly, or the date exactly (§13.1.5); true
+  /// without the field.
   private func ifRangeHolds(_ resource: OriginResource) -> Bool {
     guard let wanted = request.headers.first("If-Range") else { return true }
     if wanted.hasPrefix("\"") || wanted.hasPrefix("W/") {

@@ -2,14 +2,14 @@
 
 internal import NIOCore
 
-/// The way through an answer's body: says what to do next, and does none of it.
+/// A cursor over a response's body: returns the next step and performs none.
 struct BodyCursor {
   struct Chunk {
     let data: IOData
     let length: Int64
     /// The offsets of the resource that the chunk carries.
     let range: Range<Int64>?
-    /// The file that the data is read from while it is written.
+    /// The file from which the data is read while it is written.
     let file: OpenFile?
   }
 
@@ -29,7 +29,7 @@ struct BodyCursor {
   private var segment = 0
   private var offset: Int64 = 0
   private var event = 0
-  /// Body bytes handed out.
+  /// The number of body bytes returned so far.
   private(set) var position: Int64 = 0
 
   init(_ answer: Answer) {
@@ -40,8 +40,8 @@ struct BodyCursor {
     largestChunk = events.isEmpty && answer.isFile ? 256 * 1024 : 64 * 1024
   }
 
-  /// `limit` is for what goes out at a rate; chunks are never larger than 64 KiB, or 256 KiB of a
-  /// file without events.
+  /// Returns the next step. `limit` bounds a chunk sent at a rate; chunks are at most 64 KiB, or
+  /// 256 KiB of a file without events.
   mutating func next(limit: Int64 = .max, _ allocator: ByteBufferAllocator) -> Step {
     if event < events.count, events[event].position <= position {
       defer { event += 1 }

@@ -2,7 +2,7 @@
 
 internal import Foundation
 
-/// Dates as header fields have them: IMF-fixdate (RFC 9110 §5.6.7), always GMT.
+/// Dates of header fields: IMF-fixdate (RFC 9110 §5.6.7), always GMT.
 enum HTTPDate {
   private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
   private static let months = [
@@ -19,7 +19,7 @@ enum HTTPDate {
       + "\(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60)) GMT"
   }
 
-  /// `nil` if it is no IMF-fixdate; the obsolete forms are not read.
+  /// Parses an IMF-fixdate; returns `nil` for any other form, including the obsolete ones.
   static func parse(_ text: String) -> Date? {
     let parts = text.split(separator: " ")
     guard parts.count == 6, parts[5] == "GMT", let day = Int(parts[1]), let year = Int(parts[3]),
@@ -33,8 +33,8 @@ enum HTTPDate {
 
   private static func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
 
-  /// Days since 1970-01-01 in the proleptic Gregorian calendar; years begin in March, so that a
-  /// leap day comes last.
+  /// Returns days since 1970-01-01 in the proleptic Gregorian calendar; years begin in March, which
+  /// puts the leap day last.
   private static func daysSince1970(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let y = month <= 2 ? year - 1 : year
     let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// What a `Range` header field asks for (RFC 9110 §14.1.2).
+/// The range that a `Range` header field requests (RFC 9110 §14.1.2).
 enum RangeRequest: Equatable {
-  /// All of the resource: no field, one that cannot be understood, or several ranges.
+  /// All of the resource: no field, an invalid one, or several ranges.
   case whole
-  /// A single range, cut to what exists.
+  /// A single range, cut to the existing bytes.
   case part(Range<Int64>)
-  /// Well-formed, but nothing of it exists.
+  /// Well-formed, but none of its bytes exist.
   case unsatisfiable
 
   init(_ field: String?, length: Int64) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// A gzip member (RFC 1952) whose deflate blocks are all stored: valid, and not any smaller.
+/// A gzip member (RFC 1952) whose deflate blocks are all stored: valid, but not smaller.
 enum StoredGzip {
   static func encode(_ bytes: [UInt8]) -> [UInt8] {
     var out: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]

@@ -19,7 +19,7 @@ struct OpenContent {
     if case .file(let file) = bytes { file } else { nil }
   }
 
-  /// The bytes of a range inside of the content, ready to be written to a channel.
+  /// Returns the bytes of a range within the content, ready to be written to a channel.
   func read(_ range: Range<Int64>, _ allocator: ByteBufferAllocator) -> IOData {
     switch bytes {
     case .memory(let buffer):
@@ -42,7 +42,7 @@ struct OpenContent {
     }
   }
 
-  /// The bytes of a range inside of the content.
+  /// Returns the bytes of a range within the content.
   func array(_ range: Range<Int64>) throws -> [UInt8] {
     switch bytes {
     case .memory(let buffer):
@@ -65,15 +65,15 @@ struct OpenContent {
   }
 }
 
-/// Closes the file with the last thing that holds it. The channel holds the handle of a region
-/// until it is written or failed, so whoever writes keeps this until the promise is done.
+/// Closes the file when its last reference is released. The channel holds a region's handle until
+/// the region is written or failed, so the writer keeps this until the promise completes.
 final class OpenFile: Sendable {
   let handle: NIOFileHandle
 
   init(_ handle: NIOFileHandle) { self.handle = handle }
 
   deinit {
-    // Nothing was written through it; only a descriptor that is not ours could fail to close.
+    // Nothing was written through it; closing fails only for a descriptor of someone else's.
     do { try handle.close() } catch { assertionFailure("\(error)") }
   }
 }

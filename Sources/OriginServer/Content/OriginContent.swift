@@ -4,7 +4,7 @@ public import Foundation
 internal import NIOCore
 internal import NIOPosix
 
-/// Where the bytes of a resource come from.
+/// The source of a resource's bytes.
 public struct OriginContent: Sendable {
   enum Source: Sendable {
     case memory(ByteBuffer)
@@ -19,18 +19,18 @@ public struct OriginContent: Sendable {
     OriginContent(source: .memory(ByteBuffer(bytes: bytes)))
   }
 
-  /// The first `length` bytes of `SyntheticBytes(seed:)`, made while they are sent.
+  /// The first `length` bytes of `SyntheticBytes(seed:)`, computed while they are sent.
   public static func synthetic(seed: UInt64, length: Int64) -> OriginContent {
     precondition(length >= 0, "a length is never negative")
     return OriginContent(source: .synthetic(SyntheticBytes(seed: seed), length: length))
   }
 
-  /// A regular file, sent with sendfile(2); its length is looked up for each request.
+  /// A regular file, sent with sendfile(2); its length is read for each request.
   public static func file(_ url: URL) -> OriginContent {
     OriginContent(source: .file(url.path))
   }
 
-  /// Opens the content for one answer. Throws where a file cannot be opened.
+  /// Opens the content for one response. Throws if a file cannot be opened.
   func open() throws -> OpenContent {
     switch source {
     case .memory(let buffer):

@@ -2,28 +2,28 @@
 
 public import Foundation
 
-/// One resource of the origin: its bytes, and how the origin speaks of them.
+/// One resource of the origin: its bytes, and how the origin describes them.
 ///
-/// Answers follow RFC 9110: single ranges (§14; several ranges at once are answered with all of
-/// the resource, which §14.2 allows), `If-Range`, `If-None-Match` and `If-Modified-Since` (§13).
+/// Responses follow RFC 9110: single ranges (§14; a request for several ranges receives all of the
+/// resource, which §14.2 allows), `If-Range`, `If-None-Match` and `If-Modified-Since` (§13).
 public struct OriginResource: Sendable {
   public var content: OriginContent
   public var contentType: String
-  /// With its quotes, `W/` before them if it is weak; `nil`: none is sent.
+  /// With its quotes, preceded by `W/` if it is weak; `nil`: none is sent.
   public var etag: String?
   /// Sent with whole seconds; `nil`: none is sent.
   public var lastModified: Date?
-  /// `false`: every answer is a 200 with all of the resource.
+  /// `false`: every response is a 200 with all of the resource.
   public var supportsRanges: Bool
   /// `false`: no `Content-Length` (the body is chunked) and no total in `Content-Range`.
   public var declaresLength: Bool
-  /// Further header fields of every answer that carries or confirms the resource.
+  /// Further header fields of every response that carries or confirms the resource.
   public var headers: [Field]
-  /// Without this request header field the answer is 401.
+  /// A request without this header field receives 401.
   public var requiredHeader: Field?
-  /// The rate at which a body is sent; `nil`: as fast as it goes.
+  /// The rate at which a body is sent; `nil`: no limit.
   public var bytesPerSecond: Int?
-  /// Metadata in the whole bodies of requests with `Icy-MetaData: 1`.
+  /// Metadata inserted into the complete bodies of requests with `Icy-MetaData: 1`.
   public var interleaving: Interleaving?
 
   public init(
@@ -44,8 +44,8 @@ public struct OriginResource: Sendable {
     self.interleaving = interleaving
   }
 
-  /// A station: synthetic bytes without end or length, of which every answer begins with the first;
-  /// `Fault.answerFrom` has a later one begin elsewhere.
+  /// A station: endless synthetic bytes of unknown length; every response begins with the first
+  /// byte. With `Fault.answerFrom` a later response begins elsewhere.
   public static func station(
     seed: UInt64, name: String = "Radio", interleaving: Interleaving? = nil
   ) -> OriginResource {
@@ -58,7 +58,7 @@ public struct OriginResource: Sendable {
       ], interleaving: interleaving)
   }
 
-  /// `length` synthetic bytes, with a strong ETag that is the seed's.
+  /// `length` synthetic bytes, with a strong ETag derived from the seed.
   public static func synthetic(seed: UInt64, length: Int64) -> OriginResource {
     OriginResource(.synthetic(seed: seed, length: length), etag: "\"seed-\(seed)\"")
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The generator behind everything here that looks random: small, fast, and the same everywhere.
+/// The generator of all random-looking values here: small, fast, and the same everywhere.
 struct SplitMix64: RandomNumberGenerator {
   private var state: UInt64
 

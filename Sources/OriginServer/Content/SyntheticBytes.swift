@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// Bytes without end, a pure function of a seed and an offset.
+/// Endless bytes, a pure function of a seed and an offset.
 ///
-/// The bytes come in blocks of 4 KiB. A block begins with 8 bytes that no other block of the seed
-/// has; the rest is copied from a table of noise, from a place those 8 bytes choose. So bytes of
-/// the wrong offset or of the wrong seed show within a block, and making them is one `memcpy` per
-/// block: fast in debug builds too.
+/// The bytes come in blocks of 4 KiB. A block begins with 8 bytes that are unique among the seed's
+/// blocks; the rest is copied from a table of noise, from a place that those 8 bytes select. Bytes
+/// of the wrong offset or seed are therefore detected within a block, and making them is one
+/// `memcpy` per block: fast in debug builds too.
 public struct SyntheticBytes: Sendable, Equatable {
   public let seed: UInt64
 
@@ -58,7 +58,7 @@ public struct SyntheticBytes: Sendable, Equatable {
     }
   }
 
-  /// Copies what lies at `start` of the block and after into the buffer, which ends in the block.
+  /// Copies the block's bytes from `start` on into the buffer, which ends within the block.
   private func fill(_ buffer: UnsafeMutableRawBufferPointer, block: UInt64, from start: Int) {
     let label = SplitMix64.mix(SplitMix64.mix(seed) &+ block)
     var done = 0

@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// A place in a body. Where the answer does not contain the place, the fault does not happen.
+/// A place in a body. A fault at a place that the response does not contain does not occur.
 public enum BodyPosition: Sendable, Hashable {
   /// Before the byte at this offset of the resource.
   case resource(Int64)
@@ -10,17 +10,17 @@ public enum BodyPosition: Sendable, Hashable {
   case body(Int64)
 }
 
-/// What `Retry-After` says (RFC 9110 §10.2.3).
+/// The value of `Retry-After` (RFC 9110 §10.2.3).
 public enum RetryAfter: Sendable, Hashable {
   case seconds(Int)
   case date(Date)
 }
 
-/// One thing that is wrong with an answer. Several may be combined; they apply in the order given.
+/// One thing that is wrong with a response. Several may be combined; they apply in the order given.
 public enum Fault: Sendable {
   // MARK: Instead of the answer
 
-  /// Closes the connection without a word.
+  /// Closes the connection without a response.
   case closeWithoutAnswer
   /// Sends these bytes, which should not be HTTP, and closes the connection.
   case garbage([UInt8])
@@ -31,30 +31,30 @@ public enum Fault: Sendable {
 
   // MARK: The resource
 
-  /// Answers from another resource: a new generation if bytes and validators differ. With
+  /// Responds from another resource: a new generation if bytes and validators differ. With
   /// `RequestMatcher.from(k)` the resource changes at request k.
   case answerFrom(OriginResource)
-  /// Another ETag (`W/"…"`: a weak one) or none, for conditions as well as in the answer.
+  /// Another ETag (`W/"…"`: a weak one) or none, for conditions as well as in the response.
   case etag(String?)
-  /// As another server behind the same name that has the same bytes: the resource's ETag, if it has
-  /// one, with this at its end.
+  /// Simulates another server behind the same name with the same bytes: appends this to the
+  /// resource's ETag, if it has one.
   case otherServer(String)
-  /// Another Last-Modified or none, for conditions as well as in the answer.
+  /// Another Last-Modified or none, for conditions as well as in the response.
   case lastModified(Date?)
   /// Neither ETag nor Last-Modified.
   case noValidators
-  /// Answers as if there were no `Range` field; still claims `Accept-Ranges: bytes`.
+  /// Responds as if there were no `Range` field; still sends `Accept-Ranges: bytes`.
   case ignoreRange
 
   // MARK: The head
 
-  /// No answer for this long, or (`nil`) until `OriginServer.release(_:)`.
+  /// No response for this long, or (`nil`) until `OriginServer.release(_:)`.
   case delay(Duration?)
-  /// A 1xx answer before the real one.
+  /// A 1xx response before the real one.
   case informational(Int, headers: [Field] = [])
-  /// Adds or replaces (`nil`: removes) a field after all else is decided.
+  /// Adds or replaces (`nil`: removes) a field after everything else is decided.
   case header(String, String?)
-  /// Padding fields of this size in all, 1 KB each.
+  /// Padding fields with this total size, 1 KB each.
   case hugeHeaders(bytes: Int)
   /// `Content-Range` with these numbers added to its start, its end and its total.
   case wrongContentRange(start: Int64 = 0, end: Int64 = 0, total: Int64 = 0)
@@ -64,12 +64,12 @@ public enum Fault: Sendable {
 
   // MARK: The body
 
-  /// An honest 206 with no more than this many bytes of the range, which RFC 9110 §15.3.7 allows.
+  /// An honest 206 with at most this many bytes of the range, which RFC 9110 §15.3.7 allows.
   case atMost(Int64)
-  /// A body cut to this many bytes with a `Content-Length` that agrees, under the status and
+  /// A body cut to this many bytes with a matching `Content-Length`, under the status and
   /// `Content-Range` of the full one.
   case truncatedBody(to: Int64)
-  /// The body followed by these bytes, with a `Content-Length` that agrees.
+  /// The body followed by these bytes, with a matching `Content-Length`.
   case extendedBody([UInt8])
   /// From the position on, the bytes of another resource: a file replaced while it is sent.
   case changeContent(at: BodyPosition, to: OriginContent)
@@ -77,20 +77,20 @@ public enum Fault: Sendable {
   case chunked
   /// Without a length, ended by closing the connection, as HTTP/1.0 did.
   case toTheClose
-  /// Gzip although nobody asked: a `Content-Encoding` and a body in one gzip member. The body is
-  /// built in memory.
+  /// Unrequested gzip: a `Content-Encoding` and a body in one gzip member. The body is built in
+  /// memory.
   case gzip
   /// The single range as `multipart/byteranges` with one part.
   case multipart
 
   // MARK: The sending
 
-  /// Closes the connection at the position; `reset`: with RST, which may take bytes with it that
-  /// were sent but not received yet.
+  /// Closes the connection at the position; `reset`: with RST, which may discard bytes that were
+  /// sent but not received yet.
   case drop(at: BodyPosition, reset: Bool = false)
-  /// Sends nothing for a while, or (`nil`) until `OriginServer.release(_:)`.
+  /// Sends nothing for this long, or (`nil`) until `OriginServer.release(_:)`.
   case stall(at: BodyPosition, for: Duration? = nil)
-  /// Sends at this rate from the position on, for that many bytes or (`nil`) to the end.
+  /// Sends at this rate from the position on, for this many bytes or (`nil`) to the end.
   case dribble(bytesPerSecond: Int, from: BodyPosition = .body(0), for: Int64? = nil)
 }
 
@@ -105,7 +105,7 @@ extension Fault {
     .status(429, retryAfter)
   }
 
-  /// 401 with the challenge it must have (RFC 9110 §15.5.2).
+  /// 401 with the challenge that it requires (RFC 9110 §15.5.2).
   public static var unauthorized: Fault {
     .status(401, headers: [Field("WWW-Authenticate", "Bearer realm=\"origin\"")])
   }

@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: MIT
 
-/// A request for a path, as scripts see it and as the log keeps it.
+/// A request for a path, as scripts and the log see it.
 public struct OriginRequest: Sendable, Hashable {
-  /// Counts from 1, since the path's script was set.
+  /// Counts from 1 since the path's script was set.
   public let number: Int
   public let method: String
   /// As in the request line, with the query.
   public let target: String
   public let headers: [Field]
 
-  /// The `Range` header field as it came.
+  /// The `Range` header field as received.
   public var range: String? { headers.first("Range") }
 }
 
-/// Which requests a rule is for.
+/// The requests to which a rule applies.
 public enum RequestMatcher: Sendable {
   case all
   /// The first n since the script was set.
   case first(Int)
-  /// The one with this number, counted from 1.
+  /// The request with this number, counted from 1.
   case number(Int)
-  /// This one and all after it.
+  /// This request and all after it.
   case from(Int)
   case `where`(@Sendable (OriginRequest) -> Bool)
 
@@ -35,8 +35,8 @@ public enum RequestMatcher: Sendable {
   }
 }
 
-/// Which faults happen to which requests for a path. The faults of every rule that matches apply,
-/// in the order of the rules.
+/// The faults of the requests for a path. The faults of every matching rule apply, in the order of
+/// the rules.
 ///
 /// ```swift
 /// origin.script("/song.wav", .on(.first(2), .drop(at: .body(1000))).on(.number(4), .ignoreRange))
@@ -54,7 +54,7 @@ public struct FaultScript: Sendable {
 
   public var rules: [Rule]
 
-  /// A script without faults, or with those of the rules.
+  /// A script with these rules; by default without faults.
   public init(_ rules: [Rule] = []) { self.rules = rules }
 
   /// A script of one rule.
@@ -67,7 +67,7 @@ public struct FaultScript: Sendable {
     FaultScript([Rule(matcher, faults)])
   }
 
-  /// This script and one more rule.
+  /// Returns this script with one more rule.
   public func on(_ matcher: RequestMatcher, _ faults: Fault...) -> FaultScript {
     FaultScript(rules + [Rule(matcher, faults)])
   }

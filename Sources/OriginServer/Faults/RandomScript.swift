@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 extension FaultScript {
-  /// Transient faults for some of the first `requests` requests, the same for the same seed:
-  /// drops, resets, ranges answered in part, 503 and 429 with `Retry-After: 0`, stalls of a few
-  /// milliseconds, short dribbles, ignored ranges. Whoever retries gets everything: after an answer
-  /// without a byte of body comes one with some, and after the last rule there are no faults.
+  /// Transient faults for some of the first `requests` requests, the same for the same seed: drops,
+  /// resets, partial ranges, 503 and 429 with `Retry-After: 0`, stalls of a few milliseconds, short
+  /// dribbles, ignored ranges. A client that retries receives everything: a response without body
+  /// bytes is followed by one with some, and after the last rule there are no faults.
   public static func random(seed: UInt64, requests: Int = 12) -> FaultScript {
     var random = SplitMix64(seed: seed)
     var script = FaultScript()
@@ -43,7 +43,7 @@ extension FaultScript {
     }
   }
 
-  /// Small ones are as likely as large ones.
+  /// Small values are as likely as large ones.
   private static func place(_ random: inout SplitMix64) -> Int64 {
     let bits = Int64.random(in: 1...18, using: &random)
     return Int64.random(in: 1...(1 << bits), using: &random)

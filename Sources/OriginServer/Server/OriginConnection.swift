@@ -3,10 +3,10 @@
 internal import NIOCore
 internal import NIOHTTP1
 
-/// One connection: takes parsed requests one after the other, writes the answers as raw bytes.
+/// One connection: takes parsed requests one after the other, writes the responses as raw bytes.
 ///
-/// A body is written only while the channel is writable, so what a client does not read is not
-/// made: a few hundred KiB wait in the channel, the rest in the sockets' buffers.
+/// A body is written only while the channel is writable, and no further bytes are made for a client
+/// that does not read: a few hundred KiB wait in the channel, the rest in the sockets' buffers.
 final class OriginConnection: ChannelInboundHandler {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = IOData
@@ -47,7 +47,7 @@ final class OriginConnection: ChannelInboundHandler {
     }
   }
 
-  /// What is not HTTP, or not one that the decoder takes, ends the connection.
+  /// Closes the connection: the bytes are not HTTP, or the decoder rejects them.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     context.close(promise: nil)
   }

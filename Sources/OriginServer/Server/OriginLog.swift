@@ -1,57 +1,57 @@
 // SPDX-License-Identifier: MIT
 
-/// One request and what became of it so far.
+/// One request and its outcome so far.
 public struct LoggedRequest: Sendable {
-  /// The request as it came.
+  /// The request as received.
   public let request: OriginRequest
-  /// Counts the requests of the whole server; a request that came later has a higher one.
+  /// Counts the requests of the whole server; a later request has a higher number.
   public let id: Int
-  /// Which of the server's connections it came on.
+  /// The number of the connection that carried it.
   public let connection: Int
-  /// `nil` until the head was sent, and where the answer had none.
+  /// `nil` until the head is sent, and for a response without one.
   public internal(set) var status: Int?
-  /// Body bytes that the socket took, without the framing of chunks.
+  /// Body bytes accepted by the socket, without the framing of chunks.
   public internal(set) var bodyBytesSent: Int64 = 0
   public internal(set) var outcome = Outcome.sending
 
   public enum Outcome: Sendable {
     case sending
-    /// The socket took all of the answer, up to its end or to where the script ended it.
+    /// The socket accepted all of the response, up to its end or to where the script ended it.
     case sent
     /// The connection closed before that: the client left, or the server was stopped.
     case abandoned
   }
 }
 
-/// What the origin saw and sent of one path.
+/// The requests for one path and the bytes sent for it.
 ///
-/// A byte counts as sent when the write that carried it (64 KiB at most, 256 KiB of a file without
-/// faults) was taken by the socket completely. That the client received it is not said: the
+/// A byte counts as sent when the socket has accepted all of the write that carried it (at most
+/// 64 KiB, 256 KiB for a file without faults or a rate). The client may not have received it: the
 /// buffers of two sockets lie between.
 public struct OriginLog: Sendable {
-  /// In the order in which they came.
+  /// In order of arrival.
   public internal(set) var requests: [LoggedRequest] = []
-  /// Body bytes of all answers.
+  /// Body bytes of all responses.
   public internal(set) var bodyBytesSent: Int64 = 0
-  /// Which bytes of the resource were sent, in any generation.
+  /// The bytes of the resource that were sent, in any generation.
   public internal(set) var sent = RangeSet<Int64>()
-  /// Bytes of the resource that were sent again within one generation; the third time counts again.
+  /// Bytes of the resource sent again within one generation; each further time counts again.
   public internal(set) var bytesSentTwice: Int64 = 0
-  /// How many bytes `sent` has.
+  /// The number of bytes in `sent`.
   public var distinctBytesSent: Int64 { sent.total }
-  /// Connections that asked for the path.
+  /// Connections that requested the path.
   public internal(set) var connections = 0
   /// Those of them that are open now.
   public internal(set) var openConnections = 0
-  /// Answers that are stalled or delayed now.
+  /// Responses that are stalled or delayed now.
   public internal(set) var stalled = 0
-  /// Answers under way now.
+  /// Responses in progress now.
   public var running: Int { requests.count { $0.outcome == .sending } }
 }
 
-/// What tells one generation's bytes from another's, for counting.
+/// Identifies a generation's bytes, for counting.
 struct GenerationKey: Sendable, Hashable {
-  /// Which call of `serve` brought it.
+  /// The call of `serve` that set the resource.
   let serial: Int
   let etag: String?
   let lastModified: String?

@@ -6,8 +6,7 @@ internal import NIOHTTP1
 internal import NIOPosix
 internal import Synchronization
 
-/// A real HTTP/1.1 origin on the loopback interface whose faults are scripted: the counterpart of
-/// tests and benchmarks.
+/// A real HTTP/1.1 origin on the loopback interface with scripted faults, for tests and benchmarks.
 ///
 /// ```swift
 /// let origin = try await OriginServer.start()
@@ -18,12 +17,12 @@ internal import Synchronization
 /// await origin.stop()
 /// ```
 ///
-/// Paths that nothing is served at answer 404; they can have scripts too. A path with a query is
+/// Paths without a resource respond with 404; they can have scripts too. A path with a query is
 /// looked up as it is first, then without its query.
 public final class OriginServer: Sendable {
   /// `http://127.0.0.1:port`
   public let baseURL: URL
-  /// The port it listens on, the same after `stopListening` and `resumeListening`.
+  /// The listening port, the same after `stopListening` and `resumeListening`.
   public let port: Int
   /// Connections accepted since the start.
   public var connectionsAccepted: Int { state.connectionsAccepted }
@@ -48,8 +47,8 @@ public final class OriginServer: Sendable {
     self.reservation = Mutex(reservation)
   }
 
-  /// Listens on 127.0.0.1. Port 0 takes a free one. `sendBuffer` is the SO_SNDBUF of accepted
-  /// connections: with a small one, what a client does not read shows earlier in the log. Throws if
+  /// Listens on 127.0.0.1. Port 0 selects a free one. `sendBuffer` is the SO_SNDBUF of accepted
+  /// connections: with a small one, the log shows earlier that a client does not read. Throws if
   /// the port is taken.
   public static func start(port: Int = 0, sendBuffer: Int? = nil) async throws -> OriginServer {
     let state = OriginState()
@@ -83,12 +82,12 @@ public final class OriginServer: Sendable {
     return try await bootstrap.bind(host: "127.0.0.1", port: port).get()
   }
 
-  /// The URL of a path, which may have a query and must begin with `/`.
+  /// Returns the URL of a path, which may have a query and must begin with `/`.
   public func url(_ path: String) -> URL {
     URL(string: path, relativeTo: baseURL)?.absoluteURL ?? baseURL.appending(path: path)
   }
 
-  /// Serves the resource at the path from the next request on, instead of what was there.
+  /// Serves the resource at the path from the next request on, replacing the previous one.
   public func serve(_ resource: OriginResource, at path: String) {
     state.serve(resource, at: path)
   }
@@ -96,14 +95,14 @@ public final class OriginServer: Sendable {
   /// Sets the path's script from the next request on, which becomes number 1.
   public func script(_ path: String, _ script: FaultScript) { state.script(path, script) }
 
-  /// What happened to the path since the start or since `resetLog`.
+  /// Returns the path's log since the start or since `resetLog`.
   public func log(_ path: String) -> OriginLog { state.log(path) }
 
-  /// Forgets what happened to the path; request numbers go on.
+  /// Clears the path's log; request numbers continue.
   public func resetLog(_ path: String) { state.resetLog(path) }
 
-  /// Waits until the path's log is as wanted, and returns it. The condition must not call the
-  /// server. Throws only when the task is cancelled.
+  /// Waits until the path's log meets the condition, and returns it. The condition must not call
+  /// the server. Throws only when the task is cancelled.
   @discardableResult
   public func wait(
     for path: String, until condition: @escaping @Sendable (OriginLog) -> Bool
@@ -111,14 +110,14 @@ public final class OriginServer: Sendable {
     try await state.wait(path, condition)
   }
 
-  /// Lets the path's answers go on that are stalled or delayed without a duration.
+  /// Resumes the path's responses that are stalled or delayed without a duration.
   public func release(_ path: String) {
     for channel in state.channels {
       channel.pipeline.fireUserInboundEventTriggered(OriginConnection.Release(path: path))
     }
   }
 
-  /// Closes every open connection; the server goes on listening.
+  /// Closes every open connection; the server continues to listen.
   public func closeConnections() async {
     for channel in state.channels {
       channel.close(promise: nil)
@@ -126,7 +125,7 @@ public final class OriginServer: Sendable {
     }
   }
 
-  /// Refuses connections and closes those there are: the origin is gone.
+  /// Refuses connections and closes the open ones: the origin is gone.
   public func stopListening() async {
     if let channel = listener.withLock({ $0.take() }) {
       channel.close(promise: nil)
@@ -136,15 +135,15 @@ public final class OriginServer: Sendable {
     await closeConnections()
   }
 
-  /// Returns once connections are refused. A program that this process is starting has copies of its
-  /// sockets until it begins (fork(2)), so that a closed one may take connections for a moment.
+  /// Returns once connections are refused. A child that this process is starting has copies of its
+  /// sockets until it execs (fork(2)), and a closed one may accept connections for a moment.
   private func refused() async {
     let end = ContinuousClock.now + .seconds(5)
     while ContinuousClock.now < end {
       do {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
           .connect(host: "127.0.0.1", port: port).get()
-        // Nobody was to take it, and nobody will miss it.
+        // The connection was accepted by mistake and is not used.
         try? await channel.close()
         try await Task.sleep(for: .milliseconds(1))
       } catch {
@@ -153,15 +152,15 @@ public final class OriginServer: Sendable {
     }
   }
 
-  /// Listens on the same port again after `stopListening`. Nobody can take it meanwhile on Linux;
-  /// elsewhere this throws if somebody did.
+  /// Listens on the same port again after `stopListening`. On Linux the port stays reserved
+  /// meanwhile; elsewhere this throws if it was taken.
   public func resumeListening() async throws {
     guard listener.withLock({ $0 == nil }) else { return }
     let channel = try await Self.listen(port, state, sendBuffer)
     listener.withLock { $0 = channel }
   }
 
-  /// Closes the listener and every connection, and gives the port up.
+  /// Closes the listener and every connection, and releases the port.
   public func stop() async {
     await stopListening()
     reservation.withLock { $0 = nil }
@@ -169,7 +168,7 @@ public final class OriginServer: Sendable {
 }
 
 extension Channel {
-  /// Returns when the channel is closed, however it came to that.
+  /// Returns when the channel is closed, for whatever reason.
   fileprivate func closed() async {
     await withCheckedContinuation { continuation in
       closeFuture.whenComplete { _ in continuation.resume() }

@@ -3,9 +3,9 @@
 internal import NIOCore
 internal import Synchronization
 
-/// What the connections of a server share: resources, scripts and logs, by path.
+/// The shared state of a server's connections: resources, scripts and logs, by path.
 final class OriginState: Sendable {
-  /// What a path was set to when a request for it came.
+  /// A request with the settings of its path on arrival.
   struct Served {
     let path: String
     let request: OriginRequest
@@ -63,8 +63,8 @@ final class OriginState: Sendable {
     }
   }
 
-  /// Logs a request and tells what to do with it. The path is the target as it is if something is
-  /// there, else the target without its query.
+  /// Logs a request and returns how to respond to it. The path is the target as it is if that path
+  /// is known, else the target without its query.
   func begin(_ method: String, _ target: String, _ headers: [Field], on connection: Int) -> Served {
     change { state in
       let bare = String(target.prefix { $0 != "?" })
@@ -132,7 +132,7 @@ final class OriginState: Sendable {
     }
   }
 
-  /// Changes the log of a path; `request` is `nil` if the log was reset since it came.
+  /// Changes the log of a path; `request` is its index, `nil` if the log was reset since it came.
   func note(
     _ path: String, _ id: Int, _ body: (_ log: inout OriginLog, _ request: Int?) -> Void
   ) {
@@ -189,7 +189,7 @@ final class OriginState: Sendable {
     }
   }
 
-  /// Changes the state, then wakes whoever waited for what the path's log says now.
+  /// Changes the state, then wakes the waiters whose condition the path's log now meets.
   private func change<Value>(_ body: (inout State) -> (path: String, value: Value)) -> Value {
     let (value, ready, log) = state.withLock { state in
       let (path, value) = body(&state)
@@ -205,6 +205,6 @@ final class OriginState: Sendable {
 }
 
 extension RangeSet where Bound == Int64 {
-  /// How many offsets are in the set.
+  /// The number of offsets in the set.
   var total: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
 }

@@ -2,9 +2,9 @@
 
 internal import NIOCore
 
-/// Keeps a rate over its whole time: a late write is made up for by the next ones.
+/// Keeps an average rate: later writes make up for a late one.
 struct Pace {
-  /// What to write at once: a twentieth of a second's worth.
+  /// The size of one write: a twentieth of a second's worth.
   let chunk: Int64
 
   private let bytesPerSecond: Int64
@@ -16,7 +16,7 @@ struct Pace {
     chunk = max(1, self.bytesPerSecond / 20)
   }
 
-  /// Counts what was sent, and says how long to wait before the next write.
+  /// Counts sent bytes, and returns the time to wait before the next write.
   mutating func sent(_ count: Int64) -> TimeAmount {
     bytes += count
     let due = start + .nanoseconds(Int64(Double(bytes) / Double(bytesPerSecond) * 1e9))

@@ -5,16 +5,16 @@ internal import NIOCore
 #if canImport(Glibc)
   internal import Glibc
 
-  /// Keeps a port of 127.0.0.1 from everybody else, listening or not.
+  /// Reserves a port of 127.0.0.1, whether the origin listens or not.
   ///
   /// The port is bound by a socket that never listens: connections to it are refused, and the
-  /// kernel gives it to no other socket. Without that, a client of a port that nobody listens on
-  /// could be given this very port for its own end, and be connected to itself.
+  /// kernel gives it to no other socket. Without that, a client of a port without a listener could
+  /// be assigned this port for its own end and connect to itself.
   final class PortReservation: Sendable {
     let port: Int
     private let descriptor: CInt
 
-    /// Port 0 takes a free one.
+    /// Reserves a port; 0 selects a free one.
     init(port: Int) throws {
       let type = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
       descriptor = socket(AF_INET, type, 0)
@@ -58,7 +58,7 @@ internal import NIOCore
     }
   }
 #else
-  /// Other systems do not let a listener share a port with a bound socket: nothing is kept.
+  /// Other systems do not let a listener share a port with a bound socket: nothing is reserved.
   final class PortReservation: Sendable {
     let port: Int
 

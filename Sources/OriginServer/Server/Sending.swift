@@ -8,7 +8,7 @@ internal import NIOPosix
   import Darwin
 #endif
 
-/// One answer on its way out. Lives on the connection's event loop.
+/// One response being sent. Lives on the connection's event loop.
 final class Sending {
   private enum Phase {
     case ready, held, ended
@@ -59,7 +59,7 @@ final class Sending {
     proceed()
   }
 
-  /// Writes until the channel has enough, the script says stop, or all is written.
+  /// Writes until the channel is full, the script pauses or ends it, or everything is written.
   func proceed() {
     while phase == .ready, context.channel.isWritable {
       switch cursor.next(limit: pace?.chunk ?? .max, context.channel.allocator) {
@@ -75,7 +75,7 @@ final class Sending {
     if phase == .ready { context.flush() }
   }
 
-  /// The connection is gone.
+  /// Ends the response: the connection is gone.
   func cancel() {
     timer?.cancel()
     if afterHold != nil { noteStalled(-1) }
@@ -90,7 +90,7 @@ final class Sending {
 
   // MARK: Waiting
 
-  /// Ends a stall that has no end of its own.
+  /// Ends a stall without a duration.
   func release() { if timer == nil { resume() } }
 
   private func stall(_ duration: Duration?, then: @escaping () -> Void) {
@@ -167,7 +167,7 @@ final class Sending {
     finish { $0.whenDone() }
   }
 
-  /// Closes the connection after all that was written is with the socket.
+  /// Closes the connection once the socket has accepted everything written.
   private func close(reset: Bool) {
     finish { sending in
       let channel = sending.context.channel
@@ -182,7 +182,7 @@ final class Sending {
     }
   }
 
-  /// Flushes, and when the socket has taken everything the answer is done.
+  /// Flushes; the response is done when the socket has accepted everything.
   private func finish(_ then: @escaping (Sending) -> Void) {
     phase = .ended
     let promise = context.eventLoop.makePromise(of: Void.self)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 /// The notes of the tune: the first two phrases of the "Ode to Joy" theme (Ludwig van Beethoven,
-/// Symphony No. 9, 1824) in D major, with a bass and broken chords of our own.
+/// Symphony No. 9, 1824) in D major, with a bass and broken chords added here.
 struct Score {
   struct Note {
-    /// As MIDI counts: 69 is the A of 440 Hz, one step a semitone.
+    /// MIDI note number: 69 is the A of 440 Hz, one step a semitone.
     let pitch: Int
     /// In eighth notes.
     let start: Int

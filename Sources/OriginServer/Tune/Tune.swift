@@ -2,14 +2,14 @@
 
 public import Foundation
 
-/// A tune made in code: 14 seconds of the "Ode to Joy", for two voices and a bass, the same
-/// samples on every machine.
+/// A tune computed in code: 14 seconds of the "Ode to Joy", for two voices and a bass, with the
+/// same samples on every machine.
 public enum Tune {
   /// Frames per second.
   public static let sampleRate = 44_100
   public static let channels = 2
 
-  /// 16-bit samples, left and right in turn.
+  /// 16-bit samples, left and right alternating.
   public static let samples: [Int16] = {
     let score = Score.odeToJoy
     let seconds = Double(score.length) / Score.eighthsPerSecond + tail
@@ -57,7 +57,7 @@ public enum Tune {
   private static let tail = 0.7
   private static let loudest = 26_000.0
 
-  /// Each side hears the other a little later and softer.
+  /// Adds each side, delayed and softer, to the other.
   private static func addRoom(to mix: inout [Double]) {
     let delays = [
       (frames: 1103, gain: 0.16), (frames: 2447, gain: 0.10), (frames: 4801, gain: 0.06),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// An instrument: a few sines over one another, struck softly and dying away.
+/// An instrument: a sum of a few sines with a soft attack and exponential decay.
 ///
-/// Only additions, multiplications and divisions, which IEEE 754 defines to the last bit, and
+/// Uses only additions, multiplications and divisions, which IEEE 754 defines to the last bit, and
 /// integers: the samples are the same on every machine.
 struct Voice {
   static let melody = Voice(
@@ -15,7 +15,7 @@ struct Voice {
   /// One period.
   private let wave: [Double]
   private let loudness: Double
-  /// Seconds in which the sound falls to half.
+  /// Seconds in which the level falls to half.
   private let halfLife: Double
   /// 0 is left, 1 is right.
   private let pan: Double
@@ -23,7 +23,7 @@ struct Voice {
   private static let attack = 0.014
   private static let release = 0.11
 
-  /// `harmonics` says how loud each multiple of the note's frequency is.
+  /// `harmonics` is the loudness of each multiple of the note's frequency.
   private init(harmonics: [Double], loudness: Double, halfLife: Double, pan: Double) {
     wave = (0..<Sine.size).map { index in
       harmonics.enumerated().reduce(0) { sum, harmonic in
@@ -50,7 +50,7 @@ struct Voice {
     var level = loudness
     wave.withUnsafeBufferPointer { wave in
       mix.withUnsafeMutableBufferPointer { mix in
-        // Not `for`: without optimisation a range is walked ten times slower.
+        // Not `for`: without optimisation, iterating over a range is ten times slower.
         var index = 0
         while index < count {
           var sample = wave[Int(phase >> (32 - Sine.bits))] * level
@@ -67,11 +67,11 @@ struct Voice {
     }
   }
 
-  // The same power wherever it is panned, nearly: 1 - x² is close enough to a quarter of a cosine.
+  // Nearly equal power at every pan: 1 - x² is close enough to a quarter of a cosine.
   private var loudnessLeft: Double { 1 - pan * pan }
   private var loudnessRight: Double { 1 - (1 - pan) * (1 - pan) }
 
-  /// From 0 to 1 over `length` samples, without a corner at either end.
+  /// Returns a value from 0 to 1 over `length` samples, without a corner at either end.
   private static func ease(_ index: Int, _ length: Int) -> Double {
     let x = Double(index) / Double(length)
     return x * x * (3 - 2 * x)
@@ -86,7 +86,7 @@ struct Voice {
     return frequency
   }
 
-  /// The factor for each sample: 2^(-1/n), by the series of its logarithm.
+  /// Returns the factor for each sample: 2^(-1/n), by the series of its logarithm.
   private static func decay(halfLife samples: Double) -> Double {
     let x = -0.693_147_180_559_945_3 / samples
     return 1 + x + x * x / 2 + x * x * x / 6

@@ -109,7 +109,7 @@ struct GetCommand: AsyncParsableCommand {
     var key: CacheKey
   }
 
-  /// Whom to report retries to.
+  /// The reports of the fetches under way, for retries.
   private final class RunningFetches: Sendable {
     private let fetches = Mutex<[CacheKey: GetReports]>([:])
 
@@ -119,7 +119,7 @@ struct GetCommand: AsyncParsableCommand {
     }
   }
 
-  /// Returns the length.
+  /// Returns the resource's length.
   private static func fetch(
     _ resource: Resource, into cache: MediaCache,
     told: @escaping @Sendable (_ stored: Int64, _ total: Int64?) -> Void

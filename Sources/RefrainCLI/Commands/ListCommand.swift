@@ -35,7 +35,7 @@ struct ListCommand: AsyncParsableCommand {
   }
 
   static func table(_ entries: [EntryReport]) -> Table {
-    // Many entries have the same size, and were used in the same minute.
+    // Many entries share a size and a minute of last use.
     let size = remembering(ByteSize.text)
     let minute = remembering { (minute: Double) in
       DateText.minute(Date(timeIntervalSince1970: minute * 60))
@@ -54,7 +54,7 @@ struct ListCommand: AsyncParsableCommand {
       })
   }
 
-  /// Returns `text`, which makes the text of each value once.
+  /// Returns `text` with its results cached by value.
   private static func remembering<Value: Hashable>(
     _ text: @escaping (Value) -> String
   ) -> (Value) -> String {

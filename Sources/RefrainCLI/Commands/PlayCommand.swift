@@ -117,17 +117,17 @@
       }
       let makePlain: @MainActor @Sendable () -> PlaySession = { PlaySession(settings, screen: nil) }
       if sample {
-        // Who begins behind the start is not kept waiting.
+        // A slowed origin would delay a start later in the tune.
         let isWatched = isScreenWanted && start == .zero && seek == nil
         return try await SamplePlay(options: options, isWatched: isWatched).run(makePlays)
       }
       let urls = urls
       var configuration = network.configuration(options)
-      // What a demuxer wants to see of most formats before the first sound, at once.
+      // The bytes that a demuxer reads of most formats before the first sound, in one request.
       configuration.firstRequest = 256 << 10
       try await withCache(options, configuration: configuration) { cache in
         let loading = try await PlaylistLoading(of: urls, options: options, from: cache)
-        // Nothing to play is nothing to look at.
+        // Without media there is no screen.
         try await Self.play(
           loading, from: cache, reportsItems: !isScreenWanted || options.logLevel >= .info,
           loading.media.isEmpty ? makePlain : makePlays)

@@ -63,7 +63,7 @@ struct RunCommand: AsyncParsableCommand {
     var configuration = CacheProxy.Configuration()
     configuration.headers = options.fields
     configuration.fetchesWhole = whole
-    // The program may send what it likes; nobody else knows the token.
+    // The program may use any method; no other program knows the token.
     configuration.relayedMethods = .all
     configuration.redirectsPages = true
     if options.logLevel >= .info { configuration.log = log.note }
@@ -85,7 +85,7 @@ struct RunCommand: AsyncParsableCommand {
     if status != 0 { throw ExitCode(status) }
   }
 
-  /// Returns the exit code.
+  /// Runs the program. Returns its exit code.
   private static func run(
     _ command: [String], through serving: RunningProxy, _ inherited: InheritedFiles
   ) async throws -> CInt {

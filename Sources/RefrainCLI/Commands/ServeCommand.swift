@@ -176,9 +176,10 @@ struct ServeCommand: AsyncParsableCommand {
     return configuration
   }
 
-  /// What is kept of the proxy. Where it cannot be kept the proxy serves all the same.
+  /// Returns the stored record of the proxy. If none can be stored, the proxy serves with a new
+  /// one.
   private func record(in file: ProxyFile) throws -> ProxyRecord {
-    // What is there and cannot be trusted is an error.
+    // An existing record that cannot be trusted is an error.
     if let record = try file.read() { return record }
     do {
       return try file.readOrCreate()
@@ -201,7 +202,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  /// The first line, and for `refrain url` where the proxy is.
+  /// Prints the first line, and records the proxy's address for `refrain url`.
   private func announce(
     _ proxy: CacheProxy, _ record: ProxyRecord, in file: ProxyFile
   ) throws {

@@ -73,18 +73,18 @@ struct VerifyCommand: AsyncParsableCommand {
 
 }
 
-/// What checking one entry came to.
+/// The result of checking one entry.
 struct VerifyReport: Encodable {
   var key: String?
   var directory: String
   var problems: [String]
   var droppedBytes: Int64
-  /// Of `--deep`: stored bytes that were compared with the origin's.
+  /// With `--deep`: stored bytes that were compared with the origin's.
   var comparedBytes: Int64?
-  /// Of `--deep`: why not all of them were.
+  /// With `--deep`: why not all of them were compared.
   var notCompared: String?
 
-  /// For people.
+  /// The lines for people.
   var lines: [String] {
     let name = key ?? directory
     return (problems + (notCompared.map { ["not compared: \($0)"] } ?? []))

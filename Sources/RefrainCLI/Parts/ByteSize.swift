@@ -2,10 +2,9 @@
 import Foundation
 import Refrain
 
-/// Numbers of bytes, as people write and read them.
+/// Byte counts, as people write and read them.
 enum ByteSize {
-  /// Reads `500M`, `1.5G`, `2GiB`, `700MB` or `4096`. As elsewhere, `M` and `MiB` count in 1024s,
-  /// `MB` in 1000s.
+  /// Reads `500M`, `1.5G`, `2GiB`, `700MB` or `4096`. `M` and `MiB` count in 1024s, `MB` in 1000s.
   static func parse(_ text: String) throws -> Int64 {
     let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
     let unit = text.dropFirst(digits.count).drop { $0 == " " }
@@ -49,7 +48,7 @@ enum ByteSize {
   }
 }
 
-/// The most that the cache may take; nil for no limit.
+/// The most bytes that the cache may store; nil for no limit.
 struct ByteLimit: Sendable, Hashable {
   var bytes: Int64?
 
@@ -71,7 +70,7 @@ struct ByteLimit: Sendable, Hashable {
   }
 }
 
-/// What is wrong with an argument: a clause that goes on from "the value 'x' is invalid:".
+/// An error in an argument: a clause that continues "the value 'x' is invalid:".
 struct InvalidArgument: Error, CustomStringConvertible, Equatable {
   var description: String
 

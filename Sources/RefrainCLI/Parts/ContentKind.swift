@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What a resource that is no media begins as, by its first bytes. A pure value.
+/// The kind of a resource that is not media, detected from its first bytes. A pure value.
 enum ContentKind: Sendable, Hashable {
   case podcastFeed, webPage, playlist, liveStream, dashManifest, json
 
-  /// As many bytes as are looked at.
+  /// The number of bytes examined.
   static let length = 4096
 
-  /// Nil: it is something else.
+  /// Returns nil for any other content.
   init?(beginning bytes: some Sequence<UInt8>) {
     let text = String(decoding: Array(bytes.prefix(Self.length)), as: UTF8.self)
     let start = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }.lowercased()
     if start.hasPrefix("#extm3u") || start.hasPrefix("[playlist]") {
       self = start.contains("#ext-x-") ? .liveStream : .playlist
     } else if start.hasPrefix("<") {
-      // The first element counts; a declaration, comments and a type come before it.
+      // The first element decides; a declaration, comments and a document type precede it.
       let names: [(String, ContentKind)] = [
         ("rss", .podcastFeed), ("rdf:rdf", .podcastFeed), ("feed", .podcastFeed),
         ("html", .webPage), ("playlist", .playlist), ("mpd", .dashManifest),
@@ -30,7 +30,7 @@ enum ContentKind: Sendable, Hashable {
     }
   }
 
-  /// The name of the first element, or `html` where a document type says so.
+  /// Returns the name of the first element, or `html` if a document type says so.
   private static func firstElement(of text: String) -> String? {
     var rest = text[...]
     while let open = rest.firstIndex(of: "<") {
@@ -46,7 +46,7 @@ enum ContentKind: Sendable, Hashable {
     return nil
   }
 
-  /// As in "… is a web page".
+  /// The name, as in "… is a web page".
   var name: String {
     switch self {
     case .podcastFeed: "a podcast feed (RSS or Atom)"
@@ -58,7 +58,7 @@ enum ContentKind: Sendable, Hashable {
     }
   }
 
-  /// What the person at the keyboard can do about it.
+  /// The remedy for the user.
   var remedy: String {
     switch self {
     case .podcastFeed: "Give the address of an episode, which the feed names as its enclosure."

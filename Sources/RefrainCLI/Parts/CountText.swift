@@ -19,18 +19,18 @@ enum CountText {
   }
 }
 
-/// When and how it is shown how far work on many entries is. A pure value.
+/// The progress of work on many entries: when a line is due, and its text. A pure value.
 struct CountProgress: Sendable {
-  /// What was done with the entries: `Removed`.
+  /// The verb for the work, in the past tense: `Removed`.
   var verb: String
-  /// Nothing is shown of work that takes no longer.
+  /// The time before the first line; shorter work shows none.
   var patience: Duration = .seconds(1)
   private var plain = PlainProgress()
   private var last = 0
 
   init(verb: String) { self.verb = verb }
 
-  /// Returns `Removed 8,000 of 20,000 entries` where that is due.
+  /// Returns `Removed 8,000 of 20,000 entries` if a line is due.
   ///
   /// - Parameter isInteractive: whether the line is redrawn in place; otherwise it is due at every
   ///   further tenth.

@@ -2,7 +2,7 @@
 import Foundation
 
 enum DateText {
-  /// `2026-03-01 17:05`, in the zone of the person at the keyboard.
+  /// Returns `2026-03-01 17:05`, by default in the user's time zone.
   static func minute(_ date: Date, in zone: TimeZone = .current) -> String {
     var calendar = Calendar(identifier: .gregorian)
     calendar.timeZone = zone

@@ -2,7 +2,7 @@
 import Foundation
 import Refrain
 
-/// Where the cache is, unless `--cache` says.
+/// The cache directory if `--cache` is not given.
 enum DefaultDirectory {
   #if os(macOS)
     static let words = "~/Library/Caches/Refrain"
@@ -10,7 +10,7 @@ enum DefaultDirectory {
     static let words = "refrain in $XDG_CACHE_HOME or ~/.cache"
   #endif
 
-  /// `$REFRAIN_CACHE`, else the library's own default.
+  /// Returns `$REFRAIN_CACHE`, else the library's own default.
   static func find(in environment: [String: String]) -> URL {
     if let chosen = environment["REFRAIN_CACHE"], !chosen.isEmpty {
       return URL(filePath: chosen, directoryHint: .isDirectory)

@@ -2,7 +2,7 @@
 import Foundation
 import Refrain
 
-/// What is stored of one resource, as `ls` and `info` tell it.
+/// The stored part of one resource, as `ls` and `info` report it.
 struct EntryReport: Sendable, Hashable, Encodable {
   var url: String
   var key: String
@@ -16,7 +16,7 @@ struct EntryReport: Sendable, Hashable, Encodable {
   var validator: String?
   var lastAccess: Date
   var file: String
-  /// What is stored, as pairs of the first offset and the one after the last.
+  /// The stored ranges, as pairs of the first offset and the one after the last.
   var spans: [[Int64]]
 
   init(_ entry: EntrySummary) {
@@ -34,14 +34,15 @@ struct EntryReport: Sendable, Hashable, Encodable {
     spans = entry.spans.ranges.map { [$0.lowerBound, $0.upperBound] }
   }
 
-  /// `100%`, `61%`, or `?` while the length is unknown. 100 only when complete.
+  /// `100%`, `61%`, or `?` while the length is unknown. 100 only if complete.
   var percent: String {
     if isComplete { return "100%" }
     guard let length, length > 0 else { return "?" }
     return "\(min(99, Int(Double(cachedBytes) / Double(length) * 100)))%"
   }
 
-  /// `██░░░██░`: which parts are stored. A cell is full only when all of its bytes are there.
+  /// Returns a map of the stored parts, `██░░░██░`. A cell is full only if all its bytes are
+  /// stored.
   func map(width: Int, style: BarStyle) -> String? {
     guard let length, length > 0, width > 0 else { return nil }
     let marks: (full: Character, part: Character, none: Character) =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Refrain
 
-/// A header as it is written on the command line: `Name: value`.
+/// A header on the command line: `Name: value`.
 enum HeaderArgument {
   static func parse(_ text: String) throws -> HTTPFields.Field {
     guard let colon = text.firstIndex(of: ":") else {
@@ -12,14 +12,14 @@ enum HeaderArgument {
       throw InvalidArgument("'\(printable(name))' cannot be a header's name")
     }
     let value = text[text.index(after: colon)...]
-    // On bytes: Swift sees CR LF as one character.
+    // Checks bytes: Swift treats CR LF as one character.
     guard value.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }) else {
       throw InvalidArgument("a header's value is one line without control characters")
     }
     return HTTPFields.Field(name: name, value: trimmed(value))
   }
 
-  /// The characters of a token (RFC 9110 §5.6.2).
+  /// Whether the byte may occur in a token (RFC 9110 §5.6.2).
   private static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -30,7 +30,7 @@ enum HeaderArgument {
     }
   }
 
-  /// Without the white space around it, which is no part of a value (RFC 9110 §5.5).
+  /// Returns the value without surrounding white space, which is not part of it (RFC 9110 §5.5).
   private static func trimmed(_ value: Substring) -> String {
     let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
     var value = value.drop(while: isSpace)

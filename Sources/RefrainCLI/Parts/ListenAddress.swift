@@ -2,12 +2,12 @@
 import Foundation
 import RefrainProxy
 
-/// Where a proxy listens, as it is written on the command line; nil for what was not named.
+/// The address of a proxy on the command line; nil for a part that was not given.
 struct ListenAddress: Sendable, Hashable {
   var host: String?
   var port: Int?
 
-  /// Reached from this computer alone.
+  /// Reachable from this computer only.
   static let standardHost = "127.0.0.1"
   static let standardPort = 8573
 
@@ -33,7 +33,7 @@ struct ListenAddress: Sendable, Hashable {
       let port = try Self.port(text[text.index(after: colon)...])
       self.init(host: try host.isEmpty ? nil : Self.host(host), port: port)
     } else {
-      // A name, or an IPv6 address, whose colons are its own.
+      // A name, or an IPv6 address without a port.
       self.init(host: try Self.host(text), port: nil)
     }
   }

@@ -2,10 +2,10 @@
 import Foundation
 import Refrain
 
-/// What `play` is given: a file, or a URL.
+/// An argument of `play`: a file or a URL.
 enum PlayArgument {
-  /// Reads a URL where the text has a scheme, and the path of a file otherwise. Whether the file is
-  /// there, `problem(with:)` says.
+  /// Reads a URL if the text has a scheme, else the path of a file. `problem(with:)` checks that
+  /// the file exists.
   static func parse(_ text: String) throws -> URL {
     guard !text.isEmpty else { throw InvalidArgument("it is empty") }
     guard text.contains("://") else {
@@ -27,7 +27,7 @@ enum PlayArgument {
     URL(filePath: path, directoryHint: .notDirectory).standardizedFileURL
   }
 
-  /// Why a file cannot be played; nil for URLs, and where nothing is known to be wrong with it.
+  /// Returns why a file cannot be played; nil for URLs, and if no problem is known.
   static func problem(with url: URL) -> MediaCacheError? {
     guard url.isFileURL else { return nil }
     let path = url.path(percentEncoded: false)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 import Refrain
 
-/// What one play came to.
+/// The result of one play.
 struct PlayReport: Sendable, Hashable, Encodable {
   var url: String
-  /// Seconds from the start to the first sound; nil where there was none.
+  /// Seconds from the start to the first sound; nil if there was none.
   var timeToFirstSound: Double?
   var bytesFromOrigin: Int64
   var bytesFromDisk: Int64
   var requests: Int
-  /// Whether it was a file, which no cache has to do with.
+  /// Whether the media is a file, which does not involve the cache.
   var isFile = false
 
-  /// Whether nothing came of it: it was passed over before anything was read.
+  /// Whether the item was skipped before anything was read.
   var isEmpty: Bool { timeToFirstSound == nil && bytesFromOrigin == 0 && bytesFromDisk == 0 }
 
   /// `first sound after 83 ms, from the origin 2.4 MiB in 5 requests, from disk 0 B`

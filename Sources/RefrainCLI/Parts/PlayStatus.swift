@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Where a play is, in a line. A pure value.
+/// The state of a play, in a line. A pure value.
 struct PlayStatus: Sendable {
   var name: String
   var position = Duration.zero
@@ -19,7 +19,7 @@ struct PlayStatus: Sendable {
   }
 }
 
-/// The file of the `number`-th play: `heard.wav`, `heard-2.wav`, …
+/// Returns the file of the `number`-th play: `heard.wav`, `heard-2.wav`, …
 func numberedFile(_ file: URL, _ number: Int) -> URL {
   guard number > 1 else { return file }
   let ending = file.pathExtension

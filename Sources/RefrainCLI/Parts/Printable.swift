@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// Text from elsewhere (an origin, a file) made fit for one line of a terminal: control characters,
-/// which could move the cursor or write a title, become `\u{…}`.
+/// Returns text from elsewhere (an origin, a file) fit for one line of a terminal: control
+/// characters, which could move the cursor or set a title, become `\u{…}`.
 func printable(_ text: String) -> String {
-  // Most text is ASCII, and needs no table to be looked up.
+  // Most text is ASCII, and needs no table lookup.
   if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
   guard text.unicodeScalars.contains(where: isControl) else { return text }
   return text.unicodeScalars.reduce(into: "") { result, scalar in
@@ -15,7 +15,7 @@ func printable(_ text: String) -> String {
   }
 }
 
-/// Also the line separators, and the marks that turn the direction of writing round.
+/// Includes line separators and the marks that change the direction of text.
 private func isControl(_ scalar: Unicode.Scalar) -> Bool {
   switch scalar.properties.generalCategory {
   case .control, .lineSeparator, .paragraphSeparator: true
@@ -24,7 +24,7 @@ private func isControl(_ scalar: Unicode.Scalar) -> Bool {
   }
 }
 
-/// The text in at most so many characters, the middle left out: both ends of a URL tell something.
+/// Returns at most `width` characters of the text, without its middle: both ends of a URL matter.
 func shortened(_ text: String, to width: Int) -> String {
   guard text.count > width else { return text }
   guard width > 1 else { return String(text.prefix(max(0, width))) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// How far a long piece of work is, and how that is written. A pure value.
+/// The progress of a long piece of work, and its text. A pure value.
 struct ProgressLine: Sendable {
   var name: String
   var done: Int64
@@ -15,8 +15,8 @@ struct ProgressLine: Sendable {
     return Int(Double(max(0, done)) / Double(total) * 100)
   }
 
-  /// `song.flac  ██████░░░░  61%  14.4 MiB of 23.6 MiB  4.1 MiB/s  0:03 left`, in at most `width`
-  /// characters: the name gives way first, then the bar, then what stands at the end.
+  /// Returns `song.flac  ██████░░░░  61%  14.4 MiB of 23.6 MiB  4.1 MiB/s  0:03 left`, in at most
+  /// `width` characters: the name is dropped first, then the bar, then the last facts.
   func bar(width: Int, style: BarStyle) -> String {
     var facts = [
       percent.map { "\(String(repeating: " ", count: $0 < 10 ? 2 : $0 < 100 ? 1 : 0))\($0)%" }
@@ -60,9 +60,9 @@ struct ProgressLine: Sendable {
   private func joined(_ parts: [String]) -> String { parts.joined(separator: "  ") }
 }
 
-/// What a bar is made of.
+/// The characters of a bar.
 enum BarStyle: Sendable {
-  /// Blocks, where the terminal writes UTF-8.
+  /// Blocks, if the terminal's text is UTF-8.
   case blocks
   case ascii
 
@@ -80,7 +80,7 @@ enum BarStyle: Sendable {
   }
 }
 
-/// When a line is due where there is no bar: at every further tenth, once each.
+/// Decides when a line is due without a bar: at every further tenth, once each.
 struct PlainProgress: Sendable {
   private var lastTenth = -1
 

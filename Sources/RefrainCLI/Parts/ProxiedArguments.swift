@@ -3,16 +3,16 @@ import Foundation
 import Refrain
 import RefrainProxy
 
-/// Which arguments of a program are media that it is to ask of the proxy. A pure value.
+/// Replaces arguments of a program that name media by URLs of the proxy. A pure value.
 struct ProxiedArguments {
-  /// The proxy's own port on loopback: what leads there is a proxied URL already.
+  /// The proxy's own port on loopback: a URL with it is already proxied.
   var port: Int?
-  /// The proxied form of a URL.
+  /// Returns the proxied form of a URL.
   var proxied: (URL) throws -> String
-  /// Called for a URL that has none, which stays as it is.
+  /// Called for a URL without a proxied form; the URL is kept.
   var reportLeft: (_ url: String, _ error: any Error) -> Void = { _, _ in }
 
-  /// The arguments, with each that is an http(s) URL replaced, and each `--option=URL` of an option
+  /// Returns the arguments with each http(s) URL replaced, and each `--option=URL` of an option
   /// that names media.
   func replacing(_ arguments: [String]) -> [String] {
     var previous = ""
@@ -31,7 +31,7 @@ struct ProxiedArguments {
   }
 
   private func replaced(_ text: Substring) -> String {
-    // The fragment is the program's own: no request carries it (RFC 9110 §4.2.5).
+    // The fragment stays with the program: no request carries it (RFC 9110 §4.2.5).
     let hash = text.firstIndex(of: "#") ?? text.endIndex
     guard let url = Self.url(text[..<hash]), let host = url.host(), !host.isEmpty else {
       return String(text)
@@ -47,8 +47,8 @@ struct ProxiedArguments {
     }
   }
 
-  /// The URL as a program would ask for it: without `.` and `..` (RFC 3986 §5.2.4), and without the
-  /// colon of a port that is not there (§6.2.3).
+  /// Returns the URL as a program would request it: without `.` and `..` (RFC 3986 §5.2.4), and
+  /// without the colon of an empty port (§6.2.3).
   private static func url(_ text: Substring) -> URL? {
     let path = text.dropFirst(8).firstIndex { "/?".contains($0) } ?? text.endIndex
     var authority = text[..<path]
@@ -56,7 +56,7 @@ struct ProxiedArguments {
     return URL(text: authority + text[path...], relativeTo: base)
   }
 
-  /// Of no consequence, for what is resolved against it is absolute.
+  /// Has no effect: the text resolved against it is absolute.
   private static let base = URL(string: "http://localhost/")
 
   private static func isWeb(_ text: some StringProtocol) -> Bool {
@@ -64,7 +64,7 @@ struct ProxiedArguments {
     return start.hasPrefix("http://") || start == "https://"
   }
 
-  /// Options whose value is media: of mpv (`--audio-file`, `--sub-file`, `--external-file`,
+  /// Whether the option's value is media: of mpv (`--audio-file`, `--sub-file`, `--external-file`,
   /// `--cover-art-file`, `--playlist`), VLC (`--input-slave`), ffmpeg and others (`-i`, `--input`,
   /// `--url`).
   private static func namesMedia(_ option: some StringProtocol) -> Bool {
@@ -73,9 +73,9 @@ struct ProxiedArguments {
     return names.contains(String(name)) || name == "file" || name.hasSuffix("-file")
   }
 
-  /// Options whose value, the next argument, is a URL of something else: a page that links to the
-  /// media (`-referer`, curl's `-e`), a proxy to go through (`-http_proxy`, `-x`), what the program
-  /// calls itself (`-user_agent`, `-A`, wget's `-U`).
+  /// Whether the option's value, the next argument, is a URL of something else: a page that links
+  /// to the media (`-referer`, curl's `-e`), a proxy (`-http_proxy`, `-x`), the program's own name
+  /// (`-user_agent`, `-A`, wget's `-U`).
   private static func isNoMedia(_ option: String) -> Bool {
     guard option.hasPrefix("-"), !option.contains("=") else { return false }
     if ["-e", "-x", "-A", "-U"].contains(option) { return true }
@@ -85,7 +85,7 @@ struct ProxiedArguments {
 }
 
 extension String {
-  /// An IPv6 address as it is without the brackets that it has in a URL.
+  /// An IPv6 address without its brackets in a URL.
   fileprivate var trimmingBrackets: String {
     hasPrefix("[") && hasSuffix("]") ? String(dropFirst().dropLast()) : self
   }

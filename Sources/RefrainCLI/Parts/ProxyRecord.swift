@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What is kept of a proxy from one run to the next: its token, and how it was last reached.
+/// The stored state of a proxy between runs: its token, and how it was last reached.
 struct ProxyRecord: Sendable, Hashable, Codable {
   var token: String
   var address = ListenAddress.standardHost
   var port = ListenAddress.standardPort
-  /// The one origin of a reverse proxy; nil where URLs carry the token.
+  /// The one origin of a reverse proxy; nil if URLs carry the token.
   var origin: URL?
   var names: [String] = []
   var allowedHosts: [String] = []
 
-  /// With a token that nobody can guess: 192 random bits.
+  /// Returns a record with an unguessable token: 192 random bits.
   static func new() -> ProxyRecord {
     var source = SystemRandomNumberGenerator()
     let bytes = (0..<24).map { _ in UInt8.random(in: .min ... .max, using: &source) }
@@ -20,7 +20,8 @@ struct ProxyRecord: Sendable, Hashable, Codable {
     return ProxyRecord(token: token)
   }
 
-  /// Nil where it is none: no JSON, a token that could be guessed, a port that is none.
+  /// Returns nil if the bytes are not a record: no JSON, a token that could be guessed, no valid
+  /// port.
   init?(decoding bytes: Data) {
     guard let record = try? JSONDecoder().decode(Self.self, from: bytes),
       record.token.utf8.count >= 16, record.token.utf8.allSatisfy(Self.isTokenByte),
@@ -33,7 +34,7 @@ struct ProxyRecord: Sendable, Hashable, Codable {
 
   func encoded() throws -> Data { Data((try JSONText.line(self) + "\n").utf8) }
 
-  /// Unreserved characters (RFC 3986 §2.3), which stay themselves in a URL.
+  /// Whether the byte is an unreserved character (RFC 3986 §2.3), which is not encoded in a URL.
   private static func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

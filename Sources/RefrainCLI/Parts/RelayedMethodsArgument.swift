@@ -17,7 +17,8 @@ enum RelayedMethodsArgument {
     return .only(Set(names))
   }
 
-  /// RFC 9110 §5.6.2; of its punctuation, what registered methods have.
+  /// Whether the name is a token (RFC 9110 §5.6.2) with no punctuation but `-`, as in registered
+  /// methods.
   private static func isToken(_ name: String) -> Bool {
     !name.isEmpty
       && name.utf8.allSatisfy { byte in

@@ -3,13 +3,13 @@ import Foundation
 import Refrain
 import RefrainProxy
 
-/// One request to the proxy, in a line: what has a fixed width first, so that lines align.
+/// One request to the proxy as a line; columns of fixed width come first and align.
 ///
 /// `GET  206 hit           64.0 KiB    3 ms  https://example.org/song.flac  bytes 0-65535`
 struct RequestLogLine: Sendable {
   var request: ServedRequest
 
-  /// - Parameter width: the line's, to which the URL is shortened; nil where there is no terminal.
+  /// - Parameter width: the line's width, to which the URL is shortened; nil without a terminal.
   func text(width: Int? = nil) -> String {
     let facts = [
       left(printable(String(request.method.prefix(8))), 4), right("\(request.status)", 3),
@@ -25,10 +25,10 @@ struct RequestLogLine: Sendable {
     return "\(facts)  \(shortened(printable(shownURL(request.url)), to: room))\(end)"
   }
 
-  /// Stands for lines that nobody took in time.
+  /// Returns the line that replaces requests dropped from the log.
   static func leftOut(_ count: Int) -> String { "… \(count) requests are not listed …" }
 
-  // All of these are ASCII: the bytes are the columns.
+  // All of these are ASCII: one byte is one column.
 
   private func left(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.utf8.count))
@@ -66,7 +66,7 @@ struct RequestReport: Sendable, Encodable {
   }
 }
 
-/// A password is nobody's to read in a log.
+/// Returns the URL without a password, which must not appear in a log.
 private func shownURL(_ text: String) -> String {
   guard text.contains("@"), let url = URL(text: text) else { return text }
   return url.withoutUserInfo.absoluteString

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// Where a host is to be found, as it is written on the command line: `HOST:PORT:ADDRESS`, as curl(1)
-/// has it; several addresses with commas between them.
+/// The address of a host on the command line: `HOST:PORT:ADDRESS`, as in curl(1); several addresses
+/// are separated by commas.
 enum ResolvedAddress {
   static func parse(_ text: String) throws -> String {
     let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)

@@ -2,14 +2,14 @@
 
 /// Bytes per second, smoothed over the last seconds. A pure value.
 struct Speed {
-  /// How long a change takes to show for the most part.
+  /// The smoothing time: most of a change shows after this long.
   var memory: Duration = .seconds(3)
 
   private var lastTime: Duration?
   private var lastBytes: Int64 = 0
   private(set) var bytesPerSecond: Double?
 
-  /// Takes in how many bytes there were at a time, which only grows.
+  /// Records the byte count at a time; times must not decrease.
   mutating func note(bytes: Int64, at time: Duration) {
     guard let earlier = lastTime else {
       lastTime = time
@@ -25,7 +25,7 @@ struct Speed {
     lastBytes = bytes
   }
 
-  /// How long so many bytes will take; nil while nobody can say.
+  /// Returns the time that this many bytes will take; nil while it cannot be estimated.
   func timeLeft(for bytes: Int64) -> Duration? {
     guard let bytesPerSecond, bytesPerSecond >= 1, bytes >= 0 else { return nil }
     let seconds = Double(bytes) / bytesPerSecond

@@ -12,12 +12,12 @@ struct Table {
   var columns: [Column]
   var rows: [[String]] = []
 
-  /// The lines without line ends and without white space at their ends.
+  /// Returns the lines without line ends and trailing white space.
   ///
-  /// - Parameter width: where given, the last column is shortened to it.
+  /// - Parameter width: if given, the last column is shortened to fit.
   func lines(width: Int? = nil) -> [String] {
     let cells = [columns.map(\.title)] + rows
-    // The last column needs no padding where it is aligned to the left.
+    // The last column needs no padding if it is left-aligned.
     let widths = columns.indices.map { index in
       index == columns.count - 1 && columns[index].alignment == .left
         ? 0 : cells.map { index < $0.count ? $0[index].count : 0 }.max() ?? 0

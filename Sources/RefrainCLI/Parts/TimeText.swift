@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Positions and spans of time, as people write and read them.
+/// Positions and time spans, as people write and read them.
 enum TimeText {
   /// Reads `90`, `12.5`, `1:30` or `1:02:03`.
   static func parse(_ text: String) throws -> Duration {

@@ -2,10 +2,10 @@
 import Foundation
 import Refrain
 
-/// A URL as it is written on the command line.
+/// A URL on the command line.
 enum URLArgument {
-  /// Reads an http or https URL, and keeps its spelling: percent-encoding stays as it is, and what
-  /// cannot stand in a URL is encoded once.
+  /// Reads an http or https URL and keeps its spelling: percent-encoding is unchanged, and
+  /// characters that a URL cannot contain are encoded once.
   static func parse(_ text: String) throws -> URL {
     if let suggestion = suggestion(for: text) {
       throw InvalidArgument("the scheme is missing. Did you mean \(suggestion)?")
@@ -22,8 +22,8 @@ enum URLArgument {
     return url
   }
 
-  /// The URL that text means which begins with a host, as people type it into a browser:
-  /// `127.0.0.1:8801/a.mp3`, `example.org/a.mp3`. Nil where it does not look like that.
+  /// Returns the URL meant by text that begins with a host, as typed into a browser:
+  /// `127.0.0.1:8801/a.mp3`, `example.org/a.mp3`. Nil if the text does not look like one.
   static func suggestion(for text: String) -> String? {
     let end = text.firstIndex { "/?#".contains($0) } ?? text.endIndex
     var host = text[..<end]
@@ -36,7 +36,7 @@ enum URLArgument {
     }
     let isHere = host == "localhost" || isAddress(host)
     guard isHere || isName(host), isHere || hasPort || end < text.endIndex else { return nil }
-    // What runs on this computer or has a port of its own seldom speaks TLS.
+    // Servers on this computer or with an explicit port seldom use TLS.
     let suggestion = "\(isHere || hasPort ? "http" : "https")://\(text)"
     return URL(text: suggestion) == nil ? nil : suggestion
   }
@@ -48,7 +48,7 @@ enum URLArgument {
     return parts.count == 4 && parts.allSatisfy { UInt8($0) != nil }
   }
 
-  /// `example.org`: labels of letters, digits and hyphens, the last one of letters alone.
+  /// `example.org`: labels of letters, digits and hyphens, the last one of letters only.
   private static func isName(_ host: Substring) -> Bool {
     let labels = host.split(separator: ".", omittingEmptySubsequences: false)
     guard labels.count > 1, let last = labels.last, last.count > 1, last.allSatisfy(\.isLetter)
@@ -58,7 +58,7 @@ enum URLArgument {
     }
   }
 
-  /// What to call a URL in a line: its last path component, else its host.
+  /// Returns a short name for a URL: its last path component, else its host.
   static func name(of url: URL) -> String {
     let last = url.lastPathComponent
     return printable(last.isEmpty || last == "/" ? url.host() ?? url.absoluteString : last)

@@ -7,22 +7,22 @@ import Refrain
   import Darwin
 #endif
 
-/// A program that this one started, with the same standard input, output and error, in the same
-/// process group and terminal.
+/// A program started by this one, with the same standard input, output and error, process group and
+/// terminal.
 struct ChildProgram: Sendable {
   private let process: pid_t
 
-  /// Starts it (posix_spawnp(3)), and hands signals on to it from then on.
+  /// Starts a program (posix_spawnp(3)), and forwards signals to it from then on.
   ///
-  /// - Throws: `ExitCode` 127 where there is no such program and 126 where it cannot be run, as
-  ///   shells and env(1) have it, once a line has told so.
+  /// - Throws: `ExitCode` 127 if the program does not exist and 126 if it cannot be run, as in
+  ///   shells and env(1), after reporting it in a line.
   static func start(
     _ name: String, _ arguments: [String], environment: [String]
   ) throws -> ChildProgram {
     var attributes = emptyAttributes
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // What this program ignores, the other one need not.
+    // Signals that this program ignores have their default action in the child.
     var defaults = sigset_t()
     sigemptyset(&defaults)
     for number in [SIGPIPE, SIGXFSZ, SIGCHLD] { sigaddset(&defaults, number) }
@@ -36,7 +36,7 @@ struct ChildProgram: Sendable {
     let words = Self.cStrings([name] + arguments)
     let variables = Self.cStrings(environment)
     defer { for pointer in words + variables { free(pointer) } }
-    // A parent may have had children ignored: then there would be nothing to wait for.
+    // The parent may have set SIGCHLD to be ignored: then there would be no child to wait for.
     signal(SIGCHLD, SIG_DFL)
     SignalPassing.begin()
     var process: pid_t = 0
@@ -49,7 +49,8 @@ struct ChildProgram: Sendable {
     return ChildProgram(process: process)
   }
 
-  /// Waits for its end. Returns its exit code; 128 and the signal's number where one ended it.
+  /// Waits for the program's end. Returns its exit code; 128 plus the signal's number if one ended
+  /// it.
   func end() async -> CInt {
     let status = await withCheckedContinuation { continuation in
       let thread = Thread { continuation.resume(returning: wait()) }
@@ -60,8 +61,8 @@ struct ChildProgram: Sendable {
   }
 
   private func wait() -> CInt {
-    // First without taking it away (waitid(2)): its number stays its own until no signal can be
-    // handed on to it any more.
+    // First without reaping (waitid(2)): the process ID stays reserved until no signal can be
+    // forwarded to it.
     var information = siginfo_t()
     while waitid(P_PID, id_t(process), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     SignalPassing.end()
@@ -72,7 +73,7 @@ struct ChildProgram: Sendable {
     return status
   }
 
-  /// Ended by a null pointer, as C wants them.
+  /// Returns C strings, terminated by a null pointer.
   private static func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
     texts.map { strdup($0) } + [nil]
   }

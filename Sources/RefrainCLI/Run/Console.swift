@@ -8,17 +8,17 @@ import Synchronization
   import Darwin
 #endif
 
-/// Standard output and standard error, which may be the same terminal: at most one line at its
-/// foot is redrawn in place, and other lines go above it.
+/// Standard output and standard error, which may be the same terminal: at most one line at its foot
+/// is redrawn in place, and other lines are written above it.
 final class Console: Sendable {
   static let shared = Console()
 
   private let foot = Mutex("")
-  /// Who shows what is noted, while a screen has the terminal.
+  /// Receives notes while a screen has the terminal.
   private let listener = Mutex<Listener?>(nil)
 
-  /// A closure that a lock's value is by itself gets a layer each time it is taken from there, and
-  /// calling it overflows the stack in the end.
+  /// A closure stored directly in a lock gains a layer each time it is taken out, and calling it
+  /// eventually overflows the stack.
   private struct Listener: Sendable {
     let hear: @Sendable (String) -> Void
   }
@@ -31,7 +31,7 @@ final class Console: Sendable {
   let hasScreen =
     isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
 
-  /// Blocks where the locale says UTF-8.
+  /// Blocks if the locale is UTF-8.
   let barStyle: BarStyle = {
     let environment = ProcessInfo.processInfo.environment
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].lazy
@@ -42,10 +42,10 @@ final class Console: Sendable {
   /// Whether the bar may be coloured (https://no-color.org).
   let isColoured = (ProcessInfo.processInfo.environment["NO_COLOR"] ?? "").isEmpty
 
-  /// Columns of the terminal, asked each time: windows change.
+  /// The terminal's columns, read each time: windows are resized.
   var width: Int { Self.width(of: STDERR_FILENO) ?? 80 }
 
-  /// Columns of the terminal that standard output is; nil where it is none.
+  /// The columns of standard output's terminal; nil if it is not a terminal.
   var outputWidth: Int? { Self.width(of: STDOUT_FILENO) }
 
   /// Writes a line to standard output.
@@ -62,19 +62,19 @@ final class Console: Sendable {
     }
   }
 
-  /// Writes a line to standard output, for commands that show no line at the foot: whoever does not
-  /// read it holds up the caller, and nobody who writes to standard error.
+  /// Writes a line to standard output, for commands without a line at the foot: a stalled reader
+  /// blocks the caller, but no writer of standard error.
   func printAlone(_ line: String) throws {
     try Self.write(line + "\n", to: STDOUT_FILENO)
   }
 
-  /// Hands what is noted to `listener` from now on, or writes it again where that is nil. A standard
-  /// error that is no terminal has all lines in any case: no screen is spoilt by it.
+  /// Passes notes to `listener` from now on; nil writes them again. A standard error that is not a
+  /// terminal receives all lines in any case: they do not disturb the screen.
   func divert(to listener: (@Sendable (String) -> Void)?) {
     self.listener.withLock { $0 = listener.map(Listener.init) }
   }
 
-  /// Writes a line to standard error. Where that fails there is nobody left to tell.
+  /// Writes a line to standard error. A failure is ignored: it could not be reported.
   func note(_ line: String) {
     if let listener = listener.withLock(\.self) {
       listener.hear(line)
@@ -87,7 +87,7 @@ final class Console: Sendable {
     }
   }
 
-  /// Redraws the line at the foot; nothing where standard error is no terminal.
+  /// Redraws the line at the foot; does nothing unless `isInteractive`.
   func show(_ line: String) {
     guard isInteractive else { return }
     foot.withLock { foot in
@@ -98,7 +98,7 @@ final class Console: Sendable {
     }
   }
 
-  /// Takes the line at the foot away, as at the end of every command.
+  /// Removes the line at the foot, as every command does at its end.
   func clear() {
     foot.withLock { foot in
       erase(foot)
@@ -132,11 +132,11 @@ final class Console: Sendable {
         if count >= 0 {
           rest = UnsafeRawBufferPointer(rebasing: rest[count...])
         } else if errno == EAGAIN {
-          // A terminal that somebody made non-blocking: wait until it takes more.
+          // A terminal that was made non-blocking: wait until it accepts more.
           var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
           _ = Foundation.poll(&poll, 1, -1)
         } else if errno == EPIPE {
-          // The reader has seen enough, as `head` has. Nothing to say, and nobody to say it to.
+          // The reader closed the pipe, as `head` does. There is nothing to report.
           throw ExitCode(128 + SIGPIPE)
         } else if errno != EINTR {
           throw MediaCacheError(

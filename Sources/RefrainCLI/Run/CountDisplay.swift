@@ -2,17 +2,17 @@
 import Refrain
 import Synchronization
 
-/// Shows on standard error how far work on many entries is, once it has taken a second: a line that
-/// is redrawn at most ten times a second on a terminal, and one at every further tenth elsewhere.
+/// Shows the progress of work on many entries on standard error, once it has taken a second: on a
+/// terminal a line redrawn at most ten times a second, elsewhere a line at every further tenth.
 final class CountDisplay: Sendable {
   private let started = ContinuousClock.now
   private let throttle = Throttle()
   private let progress: Mutex<CountProgress>
 
-  /// - Parameter verb: what was done with the entries: `Removed`.
+  /// - Parameter verb: the work in the past tense: `Removed`.
   init(verb: String) { progress = Mutex(CountProgress(verb: verb)) }
 
-  /// Called on any thread, for each entry.
+  /// Records the progress after an entry. Called on any thread.
   func note(_ count: MediaCache.EntryProgress) {
     let (elapsed, console) = (ContinuousClock.now - started, Console.shared)
     let line = progress.withLock {

@@ -12,7 +12,7 @@ struct DeepVerification: Sendable {
     self.options = options
   }
 
-  /// Adds to each result what comparing the entry came to.
+  /// Adds the result of the comparison to each entry's report.
   func run(_ results: inout [VerifyReport]) async throws {
     for index in results.indices {
       guard let key = results[index].key.map(CacheKey.init(rawValue:)),

@@ -4,11 +4,11 @@
   import Refrain
   import RefrainPlayer
 
-  /// Names what an item is that could not be played because it is no media.
+  /// Names the kind of an item that could not be played because it is not media.
   struct Diagnosis: Sendable {
     let cache: MediaCache
 
-    /// The same error, or a better one where the first bytes show what the item is.
+    /// Returns the same error, or a better one if the first bytes show the kind of the item.
     func error(_ error: MediaCacheError, of media: Media) async -> MediaCacheError {
       guard error.code == .invalidResponse, error.status == nil,
         let kind = await beginning(of: media).flatMap(ContentKind.init(beginning:))
@@ -20,12 +20,12 @@
         error.code, "\(address) is \(kind.name), not media.", remedy: kind.remedy)
     }
 
-    /// Of the file, or of what is stored; no request is made.
+    /// Returns the first bytes of the file, or of the stored part; makes no request.
     private func beginning(of media: Media) async -> Data? {
       guard let resource = media.resource else {
         return media.url.isFileURL ? Self.read(media.url, ContentKind.length) : nil
       }
-      // What cannot be looked at is not known: the error stays as it is.
+      // If the stored bytes cannot be read, the error stays as it is.
       guard let entry = try? await cache.entry(for: cache.key(for: resource)),
         let stored = entry.spans.ranges.first, stored.lowerBound == 0
       else { return nil }
@@ -40,7 +40,7 @@
   }
 
   extension PlayerEvent {
-    /// The same event, its error improved by a diagnosis.
+    /// Returns the same event, with its error improved by a diagnosis.
     func diagnosed(_ diagnosis: Diagnosis, current: Media?) async -> PlayerEvent {
       switch self {
       case .failed(let item, let error):

@@ -2,9 +2,9 @@
 import Refrain
 import Synchronization
 
-/// How much was removed to make room, without a pause in between. A pure value.
+/// The entries and bytes removed to make room since the last pause. A pure value.
 struct EvictionProgress: Sendable {
-  /// Nothing is shown of what takes no longer; a pause that is longer begins the count again.
+  /// The time before the first line; a pause that is longer restarts the count.
   static let patience: Duration = .seconds(1)
 
   private var began: ContinuousClock.Instant?
@@ -13,7 +13,7 @@ struct EvictionProgress: Sendable {
   private var bytes: Int64 = 0
   private var isShown = false
 
-  /// Returns `Making room: removed 8,000 entries, 31.3 MiB` where that is due.
+  /// Returns `Making room: removed 8,000 entries, 31.3 MiB` if a line is due.
   ///
   /// - Parameter isInteractive: whether the line is redrawn in place; otherwise it is due once.
   mutating func line(
@@ -31,12 +31,12 @@ struct EvictionProgress: Sendable {
   }
 }
 
-/// Shows on standard error how much is removed to make room, once that has taken a second.
+/// Shows removals that make room on standard error, once they have taken a second.
 final class EvictionDisplay: Sendable {
   private let throttle = Throttle()
   private let progress = Mutex(EvictionProgress())
 
-  /// An entry was removed, or shortened, by so many bytes.
+  /// Records that an entry was removed or shortened by this many bytes.
   func note(freed: Int64) {
     let console = Console.shared
     let line = progress.withLock {

@@ -4,10 +4,10 @@ import Foundation
 import Refrain
 import Synchronization
 
-/// Writes a resource to a file, or to standard output, through the cache: also one that the cache
-/// cannot keep, because it may not or is too large.
+/// Writes a resource through the cache to a file or to standard output, even if the cache may not
+/// store it or it is too large.
 ///
-/// A file appears under its name when it is whole, not before.
+/// A file appears under its name only when it is complete.
 struct FileCopy: Sendable {
   enum Destination: Sendable {
     case file(URL)
@@ -19,7 +19,7 @@ struct FileCopy: Sendable {
         text == "-" ? .standardOutput : .file(URL(filePath: text, directoryHint: .notDirectory))
     }
 
-    /// What to call it in a sentence.
+    /// The destination's name in a sentence.
     var name: String {
       switch self {
       case .file(let url): url.path(percentEncoded: false)
@@ -31,7 +31,7 @@ struct FileCopy: Sendable {
   private let destination: Destination
   private let isCancelled = Flag()
 
-  /// What one thread sets and another reads.
+  /// A flag set by one thread and read by another.
   private final class Flag: Sendable {
     private let value = Atomic(false)
     func set() { value.store(true, ordering: .relaxed) }
@@ -40,9 +40,9 @@ struct FileCopy: Sendable {
 
   init(to destination: Destination) { self.destination = destination }
 
-  /// Returns the length.
+  /// Copies the resource. Returns its length.
   ///
-  /// - Throws: `MediaCacheError`; `ExitCode` where nobody reads standard output any more.
+  /// - Throws: `MediaCacheError`; `ExitCode` if standard output has no reader any more.
   func run(
     _ resource: Resource, from cache: MediaCache,
     told: @escaping @Sendable (_ written: Int64, _ total: Int64?) -> Void
@@ -50,7 +50,7 @@ struct FileCopy: Sendable {
     let reader = try await cache.open(resource, fill: .wholeResource)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        // Reading and writing block: they have a thread of their own.
+        // Reading and writing block, so they have their own thread.
         let thread = Thread {
           continuation.resume(with: Result { try write(reader, told) })
         }
@@ -118,13 +118,13 @@ struct FileCopy: Sendable {
     var rest = bytes
     while !rest.isEmpty {
       try waitUntilWritable(file)
-      // No more than a pipe takes at once, so that a reader that stands still does not keep this
-      // from being cancelled.
+      // At most as many bytes as a pipe accepts at once: a stalled reader must not prevent
+      // cancellation.
       let part = isFile ? rest.count : min(rest.count, Self.pipePart)
       let count = Foundation.write(file, rest.baseAddress, part)
       if count < 0, errno == EINTR || errno == EAGAIN { continue }
       if count < 0, errno == EPIPE, !isFile {
-        // The reader has seen enough, as `head` has.
+        // The reader closed the pipe, as `head` does.
         throw ExitCode(128 + SIGPIPE)
       }
       guard count >= 0 else { throw failure("written") }
@@ -132,7 +132,8 @@ struct FileCopy: Sendable {
     }
   }
 
-  /// PIPE_BUF (pipe(7)): what a pipe that poll(2) calls writable takes without blocking.
+  /// PIPE_BUF (pipe(7)): the bytes that a pipe accepts without blocking when poll(2) reports it
+  /// writable.
   private static let pipePart = 4096
 
   private var isFile: Bool { if case .file = destination { true } else { false } }

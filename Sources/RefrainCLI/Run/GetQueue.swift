@@ -2,11 +2,11 @@
 import Refrain
 import Synchronization
 
-/// How many resources `get` fetches at once. A pure value.
+/// The number of resources that `get` fetches at once. A pure value.
 ///
-/// A large one takes all the bandwidth there is: it is fetched alone, so that those before it are
-/// whole when the program is interrupted. Small ones cost round trips and the writing down, during
-/// which others can be fetched: the more of them came, the more are fetched at once.
+/// A large one uses all the bandwidth: it is fetched alone, so that those before it are complete if
+/// the program is interrupted. Small ones cost round trips and disk writes, during which others can
+/// be fetched: the longer the run of small ones, the more are fetched at once.
 struct GetWindow: Sendable {
   static let widest = 8
   /// In bytes.
@@ -14,18 +14,18 @@ struct GetWindow: Sendable {
 
   private(set) var width = 1
 
-  /// A resource of that length was fetched; nil: of unknown length.
+  /// Records that a resource of this length was fetched; nil: its length is unknown.
   mutating func fetched(_ length: Int64?) {
     width = (length ?? .max) <= Self.small ? min(Self.widest, width * 2) : 1
   }
 }
 
-/// Does the work for each URL, for several at once where they are small, and reports what became of
-/// each in the order of the URLs.
+/// Runs the work for each URL, several at once if they are small, and reports the results in the
+/// order of the URLs.
 struct GetQueue<Item: Sendable>: Sendable {
   let items: [Item]
 
-  /// Tells the work on an item whether all before it were reported.
+  /// An item's turn, which comes once all items before it were reported.
   struct Turn: Sendable {
     fileprivate let index: Int
     fileprivate let reported: Reported
@@ -39,7 +39,7 @@ struct GetQueue<Item: Sendable>: Sendable {
 
   /// - Parameters:
   ///   - work: returns the length of a resource.
-  ///   - report: what it threw ends everything.
+  ///   - report: an error that it throws ends everything.
   func run(
     _ work: @escaping @Sendable (Item, Turn) async throws -> Int64?,
     report: (Item, Result<Int64?, any Error>) throws -> Void

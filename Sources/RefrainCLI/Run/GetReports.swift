@@ -2,7 +2,7 @@
 import Foundation
 import Refrain
 
-/// What `get` tells of one URL: to people, or in JSON to programs.
+/// Reports on one URL of `get`: lines for people, or JSON for programs.
 struct GetReports: Sendable {
   private let url: URL
   private let isJSON: Bool
@@ -15,7 +15,7 @@ struct GetReports: Sendable {
     display = ProgressDisplay(name: URLArgument.name(of: url))
   }
 
-  /// - Parameter isShown: whether the line at the foot of a terminal is for this one now.
+  /// - Parameter isShown: whether the line at a terminal's foot belongs to this URL now.
   func progress(
     isShown: @escaping @Sendable () -> Bool
   ) -> @Sendable (_ stored: Int64, _ total: Int64?) -> Void {
@@ -24,14 +24,14 @@ struct GetReports: Sendable {
         return display.note(done: stored, total: total, isShown: isShown())
       }
       guard throttle.isDue() else { return }
-      // A closed output is noticed, and told, by the line that ends the resource.
+      // A closed output is noticed and reported by the line that ends the resource.
       try? tell(Event(event: "progress", url: name, storedBytes: stored, totalBytes: total))
     }
   }
 
   func done(_ total: Int64?, output: FileCopy.Destination?) throws {
     Console.shared.clear()
-    // Nothing but the resource goes to where the resource goes.
+    // Standard output then contains the resource and nothing else.
     if case .standardOutput = output { return }
     if isJSON {
       return try tell(Event(event: "done", url: name, storedBytes: total, totalBytes: total))
@@ -41,13 +41,13 @@ struct GetReports: Sendable {
     try Console.shared.print(printable("\(name)\(size)\(place)"))
   }
 
-  /// A request failed, and is sent again after a while.
+  /// Reports that a request failed and is sent again after `delay`.
   func retrying(_ error: MediaCacheError, after delay: Duration, isQuiet: Bool) {
     guard isJSON else {
       if !isQuiet { Console.shared.note(RetryReports.line(url, error)) }
       return
     }
-    // A closed output is noticed, and reported, by the line that ends the resource.
+    // A closed output is noticed and reported by the line that ends the resource.
     try? tell(
       Event(
         event: "retrying", url: name, error: ErrorReport(error), seconds: delay / .seconds(1)))
@@ -70,7 +70,7 @@ struct GetReports: Sendable {
     var storedBytes: Int64?
     var totalBytes: Int64?
     var error: ErrorReport?
-    /// Until the next request.
+    /// The delay before the next request.
     var seconds: Double?
   }
 }

@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 import Refrain
 
-/// The options that every command has, before or after its name.
+/// The options of every command, before or after its name.
 struct GlobalOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
@@ -44,11 +44,11 @@ struct GlobalOptions: ParsableArguments {
       ?? DefaultDirectory.find(in: ProcessInfo.processInfo.environment)
   }
 
-  /// Whether something may be stored in the directory. A name that is no directory counts as one:
-  /// opening it says what is wrong.
+  /// Whether the directory may hold a cache. A path that is not a directory counts as one: opening
+  /// it reports the problem.
   var hasCache: Bool {
     var path = directory.path(percentEncoded: false)
-    // With a slash at its end, a file's path leads nowhere.
+    // With a trailing slash, the path of a file is not found.
     if path.count > 1, path.hasSuffix("/") { path.removeLast() }
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
@@ -73,15 +73,15 @@ struct GlobalOptions: ParsableArguments {
   func resource(_ url: URL) -> Resource { Resource(url: url, headers: fields) }
 }
 
-/// One URL or several, as every command takes them.
+/// URL arguments of the commands.
 extension URL {
-  /// For `transform:` of an argument.
+  /// Parses a URL argument; for `transform:`.
   @Sendable static func argument(_ text: String) throws -> URL {
     try usage { try URLArgument.parse(text) }
   }
 }
 
-/// What is wrong with an argument, as the parser tells it, with exit code 64.
+/// Reports an invalid argument through the parser, with exit code 64.
 func usage<Value>(_ parse: () throws -> Value) throws -> Value {
   do {
     return try parse()

@@ -5,17 +5,17 @@ import Foundation
   import Darwin
 #endif
 
-/// The files that this program was started with: what it opens itself, a listening socket above
-/// all, is not for the programs that it starts.
+/// The files that this program was started with. Files that it opens itself, above all a listening
+/// socket, must not reach the programs that it starts.
 ///
-/// Not every library opens its own with O_CLOEXEC: SwiftNIO's sockets lack it on Linux.
+/// Not every library opens its files with O_CLOEXEC: SwiftNIO's sockets lack it on Linux.
 struct InheritedFiles: Sendable {
   private let descriptors: Set<CInt>
 
-  /// To be made before anything is opened.
+  /// Must be called before anything is opened.
   init() { descriptors = Self.open }
 
-  /// Closes all others in programs that are started from now on (fcntl(2), FD_CLOEXEC).
+  /// Closes all other files in programs that are started from now on (fcntl(2), FD_CLOEXEC).
   func closeOthersOnExec() {
     for descriptor in Self.open.subtracting(descriptors) where descriptor > STDERR_FILENO {
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)

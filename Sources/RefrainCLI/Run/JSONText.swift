@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What programs read: JSON in one line, with keys in order, dates as in RFC 3339.
+/// Text for programs: JSON in one line, with sorted keys and RFC 3339 dates.
 enum JSONText {
   static func line(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()

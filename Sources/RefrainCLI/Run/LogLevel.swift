@@ -2,7 +2,7 @@
 import ArgumentParser
 import Refrain
 
-/// How much is told on standard error besides the command's own words.
+/// How much is reported on standard error besides the command's own messages.
 enum LogLevel: String, CaseIterable, Comparable, ExpressibleByArgument {
   case error, warning, info, debug
 
@@ -12,8 +12,8 @@ enum LogLevel: String, CaseIterable, Comparable, ExpressibleByArgument {
 }
 
 extension CacheEvent {
-  /// From which level on an event is told, and how. Failures are the command's to tell: they are
-  /// told here only to those who want to see everything.
+  /// The lowest level at which an event is logged, and its text. Failures are reported by the
+  /// command; the log repeats them from `info` on.
   var log: (level: LogLevel, text: String) {
     switch self {
     case .warning(let text): (.warning, text)

@@ -3,9 +3,10 @@ import ArgumentParser
 import Foundation
 import Refrain
 
-/// How origins are reached: the options of the commands that fetch.
+/// The network options of the commands that fetch.
 ///
-/// They are libcurl's, and so Linux's alone; on Apple's platforms the system's settings hold.
+/// They are libcurl's and therefore for Linux only; on Apple's platforms the system's settings
+/// apply.
 struct NetworkOptions: ParsableArguments {
   #if os(Linux)
     @Option(
@@ -65,7 +66,7 @@ struct NetworkOptions: ParsableArguments {
     }
   #endif
 
-  /// How the cache of a command behaves; says what is not safe about it.
+  /// Returns the cache configuration of a command; warns about unsafe options.
   func configuration(_ options: GlobalOptions) -> Configuration {
     var configuration = options.configuration
     #if os(Linux)

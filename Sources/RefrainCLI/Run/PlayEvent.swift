@@ -14,16 +14,16 @@ struct PlayEvent: Encodable {
   }
 
   var event: String
-  /// Of the item that it is about.
+  /// The URL of the event's item.
   var url: String?
-  /// Of the first sound after the start, of a position or a duration, or until the next request.
+  /// Seconds until the first sound or the next request, of a position, or of a duration.
   var seconds: Double?
-  /// Of `status`: what the player does, and what it waits for.
+  /// With `status`: the player's state, and the cause of waiting.
   var status: String?
   var waitingFor: String?
   var error: ErrorReport?
   var metadata: Metadata?
-  /// Of `cached`.
+  /// With `cached`.
   var storedBytes: Int64?
   var totalBytes: Int64?
   var report: PlayReport?
@@ -33,16 +33,16 @@ struct PlayEvent: Encodable {
     url = media?.url.withoutUserInfo.absoluteString
   }
 
-  /// A request for an item failed, and is sent again after a while.
+  /// A request for an item failed and is sent again after `delay`.
   init(retrying media: Media, _ error: MediaCacheError, after delay: Duration) {
     self.init("retrying", media)
     self.error = ErrorReport(error)
     seconds = delay / .seconds(1)
   }
 
-  /// Nil: what programs are not told.
+  /// Returns nil for an event that is not reported to programs.
   ///
-  /// - Parameter current: what the event is about where it names nothing.
+  /// - Parameter current: the subject of an event that names no item.
   init?(_ event: PlayerEvent, about current: Media?) {
     switch event {
     case .item(let item?): self.init("item", item.media)
@@ -77,7 +77,7 @@ struct PlayEvent: Encodable {
     }
   }
 
-  /// False: other events have said so.
+  /// Returns false if other events report the status.
   private mutating func tell(_ now: PlaybackStatus) -> Bool {
     switch now {
     case .idle, .ended: return false

@@ -5,22 +5,22 @@
   import Refrain
   import RefrainPlayer
 
-  /// How `play` is to play.
+  /// The settings of `play`.
   struct PlaySettings: Sendable {
     var start = Duration.zero
     var seek: Duration?
-    /// The WAV file that is written in place of a sound.
+    /// The WAV file that replaces the sound device.
     var output: URL?
     var repeatMode = PlayQueue.RepeatMode.off
     var isShuffled = false
     var volume = 1.0
     var isPaused = false
     var isJSON = false
-    /// Only errors are noted on standard error.
+    /// Whether only errors are noted on standard error.
     var isQuiet = false
   }
 
-  /// Plays media, and tells how it goes: on a screen, in lines for people, or in lines for programs.
+  /// Plays media, and reports on it: on a screen, in lines for people, or in lines for programs.
   @MainActor
   final class PlaySession {
     private let settings: PlaySettings
@@ -28,7 +28,7 @@
     private var plays = 0
     private var hasToldSilence = false
     private(set) var hasFailed = false
-    /// What is written once the screen has been left.
+    /// Output that is written once the screen has been left.
     private var held: [@Sendable () throws -> Void] = []
 
     init(_ settings: PlaySettings, screen: PlayScreen?) {
@@ -37,26 +37,26 @@
       firstStart = settings.start
     }
 
-    /// The position at which the first item begins, until that was played.
+    /// The position at which the first item begins; zero once it was used.
     private var firstStart: Duration
 
-    /// Plays a queue until it is over, or whoever listens has had enough. An item that fails is told,
-    /// and does not keep the others from their turn.
+    /// Plays a queue until it ends or the listener quits. An item that fails is reported, and the
+    /// others are played.
     ///
-    /// - Parameter told: gets what each item came to, as it is over; not of those that failed.
+    /// - Parameter told: called with the report of each item that ends, except failed ones.
     func play(
       _ media: [Media], from cache: MediaCache, _ told: (Media, PlayReport) throws -> Void
     ) async throws {
       guard settings.output != nil else { return try await playQueue(media, from: cache, told) }
-      // A file for each.
+      // A file for each item.
       for one in settings.isShuffled ? media.shuffled() : media {
         try await playQueue([one], from: cache, told)
       }
     }
 
-    /// Gives the terminal back, and writes what was held.
+    /// Releases the terminal, and writes the held output.
     ///
-    /// - Throws: `Interrupted` where the listener broke off, or the terminal has gone.
+    /// - Throws: `Interrupted` if the listener interrupted it, or the terminal is gone.
     func finish() async throws {
       let ending = await screen?.leave()
       Console.shared.clear()
@@ -90,7 +90,7 @@
       } catch {
         result = .failure(error)
       }
-      // Only now is an output file whole; and the terminal is free again.
+      // Closing completes an output file and releases the terminal.
       await player.close()
       Console.shared.clear()
       try result.get()
@@ -107,7 +107,7 @@
       if settings.isPaused { player.pause() }
     }
 
-    /// Ends when the player was closed, here or by the screen.
+    /// Follows the events until the player is closed, here or by the screen.
     private func follow(
       _ player: Player, _ events: AsyncStream<PlayerEvent>, _ diagnosis: Diagnosis,
       _ told: (Media, PlayReport) throws -> Void
@@ -116,7 +116,7 @@
       var hasSought = false
       var current: Media?
       var failed: Set<PlayQueue.Item.ID> = []
-      // Behind an item the position is set back, which is nothing that was played.
+      // After an item the position is reset; that position was not played.
       var isBetween = false
       for await event in events {
         let event = await event.diagnosed(diagnosis, current: current)
@@ -146,7 +146,7 @@
         case .report(let item, let report) where failed.remove(item.id) == nil:
           try leave(item.media, report, told)
         case .status(.ended): await player.close()
-        // The same trouble twice in a row: the player waits, and the others have their turn.
+        // After the same failure twice in a row the player stops: go on with the next item.
         case .status(.failed) where screen == nil:
           if player.queue.next(.ended) != nil { player.next() } else { await player.close() }
         default: break
@@ -160,7 +160,7 @@
 
     // MARK: Telling
 
-    /// A request for an item of the queue failed, and is sent again.
+    /// Reports that a request for an item of the queue failed and is sent again.
     private func note(_ retry: MediaCache.Retry, of player: Player, _ cache: MediaCache) {
       let item = player.queue.items.first { item in
         item.media.resource.map { cache.key(for: $0) } == retry.key
@@ -188,14 +188,14 @@
       try told(media, report)
     }
 
-    /// A line of standard output; once the screen has been left.
+    /// Writes a line to standard output; with a screen, once it has been left.
     func write(_ line: String) throws {
       guard !settings.isJSON else { return }
       guard screen != nil else { return try Console.shared.print(line) }
       held.append { try Console.shared.print(line) }
     }
 
-    /// Tells that something cannot be played.
+    /// Reports that media cannot be played.
     func fail(_ url: URL, _ error: MediaCacheError) {
       hasFailed = true
       let line = failureLine(url, error)
@@ -221,7 +221,7 @@
       media.title.map(printable) ?? URLArgument.name(of: media.url)
     }
 
-    /// Once is enough for a command.
+    /// Reports a missing sound device, once per command.
     private func tellSilence() {
       guard !hasToldSilence else { return }
       hasToldSilence = true

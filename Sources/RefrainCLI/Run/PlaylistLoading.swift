@@ -3,19 +3,19 @@ import Foundation
 import Refrain
 import RefrainPlayer
 
-/// What the arguments of `play` come to.
+/// The media that the arguments of `play` name.
 struct PlaylistLoading: Sendable {
   private(set) var media: [Media] = []
   /// Playlists that could not be read.
   private(set) var failures: [(url: URL, error: MediaCacheError)] = []
-  /// What playlists name and cannot be played, each with the reason.
+  /// Playlist entries that cannot be played, each with the reason.
   private(set) var skipped: [String] = []
 
-  /// More than any playlist that can be read.
+  /// More bytes than any playlist that can be read.
   private static let byteLimit: Int64 = 16 << 20
 
-  /// Takes files and URLs as they are, and playlists apart; those on the network come through the
-  /// cache.
+  /// Takes files and URLs as they are, and expands playlists; those on the network are read through
+  /// the cache.
   ///
   /// - Throws: `CancellationError`.
   init(of urls: [URL], options: GlobalOptions, from cache: MediaCache) async throws {
@@ -35,7 +35,7 @@ struct PlaylistLoading: Sendable {
         guard !entries.isEmpty else { throw Self.nothingToPlay(in: url, refusals.count) }
         media += entries.map { entry in
           var entry = entry
-          // What is meant for one server is not told to others that its playlist names.
+          // Headers meant for one server are not sent to others that its playlist names.
           if source.isFileURL || source.isSameOrigin(as: entry.url) {
             entry.headers = options.fields
           }
@@ -48,7 +48,7 @@ struct PlaylistLoading: Sendable {
     }
   }
 
-  /// The entries that are no playlists themselves, and why others are left out.
+  /// Returns the entries that are not playlists themselves, and why the others are left out.
   private static func playable(_ playlist: Playlist) -> (entries: [Media], refusals: [String]) {
     let isPlaylist: (Media) -> Bool = { Playlist.format(of: $0.url) != nil }
     let nested = playlist.entries.filter(isPlaylist).map { entry in
@@ -68,14 +68,14 @@ struct PlaylistLoading: Sendable {
         remedy: "The lines above say why, entry by entry.")
   }
 
-  /// Returns also where it really lies, after redirects.
+  /// Returns the playlist and its URL after redirects.
   private static func read(
     _ url: URL, _ options: GlobalOptions, _ cache: MediaCache
   ) async throws -> (Playlist, URL) {
     guard !url.isFileURL else {
       let file: Data
       do {
-        // Whatever has the name of a playlist: no more of it than can be one.
+        // Any file may have a playlist's name: read no more than a playlist can contain.
         file =
           try FileHandle(forReadingFrom: url).read(upToCount: Int(Self.byteLimit)) ?? Data()
       } catch {
@@ -89,7 +89,7 @@ struct PlaylistLoading: Sendable {
     defer { reader.cancel() }
     let information = try await reader.contentInformation()
     var bytes = Data()
-    // Where it is longer, the reading of it says so.
+    // Parsing reports a longer one as an error.
     for try await chunk in reader.chunks(in: 0..<min(information.length ?? byteLimit, byteLimit)) {
       bytes.append(chunk)
     }
@@ -99,7 +99,7 @@ struct PlaylistLoading: Sendable {
 }
 
 extension URL {
-  /// Scheme, host and port (RFC 6454 §4).
+  /// Whether scheme, host and port are equal (RFC 6454 §4).
   fileprivate func isSameOrigin(as other: URL) -> Bool {
     func port(_ url: URL) -> Int? { url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80) }
     return scheme?.lowercased() == other.scheme?.lowercased()

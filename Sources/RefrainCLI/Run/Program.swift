@@ -6,17 +6,17 @@ import Refrain
 @main
 enum Program {
   static func main() async {
-    // Writing to a pipe that nobody reads any more is an error like any other.
+    // Writing to a pipe without a reader is an error like any other.
     signal(SIGPIPE, SIG_IGN)
-    // So is a file that may not grow further (setrlimit(2)): playing goes on without storing.
+    // So is a file that may not grow further (setrlimit(2)): playing continues without storing.
     signal(SIGXFSZ, SIG_IGN)
-    // Swift's runtime may print a backtrace on Ctrl-\, which is a wish to end and no crash.
+    // Swift's runtime may print a backtrace on Ctrl-\, which is a request to end and not a crash.
     var quit = sigaction()
     if sigaction(SIGQUIT, nil, &quit) == 0, !quit.isIgnored { signal(SIGQUIT, SIG_DFL) }
     exit(await run(Array(CommandLine.arguments.dropFirst())))
   }
 
-  /// The exit code: 0 done, 1 failed, 64 wrong usage, 128 and its number after a signal.
+  /// Returns the exit code: 0 done, 1 failed, 64 wrong usage, 128 plus its number after a signal.
   static func run(_ arguments: [String]) async -> CInt {
     do {
       var command = try RefrainCommand.parseAsRoot(arguments)
@@ -35,14 +35,14 @@ enum Program {
     } catch is CancellationError {
       return fail("The work was cancelled.")
     } catch {
-      // Help and the like are no failures; wrong usage is told by the parser.
+      // Help and the like are not failures; the parser reports wrong usage.
       let code = RefrainCommand.exitCode(for: error)
       if code == .failure { return fail("\(error)") }
       RefrainCommand.exit(withError: error)
     }
   }
 
-  /// Exactly one line, whatever the words that came from elsewhere.
+  /// Reports a failure in exactly one line, whatever characters its text contains.
   private static func fail(_ text: String) -> CInt {
     Console.shared.clear()
     Console.shared.note("refrain: \(printable(text))")
@@ -72,7 +72,7 @@ struct RefrainCommand: AsyncParsableCommand {
       InfoCommand.self, PathCommand.self, RemoveCommand.self, VerifyCommand.self,
     ])
 
-  /// There is a player of its own on Linux alone.
+  /// The `play` command, on Linux only.
   private static var playing: [any ParsableCommand.Type] {
     #if os(Linux)
       [PlayCommand.self]

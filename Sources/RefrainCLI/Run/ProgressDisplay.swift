@@ -3,8 +3,8 @@ import Foundation
 import Refrain
 import Synchronization
 
-/// Shows how far a resource is, on standard error: a bar that is redrawn at most ten times a second
-/// on a terminal, and a line at every further tenth elsewhere.
+/// Shows the progress of a resource on standard error: on a terminal a bar redrawn at most ten
+/// times a second, elsewhere a line at every further tenth.
 final class ProgressDisplay: Sendable {
   private struct State {
     var speed = Speed()
@@ -18,9 +18,9 @@ final class ProgressDisplay: Sendable {
 
   init(name: String) { self.name = name }
 
-  /// Takes in how far the work is. Called on any thread, as often as one likes.
+  /// Records progress. May be called on any thread, at any rate.
   ///
-  /// - Parameter isShown: whether the line on a terminal is for this work now.
+  /// - Parameter isShown: whether the line on a terminal belongs to this work now.
   func note(done: Int64, total: Int64?, isShown: Bool = true) {
     let time = ContinuousClock.now - started
     let console = Console.shared
@@ -44,7 +44,7 @@ final class ProgressDisplay: Sendable {
 }
 
 extension Console {
-  /// The line with its bar in green, where colours are wanted.
+  /// Returns the line with its bar in green, if colours are enabled.
   func coloured(_ line: String) -> String {
     guard isColoured, let first = line.firstIndex(of: "█"), let last = line.lastIndex(of: "█")
     else { return line }

@@ -6,10 +6,10 @@ import Refrain
   import Darwin
 #endif
 
-/// `proxy.json` in the cache directory: the record of its proxy, for nobody else to read.
+/// `proxy.json` in the cache directory: the record of its proxy, readable only by its owner.
 ///
-/// A small file, read and written once in a command's life. All of it blocks, for as long as the
-/// disk takes.
+/// A small file, read and written once per command. All methods block for as long as the disk
+/// takes.
 struct ProxyFile: Sendable {
   static let name = "proxy.json"
 
@@ -17,9 +17,9 @@ struct ProxyFile: Sendable {
 
   private var path: String { directory.appending(path: Self.name).path(percentEncoded: false) }
 
-  /// The record; nil where there is none yet.
+  /// Returns the record; nil if there is none yet.
   ///
-  /// - Throws: where others could have read the token, or written it, and where it is no record.
+  /// - Throws: if others could have read or written the token, or if the file is not a record.
   func read() throws -> ProxyRecord? {
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else {
@@ -41,8 +41,8 @@ struct ProxyFile: Sendable {
     return record
   }
 
-  /// The record that is there, else a new one, put there. When two processes do this at the same
-  /// time, both get the one that came first.
+  /// Returns the existing record, else creates one. If two processes do this at the same time, both
+  /// receive the first one.
   func readOrCreate() throws -> ProxyRecord {
     if let record = try read() { return record }
     let record = ProxyRecord.new()
@@ -55,7 +55,7 @@ struct ProxyFile: Sendable {
     return other
   }
 
-  /// Puts the record in the place of the one that is there: a reader finds one or the other.
+  /// Replaces the existing record: a reader finds either the old or the new one.
   func replace(with record: ProxyRecord) throws {
     let temporary = try writeTemporary(record)
     guard rename(temporary, path) == 0 else {
@@ -65,7 +65,7 @@ struct ProxyFile: Sendable {
     }
   }
 
-  /// Returns the path of a new file, which nobody else can have made before.
+  /// Returns the path of a new file, which no other process can have created before.
   private func writeTemporary(_ record: ProxyRecord) throws -> String {
     let bytes = try record.encoded()
     if mkdir(directory.path(percentEncoded: false), 0o700) != 0, errno != EEXIST {
@@ -75,7 +75,7 @@ struct ProxyFile: Sendable {
     let file = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard file >= 0 else { throw failure("written", errno) }
     defer { close(file) }
-    // So small a write is whole or fails, and neither is interrupted (write(2), on a file).
+    // A write this small is complete or fails, and is not interrupted (write(2), on a file).
     let count = bytes.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
     guard count == bytes.count, fsync(file) == 0 else {
       let number = count < 0 || count == bytes.count ? errno : ENOSPC
@@ -85,7 +85,7 @@ struct ProxyFile: Sendable {
     return temporary
   }
 
-  /// Nil where it is larger than any record.
+  /// Returns nil if the file is larger than any record.
   private func contents(of file: CInt) throws -> Data? {
     var bytes = [UInt8](repeating: 0, count: 1 << 16)
     let count = bytes.withUnsafeMutableBytes { Foundation.read(file, $0.baseAddress, $0.count) }

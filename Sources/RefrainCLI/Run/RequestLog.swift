@@ -4,11 +4,12 @@ import Foundation
 import RefrainProxy
 import Synchronization
 
-/// Writes a line for each request that the proxy answered, on a thread of its own: a terminal that
-/// was stopped, or a pipe that nobody empties, must not hold up a player.
+/// Writes a line for each request that the proxy responded to, on its own thread: a stopped
+/// terminal or an unread pipe must not block a player.
 ///
-/// Lines are made and written in blocks, a tenth of a second late at most: one by one they would cost
-/// a busy proxy more than its answers do. Those that pile up beyond a bound are left out, and counted.
+/// Lines are formatted and written in blocks, at most a tenth of a second late: one by one they
+/// would cost a busy proxy more than its responses. Requests beyond a bound are dropped, and
+/// counted.
 final class RequestLog: Sendable {
   private struct State {
     var waiting: [ServedRequest] = []
@@ -25,9 +26,9 @@ final class RequestLog: Sendable {
   private let queue = DispatchQueue(label: "refrain.requests")
 
   /// - Parameters:
-  ///   - bound: how many requests may wait to be written.
-  ///   - write: writes some, after so many that were left out. May block. When it throws, nobody reads
-  ///     any more: nothing further is written, and the proxy serves on.
+  ///   - bound: the number of requests that may wait to be written.
+  ///   - write: writes requests, and how many were dropped before them. May block. If it throws,
+  ///     there is no reader any more: nothing further is written, and the proxy continues.
   init(
     bound: Int = 10_000,
     write: @escaping @Sendable (_ requests: [ServedRequest], _ leftOut: Int) throws -> Void
@@ -36,7 +37,7 @@ final class RequestLog: Sendable {
     self.write = write
   }
 
-  /// Returns at once. On any thread.
+  /// Records a request. Returns at once; may be called on any thread.
   func note(_ request: ServedRequest) {
     let isFirst = state.withLock { state in
       guard !state.isBroken else { return false }
@@ -51,7 +52,7 @@ final class RequestLog: Sendable {
     if isFirst { queue.asyncAfter(deadline: .now() + Self.delay) { self.put() } }
   }
 
-  /// Waits until what was noted is written, but not for a reader that takes nothing.
+  /// Waits until recorded requests are written, for at most `patience` if the reader stalls.
   func end(patience: Duration = .seconds(2)) async {
     await withCheckedContinuation { continuation in
       let once = Once { continuation.resume() }
@@ -77,7 +78,7 @@ final class RequestLog: Sendable {
   }
 }
 
-/// Does something the first time it is asked to.
+/// Runs a closure the first time only.
 private final class Once: Sendable {
   private let work: @Sendable () -> Void
   private let isDone = Mutex(false)

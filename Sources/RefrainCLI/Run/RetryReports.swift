@@ -3,17 +3,17 @@ import Foundation
 import Refrain
 import Synchronization
 
-/// Which failures of requests that are sent again are worth a line: a reason that stays the same is
-/// reported once, until bytes come.
+/// Decides which failures of retried requests are worth a line: an unchanged reason is reported
+/// once, until bytes come.
 final class RetryReports: Sendable {
   private let last = Mutex<[CacheKey: String]>([:])
 
-  /// Returns whether this reason is news.
+  /// Returns whether the reason is new.
   func note(_ key: CacheKey, _ error: MediaCacheError) -> Bool {
     last.withLock { $0.updateValue(error.reason, forKey: key) != error.reason }
   }
 
-  /// A request succeeded.
+  /// Forgets the reason after a request succeeded.
   func forget(_ key: CacheKey) { last.withLock { $0[key] = nil } }
 
   /// `refrain: https://h/a.flac: h refused the connection. It is tried again.`
@@ -25,19 +25,18 @@ final class RetryReports: Sendable {
 }
 
 extension MediaCache {
-  /// A request that failed, and is sent again.
+  /// A request that failed and is sent again.
   struct Retry: Sendable {
     var key: CacheKey
     var error: MediaCacheError
     var delay: Duration
-    /// Whether the reason is another one than that of the failure before.
+    /// Whether the reason differs from that of the previous failure.
     var isNews: Bool
   }
 
   /// Calls `report` for each request that failed and is sent again, while `work` runs.
   ///
-  /// - Parameter evicted: called with the bytes that were freed of each entry that was removed or
-  ///   shortened.
+  /// - Parameter evicted: called with the bytes freed by each removed or shortened entry.
   func reportingRetries(
     isolation: isolated (any Actor)? = #isolation,
     to report: @escaping @Sendable (Retry) async -> Void,

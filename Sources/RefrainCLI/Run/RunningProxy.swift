@@ -4,7 +4,7 @@ import Foundation
 import Refrain
 import RefrainProxy
 
-/// A proxy that listens, in a task of its own.
+/// A listening proxy, in its own task.
 struct RunningProxy: Sendable {
   let proxy: CacheProxy
   private let run: Task<Void, any Error>
@@ -21,8 +21,8 @@ struct RunningProxy: Sendable {
     return serving
   }
 
-  /// Waits until the proxy ends; when the current task is cancelled, ends it. Running answers then
-  /// have some seconds left.
+  /// Waits until the proxy ends; ends it if the current task is cancelled. Running responses then
+  /// have a few seconds left.
   func untilEnd() async throws {
     let result = await withTaskCancellationHandler {
       await run.result
@@ -32,13 +32,13 @@ struct RunningProxy: Sendable {
     try result.get()
   }
 
-  /// Ends the proxy in the same way, and waits for it.
+  /// Ends the proxy in the same way, and waits for its end.
   func stop() async {
     run.cancel()
     _ = await run.result
   }
 
-  /// Tells when the proxy ends though nobody stopped it.
+  /// Calls `tell` if the proxy ends without having been stopped.
   func onFailure(_ tell: @escaping @Sendable (any Error) -> Void) {
     Task {
       do {
@@ -53,8 +53,8 @@ struct RunningProxy: Sendable {
 }
 
 extension CacheProxy {
-  /// What a player is to be given in place of a URL. A user and a password in it stay in it: they
-  /// are for the player to send (RFC 7617), and the proxy passes them on.
+  /// Returns the URL to give to a player in place of `url`. A user and a password stay in it: the
+  /// player sends them (RFC 7617), and the proxy passes them on.
   func urlForPlayer(_ url: URL) throws -> URL {
     let proxied = try self.url(for: url)
     guard let original = URLComponents(url: url, resolvingAgainstBaseURL: false),
@@ -66,7 +66,7 @@ extension CacheProxy {
     return components.url ?? proxied
   }
 
-  /// A proxy; what it cannot be told is wrong usage.
+  /// Creates a proxy; an invalid configuration is wrong usage.
   static func configured(
     _ configuration: Configuration, cache: MediaCache
   ) throws -> CacheProxy {

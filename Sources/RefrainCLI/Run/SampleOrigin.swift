@@ -2,7 +2,7 @@
 import Foundation
 import OriginServer
 
-/// An origin on this computer that has one tune.
+/// An origin on this computer with one tune.
 struct SampleOrigin: Sendable {
   private static let path = "/tune.wav"
 
@@ -10,17 +10,17 @@ struct SampleOrigin: Sendable {
 
   var url: URL { server.url(Self.path) }
 
-  /// Of the tune, in bytes.
+  /// The length of the tune in bytes.
   var length: Int64 { Int64(Tune.wav.count) }
 
   /// Bytes of the tune that the origin has sent so far.
   var bytesSent: Int64 { server.log(Self.path).bodyBytesSent }
 
-  /// - Parameter bytesPerSecond: how fast it sends; nil: as fast as it can.
+  /// - Parameter bytesPerSecond: the sending rate; nil: no limit.
   static func start(bytesPerSecond: Int? = nil) async throws -> SampleOrigin {
     let server = try await OriginServer.start()
     var tune = Tune.resource
-    // Fresh for a day: the second play need not ask whether it changed.
+    // Fresh for a day: the second play need not revalidate it.
     tune.headers.append(Field("Cache-Control", "max-age=86400"))
     tune.bytesPerSecond = bytesPerSecond
     server.serve(tune, at: path)

@@ -8,10 +8,10 @@
   /// `play --sample`: the tune from an origin on this computer, cold and then warm.
   struct SamplePlay: Sendable {
     var options: GlobalOptions
-    /// Whether it is watched on a screen, where how it comes is to be seen.
+    /// Whether it is watched on a screen; the origin is then slowed to make loading visible.
     var isWatched: Bool
 
-    /// The origin's port differs each time; the key does not, so that one tune is kept, not many.
+    /// The origin's port differs each time; the key does not, so only one tune is stored.
     private static let key = CacheKey(rawValue: "refrain:sample")
 
     /// - Parameter makePlays: called once the cache is open.
@@ -43,7 +43,7 @@
     private static func playTwice(
       _ origin: SampleOrigin, _ cache: MediaCache, _ makePlays: @MainActor () -> PlaySession
     ) async throws {
-      // What is left of an earlier time would make the first play a warm one.
+      // Bytes stored by an earlier run would make the first play a warm one.
       try await cache.remove(key)
       let plays = makePlays()
       let result: Result<Void, any Error>
@@ -74,7 +74,7 @@
       var isWarm = false
       try await plays.play([tune], from: cache) { _, report in
         try plays.write("second play:  \(report.text)")
-        // Where the first one was broken off, the second one fetches the rest.
+        // If the first play was interrupted, the second one fetches the rest.
         guard report.bytesFromOrigin == 0 || !isWhole else {
           throw MediaCacheError(
             .storage, "The second play asked the origin for \(report.bytesFromOrigin) bytes again.",

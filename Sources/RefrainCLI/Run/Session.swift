@@ -2,9 +2,9 @@
 import Foundation
 import Refrain
 
-/// Opens the cache, does the work, and closes the cache whatever came of it; ends on signals.
+/// Opens the cache, does the work, and closes the cache in any case; ends on signals.
 ///
-/// - Parameter configuration: how the cache behaves; as the options say where it is nil.
+/// - Parameter configuration: the cache's configuration; nil: that of the options.
 func withCache(
   _ options: GlobalOptions, at directory: URL? = nil, configuration: Configuration? = nil,
   _ work: @escaping @Sendable (MediaCache) async throws -> Void
@@ -14,8 +14,8 @@ func withCache(
   }
 }
 
-/// As `withCache`, for commands that only look after what is stored: where there is no cache yet, none
-/// is created, and the work gets nil.
+/// As `withCache`, for commands that only manage stored resources: if there is no cache yet, none
+/// is created, and the work receives nil.
 func withExistingCache(
   _ options: GlobalOptions, _ work: @escaping @Sendable (MediaCache?) async throws -> Void
 ) async throws {
@@ -23,7 +23,7 @@ func withExistingCache(
   try await withCache(options, work)
 }
 
-/// Opens the cache, does the work, and closes the cache whatever came of it.
+/// Opens the cache, does the work, and closes the cache in any case.
 func withOpenCache<Value: Sendable>(
   _ options: GlobalOptions, at directory: URL? = nil, configuration: Configuration? = nil,
   _ work: @Sendable (MediaCache) async throws -> Value
@@ -45,7 +45,7 @@ func withOpenCache<Value: Sendable>(
     result = .failure(error)
   }
   await cache.close()
-  // Closing ends the events: those on their way are still told.
+  // Closing ends the events; pending ones are still logged.
   await log.value
   Console.shared.clear()
   return try result.get()

@@ -6,26 +6,26 @@ import Synchronization
   import Darwin
 #endif
 
-/// Hands signals that another process sent to this one, by kill(2), on to its child.
+/// Forwards signals that another process sent to this one, by kill(2), to its child.
 ///
-/// Not those that the kernel sent, as for Ctrl-C: they go to every process of the terminal's
-/// foreground group, the child among them, and would come to it twice.
+/// Signals from the kernel, as for Ctrl-C, are not forwarded: they go to every process of the
+/// terminal's foreground group, and the child would receive them twice.
 ///
-/// The handler runs in the midst of whatever a thread does, so it may do little
-/// (signal-safety(7)): it reads and writes two atomic numbers, and calls kill(2).
+/// The handler can interrupt a thread anywhere, so it may do little (signal-safety(7)): it reads
+/// and writes two atomic numbers, and calls kill(2).
 enum SignalPassing {
   private static let signals = [SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGQUIT, SIGINT]
 
   /// The child; 0 while there is none.
   private static let child = Atomic<pid_t>(0)
 
-  /// A bit for each signal that came and was not handed on yet.
+  /// A bit for each signal that arrived and was not forwarded yet.
   private static let waiting = Atomic<UInt64>(0)
 
-  /// From now on signals wait for a child. Those that were ignored when this program was started,
-  /// as by nohup(1), stay ignored, here and in the child.
+  /// Holds signals for a child from now on. Signals that were ignored when this program was
+  /// started, as by nohup(1), stay ignored, here and in the child.
   static func begin() {
-    // What is made at its first use must not be made by the handler.
+    // Initializes lazy values, which the handler must not do.
     handle(0, isFromProcess: false)
     for number in signals {
       var action = sigaction()
@@ -38,13 +38,13 @@ enum SignalPassing {
     }
   }
 
-  /// Signals go to this process, those that have waited too.
+  /// Forwards signals to this process, including those held.
   static func pass(to process: pid_t) {
     child.store(process, ordering: .sequentiallyConsistent)
     handOn()
   }
 
-  /// Nobody is there any more: signals do what they do to any program.
+  /// Ends forwarding: signals have their default effect again.
   static func end() {
     child.store(0, ordering: .sequentiallyConsistent)
     for number in signals {
@@ -64,7 +64,7 @@ enum SignalPassing {
     handOn()
   }
 
-  /// Takes each waiting signal once, whichever thread it is on.
+  /// Sends each held signal once, whichever thread this runs on.
   private static func handOn() {
     let process = child.load(ordering: .sequentiallyConsistent)
     guard process > 0 else { return }
@@ -98,7 +98,7 @@ enum SignalPassing {
 }
 
 extension sigaction {
-  /// Whether it ignores the signal (SIG_IGN). Compared as a number, as C does.
+  /// Whether the signal is ignored (SIG_IGN). Compared as a number, as C does.
   var isIgnored: Bool {
     #if canImport(Darwin)
       let handler = unsafeBitCast(__sigaction_u.__sa_handler, to: Int.self)

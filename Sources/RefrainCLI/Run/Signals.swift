@@ -2,15 +2,15 @@
 import Foundation
 import Synchronization
 
-/// A command ended by a signal: its exit code is 128 and the signal's number, as shells have it.
+/// A command ended by a signal: its exit code is 128 plus the signal's number, as in shells.
 struct Interrupted: Error {
   var signal: CInt
 }
 
-/// Runs `work` so that SIGINT, SIGTERM and SIGQUIT (Ctrl-\) cancel it and wait for its end; a second
+/// Runs `work`; SIGINT, SIGTERM and SIGQUIT (Ctrl-\) cancel it and wait for its end. A second
 /// signal does not wait.
 ///
-/// - Throws: `Interrupted` where a signal came, whatever `work` made of it.
+/// - Throws: `Interrupted` if a signal came, whatever the result of `work`.
 func endingOnSignals(_ work: @escaping @Sendable () async throws -> Void) async throws {
   let task = Task { try await work() }
   let caught = Caught()
@@ -31,7 +31,7 @@ func endingOnSignals(_ work: @escaping @Sendable () async throws -> Void) async 
   try result.get()
 }
 
-/// The first signal that came.
+/// The first signal received.
 private final class Caught: Sendable {
   private let number = Mutex<CInt?>(nil)
 
@@ -46,10 +46,10 @@ private final class Caught: Sendable {
   }
 }
 
-/// Signals that ask a program to end, handed to a closure on a thread of their own.
+/// Passes signals that ask a program to end to a closure, on their own thread.
 ///
-/// The handler writes to a pipe, which signal-safety(7) permits, and nothing is lost. Dispatch's
-/// sources lose a signal now and then on Linux: one of a hundred programs did not end.
+/// The handler writes to a pipe, which signal-safety(7) permits, and no signal is lost. Dispatch's
+/// sources occasionally lose a signal on Linux: one program in a hundred did not end.
 private enum EndingSignals {
   private static let receiver = Mutex<Receiver?>(nil)
 
@@ -57,12 +57,12 @@ private enum EndingSignals {
     let receive: @Sendable (CInt) -> Void
   }
 
-  /// Where the handler writes; -1 until the pipe is there. It stays open as long as the process: a
-  /// handler may be about to write to it at any time.
+  /// The descriptor that the handler writes to; -1 until the pipe exists. It stays open for the
+  /// process's lifetime: a handler may be about to write to it at any time.
   private static let writing = Atomic<CInt>(-1)
 
-  /// Has each signal handed to `body` from now on, in their order. Where the system has no
-  /// descriptor left, signals end the program as they do any other.
+  /// Passes each signal to `body` from now on, in order. If the system has no descriptor left,
+  /// signals end the program as they do by default.
   static func receive(_ body: @escaping @Sendable (CInt) -> Void) {
     receiver.withLock { $0 = Receiver(receive: body) }
     if writing.load(ordering: .sequentiallyConsistent) < 0 {
@@ -72,15 +72,15 @@ private enum EndingSignals {
     for number in [SIGINT, SIGTERM, SIGQUIT] { handle(number) }
   }
 
-  /// Signals that come from now on have no effect: the program is about to end.
+  /// Ignores signals from now on: the program is about to end.
   static func ignore() { receiver.withLock { $0 = nil } }
 
-  /// The end to read from.
+  /// Creates the pipe. Returns the end to read from.
   private static func open() -> CInt? {
     var ends: [CInt] = [-1, -1]
     guard pipe(&ends) == 0 else { return nil }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-    // A handler never waits: a full pipe has told of enough signals.
+    // A handler never waits: a full pipe already holds enough signals.
     _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
     writing.store(ends[1], ordering: .sequentiallyConsistent)
     return ends[0]

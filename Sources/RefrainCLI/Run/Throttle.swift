@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// Lets something through at most ten times a second.
+/// Permits an action at most ten times a second.
 final class Throttle: Sendable {
   private let last = Mutex<ContinuousClock.Instant?>(nil)
 

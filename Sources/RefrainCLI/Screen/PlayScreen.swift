@@ -4,10 +4,10 @@
   import Refrain
   import RefrainPlayer
 
-  /// The screen of `play`: shows a player, and does what keys ask for.
+  /// The screen of `play`: shows a player, and performs the actions of keys.
   @MainActor
   final class PlayScreen {
-    /// How it was left.
+    /// How the screen was left.
     enum Ending: Sendable {
       case asked
       case interrupted(CInt)
@@ -17,7 +17,7 @@
     private let renderer: ScreenRenderer
     private var model = ScreenModel()
     private var player: Player?
-    /// What the rows of the model stand for.
+    /// The queue that the model's rows show.
     private var shownQueue: PlayQueue?
     private var known = KnownItems()
     private var traffic = ScreenTraffic()
@@ -29,7 +29,7 @@
     private var lookingUp: Task<Void, Never>?
     private let keys: Task<Void, Never>
 
-    /// Puts the screen up; nil where there is no terminal to put it on.
+    /// Shows the screen; returns nil if there is no terminal.
     init?(options: GlobalOptions) {
       let console = Console.shared
       guard console.hasScreen, let terminal = Terminal(isColoured: console.isColoured) else {
@@ -44,7 +44,7 @@
       let (notes, noted) = AsyncStream.makeStream(of: String.self)
       console.divert { noted.yield($0) }
       let (arrived, arrival) = AsyncStream.makeStream(of: TerminalEvent.self)
-      // On the way in between, so that the task does not hold what it belongs to before that is made.
+      // A relay: this task must not capture `self` before it is initialized.
       keys = Task {
         for await event in terminal.events { arrival.yield(event) }
         arrival.finish()
@@ -55,25 +55,25 @@
         Task { [weak self] in
           for await _ in changes {
             self?.draw()
-            // Some twenty-five times a second; cancelled, the stream ends.
+            // About twenty-five times a second. On cancellation the stream ends.
             try? await Task.sleep(for: .milliseconds(40))
           }
         },
         Task { [weak self] in
-          // Speed and timers move by themselves.
+          // Speed and timers change without events.
           while !Task.isCancelled {
             self?.dirty.yield()
-            // Cancelled, the loop ends.
+            // On cancellation the loop ends.
             try? await Task.sleep(for: .milliseconds(500))
           }
         },
       ]
     }
 
-    /// Whether it was left, or is about to be.
+    /// Whether the screen was left, or is about to be.
     var isOver: Bool { ending != nil }
 
-    /// Shows this player from now on, in place of another.
+    /// Shows this player from now on, in place of the previous one.
     func follow(_ player: Player, _ cache: MediaCache) {
       self.player = player
       known = KnownItems()
@@ -82,20 +82,20 @@
       lookingUp = Task { [weak self] in
         while !Task.isCancelled {
           await self?.refresh(in: cache)
-          // Cancelled, the loop ends.
+          // On cancellation the loop ends.
           try? await Task.sleep(for: .seconds(2))
         }
       }
       dirty.yield()
     }
 
-    /// Takes in what happened in the player.
+    /// Records an event of the player.
     func note(_ event: PlayerEvent) {
       known.note(event)
       dirty.yield()
     }
 
-    /// A request for an item failed, and is sent again.
+    /// Records that a request for an item failed and is sent again.
     func note(trouble: MediaCacheError, of id: PlayQueue.Item.ID) {
       known.note(trouble: trouble.reason, of: id)
       dirty.yield()
@@ -106,7 +106,7 @@
       dirty.yield()
     }
 
-    /// Gives the terminal back. Returns why, where the screen itself had enough.
+    /// Releases the terminal. Returns the reason if the screen itself ended.
     func leave() async -> Ending? {
       terminal.leave()
       await keys.value
@@ -129,14 +129,14 @@
       terminal.show(renderer.lines(model, size), size)
     }
 
-    /// How much is stored of the items around the one that is looked at.
+    /// Looks up the stored part of the items around the selected one.
     private func refresh(in cache: MediaCache) async {
       guard let player else { return }
       let order = player.queue.playOrder
       let focus = order.firstIndex { $0.id.rawValue == model.queue.selection?.id } ?? 0
       for item in order.dropFirst(max(0, focus - 30)).prefix(60) where item.id != player.item?.id {
         guard let resource = item.media.resource else { continue }
-        // What cannot be looked at is not known.
+        // An item that cannot be looked up is unknown.
         let progress = try? await cache.progress(of: resource)
         guard self.player === player else { return }
         known.note(cached: progress?.fraction, of: item.id)
@@ -164,7 +164,7 @@
       Task { [player] in await player?.close() }
     }
 
-    /// Keys act on the queue as it is now: several may come before it is drawn again.
+    /// Keys act on the current queue: several may arrive before it is drawn again.
     private func refreshQueue() {
       guard let player, player.queue != shownQueue else { return }
       model.show(player.state, known: known.items)
@@ -207,14 +207,14 @@
       case .previous: player.previous()
       case .seek(let seconds): player.seek(by: .seconds(seconds))
       case .jump(let tenths):
-        // A live stream refuses all of them.
+        // A live stream refuses every seek.
         if tenths == 0 || player.isLive {
           player.seek(to: .zero)
         } else if let duration = player.duration {
           player.seek(to: duration * tenths / 10)
         }
       case .changeVolume(let change):
-        // In whole steps, whatever --volume said.
+        // In whole steps, whatever `--volume` was.
         player.setVolume(((player.volume + change) * 20).rounded() / 20)
         player.setMuted(false)
       case .toggleMute: player.setMuted(!player.isMuted)
@@ -239,7 +239,8 @@
       }
     }
 
-    /// The last item plays on: after it the program would end, and the shell get the next key.
+    /// Goes to the next item. The last item plays on: after it the program would end, and the shell
+    /// would receive the next key.
     private func goOn(_ player: Player) {
       guard player.queue.next(.asked) != nil else {
         return add(.init(text: "This is the last item."))
@@ -259,7 +260,7 @@
       guard let id = selected(player),
         let index = player.queue.items.firstIndex(where: { $0.id == id })
       else { return }
-      // The selection goes along, also where it was only the current one.
+      // The selection moves along, even if it only followed the current item.
       model.queue.select(by: 0)
       player.move(id, to: index + step)
     }

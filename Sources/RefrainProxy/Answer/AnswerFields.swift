@@ -2,14 +2,14 @@
 import Foundation
 import Refrain
 
-/// The fields of answers from the cache.
+/// The fields of responses to clients.
 struct AnswerFields: Sendable {
-  /// The proxy stands for many origins under one name, its own.
+  /// Whether the proxy serves many origins under one name, its own.
   var isForManyOrigins: Bool
   var allowedWebOrigin: String?
 
-  /// What one origin may say of its own name holds for no other (RFC 6797, RFC 7838), nor may it
-  /// let pages of others read through this proxy.
+  /// Fields that concern one origin's own name (RFC 6797, RFC 7838), or that would let pages of
+  /// other sites read through this proxy.
   private static let ofOneOrigin: Set<String> = [
     "set-cookie", "set-cookie2", "strict-transport-security", "alt-svc", "clear-site-data",
     "public-key-pins", "nel", "report-to", "reporting-endpoints", "service-worker-allowed",
@@ -18,7 +18,7 @@ struct AnswerFields: Sendable {
     "access-control-allow-headers", "access-control-max-age", "timing-allow-origin",
   ]
 
-  /// Those of the stored response, without what is different in each answer.
+  /// Returns the stored response's fields, without those that differ between responses.
   func stored(_ known: StoredResponse) -> HTTPFields {
     var fields = HTTPFields(passable(known.headers).fields.map { ($0.name, $0.value) })
     if fields["Date"] == nil {
@@ -29,7 +29,7 @@ struct AnswerFields: Sendable {
     return fields
   }
 
-  /// Of an origin's fields, those that its clients may have from here.
+  /// Returns those of an origin's fields that clients may receive.
   func passable(_ headers: HTTPFields) -> HTTPFields {
     let passable = headers.fields.lazy.filter { field in
       Self.isField(field)
@@ -37,14 +37,14 @@ struct AnswerFields: Sendable {
     }
     var fields = HTTPFields(passable.map { ($0.name, $0.value) })
     if isForManyOrigins, Self.mayHaveScript(fields["Content-Type"]) {
-      // Another policy of the origin's holds as well.
+      // Another policy of the origin's applies as well.
       fields.append("Content-Security-Policy", "sandbox")
     }
     return fields
   }
 
-  /// Whether a browser might run script of a body: in the web origin of the proxy, where pages of all
-  /// origins would lie. Media has none.
+  /// Whether a browser might run script of a body: in the web origin of the proxy, which pages of
+  /// all origins would share. Media has none.
   private static func mayHaveScript(_ contentType: String?) -> Bool {
     guard let type = contentType?.lowercased(), !type.contains(",") else { return true }
     let essence = type.prefix { $0 != ";" }.trimmingOWS
@@ -54,8 +54,8 @@ struct AnswerFields: Sendable {
       .contains(essence)
   }
 
-  /// What is none would be read as something else: a line of its own, or another answer
-  /// (RFC 9110 §5.5).
+  /// Whether the field is valid. An invalid one could be read as another line, or as another
+  /// response (RFC 9110 §5.5).
   private static func isField(_ field: HTTPFields.Field) -> Bool {
     field.name.isToken && field.value.utf8.allSatisfy(\.isValueByte)
   }
@@ -67,7 +67,7 @@ struct AnswerFields: Sendable {
       "Accept-Ranges, Age, Cache-Status, Content-Length, Content-Range, Date, ETag"
   }
 
-  /// The answer to a page that asks whether it may read (CORS-preflight, Fetch standard).
+  /// Returns the fields of the response to a CORS preflight (Fetch standard).
   func preflight(_ request: HTTPFields) -> HTTPFields {
     var fields: HTTPFields = ["Date": HTTPDate.format(Date())]
     addWebOrigin(to: &fields)
@@ -82,7 +82,7 @@ struct AnswerFields: Sendable {
     return fields
   }
 
-  /// Whole seconds since the origin made or confirmed what is stored (RFC 9111 §5.1).
+  /// Returns whole seconds since the origin made or confirmed the stored response (RFC 9111 §5.1).
   static func age(_ known: StoredResponse, at now: Date) -> Int64 {
     Int64(min(max(known.freshness.age(at: now), 0), Double(1 << 31)))
   }

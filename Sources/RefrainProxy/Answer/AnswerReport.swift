@@ -2,7 +2,7 @@
 import Refrain
 import Synchronization
 
-/// What is noted of an answer while it is given, for the log.
+/// The facts recorded for the log while a response is sent.
 final class AnswerReport: Sendable {
   struct Values: Sendable {
     var url: String?

@@ -2,7 +2,7 @@
 import Refrain
 import Synchronization
 
-/// Brings to its end what clients have begun, whether they stay or not.
+/// Fetches the rest of resources that clients have begun, even after the clients leave.
 final class BackgroundFills: Sendable {
   private let cache: MediaCache
   private let tasks = Mutex<[CacheKey: Task<Void, Never>]>([:])
@@ -10,14 +10,14 @@ final class BackgroundFills: Sendable {
 
   init(cache: MediaCache) { self.cache = cache }
 
-  /// Begins, unless it is under way.
+  /// Begins to fetch the resource, unless it is being fetched.
   func begin(_ resource: Resource) {
     let key = cache.key(for: resource)
     let cache = cache
     tasks.withLock { tasks in
       guard tasks[key] == nil, !isOver.load(ordering: .relaxed) else { return }
       tasks[key] = Task {
-        // What goes wrong is told by the cache's events; the next client begins it again.
+        // Errors are reported by the cache's events; the next client begins the fetch again.
         _ = try? await cache.prefetch(resource)
         self.tasks.withLock { $0[key] = nil }
       }

@@ -4,9 +4,9 @@ import NIOCore
 import NIOFoundationCompat
 import Refrain
 
-/// What the resource is: a reader of the representation that the request selects.
+/// Finds the representation that the request selects.
 extension CachedAnswer {
-  /// A reader of the representation that the request selects, and what is known of it.
+  /// Returns a reader of the selected representation, and the stored response.
   func find(
     _ resource: Resource, _ key: CacheKey, _ terms: FreshnessRequirements
   ) async throws -> (MediaReader, StoredResponse) {
@@ -14,7 +14,7 @@ extension CachedAnswer {
       do {
         return try await findOnce(resource, key, terms)
       } catch let error as MediaCacheError where error.code == .resourceChanged {
-        // The origin has answered somebody else meanwhile. Nothing was sent yet.
+        // The origin has responded to another request meanwhile. Nothing was sent yet.
       }
     }
     return try await findOnce(resource, key, terms)
@@ -27,7 +27,7 @@ extension CachedAnswer {
     do {
       if terms.isOnlyStored { try checkIsThere(reader, terms) }
       var known = try await learn(reader)
-      // Found out together with others, it may be for one of them.
+      // A response shared with other requests may be for one of them.
       for _ in 0..<4 where !reader.isSelected(known, by: resource.headers) {
         reader.cancel()
         reader = try await open(resource, key, terms)
@@ -50,7 +50,7 @@ extension CachedAnswer {
     }
   }
 
-  /// RFC 9111 §5.2.1.7: 504 where it would take a request.
+  /// Throws 504 if a request would be needed (RFC 9111 §5.2.1.7).
   func checkIsThere(_ reader: MediaReader, _ terms: FreshnessRequirements) throws {
     let lease = service.cache.hold(reader)
     let known = lease?.known(terms, at: service.cache.now)
@@ -72,8 +72,8 @@ extension CachedAnswer {
   static let notThere = HTTPError(
     504, "It is not all in the cache, and only the cache was asked.")
 
-  /// Waits until it is known what the resource is. The first request to the origin is made where
-  /// the client wants to begin.
+  /// Waits until the resource is known. The first request to the origin begins at the offset that
+  /// the client wants.
   func learn(_ reader: MediaReader) async throws -> StoredResponse {
     let asked =
       isHEAD
@@ -91,7 +91,7 @@ extension CachedAnswer {
       reader.setEnd(.max, readsOn: true)
     default:
       start = 0
-      // All of it, unless the end is asked for, which lies nobody knows where yet.
+      // All of it without a Range; the start of any other Range is not known yet.
       if exchange.request.head.withValue(of: .range, { $0 == nil }) {
         reader.setEnd(.max, readsOn: true)
       }
@@ -100,19 +100,19 @@ extension CachedAnswer {
     if start > 0 {
       do {
         if case .end = try await reader.available(at: start, count: 0) {
-          // All that the origin said may be where the end is.
+          // The origin may have reported nothing but the end.
           reader.setEnd(.max)
           _ = try await reader.available(at: 0, count: 0)
         }
       } catch let error as MediaCacheError where error.code == .badRange {
-        // Beyond its end, and the origin does not say where that is: the beginning tells.
+        // Beyond the end, which the origin did not report: the beginning shows it.
       }
     }
     return try await reader.settle()
   }
 
-  /// A playlist that lies elsewhere than was asked: what it refers to lies there too, so that the
-  /// client has to know. And a page, where players are to see its own URL.
+  /// Returns where to redirect the client. A playlist found at another URL is redirected, because
+  /// its references are relative to that URL; so is a page whose own URL players need.
   func redirection(_ known: StoredResponse) -> String? {
     if service.configuration.redirectsPages, known.information.mimeType == "text/html" {
       return exchange.url.absoluteString
@@ -142,7 +142,7 @@ extension CachedAnswer {
     try await writer.end()
   }
 
-  /// Further requests for it are answered at once.
+  /// Holds the entry open: further requests for it are served at once.
   func holdOpen(_ reader: MediaReader, _ known: StoredResponse) {
     guard !known.varies, !known.freshness.noStore, reader.isStoring,
       exchange.target.hasPrefix("/"),

@@ -4,7 +4,7 @@ import NIOCore
 import NIOFoundationCompat
 import Refrain
 
-/// Answers GET and HEAD from the cache, which fetches what is missing.
+/// Responds to GET and HEAD from the cache, which fetches missing bytes.
 struct CachedAnswer: Sendable {
   let exchange: Exchange
 
@@ -18,7 +18,7 @@ struct CachedAnswer: Sendable {
     let key = key(for: resource)
     var terms = Self.terms(directives)
     terms.hasCookies = isPersonal(resource)
-    // A response that is not stored because of its cookies may be stored for requests without.
+    // A response not stored because of cookies may be stored for requests without them.
     let memory = terms.hasCookies ? CacheKey(rawValue: "\(key.rawValue) cookies") : key
     if key != service.cache.key(for: resource) {
       terms.notBefore = service.invalidations.last(of: service.cache.key(for: resource))
@@ -36,29 +36,29 @@ struct CachedAnswer: Sendable {
     do {
       (reader, known) = try await find(resource, key, terms)
     } catch let error as MediaCacheError where error.isEncoded {
-      // The client may be able to decode what cannot be kept.
+      // The client may be able to decode a response that cannot be stored.
       service.uncacheable.insert(memory, .encoded)
       return try await relay(.uriMiss, asksWhole: true)
     } catch let error as MediaCacheError where error.status == 508 {
-      // Relayed, the redirect would only send the client round as well.
+      // A relayed redirect would only send the client round as well.
       throw HTTPError.loop
     } catch let error as MediaCacheError where error.isPersonal {
       if directives.onlyIfCached { throw Self.notThere }
       service.uncacheable.insert(memory, .notStorable)
       return try await relay(.bypass)
     } catch let error as MediaCacheError where error.isOriginsAnswer {
-      // The origin wants to be left alone, by this client too.
+      // The origin asked for a pause, which applies to this client too.
       if let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
       return try await relay(.uriMiss)
     }
     defer { reader.cancel() }
     guard reader.isSelected(known, by: resource.headers) else { return try await relay(.varyMiss) }
     if service.cache.isShared, known.freshness.noStore {
-      // What another request was answered may be for that one alone: it is not remembered.
+      // The response to another request may be for that one only: it is not remembered.
       if reader.statistics.requests > 0 { service.uncacheable.insert(memory, .notStorable) }
       return try await relay(.bypass)
     }
-    // The answer may have come to a request without cookies that was made at the same time.
+    // The response may be that of a concurrent request without cookies.
     if terms.hasCookies, !known.isForEverybody { return try await relay(.bypass) }
     if let location = redirection(known) { return try await redirect(to: location) }
     if service.configuration.fetchesWhole, !known.freshness.noStore {
@@ -70,7 +70,7 @@ struct CachedAnswer: Sendable {
     try await answer(reader, known, since: started)
   }
 
-  /// What is asked of the cache.
+  /// The resource requested from the cache.
   var resource: Resource {
     var resource = Resource(
       url: exchange.url,
@@ -79,8 +79,8 @@ struct CachedAnswer: Sendable {
     return resource
   }
 
-  /// Under which key it is kept: apart for each one who shows credentials, where others share the
-  /// cache (RFC 9111 §3.5).
+  /// Returns the key of the response: separate for each set of credentials in a shared cache
+  /// (RFC 9111 §3.5).
   func key(for resource: Resource) -> CacheKey {
     let key = service.cache.key(for: resource)
     guard service.cache.isShared, exchange.fields["Authorization"] != nil,
@@ -89,8 +89,8 @@ struct CachedAnswer: Sendable {
     return CacheKey(rawValue: "\(key.rawValue) for:\(credentials)")
   }
 
-  /// Whether the response may be made for one person: the request has cookies, and the cache serves
-  /// several people.
+  /// Whether the response may be personal: the request has cookies, and the cache serves several
+  /// people.
   func isPersonal(_ resource: Resource) -> Bool {
     service.cache.isShared && resource.headers["Cookie"] != nil
   }
@@ -172,7 +172,7 @@ struct CachedAnswer: Sendable {
     _ reader: MediaReader, _ known: StoredResponse, _ started: Date
   ) async throws {
     var head = head(304, known, reader, [], started, body: .none)
-    // What describes the content is known to who has it (RFC 9110 §15.4.5).
+    // A client with the content knows the fields that describe it (RFC 9110 §15.4.5).
     for name in ["Content-Type", "Content-Encoding", "Content-Language", "Accept-Ranges"] {
       head.fields[name] = nil
     }
@@ -230,9 +230,9 @@ struct CachedAnswer: Sendable {
     try await writer.end()
   }
 
-  /// So much is taken as read at once: what the socket does not take waits in the file.
+  /// The bytes counted as read at once: those that the socket does not accept wait in the file.
   static let step: Int64 = 1 << 20
-  /// Less where it is fetched ahead of what is read.
+  /// Smaller for bytes that are fetched ahead of the read position.
   static let fetchedStep: Int64 = 256 << 10
 
   func copy(
@@ -270,7 +270,7 @@ struct CachedAnswer: Sendable {
 }
 
 extension HTTPError {
-  /// Repeats what the origin has answered.
+  /// Repeats the origin's response.
   init(_ rest: OriginRests.Rest) {
     self.init(
       rest.status, "The origin answered \(rest.status). Try again after the time in Retry-After.",
@@ -279,8 +279,8 @@ extension HTTPError {
 }
 
 extension MediaCacheError {
-  /// The origin did answer, with an error or a redirect that leads nowhere: what it says is for the
-  /// client.
+  /// Whether the origin did respond, with an error or a redirect that leads nowhere: the client
+  /// should receive that response.
   fileprivate var isOriginsAnswer: Bool {
     status != nil && (code == .status || code == .redirect)
   }

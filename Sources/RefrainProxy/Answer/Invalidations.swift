@@ -3,14 +3,14 @@ import Foundation
 import Refrain
 import Synchronization
 
-/// When requests were made that may have changed a resource (RFC 9111 §4.4), for what is kept of it
-/// for those with credentials: under which keys, only they know.
+/// The times of requests that may have changed a resource (RFC 9111 §4.4), for responses stored
+/// under keys with credentials: such a request does not know those keys.
 final class Invalidations: Sendable {
   private static let capacity = 4096
 
   private struct State {
     var times: [CacheKey: Date] = [:]
-    /// Nothing is known of what came before.
+    /// Earlier changes are unknown.
     var since: Date
   }
 
@@ -25,7 +25,7 @@ final class Invalidations: Sendable {
     }
   }
 
-  /// What was stored until then has to be confirmed.
+  /// Returns the time of the last change: responses stored until then must be confirmed.
   func last(of key: CacheKey) -> Date {
     state.withLock { $0.times[key] ?? $0.since }
   }

@@ -2,48 +2,48 @@
 import Foundation
 import Refrain
 
-/// The fields of a client's request that go on to the origin.
+/// The fields of a client's request that are sent to the origin.
 struct OriginFields: Sendable {
-  /// Sent in place of the client's own.
+  /// Sent in place of the client's fields of the same name.
   var own: HTTPFields
-  /// Behind one address there are many origins: what a browser keeps for the address is for none of
-  /// them.
+  /// Whether many origins share the proxy's address: data that a browser stores for the address is
+  /// for none of them.
   var isForManyOrigins: Bool
-  /// What stands for this proxy in Via (RFC 9110 §7.6.3) and CDN-Loop (RFC 8586).
+  /// The name of this proxy in Via (RFC 9110 §7.6.3) and CDN-Loop (RFC 8586).
   var viaName: String
-  /// The answers are for several people.
+  /// Whether the responses are for several people.
   var isShared = false
 
-  /// Whether this proxy has sent the request itself, so that it goes round in a circle.
+  /// Whether this proxy has sent the request itself, in a loop.
   func hasSent(_ fields: HTTPFields) -> Bool {
     (fields.values(of: "Via") + fields.values(of: "CDN-Loop")).contains { $0.contains(viaName) }
   }
 
-  /// Those that are the proxy's own business in requests that fill the cache: it asks for the ranges
-  /// that it lacks, on its own conditions, and never for a coding.
+  /// Fields that the proxy sets itself in requests that fill the cache: it requests missing ranges,
+  /// on its own conditions, and never in a content coding.
   private static let ofTheCache: Set<String> = [
     "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
     "accept-encoding", "cache-control", "pragma", "icy-metadata", "content-length",
     "content-type", "expect",
   ]
 
-  /// What a browser says about the page that asks, which may be none of the origin's.
+  /// Whether the field describes a browser's page, which may not be one of the origin's.
   private static func isOfBrowser(_ name: String) -> Bool {
     name.hasPrefix("sec-") || name == "origin" || name == "upgrade-insecure-requests"
       || name == "dnt" || name.hasPrefix("access-control-request-")
   }
 
-  /// For a request that fills the cache.
+  /// Returns the fields of a request that fills the cache.
   ///
-  /// - Parameter referrer: what a Referer that names a URL of this proxy stands for.
+  /// - Parameter referrer: returns the origin's URL for a Referer that names a URL of this proxy.
   func forCache(_ fields: HTTPFields, referrer: (String) -> String?) -> HTTPFields {
     build(fields, referrer: referrer) { Self.ofTheCache.contains($0) }
   }
 
-  /// For a request that goes on as it is.
+  /// Returns the fields of a request that is relayed unchanged.
   func forRelay(_ fields: HTTPFields, referrer: (String) -> String?) -> HTTPFields {
     var relayed = self
-    // Metadata between the bytes is for a client that asks for it itself.
+    // Metadata between the bytes is only for clients that request it.
     relayed.own["Icy-MetaData"] = nil
     return relayed.build(fields, referrer: referrer) { $0 == "content-length" || $0 == "expect" }
   }

@@ -2,7 +2,7 @@
 import Foundation
 import Refrain
 
-/// What the proxy says for itself: one sentence of plain text.
+/// The proxy's own response: one sentence of plain text.
 enum OwnAnswer {
   static func make(_ httpError: HTTPError, fields: HTTPFields = [:]) -> (ResponseHead, body: String)
   {

@@ -4,7 +4,7 @@ import NIOCore
 import NIOFoundationCompat
 import Refrain
 
-/// Sends a client's request on to an origin as it is, and streams both ways.
+/// Relays a client's request to an origin unchanged, and streams both ways.
 struct Relay: Sendable {
   let transport: any RelayingTransport
 
@@ -29,7 +29,7 @@ struct Relay: Sendable {
     }
   }
 
-  /// A client's body, taken from its connection as the origin takes it.
+  /// Returns a client's body, which is read from its connection as the origin accepts it.
   private func body(of writer: ResponseWriter, length: Int64?) -> RelayedRequest.Body {
     RelayedRequest.Body(length: length) {
       try await writer.nextBodyPart().map { Data(buffer: $0, byteTransferStrategy: .noCopy) }

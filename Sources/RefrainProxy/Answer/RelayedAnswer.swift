@@ -3,13 +3,13 @@ import Foundation
 import NIOCore
 import Refrain
 
-/// Answers with what the origin answers, unchanged: for what is not kept.
+/// Relays the origin's response unchanged, for responses that are not stored.
 struct RelayedAnswer: Sendable {
   let exchange: Exchange
-  /// Why it is not answered from the cache, as RFC 9211 §2.2 has it.
+  /// Why the response does not come from the cache, in the terms of RFC 9211 §2.2.
   let reason: CacheStatus.Forwarded
-  /// No range is asked for, whatever the client wants: a range of an encoded body is of no use
-  /// without the bytes before it.
+  /// Whether to request all of the resource despite the client's Range: a range of an encoded body
+  /// is of no use without the bytes before it.
   var asksWhole = false
 
   func run() async throws {
@@ -75,8 +75,8 @@ struct RelayedAnswer: Sendable {
 
   // MARK: What it may have changed
 
-  /// After an unsafe request that went well, what is stored of its target, and of where the answer
-  /// points to, may be out of date (RFC 9111 §4.4).
+  /// Invalidates the stored responses of an unsafe request's target, and of the URLs that its
+  /// response names, if it succeeded (RFC 9111 §4.4).
   private func invalidate(_ method: String, _ response: OriginResponse) async {
     guard !["GET", "HEAD", "OPTIONS", "TRACE"].contains(method),
       (200..<400).contains(response.status)
@@ -94,21 +94,22 @@ struct RelayedAnswer: Sendable {
       resource.filter = exchange.service.routes.filter
       exchange.service.invalidations.insert(
         exchange.service.cache.key(for: resource), at: exchange.service.cache.now.wall)
-      // Where it cannot be opened, nothing is stored of it that could be used.
+      // If it cannot be opened, no usable response is stored.
       try? await exchange.service.cache.invalidate(resource)
     }
   }
 
-  /// What is stored may be found out to be out of date by what is passed on (RFC 9111 §4.3.5).
+  /// Compares the stored response with the relayed one, which may show that it is stale
+  /// (RFC 9111 §4.3.5).
   private func compare(_ request: RequestHead, _ response: OriginResponse) async {
     guard request.isHEAD || request.isGET, response.status == 200,
       response.headers["Content-Encoding"] == nil
     else { return }
     let answer = CachedAnswer(exchange: exchange)
     let resource = answer.resource
-    // A response to cookies says nothing about the one that is stored for others.
+    // A response to cookies is no evidence about the one stored for others.
     guard !answer.isPersonal(resource) else { return }
-    // Where it cannot be opened, nothing is stored of it that could be used.
+    // If it cannot be opened, no usable response is stored.
     try? await exchange.service.cache.compare(
       resource, key: answer.key(for: resource), with: response.headers)
   }

@@ -2,12 +2,12 @@
 import Foundation
 import Refrain
 
-/// Which requests besides plain GET and HEAD are relayed to an origin.
+/// Decides which requests besides plain GET and HEAD are relayed to an origin.
 struct RequestPolicy: Sendable {
-  /// Whether one origin is answered for, so that OPTIONS and GET with a body go on to it.
+  /// Whether the proxy serves one origin, to which it relays OPTIONS and GET with a body.
   let hasOrigin: Bool
   let methods: CacheProxy.RelayedMethods
-  /// The web origin whose pages may read through the proxy. Named, it may write too; `*` may not.
+  /// The web origin whose pages may read through the proxy. A named one may write too; `*` may not.
   let allowedWebOrigin: String?
 
   /// The value of Allow (RFC 9110 §10.2.1).
@@ -23,7 +23,7 @@ struct RequestPolicy: Sendable {
       .joined(separator: ", ")
   }
 
-  /// - Parameter host: what the request names as the proxy.
+  /// - Parameter host: the proxy's host as the request names it.
   func check(_ method: String, _ fields: HTTPFields, host: String?) throws(HTTPError) {
     if method == "GET" || method == "HEAD" {
       guard hasOrigin || methods != .none else {
@@ -31,7 +31,7 @@ struct RequestPolicy: Sendable {
       }
       return
     }
-    // Safe (RFC 9110 §9.2.1), and asked before what a page wants to send.
+    // Safe (RFC 9110 §9.2.1), and sent before a request that a page wants to send.
     if method == "OPTIONS", hasOrigin || methods != .none { return }
     guard methods.contain(method) else {
       throw HTTPError(
@@ -45,9 +45,8 @@ struct RequestPolicy: Sendable {
     }
   }
 
-  /// Whether a browser sends the request for a page of another site, with all the rights that the
-  /// proxy has at the origin. Programs that are no browsers send neither field (Fetch Metadata §2.4,
-  /// RFC 6454 §7).
+  /// Whether a browser sends the request for a page of another site, with all the rights of the
+  /// proxy at the origin. Other programs send neither field (Fetch Metadata §2.4, RFC 6454 §7).
   private func isFromAnotherSite(_ fields: HTTPFields, host: String?) -> Bool {
     let origin = fields["Origin"]?.trimmingOWS
     if let origin, allowedWebOrigin?.lowercased() == origin.lowercased() { return false }

@@ -3,8 +3,8 @@ import Foundation
 import NIOCore
 import Refrain
 
-/// The answering of one request that has to wait for something: finds out what is asked of whom,
-/// and says what went wrong.
+/// Responds to one request that cannot be served at once: determines the URL and the kind of
+/// response, and reports errors.
 struct Responder: Sendable {
   let service: ProxyService
   let request: ClientRequest
@@ -30,7 +30,7 @@ struct Responder: Sendable {
     } catch let error as MediaCacheError {
       await say(Self.httpError(for: error))
     } catch {
-      // A connection that broke under our hands, as a rule: nobody is left to be told.
+      // Usually a broken connection, which leaves no client to respond to.
       if await !writer.hasBegun {
         await say(HTTPError(502, "The origin could not be asked: \(error)."))
       } else {
@@ -62,7 +62,7 @@ struct Responder: Sendable {
       report.note { $0.status = 204 }
       try await writer.end()
     case "OPTIONS" where target == "*":
-      // A question about this server (RFC 9110 §9.3.7), which is not the origin's root.
+      // A question about this server (RFC 9110 §9.3.7), and not about the origin's root.
       let fields: HTTPFields = [
         "Date": HTTPDate.format(Date()), "Allow": service.requestPolicy.allow,
       ]
@@ -138,14 +138,14 @@ struct Responder: Sendable {
   }
 }
 
-/// One request and all that is needed to answer it.
+/// One request with the context of its response.
 struct Exchange: Sendable {
   let service: ProxyService
   let request: ClientRequest
   let writer: ResponseWriter
   let report: AnswerReport
   let url: URL
-  /// As it was sent.
+  /// The target as received.
   let target: String
   let fields: HTTPFields
 

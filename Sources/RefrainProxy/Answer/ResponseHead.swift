@@ -2,27 +2,27 @@
 import NIOCore
 import Refrain
 
-/// The head of an answer to a client.
+/// The head of a response to a client.
 struct ResponseHead: Sendable {
-  /// How the client can tell where the body ends (RFC 9112 §6.3).
+  /// How the client finds the end of the body (RFC 9112 §6.3).
   enum Body: Sendable, Hashable {
-    /// None follows, and no length is named: 204, 304.
+    /// No body and no length: 204, 304.
     case none
-    /// None follows, of what would be so long (HEAD); nil: nobody knows.
+    /// No body, but the length that it would have (HEAD); nil: unknown.
     case omitted(Int64?)
     case length(Int64)
-    /// Its end is not known yet: chunked, or to the end of the connection for HTTP/1.0.
+    /// Its end is not known yet: chunked, or up to the end of the connection for HTTP/1.0.
     case open
   }
 
   var status: Int
   var fields = HTTPFields()
   var body: Body
-  /// Its body still comes from an origin: what the client does not take is better left there than
-  /// fetched into the buffers of sockets.
+  /// Whether the body still comes from an origin: bytes that the client does not accept are better
+  /// left there than fetched into the buffers of sockets.
   var isFetched = false
 
-  /// Writes it in the form of HTTP/1.1, with the fields that say how to read on.
+  /// Writes the head in the form of HTTP/1.1, with the fields that describe the body's framing.
   func write(into buffer: inout ByteBuffer, isChunked: Bool, closes: Bool) {
     Self.writeStatusLine(status, into: &buffer)
     for field in fields.fields {
@@ -54,7 +54,7 @@ struct ResponseHead: Sendable {
 }
 
 extension ByteBuffer {
-  /// Writes a number that is not negative, without making a string of it.
+  /// Writes a non-negative number without creating a string.
   mutating func writeDecimal(_ number: Int64) {
     var digits: (UInt64, UInt64, UInt64) = (0, 0, 0)
     withUnsafeMutableBytes(of: &digits) { digits in

@@ -2,14 +2,14 @@
 import Foundation
 import Refrain
 
-/// Where the bytes of an answer come from, found out when it begins.
+/// The source of a response's bytes, determined when it begins.
 struct ResponseSource: Sendable {
   var source: ServedRequest.Source
   /// RFC 9211.
   var cacheStatus: CacheStatus
 
-  /// - Parameter isStale: what is stored is given although it is stale, for the origin is not to be
-  ///   asked now.
+  /// - Parameter isStale: whether a stale response is served because the origin must not be asked
+  ///   now.
   init(
     reader: MediaReader, known: StoredResponse, wanted: [ByteRange], since started: Date,
     isStale: Bool

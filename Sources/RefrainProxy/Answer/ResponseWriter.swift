@@ -2,12 +2,12 @@
 import NIOCore
 import Refrain
 
-/// Writes one answer from a task. Each call waits until the socket has taken what it was given, so
-/// that a slow client costs no memory.
+/// Writes one response from a task. Each call waits until the socket has accepted its bytes: a slow
+/// client costs no memory.
 struct ResponseWriter: Sendable {
   let connection: NIOLoopBound<ProxyConnection>
   let eventLoop: any EventLoop
-  /// Which of the connection's requests is answered: what comes late is not for the next one.
+  /// The number of the connection's request: late writes must not reach the next response.
   let number: UInt64
 
   func begin(_ head: ResponseHead) async throws {
@@ -26,7 +26,7 @@ struct ResponseWriter: Sendable {
     try await perform { $0.endAnswer() }
   }
 
-  /// Ends the connection in the middle of the answer.
+  /// Closes the connection in the middle of the response.
   func abort() async {
     try? await eventLoop.submit {
       if connection.value.isAnswering(number) { connection.value.abortAnswer() }
@@ -41,7 +41,7 @@ struct ResponseWriter: Sendable {
     }
   }
 
-  /// The next part of the request's body; nil at its end.
+  /// Returns the next part of the request's body; nil at its end.
   func nextBodyPart() async throws -> ByteBuffer? {
     try await eventLoop.flatSubmit { () -> EventLoopFuture<ByteBuffer?> in
       let part = connection.value.isAnswering(number) ? connection.value.nextBodyPart() : nil

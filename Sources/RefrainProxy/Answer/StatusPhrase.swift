@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// What a status is called (RFC 9110 §15). Nobody acts upon it.
+/// The reason phrases of statuses (RFC 9110 §15). Clients ignore them.
 enum StatusPhrase {
   static func of(_ status: Int) -> String {
     switch status {

@@ -3,15 +3,15 @@ import NIOCore
 import Refrain
 import Synchronization
 
-/// What was found not to be cacheable lately: it is passed on without trying again each time.
+/// Keys recently found not to be cacheable: their requests are relayed without another attempt.
 final class UncacheableKeys: Sendable {
   private static let capacity = 4096
   private static let patience = TimeAmount.seconds(120)
 
   enum Reason: Sendable {
-    /// The origin forbids to store it.
+    /// The origin forbids storing the response.
     case notStorable
-    /// The origin sends it in a content coding, of which no ranges are asked.
+    /// The origin sends a content coding, of which no ranges are requested.
     case encoded
   }
 
@@ -26,7 +26,7 @@ final class UncacheableKeys: Sendable {
     }
   }
 
-  /// Why a key is not cacheable; nil where that is not known of it.
+  /// Returns why a key is not cacheable; nil if that is not known.
   func reason(_ key: CacheKey) -> Reason? {
     keys.withLock { keys in
       guard let (until, reason) = keys[key] else { return nil }

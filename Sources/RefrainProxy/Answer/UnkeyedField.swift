@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// The request fields by which a client could have an origin answer something else than its URL
-/// says, and by which no cache tells answers apart. Programs behind a proxy take them for the proxy's
-/// word: in a cache for several people, one client could choose what the others are given.
+/// The request fields by which a client could make an origin respond with other content than the
+/// URL's, without the cache distinguishing the responses. Programs behind a proxy trust them as the
+/// proxy's: in a shared cache, one client could choose the responses of the others.
 enum UnkeyedField {
   private static let names: Set<String> = [
     "forwarded", "front-end-https", "x-host", "x-http-host-override", "x-original-url",

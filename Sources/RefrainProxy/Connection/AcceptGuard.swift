@@ -2,11 +2,11 @@
 import Foundation
 import NIOCore
 
-/// Takes no more connections than there may be: who is one too many waits to be taken.
+/// Accepts no more connections than the limit permits: further clients wait to be accepted.
 ///
-/// Where no descriptor is left for another connection all the same, the listening socket would be
-/// reported ready again and again: of some descriptors that were kept for this moment one is given up, so that one
-/// client who waits can be taken and, being one too many, told so.
+/// If no descriptor is left for another connection, the listening socket would be reported ready
+/// again and again. Therefore one of several spare descriptors is closed: one waiting client can be
+/// accepted, and is refused as surplus.
 final class AcceptGuard: ChannelDuplexHandler {
   typealias InboundIn = any Channel
   typealias InboundOut = any Channel
@@ -14,15 +14,15 @@ final class AcceptGuard: ChannelDuplexHandler {
 
   private enum State {
     case ready
-    /// A spare descriptor was given up: one connection may be taken in its place.
+    /// A spare descriptor was closed: one connection may be accepted in its place.
     case taking
-    /// Until that one is gone, none is taken.
+    /// No connection is accepted until that one has closed.
     case full
   }
 
   private let count: ConnectionCount
   private var state = State.ready
-  /// Several, for whoever else wants a descriptor may be quicker than a client to take one.
+  /// Several, because other code may use a freed descriptor before a client does.
   private var spares: [CInt] = []
   private static let spareCount = 8
   private var isReadHeld = false
@@ -105,7 +105,7 @@ final class AcceptGuard: ChannelDuplexHandler {
   }
 
   private func recover(_ context: ChannelHandlerContext) {
-    // Nobody would give them up again.
+    // They would never be closed again.
     guard !isRemoved else { return }
     keepSpares()
     guard !spares.isEmpty else {

@@ -4,8 +4,8 @@ import NIOCore
 import Refrain
 import Synchronization
 
-/// A resource that was asked for lately: held open, with the unchanging part of its answers' heads
-/// written out, so that a request for what is stored and fresh is answered where it is read.
+/// A recently requested resource: held open, with the constant part of its response heads rendered.
+/// Requests for stored, fresh bytes are then served on the event loop that reads them.
 final class CachedHit: Sendable {
   struct Hit {
     var status: Int
@@ -21,7 +21,7 @@ final class CachedHit: Sendable {
     var fields: [UInt8] = []
   }
 
-  /// As it is told in a log.
+  /// The URL as logged.
   let urlText: String
   private let render: @Sendable (StoredResponse) -> HTTPFields
   private let state: Mutex<State>
@@ -44,7 +44,7 @@ final class CachedHit: Sendable {
 
   var isLeased: Bool { state.withLock { $0.lease != nil } }
 
-  /// Lets go of the entry.
+  /// Releases the entry.
   func release() {
     let lease = state.withLock { state in
       defer { state = State() }
@@ -62,17 +62,17 @@ final class CachedHit: Sendable {
   }
 
   private let terms: FreshnessRequirements
-  /// The cache serves several people.
+  /// Whether the cache serves several people.
   private let isShared: Bool
 
-  /// What answers the request, where all of it is stored and fresh; its head is in the buffer then,
-  /// all but the end (`finishHead`).
+  /// Returns the hit for the request if all of it is stored and fresh; the buffer then contains the
+  /// head except its end (`finishHead`).
   func hit(
     for head: RequestHead, at now: NIODeadline, reusing buffer: inout ByteBuffer
   ) -> Hit? {
     guard let lease = state.withLock({ $0.lease }) else { return nil }
     let date = lease.now
-    // What it was when it was held, it need not be any more.
+    // The response may differ from the one at the time of holding.
     guard let known = lease.known(terms, at: date), let length = known.information.length,
       !known.varies, !known.freshness.noStore
     else { return nil }

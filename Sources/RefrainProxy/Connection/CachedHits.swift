@@ -3,8 +3,8 @@ import NIOCore
 import Refrain
 import Synchronization
 
-/// The resources that were asked for lately, by the target of the request. Few, and not for long:
-/// what is held open is not evicted.
+/// The recently requested resources, by the target of the request. Few, and not for long: held
+/// entries are not evicted.
 final class CachedHits: Sendable {
   private static let capacity = 64
   private static let patience = TimeAmount.seconds(10)
@@ -24,13 +24,13 @@ final class CachedHits: Sendable {
     for resource in dropped { resource.release() }
   }
 
-  /// Lets go of what was not asked for in a while.
+  /// Releases resources that were not requested for a while.
   func releaseUnused() {
     let dropped = resources.withLock { Self.takeUnused(&$0, for: Self.patience) }
     for resource in dropped { resource.release() }
   }
 
-  /// - Returns: whether there was any.
+  /// - Returns: whether there were any.
   @discardableResult
   func releaseAll() -> Bool {
     let dropped = resources.withLock { resources in
@@ -41,7 +41,8 @@ final class CachedHits: Sendable {
     return !dropped.isEmpty
   }
 
-  /// Half of them at once where room is needed, so that not every insertion has to look at all.
+  /// Removes and returns unused resources. If room is needed, leaves half of the capacity: most
+  /// insertions then need no search.
   private static func takeUnused(
     _ resources: inout [String: CachedHit], for patience: TimeAmount
   ) -> [CachedHit] {

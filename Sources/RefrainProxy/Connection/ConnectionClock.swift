@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import NIOCore
 
-/// Watches how long a connection does nothing. Looked at from time to time: a timer for each request
+/// Measures how long a connection has been idle. Checked periodically: a timer for each request
 /// would cost more than the request.
 struct ConnectionClock {
   enum Verdict { case fine, idle, slowHead, slowBody, stuck }
@@ -15,7 +15,7 @@ struct ConnectionClock {
   private var isAtStart = true
   private var isAnswering = false
   private var pendingBytes = 0
-  /// Since when somebody waits for more of a request's body.
+  /// The time since which a task waits for more of a request's body.
   private var bodySince: NIODeadline?
 
   var isRunning: Bool { task != nil }
@@ -39,7 +39,7 @@ struct ConnectionClock {
   }
 
   mutating func noteInput() {
-    // The time for a head counts from its first byte on, however slowly the rest trickles in.
+    // The time for a head counts from its first byte on, however slowly the rest arrives.
     if isAtStart { since = .now() }
   }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// How many connections there are, and how many there may be.
+/// The number of connections, and its limit.
 final class ConnectionCount: Sendable {
   enum Rank: Sendable {
     case regular
-    /// One too many: it is told so, and closed.
+    /// Beyond the limit: refused, and closed.
     case surplus
   }
 
@@ -13,11 +13,11 @@ final class ConnectionCount: Sendable {
   private let exhausted = Atomic(false)
   private let waiting = Mutex<Waiting?>(nil)
   let limit: Int
-  /// So many more are taken, to be told that they are too many. The rest wait to be taken: each that
-  /// is has a descriptor.
+  /// The connections accepted beyond the limit, to be refused. The rest wait to be accepted: each
+  /// accepted one has a descriptor.
   private static let mostSurplus = 8
 
-  /// A closure that is a lock's value by itself gets a layer each time it is taken out.
+  /// A closure stored directly in a lock gains a layer each time it is taken out.
   private struct Waiting: Sendable {
     var action: @Sendable () -> Void
   }
@@ -26,13 +26,13 @@ final class ConnectionCount: Sendable {
 
   var current: Int { count.load(ordering: .relaxed) }
 
-  /// No descriptor is left.
+  /// Whether no descriptor is left.
   var isExhausted: Bool {
     get { exhausted.load(ordering: .relaxed) }
     set { exhausted.store(newValue, ordering: .relaxed) }
   }
 
-  /// Balanced by `leave`.
+  /// Counts a connection. Balanced by `leave`.
   func enter() -> Rank {
     let isSurplus = count.add(1, ordering: .relaxed).newValue > limit
     return isSurplus || isExhausted ? .surplus : .regular
@@ -43,10 +43,10 @@ final class ConnectionCount: Sendable {
     wake()
   }
 
-  /// Whether one more may be taken, be it to be told that it is too many.
+  /// Whether one more connection may be accepted, even if only to be refused.
   var mayAccept: Bool { current < limit + Self.mostSurplus }
 
-  /// Calls `action` once when one more may be taken; on any thread, and at once where that is now.
+  /// Calls `action` once when one more may be accepted; on any thread, and at once if that is now.
   func whenThereIsRoom(_ action: @Sendable @escaping () -> Void) {
     waiting.withLock { $0 = Waiting(action: action) }
     wake()

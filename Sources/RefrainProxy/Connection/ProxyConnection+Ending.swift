@@ -4,13 +4,14 @@ import NIOCore
 import NIOPosix
 import Refrain
 
-/// How a connection ends.
+/// Ends a connection.
 extension ProxyConnection {
-  /// Answers what is no request, and ends the connection, for nobody can tell what follows.
+  /// Responds to bytes that are not a request, and closes the connection: the next request cannot
+  /// be found.
   func refuse(_ httpError: HTTPError) {
     guard let context, !isClosing else { return }
-    // In the middle of an answer there is nothing to say, nor of a body whose request has been
-    // answered: it would be taken for the next one's.
+    // In the middle of a response, or of a body whose request has been answered, the error would be
+    // taken for a part of that response or for the next one.
     guard answering == nil, !isReceiving else { return close() }
     let (head, body) = OwnAnswer.make(httpError)
     headBuffer.clear()
@@ -25,9 +26,9 @@ extension ProxyConnection {
     close()
   }
 
-  /// Closes once what was written has gone out. A client that is still sending would lose the
-  /// answer to a reset, were the socket closed under it (RFC 9112 §9.6): it is told that no more
-  /// comes, and given a moment to end its side.
+  /// Closes once written bytes have been sent. A client that is still sending would lose the
+  /// response to a reset if the socket were closed at once (RFC 9112 §9.6): the proxy ends its own
+  /// side, and gives the client a moment to end the other.
   func close() {
     guard !isClosing else { return }
     isClosing = true
@@ -44,7 +45,7 @@ extension ProxyConnection {
     let said = context.eventLoop.makePromise(of: Void.self)
     said.futureResult.assumeIsolated().whenComplete { [self] _ in linger(channel) }
     if isInputClosed {
-      // There is no half left to be closed.
+      // The input is closed already: the output cannot be closed on its own.
       context.writeAndFlush(wrapOutboundOut(.byteBuffer(ByteBuffer())), promise: said)
     } else {
       context.close(mode: .output, promise: said)
@@ -59,22 +60,22 @@ extension ProxyConnection {
     resumeReading()
   }
 
-  /// Ends it now, whatever it is at.
+  /// Closes the connection now, whatever its state.
   func cut() {
     if isClosing { context?.close(promise: nil) } else { abortAnswer() }
   }
 
-  /// The proxy stops: who is not being answered goes.
+  /// Stops the connection: at once if it is idle, else after its response.
   func stop() {
     closesAfterAnswer = true
     if answering == nil { close() }
   }
 
-  /// On Linux and Darwin alike (tcp(7)): bytes that wait in the socket and are not on their way yet.
+  /// Bounds the bytes that wait in the socket unsent, on Linux and Darwin alike (tcp(7)).
   func boundSending(_ isBounded: Bool, _ context: ChannelHandlerContext) {
     guard isBounded != isSendingBounded else { return }
     isSendingBounded = isBounded
-    // 0: as the system has it. Where it cannot be set, nothing is lost but economy.
+    // 0: the system's default. On failure more bytes than needed are fetched, nothing worse.
     try? context.channel.syncOptions?.setOption(
       .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))),
       value: isBounded ? Self.boundedSending : 0)

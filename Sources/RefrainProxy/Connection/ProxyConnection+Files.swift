@@ -3,12 +3,12 @@ import NIOCore
 import NIOPosix
 import Refrain
 
-/// Sending parts of files: by sendfile(2), or through a buffer where that is not allowed.
+/// Sends parts of files: by sendfile(2), or through a buffer where that is not allowed.
 extension ProxyConnection {
-  /// The most that is read from a file at a time.
+  /// The most bytes read from a file at a time.
   static let longestCopy: Int64 = 256 << 10
 
-  /// As `write(_:)`, of a part of a file.
+  /// As `write(_:)`, for a part of a file.
   func write(_ file: EntryFile, _ range: ByteRange) -> EventLoopFuture<Void>? {
     let count = range.upperBound - range.lowerBound
     guard let context else { return nil }
@@ -21,7 +21,7 @@ extension ProxyConnection {
     return framed(count, context) { write(file, range, context, $0) }
   }
 
-  /// Writes a part of a file as it is, without framing or account.
+  /// Writes a part of a file as it is, without framing or accounting.
   func send(
     _ file: EntryFile, _ range: ByteRange, _ context: ChannelHandlerContext,
     _ promise: EventLoopPromise<Void>
@@ -37,7 +37,7 @@ extension ProxyConnection {
     _ file: EntryFile, _ range: ByteRange, _ context: ChannelHandlerContext,
     _ promise: EventLoopPromise<Void>?
   ) {
-    // The descriptor is the cache's.
+    // The descriptor belongs to the cache.
     let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: file.descriptor)
     let region = FileRegion(
       fileHandle: handle, readerIndex: Int(range.lowerBound), endIndex: Int(range.upperBound))
@@ -49,9 +49,9 @@ extension ProxyConnection {
     context.write(wrapOutboundOut(.fileRegion(region)), promise: written)
   }
 
-  /// Reads a part of a file piece by piece, and the next piece once the socket has taken the last.
+  /// Reads a part of a file piece by piece, each one after the socket has accepted the last.
   ///
-  /// - Parameter write: returns nil where the client is gone.
+  /// - Parameter write: returns nil if the client is gone.
   private func copy(
     _ file: EntryFile, _ range: ByteRange, _ promise: EventLoopPromise<Void>,
     _ write: @escaping (ByteBuffer) -> EventLoopFuture<Void>?
@@ -64,14 +64,14 @@ extension ProxyConnection {
       let space = UnsafeMutableRawBufferPointer(rebasing: space[..<count])
       return file.copy(into: space, at: range.lowerBound) ?? 0
     }
-    // Cut short by somebody else, or unreadable: the client must not take what it has for the whole.
+    // Truncated by another program, or unreadable: the client must not take a part for the whole.
     guard bytes.readableBytes > 0 else { return promise.fail(FileEnded()) }
     let rest = range.lowerBound + Int64(bytes.readableBytes)..<range.upperBound
     guard let written = write(bytes) else { return promise.fail(ClientDisconnected()) }
     let eventLoop = context.eventLoop.assumeIsolated()
     written.assumeIsolated().whenComplete { result in
       switch result {
-      // By way of the loop: a socket that takes all at once would have this call itself without end.
+      // Through the loop: a socket that accepts everything at once would cause endless recursion.
       case .success: eventLoop.execute { self.copy(file, rest, promise, write) }
       case .failure(let error): promise.fail(error)
       }
@@ -79,5 +79,5 @@ extension ProxyConnection {
   }
 }
 
-/// A file of the cache ends before what is stored in it.
+/// The error of a cache file that ends before its stored bytes do.
 struct FileEnded: Error {}

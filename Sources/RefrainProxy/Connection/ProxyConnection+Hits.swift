@@ -3,10 +3,10 @@ import Foundation
 import NIOCore
 import Refrain
 
-/// Answering at once: from the file, where all that is asked for is stored and fresh.
+/// Serves requests at once: from the file, if all requested bytes are stored and fresh.
 extension ProxyConnection {
-  /// Answers from the file, where all that the request asks for is stored and fresh: without a task
-  /// and without a copy.
+  /// Responds from the file if all requested bytes are stored and fresh: without a task and without
+  /// a copy. Returns whether it did.
   func answerAtOnce(_ head: RequestHead, _ started: NIODeadline) -> Bool {
     guard service.canAnswerAtOnce(head), let resource = cachedHit(head) else { return false }
     guard let hit = resource.hit(for: head, at: .now(), reusing: &headBuffer) else { return false }
@@ -46,7 +46,7 @@ extension ProxyConnection {
           range: hit.status == 206 ? hit.range : nil, bytesSent: isSent ? sent : 0, source: .hit,
           seconds: Self.seconds(since: started), client: clientText, error: nil))
     }
-    // Nothing more is begun for a client that is gone.
+    // No further request is served for a client that is gone.
     finished(keepsAlive: isSent && !closesAfterAnswer)
   }
 

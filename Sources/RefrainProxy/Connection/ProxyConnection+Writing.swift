@@ -7,9 +7,9 @@ import Refrain
   import Darwin
 #endif
 
-/// Writing, for the task that answers.
+/// Writes responses, for the task that responds.
 extension ProxyConnection {
-  /// Writes the head of the answer; the body follows as it says.
+  /// Writes the head of the response; the body follows as the head declares.
   func write(_ head: ResponseHead) -> EventLoopFuture<Void>? {
     guard let context, !isClosing, var answering, !answering.hasHead else { return nil }
     var keepsAlive = answering.keepsAlive && !closesAfterAnswer && !service.isStopping
@@ -21,7 +21,7 @@ extension ProxyConnection {
       answering.isChunked = !answering.isHTTP10
       if answering.isHTTP10 { keepsAlive = false }
     }
-    // What a client still wants to send of a body that nobody reads is not waited for.
+    // A body that no task reads is not waited for.
     if isReceiving, bodyWaiter == nil, answering.expectsContinue { keepsAlive = false }
     if !keepsAlive { closesAfterAnswer = true }
     boundSending(head.isFetched, context)
@@ -39,7 +39,7 @@ extension ProxyConnection {
     return promise.futureResult
   }
 
-  /// Writes more of the body. Done when the socket has taken it.
+  /// Writes more of the body. Completes when the socket has accepted it.
   func write(_ bytes: ByteBuffer) -> EventLoopFuture<Void>? {
     guard let context, account(for: Int64(bytes.readableBytes)) else { return nil }
     return framed(Int64(bytes.readableBytes), context) { promise in
@@ -50,7 +50,7 @@ extension ProxyConnection {
   func framed(
     _ count: Int64, _ context: ChannelHandlerContext, _ write: (EventLoopPromise<Void>?) -> Void
   ) -> EventLoopFuture<Void> {
-    // A chunk of nothing would be the end of the body.
+    // A chunk of length 0 would end the body.
     guard count > 0 else { return context.eventLoop.makeSucceededVoidFuture() }
     let promise = context.eventLoop.makePromise(of: Void.self)
     if answering?.isChunked == true {
@@ -69,7 +69,7 @@ extension ProxyConnection {
     return promise.futureResult
   }
 
-  /// No more than was announced is ever sent.
+  /// Counts bytes to be sent; returns false if they exceed the announced length.
   func account(for count: Int64) -> Bool {
     guard !isClosing, let answering, answering.hasHead else { return false }
     guard let left = answering.left else { return true }
@@ -78,8 +78,8 @@ extension ProxyConnection {
     return true
   }
 
-  /// The body of the answer is over. What is shorter than announced ends the connection, so that
-  /// the client sees that it is (RFC 9112 §8).
+  /// Ends the body of the response. If it is shorter than announced, closes the connection, which
+  /// shows the client that it is incomplete (RFC 9112 §8).
   func endAnswer() -> EventLoopFuture<Void>? {
     guard let context, !isClosing, let answering else { return nil }
     guard answering.hasHead, answering.left ?? 0 == 0 else {
@@ -93,7 +93,7 @@ extension ProxyConnection {
     let promise = context.eventLoop.makePromise(of: Void.self)
     var end = context.channel.allocator.buffer(capacity: 5)
     end.writeStaticString("0\r\n\r\n")
-    // It is over when the socket has taken that, too: a connection is not closed before.
+    // The response ends when the socket has accepted this too: the connection is not closed before.
     promise.futureResult.assumeIsolated().whenComplete { [self] result in
       var isSent = true
       if case .failure = result { isSent = false }
@@ -107,17 +107,17 @@ extension ProxyConnection {
 
   var hasWrittenHead: Bool { answering?.hasHead == true }
 
-  /// The answer cannot be brought to its end: the client must not take what it has for the whole.
+  /// Aborts a response that cannot be completed: the client must not take a part for the whole.
   func abortAnswer() {
     if let context, let answering, answering.hasHead, !answering.isChunked, answering.left == nil {
-      // Its end is the connection's end: only a reset can be told from it (RFC 9112 §9.5).
+      // The connection's end would end the body normally: only a reset differs (RFC 9112 §9.5).
       let options = context.channel as? any SocketOptionProvider
       _ = options?.setSoLinger(Linger(l_onoff: 1, l_linger: 0))
     }
     close()
   }
 
-  /// The next part of the request's body; nil at its end.
+  /// Returns the next part of the request's body; nil at its end.
   func nextBodyPart() -> EventLoopFuture<ByteBuffer?>? {
     guard let context, !isClosing, let answering, bodyWaiter == nil else { return nil }
     guard isReceiving else { return context.eventLoop.makeSucceededFuture(nil) }
@@ -136,7 +136,7 @@ extension ProxyConnection {
 
   func finished(keepsAlive: Bool) {
     answering = nil
-    // Who still reads its body has had the answer.
+    // A task that still reads the body has already responded.
     failBodyWaiter(ClientDisconnected())
     clock.noteAnswered()
     guard keepsAlive, !isClosing else { return close() }

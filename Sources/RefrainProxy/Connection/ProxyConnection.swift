@@ -4,8 +4,8 @@ import NIOCore
 import NIOPosix
 import Refrain
 
-/// One client's connection: takes its requests one after the other, answers at once what the cache
-/// holds, and hands the others to a task. Lives on its event loop.
+/// One client's connection: takes its requests one after the other, serves cached resources at
+/// once, and passes other requests to a task. Lives on its event loop.
 final class ProxyConnection: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = Never
@@ -24,24 +24,25 @@ final class ProxyConnection: ChannelDuplexHandler {
   /// The request that is being answered.
   var answering: Answering?
   var requestNumber: UInt64 = 0
-  /// The body of the last request has not come to its end.
+  /// Whether the body of the last request has not ended yet.
   var isReceiving = false
   var bodyWaiter: EventLoopPromise<ByteBuffer?>?
-  /// Of a body that nobody wants, what was thrown away.
+  /// The discarded bytes of a body that no task reads.
   var discarded = 0
   var closesAfterAnswer = false
   var isClosing = false
-  /// All is said; what the client still sends is thrown away until it ends its side.
+  /// Whether everything is sent; further bytes from the client are discarded until it ends its
+  /// side.
   var isLingering = false
-  /// What the socket takes ahead of the client is kept small.
+  /// Whether the bytes that wait in the socket unsent are bounded.
   var isSendingBounded = false
 
   var headBuffer = ByteBuffer()
   var clock = ConnectionClock()
   var isProcessing = false
-  /// The last resource that was answered at once, by the bytes of its target.
+  /// The last resource served at once, with the bytes of its target.
   var recent: (target: ByteBuffer, resource: CachedHit)?
-  /// The last Host that was found to be ours.
+  /// The last Host that was accepted as the proxy's own.
   var checkedHost: ByteBuffer?
   lazy var clientText = context?.remoteAddress?.ipAddress ?? "?"
   lazy var localText = context?.localAddress?.ipAddress
@@ -52,12 +53,12 @@ final class ProxyConnection: ChannelDuplexHandler {
     var keepsAlive: Bool
     var expectsContinue: Bool
     var isChunked = false
-    /// What of the length that was named is still to be written.
+    /// The bytes still to be written of the declared length.
     var left: Int64?
     var hasHead = false
   }
 
-  /// So much of a body that nobody wants is read to keep the connection.
+  /// The most bytes of an unread body that are discarded to keep the connection.
   static let longestDiscard = 64 << 10
   static let boundedSending: SocketOptionValue = 256 << 10
 
@@ -108,7 +109,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    // The connection broke: its end tells whoever writes to it.
+    // The connection broke: its end is reported to the task that writes to it.
     context.close(promise: nil)
   }
 
@@ -131,7 +132,7 @@ final class ProxyConnection: ChannelDuplexHandler {
     }
   }
 
-  /// While a request is answered, what follows it waits in the socket.
+  /// Whether to read on. While a request is being answered, further bytes wait in the socket.
   var wantsInput: Bool {
     if isClosing { return isLingering }
     return answering == nil || (isReceiving && bodyWaiter != nil)
@@ -159,9 +160,9 @@ final class ProxyConnection: ChannelDuplexHandler {
     context.fireChannelReadComplete()
   }
 
-  /// Goes through what has come, as far as it can be dealt with by now.
+  /// Processes the received bytes as far as possible now.
   func process() {
-    // An answer that is written at once comes back here.
+    // A response written at once calls this again.
     guard !isProcessing else { return }
     isProcessing = true
     defer { isProcessing = false }
@@ -179,7 +180,7 @@ final class ProxyConnection: ChannelDuplexHandler {
         }
       } catch {
         if answering?.hasHead == false, bodyWaiter != nil {
-          // Whoever reads the body answers; what follows it cannot be found.
+          // The task that reads the body responds; the request after it cannot be found.
           closesAfterAnswer = true
           failBodyWaiter(error)
           break
@@ -197,7 +198,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   func inputEnded() {
     failBodyWaiter(ClientDisconnected())
     guard answering != nil else { return close() }
-    // Requests that came behind this one have their turn yet.
+    // Requests received behind this one are still served.
     if input.readableBytes == 0 { closesAfterAnswer = true }
   }
 
@@ -247,12 +248,12 @@ final class ProxyConnection: ChannelDuplexHandler {
     }
   }
 
-  /// A request without a body is over with its head.
+  /// Ends a request without a body together with its head.
   func settleEnd() {
-    // What is wrong with bytes behind it is said when they are read.
+    // Errors in the bytes behind it are reported when those are read.
     if case .end? = try? parser.next(&input) { isReceiving = false }
   }
 }
 
-/// The client ended the connection, or went silent for too long.
+/// The client closed the connection, or was silent for too long.
 struct ClientDisconnected: Error {}

@@ -2,11 +2,11 @@
 internal import Foundation
 internal import Refrain
 
-/// The hosts that may be asked for: `example.com` is that one alone, `*.example.com` all below it,
+/// The hosts that may be requested: `example.com` is that host only, `*.example.com` all below it,
 /// and a port may follow.
 struct AllowedHosts: Sendable {
   private struct Pattern: Sendable {
-    /// Of a wildcard with the dot: `.example.com`.
+    /// Includes the dot of a wildcard: `.example.com`.
     var host: String
     var isWildcard: Bool
     var port: Int?
@@ -14,8 +14,8 @@ struct AllowedHosts: Sendable {
 
   private let patterns: [Pattern]
 
-  /// - Parameter patterns: none for all hosts.
-  /// - Throws: `usage` for one that cannot be read.
+  /// - Parameter patterns: empty for all hosts.
+  /// - Throws: `usage` for an invalid pattern.
   init(_ patterns: [String]) throws(MediaCacheError) {
     var read: [Pattern] = []
     for text in patterns {
@@ -26,7 +26,7 @@ struct AllowedHosts: Sendable {
           remedy: "Write it as example.com, *.example.com or example.com:8080.")
       }
       let host = authority.plainHost
-      // There is nothing below an address.
+      // An address has no names below it.
       guard !isWildcard || !Self.isAddress(host) else {
         throw MediaCacheError(
           .usage, "\(String(reflecting: text.prefix(100))): there are no names below an address.",
@@ -39,7 +39,7 @@ struct AllowedHosts: Sendable {
     self.patterns = read
   }
 
-  /// Whether the URL's host may be asked. Also of the URLs that an origin redirects to.
+  /// Whether the URL's host may be requested. Also checked for an origin's redirects.
   func allows(_ url: URL) -> Bool {
     if patterns.isEmpty { return true }
     guard let parts = URLParts(url.absoluteString), let authority = Authority(parts.authority)

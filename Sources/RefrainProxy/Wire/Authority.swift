@@ -7,12 +7,12 @@
   import Darwin
 #endif
 
-/// `host [ ":" port ]` of a URL or a Host field (RFC 3986 §3.2), without a user: names of the DNS
-/// and numeric addresses, and nothing that a resolver might take for something else.
+/// `host [ ":" port ]` of a URL or a Host field (RFC 3986 §3.2), without a user: DNS names and
+/// numeric addresses, in forms that no resolver reads differently.
 struct Authority: Sendable, Hashable {
-  /// In lower case, otherwise as it is spelled; an IPv6 address in its brackets.
+  /// In lower case, otherwise as received; an IPv6 address in its brackets.
   var host: String
-  /// 1 to 65535; nil where none is given.
+  /// 1 to 65535; nil if none is given.
   var port: Int?
 
   init?(_ text: some StringProtocol) {
@@ -26,8 +26,8 @@ struct Authority: Sendable, Hashable {
     self.host = String(host)
   }
 
-  /// The host in the one form that all its spellings share: without a trailing dot, an IPv6 address
-  /// as inet_ntop(3) writes it.
+  /// The host in one form for all its spellings: without a trailing dot, an IPv6 address as
+  /// inet_ntop(3) writes it.
   var plainHost: String {
     if host.hasPrefix("[") { return Self.normalizedIPv6(host.dropFirst().dropLast()) ?? host }
     return host.hasSuffix(".") ? String(host.dropLast()) : host
@@ -61,12 +61,12 @@ struct Authority: Sendable, Hashable {
     let labels = name.split(separator: ".", omittingEmptySubsequences: false)
     guard labels.allSatisfy(isLabel), let last = labels.last else { return false }
     // Resolvers read `127.1` and `0x7f000001` as addresses (inet_aton(3)): only the common form is
-    // one here.
+    // accepted here.
     let endsInNumber = last.utf8.allSatisfy(\.isDigit) || last.hasPrefix("0x")
     return !endsInNumber || (name == host && isIPv4(labels))
   }
 
-  /// Letters, digits, `-`, and the `_` that some names have.
+  /// Whether it consists of letters, digits, `-`, and the `_` of some names.
   private static func isLabel(_ label: Substring) -> Bool {
     guard !label.isEmpty, label.utf8.count <= 63 else { return false }
     return label.utf8.allSatisfy { byte in
@@ -89,7 +89,7 @@ struct Authority: Sendable, Hashable {
     host.hasPrefix("[") && normalizedIPv6(host.dropFirst().dropLast()) != nil
   }
 
-  /// Without a zone (`%eth0`), which means nothing in a URL.
+  /// Returns nil for an address with a zone (`%eth0`), which has no meaning in a URL.
   private static func normalizedIPv6(_ text: Substring) -> String? {
     guard text.utf8.count <= 45,
       text.utf8.allSatisfy({ $0.hexadecimalValue != nil || $0 == 0x3A || $0 == 0x2E })

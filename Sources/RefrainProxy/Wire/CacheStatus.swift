@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-/// How the cache handled a request, as the field Cache-Status says it (RFC 9211).
+/// The cache's handling of a request, as the field Cache-Status reports it (RFC 9211).
 struct CacheStatus: Sendable, Hashable {
-  /// Why the request was sent on to the origin (RFC 9211 §2.2).
+  /// Why the request was forwarded to the origin (RFC 9211 §2.2).
   enum Forwarded: String, Sendable, Hashable {
     /// The cache was configured not to handle it.
     case bypass
     case method
-    /// Nothing was stored of the URL.
+    /// No response was stored for the URL.
     case uriMiss = "uri-miss"
     case varyMiss = "vary-miss"
     case miss
-    /// What was stored is stale.
+    /// The stored response is stale.
     case stale
     /// Some of the ranges were stored.
     case partial
@@ -19,16 +19,16 @@ struct CacheStatus: Sendable, Hashable {
     case request
   }
 
-  /// Answered without the origin; otherwise `forwarded` says why not.
+  /// Why the origin was asked; nil: it was not.
   var forwarded: Forwarded?
-  /// What the origin answered, where the client was answered something else.
+  /// The origin's status, if the client received another one.
   var forwardedStatus: Int?
   var isStored = false
-  /// The request shared one to the origin with others.
+  /// Whether the request shared one to the origin with others.
   var isCollapsed = false
-  /// Seconds for which the answer stays fresh; negative where it is stale.
+  /// Seconds for which the response stays fresh; negative if it is stale.
   var timeToLive: Int64?
-  /// For people.
+  /// A text for people.
   var detail: String?
 
   static let hit = CacheStatus()
@@ -57,7 +57,7 @@ struct CacheStatus: Sendable, Hashable {
     return text
   }
 
-  /// RFC 8941 §3.3.3: visible ASCII and spaces. Other characters become `?`.
+  /// Returns a string of RFC 8941 §3.3.3: visible ASCII and spaces. Other characters become `?`.
   private static func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// `chunk-size [ chunk-ext ]` (RFC 9112 §7.1): hexadecimal digits and nothing else before the end
-/// or the first extension. No sign, no `0x`, no white space, which others might read differently.
+/// `chunk-size [ chunk-ext ]` (RFC 9112 §7.1): only hexadecimal digits before the end or the first
+/// extension. No sign, no `0x`, no white space, which other programs might read differently.
 enum ChunkSize {
   /// - Parameter line: without its CRLF.
   static func read(_ line: UnsafeRawBufferPointer) throws(HTTPError) -> Int64 {

@@ -6,8 +6,8 @@ struct EntityTagList: Sendable, Hashable {
   private var isAny = false
   private var tags: [EntityTag] = []
 
-  /// What is no tag stays in it as it is: some servers forget the quotes, and clients send back what
-  /// they were sent. It is met by just that, and only weakly.
+  /// Parses a list. An invalid tag is kept unchanged: some servers omit the quotes, and clients
+  /// return the tag that they received. It matches only the same text, and only weakly.
   init(_ value: String) {
     let value = value.trimmingOWS
     if value == "*" {
@@ -28,7 +28,7 @@ struct EntityTagList: Sendable, Hashable {
     }
   }
 
-  /// Strong comparison (RFC 9110 §8.8.3.2); `*` is met by anything that is there.
+  /// Compares strongly (RFC 9110 §8.8.3.2); `*` matches any existing representation.
   func containsStrongly(_ tag: EntityTag?) -> Bool {
     if isAny { return true }
     guard let tag, tag.kind == .strong else { return false }

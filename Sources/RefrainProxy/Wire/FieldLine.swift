@@ -3,12 +3,12 @@
 /// `field-name ":" OWS field-value OWS` (RFC 9112 §5), strictly.
 struct FieldLine {
   var name: Range<Int>
-  /// Without the white space around it.
+  /// Without surrounding white space.
   var value: Range<Int>
 
   /// - Parameters:
-  ///   - bytes: what the line lies in.
-  ///   - line: where, without its CRLF, not empty.
+  ///   - bytes: the bytes that contain the line.
+  ///   - line: its range, without its CRLF, not empty.
   @inline(__always)
   init(_ bytes: UnsafeRawBufferPointer, _ line: Range<Int>) throws(HTTPError) {
     var index = line.lowerBound

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// What is known of a head while its lines are read, one after the other.
+/// The state of a head while its lines are read, one after the other.
 struct HeadReading: Sendable {
   var line = RequestLine()
   var marks: Marks = []
@@ -19,13 +19,13 @@ struct HeadReading: Sendable {
 
   var keepsAlive: Bool { !closes && (line.minorVersion >= 1 || asksToKeepAlive) }
 
-  /// A client of HTTP/1.0 does not know what 100 is, and without a body there is nothing to wait
-  /// for (RFC 9110 §10.1.1).
+  /// Whether the client waits for 100. A client of HTTP/1.0 does not know it, and without a body
+  /// there is nothing to wait for (RFC 9110 §10.1.1).
   var expectsContinue: Bool {
     expects && line.minorVersion >= 1 && framing != .none && framing != .length(0)
   }
 
-  /// - Parameter place: where the line is in the head, without its CRLF.
+  /// - Parameter place: the line's range in the head, without its CRLF.
   mutating func readField(
     _ bytes: UnsafeRawBufferPointer, _ place: Range<Int>, limit: Int
   ) throws(HTTPError) {
@@ -52,7 +52,7 @@ struct HeadReading: Sendable {
     }
   }
 
-  /// What can only be said of the whole.
+  /// Checks the head as a whole.
   func checkWhole() throws(HTTPError) {
     guard line.minorVersion == 0 || marks.contains(.host) else {
       throw HTTPError(400, "The request does not name its host.")
@@ -82,7 +82,7 @@ struct HeadReading: Sendable {
     }
   }
 
-  /// One host, and nothing that begins a path or names a user (RFC 9112 §3.2).
+  /// Reads the only Host, which must not begin a path or name a user (RFC 9112 §3.2).
   private mutating func readHost(
     _ bytes: UnsafeRawBufferPointer, _ value: Range<Int>
   ) throws(HTTPError) {
@@ -102,8 +102,8 @@ struct HeadReading: Sendable {
     }
   }
 
-  /// Two fields would be one value that is none (RFC 9110 §5.3), and which of them counts would
-  /// depend on who reads it.
+  /// Reads the only Range. Two fields would form one invalid value (RFC 9110 §5.3), and programs
+  /// would differ in which of them counts.
   private mutating func readRange(_ value: Range<Int>) throws(HTTPError) {
     guard !marks.contains(.range) else { throw HTTPError(400, "The request has two Range fields.") }
     marks.insert(.range)
@@ -122,7 +122,7 @@ struct HeadReading: Sendable {
     }
   }
 
-  /// One number; a list of equal ones could be read as one (RFC 9112 §6.3), and need not.
+  /// Reads one number; a list of equal ones may be rejected (RFC 9112 §6.3).
   private mutating func readContentLength(_ value: UnsafeRawBufferPointer) throws(HTTPError) {
     guard contentLength == nil, let length = value.decimal else {
       throw HTTPError(400, "The request's Content-Length is not one number.")
@@ -135,7 +135,7 @@ struct HeadReading: Sendable {
       isChunked = true
       return
     }
-    // With another coding after it, or twice, the end of the body cannot be told (RFC 9112 §6.3).
+    // With another coding after it, or twice, the end of the body is unknown (RFC 9112 §6.3).
     var endsInChunked = false
     var isChunkedTwice = isChunked
     value.forEachElement { coding in

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 internal import Refrain
 
-/// The fields that are meant for the next hop alone, and are not passed on (RFC 9110 §7.6.1).
+/// The fields that are meant for the next hop only, and are not forwarded (RFC 9110 §7.6.1).
 enum HopByHop {
   private static let names: Set<String> = [
     "connection", "keep-alive", "proxy-connection", "proxy-authenticate", "proxy-authorization",
     "proxy-authentication-info", "te", "trailer", "transfer-encoding", "upgrade", "http2-settings",
   ]
 
-  /// Fields that Connection cannot take away, though it may name them (RFC 9110 §7.6.1 forbids
-  /// that): without them the message would be another. What it is about and where it ends, what it
-  /// depends on, who may have it and how it may be kept.
+  /// Fields that are forwarded even if Connection names them, which RFC 9110 §7.6.1 forbids:
+  /// without them the message would have another meaning. They describe its content and length, its
+  /// conditions, who may receive it and how it may be stored.
   private static let kept: Set<String> = [
     "host", "content-length", "content-type", "content-encoding", "content-range", "range",
     "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
@@ -18,7 +18,7 @@ enum HopByHop {
     "last-modified", "date", "age", "location", "via", "max-forwards",
   ]
 
-  /// The fields to pass on, in their order: without the hop's own, and without those that its
+  /// Returns the fields to forward, in order: without hop-by-hop fields, and without those that
   /// Connection names.
   static func removed(from fields: HTTPFields) -> HTTPFields {
     var left = names

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 internal import Refrain
 
-/// An answer with several ranges: multipart/byteranges (RFC 9110 §14.6, RFC 2046 §5.1).
+/// A response with several ranges: multipart/byteranges (RFC 9110 §14.6, RFC 2046 §5.1).
 struct MultipartByteRanges: Sendable {
   let ranges: [ByteRange]
-  /// Of the whole resource.
+  /// The length of the whole resource.
   let length: Int64
-  /// Of the whole resource; nil where none is known.
+  /// The type of the whole resource; nil if none is known.
   let contentType: String?
   let boundary: String
 
-  /// - Parameter boundary: what the bytes of no part contain. Letters and digits.
+  /// - Parameter boundary: letters and digits that occur in no part.
   init(
     ranges: [ByteRange], length: Int64, contentType: String?,
     boundary: String = Self.randomBoundary()
@@ -21,7 +21,7 @@ struct MultipartByteRanges: Sendable {
     self.boundary = boundary
   }
 
-  /// 192 random bits: that the media contains them is less likely than that the disk forgets them.
+  /// Returns about 192 random bits: the media is less likely to contain them than the disk to fail.
   static func randomBoundary() -> String {
     String(TokenCheck.random().map { $0 == "-" || $0 == "_" ? "0" : $0 })
   }
@@ -29,7 +29,7 @@ struct MultipartByteRanges: Sendable {
   /// The value of Content-Type.
   var type: String { "multipart/byteranges; boundary=\(boundary)" }
 
-  /// What is sent before the bytes of a part.
+  /// Returns the text before the bytes of a part.
   func heading(before range: ByteRange) -> String {
     var text = "\r\n--\(boundary)\r\n"
     if let contentType { text += "Content-Type: \(contentType)\r\n" }
@@ -37,10 +37,10 @@ struct MultipartByteRanges: Sendable {
     return text + "Content-Range: bytes \(range.lowerBound)-\(last)/\(length)\r\n\r\n"
   }
 
-  /// What is sent after the last part.
+  /// The text after the last part.
   var closing: String { "\r\n--\(boundary)--\r\n" }
 
-  /// Of the whole answer, in bytes; nil where it does not fit a number.
+  /// The length of the whole body, in bytes; nil if it overflows.
   var contentLength: Int64? {
     var sum = Int64(closing.utf8.count)
     for range in ranges {

@@ -2,12 +2,12 @@
 internal import Foundation
 internal import Refrain
 
-/// The conditions of a request (RFC 9110 §13.1), looked at in the order of §13.2.2.
+/// The conditions of a request (RFC 9110 §13.1), evaluated in the order of §13.2.2.
 struct Preconditions: Sendable, Hashable {
   enum Outcome: Sendable, Hashable {
-    /// The method is performed, its Range too.
+    /// The method is performed, including its Range.
     case proceed
-    /// The Range is passed over: If-Range names another generation.
+    /// The Range is ignored: If-Range names another generation.
     case ignoreRange
     /// 304.
     case notModified
@@ -21,12 +21,12 @@ struct Preconditions: Sendable, Hashable {
   private var ifUnmodifiedSince: Date?
   private var ifRange: String?
 
-  /// Nil where there are none.
+  /// Returns nil if there are none.
   init?(fields: HTTPFields) {
     ifMatch = fields["If-Match"].map { EntityTagList($0) }
     ifNoneMatch = fields["If-None-Match"].map { EntityTagList($0) }
-    // A date beside tags does not count, nor does one that is none (§13.1.3, §13.1.4). Of several
-    // fields none is a date.
+    // A date beside tags is ignored, and so is an invalid one (§13.1.3, §13.1.4). Several fields of
+    // a name do not form a date.
     if ifNoneMatch == nil {
       ifModifiedSince = fields["If-Modified-Since"].flatMap { HTTPDate.parse($0) }
     }
@@ -41,11 +41,11 @@ struct Preconditions: Sendable, Hashable {
   }
 
   /// - Parameters:
-  ///   - isGetOrHead: any other method fails where these two are answered 304.
-  ///   - hasRange: whether a Range would be acted upon.
-  ///   - etag: of what would be answered, the field's value as it is.
+  ///   - isGetOrHead: any other method fails in cases where these two receive 304.
+  ///   - hasRange: whether a Range would be applied.
+  ///   - etag: the field's value in the response that would be sent.
   ///   - lastModified: likewise.
-  ///   - isStrongLastModified: whether that date stands for the bytes (RFC 9110 §8.8.2.2).
+  ///   - isStrongLastModified: whether that date identifies the bytes (RFC 9110 §8.8.2.2).
   func evaluate(
     isGetOrHead: Bool, hasRange: Bool, etag: String?, lastModified: String?,
     isStrongLastModified: Bool
@@ -70,7 +70,8 @@ struct Preconditions: Sendable, Hashable {
     return .proceed
   }
 
-  /// If-Range (§13.1.5): a strong tag that is the same, or the very date, where that is strong.
+  /// Whether If-Range matches (§13.1.5): the same strong tag, or exactly the date, if that is
+  /// strong.
   private func isSame(_ ifRange: String, tag: EntityTag?, lastModified: String?) -> Bool {
     let asked = EntityTag(ifRange)
     if asked.kind == .strong { return tag == asked }

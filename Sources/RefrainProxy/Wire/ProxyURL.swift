@@ -2,18 +2,18 @@
 internal import Foundation
 internal import Refrain
 
-/// How a URL of the proxy names the URL that is meant: its path is `/TOKEN/https/host[:port]/path`,
-/// so that relative references in playlists lead to where they should.
+/// The proxy's form of a URL: the path is `/TOKEN/https/host[:port]/path`, in which relative
+/// references of playlists resolve correctly.
 ///
-/// Path and query are the same byte for byte on both sides: a signed URL loses its signature
-/// otherwise.
+/// Path and query are the same byte for byte on both sides: otherwise a signed URL would lose its
+/// signature.
 enum ProxyURL {
-  /// The URL that a request asks for.
+  /// Returns the URL that a request names.
   ///
   /// - Parameter target: in origin form.
-  /// - Throws: 404 where the token is not ours, 400 where no URL follows it.
+  /// - Throws: 404 if the token is wrong, 400 if no URL follows it.
   static func parse(target: some StringProtocol, token: String) throws(HTTPError) -> URL {
-    // The same for every wrong token, and for none: nothing is to be learnt here.
+    // The same for every wrong token, and for none: the response reveals nothing.
     let isTokenOurs = TokenCheck.isEqual(
       target.dropFirst().prefix { $0 != "/" && $0 != "?" }, to: token)
     guard target.utf8.first == UInt8(ascii: "/"), isTokenOurs else {
@@ -34,8 +34,8 @@ enum ProxyURL {
       path: path.isEmpty ? "/" : String(path), query: String(target[end...]))
   }
 
-  /// The target of a request to the proxy for that URL. User information does not go along, nor
-  /// does a fragment.
+  /// Returns the target of a request to the proxy for that URL, without user information and
+  /// fragment.
   ///
   /// - Returns: nil for URLs that `parse` would refuse.
   static func target(for url: URL, token: String) -> String? {
@@ -46,10 +46,10 @@ enum ProxyURL {
     return (try? parse(target: target, token: token)) == nil ? nil : target
   }
 
-  /// What a reverse proxy asks of its origin.
+  /// Returns the URL that a reverse proxy requests from its origin.
   ///
   /// - Parameters:
-  ///   - origin: `https://media.example.com[/prefix]`; its query does not count.
+  ///   - origin: `https://media.example.com[/prefix]`; its query is ignored.
   ///   - target: in origin form.
   static func parse(target: some StringProtocol, origin: URL) throws(HTTPError) -> URL {
     guard target.utf8.first == UInt8(ascii: "/"), URLSpelling.isTarget(target) else {
@@ -59,15 +59,15 @@ enum ProxyURL {
     while base.hasSuffix("/") { base.removeLast() }
     let end = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
     let path = String(target[..<end])
-    // The origin stops where its prefix does, also where its server decodes a path first.
+    // The origin ends with its prefix, even if its server decodes a path first.
     guard !URLSpelling.hasDotSegment(path: path, decodesSeparators: true) else { throw dotSegments }
     return try url(String(base), path: path, query: String(target[end...]))
   }
 
-  /// Authority and target in origin form of a target in absolute form (RFC 9112 §3.2.2): a client
-  /// that takes us for a proxy of its own. Nil for the other forms.
+  /// Returns authority and origin-form target of a target in absolute form (RFC 9112 §3.2.2), which
+  /// a client sends if it uses this server as its proxy. Nil for the other forms.
   ///
-  /// Whether the authority is ours is for `HostCheck` to say.
+  /// `HostCheck` decides whether the authority is the proxy's.
   static func splitAbsolute(
     _ target: some StringProtocol
   ) -> (authority: String, target: String)? {
@@ -82,14 +82,14 @@ enum ProxyURL {
   ) throws(HTTPError) -> URL {
     guard !URLSpelling.hasDotSegment(path: path) else { throw dotSegments }
     let asked = base + path + query
-    // What comes out is looked at, whatever was put in: another host would be another's secrets.
+    // Checks the result, whatever the input: another host would receive another's secrets.
     guard let url = URL(text: asked), URLSpelling.says(url.absoluteString, as: asked),
       url.absoluteString.hasPrefix(base)
     else { throw malformed }
     return url
   }
 
-  /// Some clients encode what a path may not have.
+  /// Decodes brackets and colons, which some clients encode in a path.
   private static func decodingBrackets(_ host: some StringProtocol) -> String {
     guard host.utf8.contains(UInt8(ascii: "%")) else { return String(host) }
     return host.lowercased().replacing("%5b", with: "[").replacing("%5d", with: "]")

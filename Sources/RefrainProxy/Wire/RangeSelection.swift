@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
 internal import Refrain
 
-/// What a Range asks of a resource of known length (RFC 9110 §14.1–14.2).
+/// The bytes that a Range selects of a resource of known length (RFC 9110 §14.1–14.2).
 enum RangeSelection: Equatable, Sendable {
-  /// Everything: the Range is not valid, or its unit is not bytes. It is passed over.
+  /// Everything: the Range is ignored, because it is invalid or its unit is not bytes.
   case whole
-  /// Nothing that is there (416).
+  /// No existing byte (416).
   case unsatisfiable
   case single(ByteRange)
-  /// At least two, in the order they were asked for, far enough apart to be worth a part each.
+  /// At least two, in the requested order, far enough apart to be worth a part each.
   case several([ByteRange])
 
-  /// More ranges in one request are refused: nobody plays like that (RFC 9110 §14.2,
-  /// CVE-2011-3192).
+  /// More ranges in one request are refused: no player needs them (RFC 9110 §14.2, CVE-2011-3192).
   static let mostRanges = 32
 
-  /// What the heading of a part costs: ranges with a smaller gap between them are sent as one
+  /// The size of a part's heading: ranges with a smaller gap between them are sent as one
   /// (RFC 9110 §15.3.7.2).
   static let smallestGap: Int64 = 80
 
@@ -24,7 +23,7 @@ enum RangeSelection: Equatable, Sendable {
     return text.withUTF8 { select(UnsafeRawBufferPointer($0), length: length) }
   }
 
-  /// - Parameter value: of the one Range field.
+  /// - Parameter value: the value of the only Range field.
   static func select(_ value: UnsafeRawBufferPointer, length: Int64) -> RangeSelection {
     let value = value.trimmed
     guard value.starts(with: "bytes=") else { return .whole }
@@ -50,8 +49,8 @@ enum RangeSelection: Equatable, Sendable {
     case tooMany, invalid
   }
 
-  /// Joins the range with all that it touches; they take the place of the first of them. So no byte
-  /// is sent twice, whatever is asked.
+  /// Merges the range with all that it touches, at the place of the first of them: no byte is sent
+  /// twice.
   private static func add(_ range: ByteRange, to ranges: inout [ByteRange]) {
     var joined = range
     var place = ranges.count
@@ -65,7 +64,7 @@ enum RangeSelection: Equatable, Sendable {
       joined = min(joined.lowerBound, other.lowerBound)..<max(joined.upperBound, other.upperBound)
       ranges.remove(at: index)
       place = min(place, index)
-      // Grown, it may touch one that it did not.
+      // The merged range may touch further ones.
       index = 0
     }
     ranges.insert(joined, at: min(place, ranges.count))

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 internal import Refrain
 
-/// What a client wants of a cache: Cache-Control of a request (RFC 9111 §5.2.1), and Pragma where
-/// there is none (§5.4). Unknown directives are passed over, and so are those whose number is none.
+/// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1), or Pragma if there is
+/// none (§5.4). Unknown directives and invalid numbers are ignored.
 struct RequestDirectives: Sendable, Hashable {
   enum Staleness: Sendable, Hashable {
     case any
-    /// Stale by no more than so many seconds.
+    /// Stale by no more than this many seconds.
     case upTo(Int64)
   }
 
   var noCache = false
   var noStore = false
   var onlyIfCached = false
-  /// In seconds; of several the smallest.
+  /// In seconds; the smallest of several.
   var maxAge: Int64?
   var maxStale: Staleness?
-  /// In seconds; of several the greatest.
+  /// In seconds; the greatest of several.
   var minFresh: Int64?
 
-  /// Numbers of seconds beyond this are taken for this (RFC 9111 §1.2.2).
+  /// The maximum; greater numbers of seconds are reduced to it (RFC 9111 §1.2.2).
   private static let longest: Int64 = 1 << 31
 
   init(_ fields: HTTPFields) {
@@ -61,7 +61,7 @@ struct RequestDirectives: Sendable, Hashable {
     }
   }
 
-  /// Also in quotes, which RFC 9111 §5.2 wants to be understood.
+  /// Returns the seconds, also of a quoted argument, as RFC 9111 §5.2 suggests.
   private static func seconds(_ argument: Substring?) -> Int64? {
     guard var digits = argument else { return nil }
     if digits.utf8.count >= 2, digits.hasPrefix("\""), digits.hasSuffix("\"") {
@@ -70,7 +70,7 @@ struct RequestDirectives: Sendable, Hashable {
     return Int64(saturatingDigits: digits, at: longest)
   }
 
-  /// Parted at the commas outside of quoted strings.
+  /// Splits the value at commas outside of quoted strings.
   private static func elements(_ value: String) -> [Substring] {
     var elements: [Substring] = []
     var start = value.startIndex

@@ -2,10 +2,10 @@
 internal import NIOCore
 internal import Refrain
 
-/// The head of a request, as `RequestParser` found it to be valid.
+/// The head of a request, validated by `RequestParser`.
 ///
-/// Nothing is copied out of the bytes before it is asked for: most requests are answered from what
-/// is marked here, the target, and perhaps Range.
+/// Nothing is copied out of the bytes before it is needed: most requests need only the marks, the
+/// target, and perhaps Range.
 struct RequestHead: Sendable {
   /// From the method to the empty line.
   var bytes: ByteBuffer
@@ -14,7 +14,7 @@ struct RequestHead: Sendable {
   var framing: BodyFraming
   /// Whether another request may follow, by the version and Connection (RFC 9112 §9.3).
   var keepsAlive: Bool
-  /// Whether the client holds its body back until it is told 100 (RFC 9110 §10.1.1).
+  /// Whether the client withholds its body until it receives 100 (RFC 9110 §10.1.1).
   var expectsContinue: Bool
   var marks: Marks
 
@@ -41,7 +41,7 @@ struct RequestHead: Sendable {
 
   var method: String { withBytes(at: methodPlace, \.text) }
 
-  /// The target as it was sent (RFC 9112 §3.2).
+  /// The target as received (RFC 9112 §3.2).
   var target: String { withBytes(at: targetPlace, \.text) }
 
   func withTarget<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
@@ -52,8 +52,8 @@ struct RequestHead: Sendable {
     case host, range
   }
 
-  /// The value of a field whose place is known, without white space around it; nil where there is
-  /// no such field.
+  /// Calls `body` with the value of a field whose place is known, without surrounding white space;
+  /// nil if there is no such field.
   func withValue<R>(
     of field: KnownField, _ body: (UnsafeRawBufferPointer?) throws -> R
   ) rethrows -> R {
@@ -80,7 +80,7 @@ struct RequestHead: Sendable {
     }
   }
 
-  /// Methods are compared with regard to case (RFC 9110 §9.1).
+  /// Compares the method, with regard to case (RFC 9110 §9.1).
   private func isMethod(_ name: StaticString) -> Bool {
     withBytes(at: methodPlace) { method in
       method.count == name.utf8CodeUnitCount
@@ -96,7 +96,7 @@ struct RequestHead: Sendable {
   }
 }
 
-/// Where something is in a head, in bytes from its start.
+/// The place of a part of a head, in bytes from the head's start.
 struct Place: Sendable, Hashable {
   private var offset: UInt32
   private var count: UInt32
@@ -115,12 +115,12 @@ struct Place: Sendable, Hashable {
 enum BodyFraming: Sendable, Hashable {
   /// There is no body.
   case none
-  /// So many bytes.
+  /// A body of this many bytes.
   case length(Int64)
   case chunked
 }
 
-/// Which of the fields that decide how a request is answered are there.
+/// The presence of fields that decide how a request is handled.
 struct Marks: OptionSet, Sendable, Hashable {
   var rawValue: UInt16
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// `method SP request-target SP HTTP-version` (RFC 9112 §3), and nothing that is merely like it: a
-/// line that two programs read differently is how requests are smuggled (RFC 9112 §11.2).
+/// `method SP request-target SP HTTP-version` (RFC 9112 §3), strictly: a line that two programs
+/// read differently permits request smuggling (RFC 9112 §11.2).
 struct RequestLine: Sendable {
   var method = Place.none
   var target = Place.none
@@ -31,12 +31,12 @@ struct RequestLine: Sendable {
     try Self.checkForm(of: line.part(target.range), method: line.part(method.range))
   }
 
-  /// Visible ASCII; a fragment is never sent.
+  /// Visible ASCII without `#`; a fragment is never sent.
   private static func isTargetByte(_ byte: UInt8) -> Bool {
     byte >= 0x21 && byte <= 0x7E && byte != UInt8(ascii: "#")
   }
 
-  /// `HTTP/1.1`: eight bytes, in capitals (RFC 9112 §2.3).
+  /// Reads `HTTP/1.1`: eight bytes, in capitals (RFC 9112 §2.3).
   private static func minorVersion(_ text: UnsafeRawBufferPointer) throws(HTTPError) -> Int {
     guard text.count == 8, text.part(0..<5).elementsEqual("HTTP/".utf8), text[5].isDigit,
       text[6] == UInt8(ascii: "."), text[7].isDigit
@@ -47,7 +47,7 @@ struct RequestLine: Sendable {
     return text[7] == UInt8(ascii: "0") ? 0 : 1
   }
 
-  /// The forms of RFC 9112 §3.2.
+  /// Checks the form of the target (RFC 9112 §3.2).
   private static func checkForm(
     of target: UnsafeRawBufferPointer, method: UnsafeRawBufferPointer
   ) throws(HTTPError) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 internal import NIOCore
 
-/// Reads requests of HTTP/1.1 and HTTP/1.0 off a connection's bytes (RFC 9112), strictly: what
-/// another program might read as something else is refused, not repaired.
+/// Parses requests of HTTP/1.1 and HTTP/1.0 from a connection's bytes (RFC 9112), strictly: bytes
+/// that another program might read differently are refused, not repaired.
 ///
-/// It looks at each byte of a head once to find its line's end and once to read the line, however
-/// the bytes come in, and allocates nothing.
+/// Examines each byte of a head once to find its line's end and once to read the line, however the
+/// bytes arrive, and allocates nothing.
 struct RequestParser: Sendable {
   struct Limits: Sendable {
-    /// A whole head, and a body's whole trailer; a longer one is refused (431).
+    /// The whole head, and a body's whole trailer; a longer one is refused (431).
     var headBytes = 32 * 1024
     /// A longer target is refused (414).
     var targetBytes = 16 * 1024
@@ -16,7 +16,7 @@ struct RequestParser: Sendable {
     var fields = 128
     /// The line before a chunk, with its CRLF.
     var chunkLineBytes = 256
-    /// Empty lines before a request, which RFC 9112 §2.2 wants to be passed over.
+    /// Empty lines before a request, which are ignored (RFC 9112 §2.2).
     var emptyLines = 4
   }
 
@@ -24,7 +24,7 @@ struct RequestParser: Sendable {
     case head(RequestHead)
     /// Some of the body, without its framing; never empty.
     case body(ByteBuffer)
-    /// After each request, also one without a body.
+    /// Follows each request, including one without a body.
     case end
   }
 
@@ -42,8 +42,8 @@ struct RequestParser: Sendable {
   private let limits: Limits
   private var step = Step.head
   private var reading = HeadReading()
-  /// Where the line being read begins, and up to where no line feed has been found: in bytes from
-  /// the buffer's first readable one.
+  /// The start of the current line, and the offset up to which no line feed was found: in bytes
+  /// from the buffer's first readable one.
   private var lineStart = 0
   private var searched = 0
   private var emptyLineCount = 0
@@ -54,15 +54,15 @@ struct RequestParser: Sendable {
     self.limits = limits
   }
 
-  /// Whether nothing of a next request has been seen: the connection is idle.
+  /// Whether no byte of a next request has been seen: the connection is idle.
   var isAtStart: Bool {
     guard case .head = step else { return false }
     return searched == 0
   }
 
-  /// The next event, nil where it needs more bytes: to be called again with the same buffer, grown.
-  /// What was read is taken out of the buffer. After a refusal there is only the same refusal, for
-  /// where the next request would begin is not known.
+  /// Returns the next event; nil if it needs more bytes: call again with the same buffer, grown.
+  /// Bytes that were read are removed from the buffer. After a refusal only the same refusal
+  /// follows, because the start of the next request is unknown.
   mutating func next(_ buffer: inout ByteBuffer) throws(HTTPError) -> Event? {
     do throws(HTTPError) {
       return try advance(&buffer)
@@ -72,7 +72,7 @@ struct RequestParser: Sendable {
     }
   }
 
-  /// The client has closed its side, and all its bytes have been read.
+  /// Called when the client has closed its side, and all its bytes have been read.
   mutating func finish() throws(HTTPError) {
     if isAtStart { return }
     if case .end = step { return }
@@ -147,7 +147,7 @@ extension RequestParser {
     return head
   }
 
-  /// - Returns: false where the first byte of the request has not come.
+  /// - Returns: false if the first byte of the request has not arrived.
   private mutating func skipEmptyLines(_ buffer: inout ByteBuffer) throws(HTTPError) -> Bool {
     while true {
       guard let first = buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) else {
@@ -169,9 +169,9 @@ extension RequestParser {
     return true
   }
 
-  /// - Returns: the length of the head, with its empty line; nil where it is not there yet.
+  /// - Returns: the length of the head, with its empty line; nil if it is incomplete.
   private mutating func readHead(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> Int? {
-    // So that somebody who speaks TLS to us is told at once.
+    // A client that speaks TLS is refused at once.
     guard bytes.first?.isNameByte != false else {
       throw HTTPError(400, "What came is not a request of HTTP.")
     }
@@ -192,7 +192,7 @@ extension RequestParser {
       searched = end
     }
     searched = bytes.count
-    // The line's end will come behind all that is here.
+    // The line's end will follow all bytes received so far.
     try checkHeadLength(bytes.count + 1)
     return nil
   }
@@ -229,7 +229,7 @@ extension RequestParser {
     ) { (line) throws(HTTPError) -> Int64 in try ChunkSize.read(line) }
   }
 
-  /// - Returns: false where it is not there yet.
+  /// - Returns: false if it has not arrived yet.
   private func takeLineEnd(from buffer: inout ByteBuffer) throws(HTTPError) -> Bool {
     guard let first = buffer.getInteger(at: buffer.readerIndex, as: UInt8.self) else {
       return false
@@ -243,10 +243,10 @@ extension RequestParser {
     return true
   }
 
-  /// The fields after the last chunk: read, for what is refused before a body is refused behind it
-  /// too, and thrown away, for nobody here asks for any (RFC 9110 §6.5.1).
+  /// Reads and discards the fields after the last chunk: fields that are refused before a body are
+  /// refused after it too, and no code here uses them (RFC 9110 §6.5.1).
   ///
-  /// - Returns: false where its end is not there yet.
+  /// - Returns: false if their end has not arrived yet.
   private mutating func takeTrailer(from buffer: inout ByteBuffer) throws(HTTPError) -> Bool {
     let tooLong = HTTPError(431, "The fields behind the body are too long or too many.")
     while true {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 internal import Refrain
 
-/// The commonest forms of a Range, read without an allocation. As HTTP writes them: the last byte
-/// is included.
+/// The commonest forms of a Range, parsed without an allocation. As in HTTP, the last byte is
+/// included.
 enum SimpleRange: Equatable, Sendable {
   /// `bytes=0-499`.
   case closed(Int64, Int64)
@@ -11,17 +11,16 @@ enum SimpleRange: Equatable, Sendable {
   /// `bytes=-500`: the last 500.
   case suffix(Int64)
 
-  /// Nil for anything else: several ranges, other units, white space, what is no valid Range at
-  /// all. `RangeSelection` tells what those are.
+  /// Returns nil for anything else: several ranges, other units, white space, an invalid Range.
+  /// `RangeSelection` handles those.
   ///
-  /// - Parameter bytes: the value of Range, without white space around it.
+  /// - Parameter bytes: the value of Range, without surrounding white space.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.starts(with: "bytes=") else { return nil }
     self.init(specifier: bytes.part(6..<bytes.count))
   }
 
-  /// One `range-spec` of RFC 9110 §14.1.1. Numbers beyond any resource become the greatest there
-  /// is.
+  /// Parses one `range-spec` of RFC 9110 §14.1.1. Numbers that overflow become the greatest one.
   init?(specifier bytes: UnsafeRawBufferPointer) {
     var index = 0
     let first = Self.number(bytes, &index)
@@ -37,7 +36,7 @@ enum SimpleRange: Equatable, Sendable {
     }
   }
 
-  /// Which bytes these are of a resource of that length; nil where it has none of them.
+  /// Returns the range in a resource of that length; nil if it contains no byte of it.
   func resolved(length: Int64) -> ByteRange? {
     guard length > 0 else { return nil }
     switch self {

@@ -2,7 +2,7 @@
 
 /// The unguessable part of a proxy's URLs.
 enum TokenCheck {
-  /// Whether the text is the token, in a time that says nothing of how much of it is right.
+  /// Whether the text is the token, in a time that does not reveal how much of it is right.
   static func isEqual(_ text: some StringProtocol, to token: String) -> Bool {
     let expected = Array(token.utf8)
     guard !expected.isEmpty else { return false }
@@ -13,8 +13,8 @@ enum TokenCheck {
     return difference == 0
   }
 
-  /// Whether it can be a token: at least 16 of what need never be encoded in a URL (RFC 3986 §2.3),
-  /// and not dots alone.
+  /// Whether it can be a token: at least 16 characters that a URL never encodes (RFC 3986 §2.3),
+  /// and not only dots.
   static func isValid(_ token: String) -> Bool {
     guard token.utf8.count >= 16, token.utf8.contains(where: { $0 != UInt8(ascii: ".") }) else {
       return false
@@ -27,7 +27,7 @@ enum TokenCheck {
     }
   }
 
-  /// A new one, of 192 random bits.
+  /// Returns a new token of 192 random bits.
   static func random() -> String {
     var generator = SystemRandomNumberGenerator()
     return random(using: &generator)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// How targets of requests and URLs are spelled.
+/// The spelling of request targets and URLs.
 enum URLSpelling {
-  /// Whether the path has a segment `.` or `..`, also as `%2e`: what resolves references never
-  /// sends one (RFC 3986 §5.2.4), and who does wants to be somewhere else than it says.
+  /// Whether the path has a segment `.` or `..`, also as `%2e`: clients that resolve
+  /// references never send one (RFC 3986 §5.2.4), and a client that sends one aims elsewhere.
   ///
-  /// - Parameter decodesSeparators: whether `%2f`, `%5c` and `\` end a segment too, as they do for
-  ///   servers that decode a path before they resolve it.
+  /// - Parameter decodesSeparators: whether `%2f`, `%5c` and `\` end a segment too, as for servers
+  ///   that decode a path before they resolve it.
   static func hasDotSegment(path: some StringProtocol, decodesSeparators: Bool = false) -> Bool {
     let path = decodesSeparators ? decodingSeparators(path) : Array(path.utf8)
     return path.split(separator: UInt8(ascii: "/")).contains { segment in
@@ -46,8 +46,8 @@ enum URLSpelling {
     text.utf8.allSatisfy { $0 >= 0x21 && $0 <= 0x7E && $0 != UInt8(ascii: "#") }
   }
 
-  /// Whether a URL's text says what was asked for: byte for byte, but for those that no URI may
-  /// have, which are percent-encoded (RFC 3986 §2).
+  /// Whether a URL's text equals the requested one: byte for byte, except bytes that no URI may
+  /// contain, which are percent-encoded (RFC 3986 §2).
   static func says(_ text: some StringProtocol, as asked: some StringProtocol) -> Bool {
     var text = Array(text.utf8)[...]
     let asked = Array(asked.utf8)
@@ -69,7 +69,7 @@ enum URLSpelling {
     return text.isEmpty
   }
 
-  /// In a path or a query.
+  /// Whether the byte may occur in a path or a query.
   private static func isURIByte(_ byte: UInt8) -> Bool {
     switch byte {
     case 0...0x20, 0x22, 0x3C, 0x3E, 0x5B...0x5E, 0x60, 0x7B...0x7D, 0x7F...: false

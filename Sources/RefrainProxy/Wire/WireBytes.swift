@@ -13,14 +13,14 @@ extension UInt8 {
   static let carriageReturn: UInt8 = 0x0D
   static let space: UInt8 = 0x20
 
-  /// Whether this is a `tchar` (RFC 9110 §5.6.2). A bit for each byte of ASCII: this is asked for
+  /// Whether this is a `tchar` (RFC 9110 §5.6.2). A bit for each byte of ASCII: this is checked for
   /// every byte of every name.
   var isNameByte: Bool {
     let set: UInt64 = self < 64 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE
     return self < 128 && (set >> UInt64(self & 63)) & 1 == 1
   }
 
-  /// Whether a field's value may have this byte: visible ones, SP, HTAB, and bytes of other
+  /// Whether a field's value may contain this byte: visible ones, SP, HTAB, and bytes of other
   /// alphabets (RFC 9110 §5.5).
   var isValueByte: Bool { (self >= 0x20 && self != 0x7F) || self == .tab }
 
@@ -39,7 +39,7 @@ extension UInt8 {
 }
 
 extension UnsafeRawBufferPointer {
-  /// Where the next LF is, from an offset on.
+  /// Returns the offset of the next LF, at `offset` or after it.
   func lineFeed(from offset: Int) -> Int? {
     guard let base = baseAddress, offset >= 0, offset < count,
       let found = memchr(base + offset, CInt(UInt8.lineFeed), count - offset)
@@ -47,7 +47,7 @@ extension UnsafeRawBufferPointer {
     return UnsafeRawPointer(found) - base
   }
 
-  /// Whether these bytes are this name or token, whatever the case of their letters.
+  /// Whether these bytes are this name or token, ignoring case.
   ///
   /// - Parameter lowercase: letters in lower case, digits and `-`.
   func equals(_ lowercase: StaticString) -> Bool {
@@ -66,12 +66,12 @@ extension UnsafeRawBufferPointer {
     return true
   }
 
-  /// A part of these bytes; what lies outside of them is cut off.
+  /// Returns a part of these bytes; the range is clamped to them.
   func part(_ range: Range<Int>) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[range.clamped(to: 0..<count)])
   }
 
-  /// Without the optional white space around it (RFC 9110 §5.6.3).
+  /// These bytes without surrounding optional white space (RFC 9110 §5.6.3).
   var trimmed: UnsafeRawBufferPointer {
     var from = 0
     var to = count
@@ -80,8 +80,8 @@ extension UnsafeRawBufferPointer {
     return part(from..<to)
   }
 
-  /// Calls for each element of a list (RFC 9110 §5.6.1), trimmed, without the empty ones. For lists
-  /// of tokens: a comma inside quotes parts too.
+  /// Calls `body` for each element of a list (RFC 9110 §5.6.1), trimmed, without empty ones. For
+  /// lists of tokens: a comma inside quotes separates too.
   func forEachElement<Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
   ) throws(Failure) {
@@ -95,7 +95,7 @@ extension UnsafeRawBufferPointer {
     }
   }
 
-  /// The value of `1*DIGIT` and of nothing else; nil also where it does not fit.
+  /// The value of `1*DIGIT` only; nil also if it overflows.
   var decimal: Int64? {
     guard !isEmpty else { return nil }
     var value: Int64 = 0
@@ -109,6 +109,6 @@ extension UnsafeRawBufferPointer {
     return value
   }
 
-  /// As text; bytes that are not UTF-8 become U+FFFD.
+  /// The bytes as text; invalid UTF-8 becomes U+FFFD.
   var text: String { String(decoding: self, as: UTF8.self) }
 }

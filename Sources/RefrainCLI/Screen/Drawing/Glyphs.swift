@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// What the screen is drawn with. Everything tells itself apart without colour.
+/// The characters of the screen, which are distinct without colour.
 struct Glyphs: Sendable, Hashable {
   var playing = "▶"
   var paused = "‖"

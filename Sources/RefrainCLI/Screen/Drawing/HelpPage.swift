@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// All keys, and what the scrubber's shades mean.
+/// All keys, and the meaning of the scrubber's shades.
 extension ScreenRenderer {
-  /// As many lines as there is room for, from the `offset`-th on; all where they fit.
+  /// Returns as many lines as fit, from the `offset`-th on; all of them if they fit.
   func helpPage(_ width: Int, _ rows: Int, from offset: Int = 0) -> [StyledLine] {
     let isRoomy = isRoomy(rows)
     var lines: [StyledLine] = isRoomy ? [StyledLine()] : []
@@ -32,14 +32,14 @@ extension ScreenRenderer {
 
   private func isRoomy(_ rows: Int) -> Bool { rows >= 18 }
 
-  /// Lines between the heading and what stands at the foot.
+  /// Returns the number of lines between the heading and the foot.
   func helpRoom(_ rows: Int) -> Int {
     let isRoomy = isRoomy(rows)
     return max(0, rows - (isRoomy ? 3 : 1) - (isRoomy ? 4 : 1))
   }
 
-  /// The keys in as many columns as there is room for, each read from top to bottom; and where the
-  /// legend has no place of its own, the legend.
+  /// Returns the keys in as many columns as fit, each read from top to bottom, followed by the
+  /// legend if it has no place of its own.
   func helpLines(_ width: Int, _ rows: Int) -> [StyledLine] {
     let keys = helpKeys
     let room = helpRoom(rows)
@@ -101,7 +101,7 @@ extension ScreenRenderer {
     ]
   }
 
-  /// A line for each shade.
+  /// Returns a line for each shade.
   private func legendLines(_ width: Int) -> [StyledLine] {
     shades.map { glyph, style, word in
       var line = StyledLine(String(repeating: glyph, count: min(4, width)), style)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// The queue: a headed list that keeps its selection in sight.
+/// The queue: a list with a heading, whose selection stays visible.
 extension ScreenRenderer {
-  /// At most `rows` lines, the heading among them.
+  /// Returns at most `rows` lines, including the heading.
   func queueLines(_ queue: QueueList, _ width: Int, _ rows: Int) -> [StyledLine] {
     let matches = queue.matches
     var lines = [heading(queue, matches, width)]
@@ -28,7 +28,7 @@ extension ScreenRenderer {
       line.add(label, .bold)
       let room = width - line.width - 14
       let text = fit.clean(filter)
-      // What is being typed stays in sight.
+      // The end of the typed text stays visible.
       var shown = text
       while shown.displayWidth > max(0, room) { shown.removeFirst() }
       line.add(shown)
@@ -48,7 +48,7 @@ extension ScreenRenderer {
     return line
   }
 
-  /// Of all items, where every one has a duration.
+  /// Returns the duration of all items; nil if one is unknown, and for a single item.
   private func total(_ queue: QueueList) -> String? {
     var sum = Duration.zero
     for row in queue.rows {
@@ -58,7 +58,7 @@ extension ScreenRenderer {
     return queue.rows.count > 1 ? TimeText.position(sum) : nil
   }
 
-  /// How wide the columns of the list are. A width of 0: there is no room for that one.
+  /// The widths of the list's columns; 0: the column does not fit.
   private struct Columns {
     var number: Int
     var title: Int

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The upper part of the screen: what plays, where it is, and how it comes.
+/// The upper part of the screen: the current item, its position, and its loading.
 extension ScreenRenderer {
   // MARK: Title
 
@@ -55,7 +55,7 @@ extension ScreenRenderer {
 
   // MARK: Scrubber
 
-  /// Position, bar, duration. Under `count` columns of bar, the times give way.
+  /// Returns position, bar and duration; only the bar, if it would have fewer than 4 columns.
   func scrubberLine(_ model: ScreenModel, _ width: Int) -> StyledLine {
     let right =
       switch model.length {
@@ -64,7 +64,7 @@ extension ScreenRenderer {
       case .known(let duration): TimeText.position(duration)
       }
     let left = TimeText.position(model.position)
-    // Both as wide as the wider one, so that the bar does not move when minutes get a digit.
+    // Both as wide as the wider one: the bar does not move when the minutes gain a digit.
     let side = max(left.count, right.count)
     let bar = width - 2 * side - 4
     guard bar >= 4 else { return scrubber(model, width) }
@@ -103,7 +103,7 @@ extension ScreenRenderer {
 
   // MARK: Figures and settings
 
-  /// How the bytes come; in their place, what went wrong and what to do.
+  /// Returns the figures of loading; in their place, a failure and its remedy.
   func figures(_ model: ScreenModel, _ width: Int, lines most: Int) -> [StyledLine] {
     switch model.status {
     case .loading, .buffering(.bytes), .buffering(.seek):
@@ -118,7 +118,7 @@ extension ScreenRenderer {
     }
   }
 
-  /// Why nothing comes, and that it is tried again.
+  /// Returns why no bytes come, and that the request is sent again.
   private func waiting(
     _ reason: String, _ model: ScreenModel, _ width: Int, _ most: Int
   ) -> [StyledLine] {
@@ -200,7 +200,7 @@ extension ScreenRenderer {
     return "\(hundredths / 100)\(ending)\(glyphs.times)"
   }
 
-  /// Facts side by side; the last ones give way.
+  /// Returns facts side by side; the last ones are dropped if they do not fit.
   private func joined(_ facts: [[(String, Style)]], _ width: Int) -> StyledLine {
     var line = StyledLine()
     for fact in facts {

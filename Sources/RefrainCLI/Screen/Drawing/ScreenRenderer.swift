@@ -6,10 +6,10 @@ struct ScreenSize: Sendable, Hashable {
   var rows: Int
 }
 
-/// Draws a `ScreenModel`: a pure function of it and of the size.
+/// Draws a `ScreenModel`: a pure function of the model and the size.
 ///
-/// Where there are few rows, white space gives way first, then messages, artist and album, settings,
-/// the hints and the figures. The title and the scrubber stay; the queue takes what is left.
+/// With few rows, the address and white space are dropped first, then messages, artist and album,
+/// settings, the hints and the figures. The title and the scrubber stay; the queue takes the rest.
 struct ScreenRenderer: Sendable {
   var glyphs: Glyphs
   var fit: TextFit
@@ -19,7 +19,7 @@ struct ScreenRenderer: Sendable {
     fit = TextFit(ellipsis: glyphs.ellipsis, isASCII: style == .ascii)
   }
 
-  /// At most `size.rows` lines of at most `size.columns` columns.
+  /// Returns at most `size.rows` lines of at most `size.columns` columns.
   func lines(_ model: ScreenModel, _ size: ScreenSize) -> [StyledLine] {
     guard size.columns > 0, size.rows > 0 else { return [] }
     let margin = margin(size)
@@ -36,7 +36,7 @@ struct ScreenRenderer: Sendable {
     }
   }
 
-  /// How far the help can be scrolled, in lines; 0 where all of it is seen.
+  /// Returns how many lines the help can be scrolled; 0 if all of it is visible.
   func helpOverflow(_ size: ScreenSize) -> Int {
     let width = size.columns - 2 * margin(size)
     return max(0, helpLines(width, size.rows).count - helpRoom(size.rows))
@@ -109,7 +109,7 @@ struct ScreenRenderer: Sendable {
       ], width)
   }
 
-  /// Keys and what they do, side by side; those of the lowest rank give way.
+  /// Returns keys and their actions side by side; those of the lowest rank are dropped first.
   func keyLine(_ hints: [KeyHint], _ width: Int) -> StyledLine {
     var shown = hints
     while shown.reduce(-3, { $0 + $1.width + 3 }) > width {
@@ -125,11 +125,11 @@ struct ScreenRenderer: Sendable {
   }
 }
 
-/// A key and what it does.
+/// A key and its action.
 struct KeyHint: Sendable {
   var key: String
   var action: String
-  /// The higher, the longer it stays where there is little room.
+  /// With little room, hints of a higher rank stay longer.
   var rank: Int
 
   init(_ key: String, _ action: String, rank: Int) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// How a piece of text looks: of the 16 colours that every terminal has, in its user's own palette.
+/// The look of a piece of text, in colours that every terminal has, from the user's own palette.
 struct Style: Sendable, Hashable {
   enum Colour: Int, Sendable, Hashable {
     case red = 31
@@ -57,7 +57,7 @@ struct StyledLine: Sendable, Hashable {
     add(String(repeating: " ", count: max(0, column - width)), style)
   }
 
-  /// The line with every piece reversed, as a selected row is.
+  /// The line with every piece reversed, for a selected row.
   var reversed: StyledLine {
     var line = self
     for index in line.pieces.indices { line.pieces[index].style.isReversed = true }

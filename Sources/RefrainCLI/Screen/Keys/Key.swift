@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 
-/// A key as a terminal tells it.
+/// A key as a terminal reports it.
 struct Key: Sendable, Hashable {
   enum Code: Sendable, Hashable {
-    /// What was typed; with control, the small letter. Marks that join come one by one.
+    /// Typed text; with control, the lowercase letter. Combining marks arrive one by one.
     case text(Character)
     case up, down, left, right, home, end, pageUp, pageDown
     case enter, tab, backspace, delete, insert, escape
     case function(Int)
-    /// What was pasted, as it came.
+    /// Pasted text, unchanged.
     case paste(String)
   }
 
   struct Modifiers: OptionSet, Sendable, Hashable {
     var rawValue: Int
 
-    // As xterm counts them (ctlseqs, "PC-Style Function Keys"), less one.
+    // xterm's numbers (ctlseqs, "PC-Style Function Keys"), minus one.
     static let shift = Modifiers(rawValue: 1)
     static let alt = Modifiers(rawValue: 2)
     static let control = Modifiers(rawValue: 4)

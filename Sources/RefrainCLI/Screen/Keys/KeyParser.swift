@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// Turns the bytes of a terminal into keys, wherever reads cut them. Sequences that it does not know
-/// are swallowed whole. A pure value.
+/// Turns the bytes of a terminal into keys, regardless of read boundaries. Unknown sequences are
+/// discarded whole. A pure value.
 ///
-/// After ECMA-48 (5.4, control sequences) and xterm's ctlseqs.
+/// Follows ECMA-48 (5.4, control sequences) and xterm's ctlseqs.
 struct KeyParser: Sendable {
   private enum State: Sendable {
     case ground
@@ -13,27 +13,27 @@ struct KeyParser: Sendable {
     case ss3
     /// Within a control sequence, ESC [.
     case csi
-    /// Within a string for the terminal, such as ESC ] … ST: an answer that nobody asked for.
+    /// Within a string for the terminal, such as ESC ] … ST: an unsolicited response.
     case string(opener: UInt8)
     /// Within a pasted text.
     case paste
-    /// Within a character of several bytes, of which so many are to come.
+    /// Within a character of several bytes, of which this many are missing.
     case utf8(missing: Int)
   }
 
   private var state = State.ground
   private var bytes: [UInt8] = []
-  /// Whether an ESC stood before, as terminals send Alt.
+  /// Whether an ESC preceded, as terminals send Alt.
   private var isAlt = false
   /// Whether the next byte belongs to a sequence of Linux's console, ESC [ [ A.
   private var swallowsOne = false
 
   private static let pasteEnd = Array("\u{1B}[201~".utf8)
-  /// A sequence is shorter; what is longer is swallowed without being kept.
+  /// Sequences are shorter; a longer one is discarded without being stored.
   private static let longestSequence = 64
   private static let longestPaste = 64 << 10
 
-  /// Whether a key may be half read: then `flush()` is due after a moment without bytes.
+  /// Whether a key may be incomplete: then `flush()` is due after a moment without bytes.
   var isWaiting: Bool {
     switch state {
     case .ground, .paste: false
@@ -47,7 +47,7 @@ struct KeyParser: Sendable {
     return keys
   }
 
-  /// Nothing came for a moment: an ESC that stands alone is the key Escape.
+  /// Ends an incomplete sequence after a moment without bytes: a lone ESC is the Escape key.
   mutating func flush() -> [Key] {
     defer { reset() }
     switch state {
@@ -120,7 +120,7 @@ struct KeyParser: Sendable {
       UInt8(ascii: "_"):
       state = .string(opener: byte)
     case 0x1B where isAlt:
-      // Escape was pressed again and again.
+      // Escape was pressed repeatedly.
       keys.append(Key(.escape))
     case 0x1B: isAlt = true
     default:
@@ -139,7 +139,7 @@ struct KeyParser: Sendable {
 
   private mutating func takeUTF8(_ byte: UInt8, _ missing: Int, _ keys: inout [Key]) {
     guard byte & 0xC0 == 0x80 else {
-      // Cut off: what follows is read for itself.
+      // Cut off: the next byte is parsed on its own.
       reset()
       takeFirst(byte, &keys)
       return
@@ -150,7 +150,7 @@ struct KeyParser: Sendable {
       return
     }
     let text = String(validating: bytes, as: UTF8.self)
-    // The C1 controls are no text.
+    // C1 controls are not text.
     let isControl = text?.unicodeScalars.first?.properties.generalCategory == .control
     end(isControl ? nil : text?.first.map { Key($0) }, &keys)
   }
@@ -185,14 +185,14 @@ struct KeyParser: Sendable {
     }
   }
 
-  /// A control character within a sequence ends it, and is read for itself.
+  /// Ends the sequence at a control character, which is parsed on its own.
   private mutating func abort(_ byte: UInt8, _ keys: inout [Key]) {
     reset()
     takeFirst(byte, &keys)
   }
 
   private mutating func takeString(_ byte: UInt8) {
-    // BEL ends it, and ST, which is ESC \.
+    // BEL or ST (ESC \) ends the string.
     if byte == 0x07 || (byte == UInt8(ascii: "\\") && bytes.last == 0x1B) {
       reset()
     } else {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-/// Which keys the sequences of terminals stand for (xterm's ctlseqs, "PC-Style Function Keys").
+/// Maps the sequences of terminals to keys (xterm's ctlseqs, "PC-Style Function Keys").
 enum KeySequence {
-  /// Of `ESC [ parameters final`; nil where no key is known by it.
+  /// Returns the key of `ESC [ parameters final`; nil if none is known.
   static func key(parameters: [UInt8], final: UInt8) -> Key? {
     guard parameters.allSatisfy({ (0x30...0x3B).contains($0) }) else { return nil }
-    // A parameter may have parts, 1:3: the first is what counts.
+    // A parameter may have parts, as in 1:3: only the first matters.
     let numbers = parameters.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
       .map { part in
         part.prefix { $0 != UInt8(ascii: ":") }
@@ -24,12 +24,12 @@ enum KeySequence {
     }
   }
 
-  /// Of `ESC O final`, and of control sequences that end alike.
+  /// Returns the key of `ESC O final`, and of control sequences with the same end.
   static func key(final: UInt8, _ modifiers: Key.Modifiers) -> Key? {
     finals[final].map { Key($0, modifiers) } ?? rxvt[final]
   }
 
-  /// 2 is shift, 3 alt, 5 control, and so on; 1 is none.
+  /// Returns the modifiers: 2 is shift, 3 alt, 5 control, and so on; 1 is none.
   static func modifiers(_ number: Int) -> Key.Modifiers {
     Key.Modifiers(rawValue: max(0, number - 1)).intersection([.shift, .alt, .control])
   }
@@ -44,7 +44,7 @@ enum KeySequence {
       guard let scalar = UInt32(exactly: codePoint).flatMap(Unicode.Scalar.init),
         scalar.properties.generalCategory != .control
       else { return nil }
-      // Shift shows in the character.
+      // The character already reflects Shift.
       return Key(Character(scalar), modifiers.subtracting(.shift))
     }
   }
@@ -56,7 +56,7 @@ enum KeySequence {
     UInt8(ascii: "R"): .function(3), UInt8(ascii: "S"): .function(4),
   ]
 
-  /// rxvt writes shifted arrows small in a control sequence.
+  /// rxvt sends shifted arrows as lowercase letters in a control sequence.
   private static let rxvt: [UInt8: Key] = [
     UInt8(ascii: "a"): Key(.up, .shift), UInt8(ascii: "b"): Key(.down, .shift),
     UInt8(ascii: "c"): Key(.right, .shift), UInt8(ascii: "d"): Key(.left, .shift),

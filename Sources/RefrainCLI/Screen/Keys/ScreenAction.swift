@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: MIT
 
-/// What a key asks for.
+/// The action that a key requests.
 enum ScreenAction: Sendable, Hashable {
   case toggle, next, previous
-  /// By so many seconds.
+  /// By this many seconds.
   case seek(Int)
-  /// To so many tenths of the item.
+  /// To this many tenths of the item.
   case jump(Int)
   case changeVolume(Double)
   case toggleMute
-  /// To the next slower or faster one.
+  /// To the next slower or faster rate.
   case slower, faster, resetRate
   case cycleRepeat, toggleShuffle, cycleSleepTimer
 
-  /// By so many rows.
+  /// By this many rows.
   case select(Int)
   case selectPage(Int)
   case selectFirst, selectLast
   case playSelected, removeSelected
-  /// By so many places.
+  /// By this many positions.
   case moveSelected(Int)
 
   case beginFilter, endFilter, clearFilter, untype
   case type(String)
 
   case showHelp, hideHelp
-  /// By so many lines.
+  /// By this many lines.
   case scrollHelp(Int)
   case scrollHelpPage(Int)
   case quit, suspend, redraw
 }
 
 extension ScreenAction {
-  /// What a key does on the screen as it is; nil: nothing.
+  /// Returns the action of a key in the screen's current state; nil if it has none.
   ///
   /// - Parameters:
-  ///   - isFiltering: whether what is typed goes to the filter.
+  ///   - isFiltering: whether typed text goes to the filter.
   ///   - isHelpVisible: then keys that move scroll the help, and any other closes it.
   init?(_ key: Key, isFiltering: Bool = false, isHelpVisible: Bool = false) {
     guard

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
-/// Which parts of the current item are where, each as a range of 0…1.
+/// The states of the current item's parts, each as ranges of 0…1.
 struct CacheMap: Sendable, Hashable {
   enum Part: Sendable, Hashable {
-    /// Stored: it comes from disk.
+    /// Stored: read from disk.
     case cached
     /// Being fetched, or decoded ahead without being stored.
     case coming
@@ -14,7 +14,7 @@ struct CacheMap: Sendable, Hashable {
   var fetching: [Range<Double>] = []
   var buffered: [Range<Double>] = []
 
-  /// What each of `count` cells of a bar stands for. A cell is stored if its middle is.
+  /// Returns the state of each of `count` cells of a bar. A cell is stored if its middle is.
   func cells(_ count: Int) -> [Part] {
     (0..<max(0, count)).map { index in
       let (start, end) = (Double(index) / Double(count), Double(index + 1) / Double(count))

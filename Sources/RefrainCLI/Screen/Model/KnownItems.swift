@@ -2,24 +2,24 @@
 import Refrain
 import RefrainPlayer
 
-/// What came to light of an item of the queue while it was played or looked at.
+/// Facts about an item of the queue, learned while it was played or looked up.
 struct KnownItem: Sendable, Hashable {
   var title: String?
   var artist: String?
   var duration: Duration?
-  /// The part of it that is stored, 0…1.
+  /// The stored part, 0…1.
   var cached: Double?
   var hasFailed = false
-  /// Why the last request failed that is sent again; nil once bytes come.
+  /// The reason of the last failed request that is sent again; nil once bytes come.
   var trouble: String?
 }
 
-/// What came to light of the items of a queue. A pure value.
+/// The known facts about the items of a queue. A pure value.
 ///
-/// It goes by the events alone: when they are taken in, the player may be at another item already.
+/// Relies on events only: when they are handled, the player may be at another item already.
 struct KnownItems: Sendable {
   private(set) var items: [PlayQueue.Item.ID: KnownItem] = [:]
-  /// The one that was last said to be current.
+  /// The item last reported as current.
   private var current: PlayQueue.Item.ID?
 
   mutating func note(_ event: PlayerEvent) {

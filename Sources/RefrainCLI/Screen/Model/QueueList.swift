@@ -1,36 +1,36 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The queue as a list to move in: a selection, and a filter that is typed. A pure value.
+/// The queue as a list with a selection and a typed filter. A pure value.
 struct QueueList: Sendable, Hashable {
   struct Row: Sendable, Hashable, Identifiable {
     var id: UInt64
-    /// In the order of playing, from 1.
+    /// In playing order, from 1.
     var number: Int
     var title: String
     var artist: String?
     var duration: Duration?
     var isCurrent = false
     var hasFailed = false
-    /// The part of it that is stored, 0…1, where it is known.
+    /// The stored part, 0…1, if it is known.
     var cached: Double?
   }
 
-  /// Setting them keeps the selection where its row is still there.
+  /// Setting the rows keeps the selection if its row is still there.
   var rows: [Row] = [] {
     didSet { mendSelection(in: oldValue) }
   }
-  /// Nil: the selection stays with the current row.
+  /// Nil: the selection follows the current row.
   private(set) var selected: UInt64?
-  /// What was typed; nil while nobody filters.
+  /// The typed filter; nil while there is none.
   private(set) var filter: String? {
     didSet { if filter != nil { selectAMatch() } }
   }
 
   var current: Row? { rows.first(where: \.isCurrent) }
 
-  /// The rows that the filter lets through, in their order: every word of it occurs in the title or
-  /// the artist, small or large, with accents or without.
+  /// The rows that match the filter, in order: every word of it occurs in the title or the artist,
+  /// ignoring case and accents.
   var matches: [Row] {
     let words = (filter ?? "").split(separator: " ")
     guard !words.isEmpty else { return rows }
@@ -43,7 +43,7 @@ struct QueueList: Sendable, Hashable {
     }
   }
 
-  /// The selected row; the current one where none was selected.
+  /// The selected row; the current one if none is selected; with a filter, else the first match.
   var selection: Row? {
     let matches = matches
     return matches.first { $0.id == selected } ?? matches.first(where: \.isCurrent)
@@ -65,7 +65,7 @@ struct QueueList: Sendable, Hashable {
   mutating func selectFirst() { selected = matches.first?.id }
   mutating func selectLast() { selected = matches.last?.id }
 
-  /// Back to the current row.
+  /// Returns the selection to the current row.
   mutating func deselect() { selected = nil }
 
   // MARK: Filtering
@@ -75,11 +75,11 @@ struct QueueList: Sendable, Hashable {
 
   mutating func type(_ text: String) {
     guard let filter else { return }
-    // Nobody looks for more than that; a paste may be anything.
+    // No filter needs more; a paste may be of any length.
     self.filter = String((filter + printable(text)).prefix(200))
   }
 
-  /// Takes back the last character; leaves where there is none.
+  /// Deletes the last character; ends the filter if there is none.
   mutating func untype() {
     guard let filter else { return }
     self.filter = filter.isEmpty ? nil : String(filter.dropLast())
@@ -93,7 +93,7 @@ struct QueueList: Sendable, Hashable {
     if !matches.contains(where: { $0.id == selected }) { selected = nil }
   }
 
-  /// A selected row that was removed hands the selection on to the one after it.
+  /// Moves the selection of a removed row to the next row left, else to the one before.
   private mutating func mendSelection(in old: [Row]) {
     guard let selected, !rows.contains(where: { $0.id == selected }) else { return }
     let left = Set(rows.map(\.id))

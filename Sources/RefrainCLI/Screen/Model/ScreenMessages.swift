@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// What was told lately. Messages go by themselves after a while. A pure value.
+/// The recent messages, which disappear after a while. A pure value.
 struct ScreenMessages: Sendable {
-  /// How long a message is shown; errors longer.
+  /// The time for which a message is shown; errors stay longer.
   static let lifetime = Duration.seconds(20)
   static let errorLifetime = Duration.seconds(60)
   private static let most = 6
@@ -10,14 +10,14 @@ struct ScreenMessages: Sendable {
   private var messages: [(message: ScreenModel.Message, end: ContinuousClock.Instant)] = []
 
   mutating func add(_ message: ScreenModel.Message, at now: ContinuousClock.Instant) {
-    // The same again is shown once.
+    // A repeated message is shown once.
     messages.removeAll { $0.message == message }
     let lifetime = message.level == .error ? Self.errorLifetime : Self.lifetime
     messages.append((message, now + lifetime))
     if messages.count > Self.most { messages.removeFirst() }
   }
 
-  /// The oldest first.
+  /// Returns the messages, the oldest first.
   mutating func current(at now: ContinuousClock.Instant) -> [ScreenModel.Message] {
     messages.removeAll { $0.end <= now }
     return messages.map(\.message)
@@ -25,7 +25,7 @@ struct ScreenMessages: Sendable {
 }
 
 extension ScreenModel.Message {
-  /// A line that was meant for standard error.
+  /// Creates a message from a line meant for standard error.
   init(noted line: String) {
     let mark = "refrain: "
     self =

@@ -4,11 +4,11 @@ import Refrain
 import RefrainPlayer
 
 extension ScreenModel {
-  /// Takes over what a player shows.
+  /// Takes over the state of a player.
   ///
   /// - Parameters:
-  ///   - known: of the items of its queue.
-  ///   - now: for the time that is left of a sleep timer.
+  ///   - known: the facts about the items of its queue.
+  ///   - now: the base for the remaining time of a sleep timer.
   mutating func show(
     _ state: PlayerState, known: [PlayQueue.Item.ID: KnownItem] = [:],
     now: ContinuousClock.Instant = .now
@@ -22,7 +22,7 @@ extension ScreenModel {
     address = media.map { media in
       isLocal ? media.url.path(percentEncoded: false) : media.url.withoutUserInfo.absoluteString
     }
-    // Seeks land within a hair of where they are to lead: 0:05 is not to be shown as 0:04.
+    // Seeks may land slightly before their target: 0:05 must not be shown as 0:04.
     position = state.position + .milliseconds(50)
     length = Length(state)
     details = [
@@ -56,7 +56,7 @@ extension ScreenModel {
     if rows != queue.rows { queue.rows = rows }
   }
 
-  /// As the media says, else as a playlist does, else its file's name.
+  /// Returns the title from the media, else from a playlist, else the file's name.
   static func title(of media: Media, _ metadata: MediaMetadata) -> String {
     [metadata.streamTitle, metadata.title, media.title].compactMap(\.self).first { !$0.isEmpty }
       ?? URLArgument.name(of: media.url)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-/// All that the screen of `play` shows. A value: two that are equal look the same.
+/// The whole content of the screen of `play`. A value: two that are equal look the same.
 struct ScreenModel: Sendable, Hashable {
   enum Status: Sendable, Hashable {
     case idle, loading, playing, paused, ended
     case buffering(Wait)
     case failed(reason: String, remedy: String)
 
-    /// Whether it plays, or will as soon as it can.
+    /// Whether it plays, or will play as soon as possible.
     var isWanted: Bool {
       switch self {
       case .loading, .playing, .buffering: true
@@ -18,7 +18,7 @@ struct ScreenModel: Sendable, Hashable {
 
   enum Wait: Sendable, Hashable {
     case bytes, seek
-    /// The origin cannot be reached, and why.
+    /// The origin cannot be reached, with the reason.
     case network(String)
   }
 
@@ -44,28 +44,28 @@ struct ScreenModel: Sendable, Hashable {
   }
 
   var status = Status.idle
-  /// Of the current item; empty where there is none.
+  /// The current item's title; empty without an item.
   var title = ""
-  /// Why the last request for the current item failed that is sent again.
+  /// The reason of the current item's last failed request that is sent again.
   var trouble: String?
   /// Artist and album, or the name of a station.
   var details: [String] = []
-  /// Where it comes from, without user and password.
+  /// The address of the item, without user and password.
   var address: String?
   var position = Duration.zero
   var length = Length.unknown
   var map = CacheMap()
 
-  /// Of the current item, in bytes.
+  /// The stored and total size of the current item, in bytes.
   var storedBytes: Int64?
   var totalBytes: Int64?
-  /// Bytes per second; nil where nothing is being fetched.
+  /// Bytes per second; nil if nothing is being fetched.
   var speed: Double?
-  /// The part of what came that was on disk before, 0…1; nil before anything came.
+  /// The part of the delivered bytes that came from disk, 0…1; nil before the first byte.
   var hitRatio: Double?
   var requests = 0
   var isOffline = false
-  /// A file, which no cache has to do with.
+  /// Whether the item is a file, which does not involve the cache.
   var isLocal = false
 
   /// 0…1.
@@ -80,10 +80,10 @@ struct ScreenModel: Sendable, Hashable {
   /// The oldest first.
   var messages: [Message] = []
   var isHelpVisible = false
-  /// How many lines of the help lie above the screen.
+  /// The number of help lines above the screen.
   var helpOffset = 0
 
-  /// Where the position is, 0…1; nil where nobody can say.
+  /// The position as a fraction, 0…1; nil if it is unknown.
   var fraction: Double? {
     guard case .known(let duration) = length, duration > .zero else { return nil }
     return min(1, max(0, position / duration))

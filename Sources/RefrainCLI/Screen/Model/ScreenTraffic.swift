@@ -2,13 +2,13 @@
 import Refrain
 import RefrainPlayer
 
-/// How fast the current item comes from its origin.
+/// The speed at which the current item comes from its origin.
 struct ScreenTraffic {
   private var item: PlayQueue.Item.ID?
   private var speed = Speed()
   private let start = ContinuousClock.now
 
-  /// In bytes per second; nil where nothing is being fetched.
+  /// Returns bytes per second; nil if nothing is being fetched.
   mutating func speed(_ state: PlayerState) -> Double? {
     guard let statistics = state.statistics else { return nil }
     if state.item?.id != item {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import RefrainPlayer
 
-/// The rates that keys lead to.
+/// The rates that the keys select.
 enum RateSteps {
   private static let rates = [0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3]
 
@@ -9,12 +9,12 @@ enum RateSteps {
   static func below(_ rate: Double) -> Double { rates.last { $0 < rate - 0.001 } ?? 0.5 }
 }
 
-/// What the key of the sleep timer goes through: 15, 30 and 60 minutes, the end of the item, off.
+/// The steps of the sleep timer's key: 15, 30 and 60 minutes, the end of the item, off.
 struct SleepSteps: Sendable {
   private static let minutes = [15, 30, 60]
   private var step = 0
 
-  /// - Parameter isSet: whether a timer runs. One that has run out begins anew.
+  /// - Parameter isSet: whether a timer runs. After one has run out, the steps start over.
   mutating func next(
     isSet: Bool, now: ContinuousClock.Instant = .now
   ) -> SleepTimer? {

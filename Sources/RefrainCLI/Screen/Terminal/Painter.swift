@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// Turns screens into what a terminal has to be sent, and remembers what it shows: lines that stay as
-/// they are cost nothing. A pure value.
+/// Turns screens into bytes for a terminal, and remembers what it shows: unchanged lines cost
+/// nothing. A pure value.
 struct Painter: Sendable {
   var isColoured = true
 
@@ -10,10 +10,10 @@ struct Painter: Sendable {
 
   init(isColoured: Bool) { self.isColoured = isColoured }
 
-  /// Nobody knows what the terminal shows any more: the next screen is painted whole.
+  /// Forgets what the terminal shows: the next screen is painted whole.
   mutating func forget() { size = nil }
 
-  /// The bytes that turn what is shown into these lines. Nothing where nothing changes.
+  /// Returns the bytes that change the shown lines into these; none if nothing changes.
   mutating func paint(_ lines: [StyledLine], _ size: ScreenSize) -> [UInt8] {
     var text = ""
     if size != self.size {
@@ -28,11 +28,11 @@ struct Painter: Sendable {
     shown = lines
     self.size = size
     guard !text.isEmpty else { return [] }
-    // Synchronized output, DEC private mode 2026: shown at once by those that know it.
+    // Synchronized output, DEC private mode 2026: terminals that support it show all at once.
     return Array("\u{1B}[?2026h\(text)\u{1B}[0m\u{1B}[?2026l".utf8)
   }
 
-  /// The row is erased before, not after: in the last column that would take its character away.
+  /// Erases the row first: erasing after text in the last column would delete its character.
   private func painted(_ line: StyledLine, at row: Int) -> String {
     var text = "\u{1B}[\(row + 1);1H\u{1B}[0m\u{1B}[2K"
     var column = 0
@@ -44,7 +44,7 @@ struct Painter: Sendable {
       }
       text += piece.text
       column += piece.text.displayWidth
-      // Terminals disagree on the width of some characters: what follows begins where it should.
+      // Terminals disagree on the width of some characters: set the column of the next piece.
       if !piece.text.allSatisfy(\.isSimple) { text += "\u{1B}[\(column + 1)G" }
     }
     return text

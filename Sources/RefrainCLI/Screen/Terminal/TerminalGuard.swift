@@ -3,21 +3,21 @@
   import Foundation
   import Synchronization
 
-  /// Gives the terminal back as it was found, whichever way the program ends: also by exit(3), by a
-  /// second signal, and by a crash. Where the program is killed, `TerminalGuardian` does that.
+  /// Restores the terminal however the program ends: also by exit(3), by a second signal, and by a
+  /// crash. If the program is killed, `TerminalGuardian` does that.
   ///
-  /// `restore()` may be called by a signal handler: it takes atomic numbers, and calls write(2),
+  /// `restore()` may be called by a signal handler: it uses atomic numbers, and calls write(2),
   /// poll(2) and tcsetattr(3), which signal-safety(7) lists.
   enum TerminalGuard {
-    /// Another screen, no cursor, no wrapping at the last column, pastes told from typing.
+    /// The alternate screen, no cursor, no wrapping at the last column, marked pastes.
     static let enterSequence = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?2004h"
     private static let leaveSequence =
       "\u{1B}[?2026l\u{1B}[0m\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
-    /// The terminal while it is not as it was found; -1 otherwise.
+    /// The terminal while it is changed; -1 otherwise.
     private static let entered = Atomic<CInt>(-1)
 
-    /// How it was found. Unsafe: written before `entered` is set, and read after.
+    /// The original settings. Unsafe: written before `entered` is set, and read after.
     nonisolated(unsafe) private static let found: UnsafeMutablePointer<termios> = {
       let pointer = UnsafeMutablePointer<termios>.allocate(capacity: 1)
       pointer.initialize(to: termios())
@@ -34,9 +34,9 @@
 
     static var isEntered: Bool { entered.load(ordering: .sequentiallyConsistent) >= 0 }
 
-    /// Notes how the terminal is, and makes it tell every key at once.
+    /// Saves the terminal's settings, and makes it report every key at once.
     static func enter(_ terminal: CInt) -> Bool {
-      // What is made at its first use must not be made by a signal handler.
+      // Initializes lazy values, which a signal handler must not do.
       _ = leaveBytes.count
       _ = CrashSignals.isWatching
       _ = exitHook
@@ -48,10 +48,10 @@
       var raw = found.pointee
       let output = raw.c_oflag
       cfmakeraw(&raw)
-      // Lines that others write do not become stairs.
+      // Keeps the line ends of other writers intact.
       raw.c_oflag = output
       guard tcsetattr(terminal, TCSADRAIN, &raw) == 0 else { return false }
-      // As the terminal took it.
+      // The settings as the terminal accepted them.
       if tcgetattr(terminal, &raw) == 0 {
         TerminalGuardian.note(raw: raw, found: found.pointee)
       }
@@ -68,7 +68,7 @@
         if count > 0 {
           rest = UnsafeRawBufferPointer(rebasing: rest[count...])
         } else {
-          // Full, or interrupted. A terminal that takes nothing for a second has gone.
+          // Full, or interrupted. A terminal that accepts nothing for a second is gone.
           attempts += 1
           var poll = pollfd(fd: terminal, events: Int16(POLLOUT), revents: 0)
           _ = Foundation.poll(&poll, 1, 100)
@@ -84,18 +84,19 @@
     }()
   }
 
-  /// A crash while the screen is up: the terminal is given back, and then what was to happen happens.
+  /// Restores the terminal after a crash while the screen is shown; then the crash continues.
   private enum CrashSignals {
     private static let signals = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT]
 
-    /// What was set before, by number. Unsafe: written before the handlers are set, and read after.
+    /// The previous actions, by number. Unsafe: written before the handlers are set, and read
+    /// after.
     nonisolated(unsafe) private static let earlier: UnsafeMutablePointer<sigaction> = {
       let pointer = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
       pointer.initialize(repeating: sigaction(), count: 65)
       return pointer
     }()
 
-    /// True once the handlers are set, at the first use.
+    /// True once the handlers are set, on first use.
     static let isWatching: Bool = {
       for number in signals {
         guard sigaction(number, nil, earlier + Int(number)) == 0 else { continue }
@@ -103,7 +104,7 @@
         action.__sigaction_handler.sa_sigaction = { number, information, _ in
           TerminalGuard.restore()
           sigaction(number, CrashSignals.earlier + Int(number), nil)
-          // The kernel's own come again once this returns; what a process or abort(3) sent does not.
+          // The kernel's signals recur once this returns; those of a process or abort(3) do not.
           if (information?.pointee.si_code ?? 0) <= 0 { raise(number) }
         }
         action.sa_flags = CInt(SA_SIGINFO) | CInt(SA_ONSTACK)

@@ -3,20 +3,20 @@
   import Foundation
   import Synchronization
 
-  /// A small process that gives the terminal back where this one is killed by a signal that no
-  /// program sees (SIGKILL).
+  /// A small process that restores the terminal if this one is killed by a signal that cannot be
+  /// caught (SIGKILL).
   ///
-  /// It is a shell that reads a pipe, whose writing end closes when this process ends in whichever
-  /// way. Each line says whether the terminal is changed, so that it does nothing after a clean end.
-  /// It has a session of its own: what the terminal sends to this program's group passes it by.
+  /// It is a shell that reads a pipe, whose writing end closes however this process ends. Each line
+  /// reports whether the terminal is changed: after a clean end the shell does nothing. It has its
+  /// own session: signals from the terminal to this program's group do not reach it.
   enum TerminalGuardian {
-    /// The writing end of its pipe; -1 while there is none.
+    /// The writing end of the pipe; -1 while there is none.
     private static let pipe = Atomic<CInt>(-1)
     private static let process = Mutex<pid_t?>(nil)
 
-    /// Standard input and output are the terminal, 3 is the pipe. `$1` is what makes a terminal leave
-    /// the screen. Where somebody else has set the terminal in the meantime, as a shell does before
-    /// its prompt, the settings stay.
+    /// Standard input and output are the terminal, 3 is the pipe. `$1` makes the terminal leave the
+    /// screen. If another program has changed the terminal's settings meanwhile, as a shell does
+    /// before its prompt, they stay.
     private static let script = """
       trap '' HUP INT QUIT TERM TSTP TTIN TTOU PIPE
       raw=0
@@ -26,7 +26,7 @@
       [ "$(stty -g)" = "$raw" ] && stty "$found"
       """
 
-    /// Starts it, unless it runs. Where it cannot be started, nothing is lost but what it is for.
+    /// Starts the process, unless it runs. If that fails, only its protection is lost.
     static func start(_ terminal: CInt, leaving sequence: String) {
       guard pipe.load(ordering: .sequentiallyConsistent) < 0 else { return }
       var ends: [CInt] = [-1, -1]
@@ -42,12 +42,13 @@
       pipe.store(ends[1], ordering: .sequentiallyConsistent)
     }
 
-    /// The terminal is changed from now on: `found` is how it was before, `raw` how it is now.
+    /// Reports that the terminal is changed: `found` are its original settings, `raw` the current
+    /// ones.
     static func note(raw: termios, found: termios) {
       send(Array("\(settings(raw)) \(settings(found))\n".utf8))
     }
 
-    /// The terminal is as it was found. May be called by a signal handler.
+    /// Reports that the terminal is restored. May be called by a signal handler.
     static func noteRestored() {
       withUnsafeTemporaryAllocation(byteCount: 2, alignment: 1) { bytes in
         bytes[0] = UInt8(ascii: "0")
@@ -56,7 +57,7 @@
       }
     }
 
-    /// Ends it, and waits for that. The terminal has been given back.
+    /// Ends the process, and waits for its end. The terminal must have been restored.
     static func end() {
       let file = pipe.exchange(-1, ordering: .sequentiallyConsistent)
       guard file >= 0 else { return }
@@ -68,7 +69,7 @@
 
     private static func send(_ bytes: [UInt8]) { bytes.withUnsafeBytes { send($0) } }
 
-    /// The pipe holds many such lines, and nobody who is gone is told.
+    /// The pipe holds many such lines; errors are ignored, since the process may be gone.
     private static func send(_ bytes: UnsafeRawBufferPointer) {
       let file = pipe.load(ordering: .sequentiallyConsistent)
       if file >= 0 { _ = write(file, bytes.baseAddress, bytes.count) }
@@ -82,7 +83,7 @@
       posix_spawn_file_actions_adddup2(&actions, terminal, 1)
       posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0)
       posix_spawn_file_actions_adddup2(&actions, reading, 3)
-      // Connections of this process would stay open with it: not all of them close by themselves.
+      // This process's connections would otherwise stay open in it: not all have O_CLOEXEC.
       for file in InheritedFiles.open where file > 3 {
         posix_spawn_file_actions_addclose(&actions, file)
       }
@@ -101,12 +102,13 @@
     /// POSIX_SPAWN_SETSID (posix_spawn(3)), which Glibc's module map does not show.
     private static let sessionFlag: Int16 = 0x80
 
-    /// Ended by a null pointer, as C wants them.
+    /// Returns C strings, terminated by a null pointer.
     private static func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
       texts.map { strdup($0) } + [nil]
     }
 
-    /// As `stty -g` writes them: four masks and the control characters, in hexadecimal.
+    /// Returns settings as `stty -g` writes them: four masks and the control characters, in
+    /// hexadecimal.
     static func settings(_ settings: termios) -> String {
       var settings = settings
       let characters = withUnsafeBytes(of: &settings.c_cc) { Array($0) }

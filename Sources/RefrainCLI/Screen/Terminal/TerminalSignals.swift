@@ -3,19 +3,19 @@
   import Foundation
   import Synchronization
 
-  /// Signals that concern the screen, as bytes in a pipe: its thread waits for them and for keys at
-  /// the same time. A byte of 0 only wakes it.
+  /// Signals that concern the screen, as bytes in a pipe: the screen's thread waits for them and
+  /// for keys at the same time. A byte of 0 only wakes it.
   final class TerminalSignals: Sendable {
-    /// What the thread reads.
+    /// The end of the pipe that the thread reads.
     let reading: CInt
     private let writing: CInt
-    /// What was set before.
+    /// The previous actions, by signal.
     private let earlier: Mutex<[CInt: sigaction]>
 
-    /// Where the handler writes; -1 while nobody reads.
+    /// The descriptor that the handler writes to; -1 while there is no reader.
     private static let target = Atomic<CInt>(-1)
 
-    /// Nil where the system has no descriptor left.
+    /// Returns nil if the system has no descriptor left.
     init?() {
       var ends: [CInt] = [-1, -1]
       guard pipe(&ends) == 0 else { return nil }
@@ -29,12 +29,13 @@
       for number in [SIGWINCH, SIGCONT, SIGTSTP, SIGHUP] {
         var before = sigaction()
         guard sigaction(number, nil, &before) == 0 else { continue }
-        // What whoever started this program wants ignored stays ignored, as with nohup(1).
+        // Signals that the parent had ignored stay ignored, as with nohup(1).
         if number == SIGTSTP || number == SIGHUP, before.isIgnored { continue }
         earlier[number] = before
         Self.handle(number)
       }
-      // The screen is put up in the foreground only; giving the terminal back must never stop.
+      // The screen is shown in the foreground only; restoring the terminal must never stop the
+      // program.
       var before = sigaction()
       if sigaction(SIGTTOU, nil, &before) == 0 {
         earlier[SIGTTOU] = before
@@ -48,12 +49,12 @@
       close(writing)
     }
 
-    /// Whether Ctrl-Z has anybody to go back to.
+    /// Whether Ctrl-Z may stop the program.
     var canStop: Bool { earlier.withLock { $0[SIGTSTP] != nil } }
 
     func wake() { Self.send(0, to: writing) }
 
-    /// The signals that came since, each once.
+    /// Returns the signals received since the last call, each once.
     func taken() -> Set<CInt> {
       var numbers: Set<CInt> = []
       var bytes = [UInt8](repeating: 0, count: 64)
@@ -64,15 +65,15 @@
       }
     }
 
-    /// Stops this process and its group, as the terminal does on Ctrl-Z. Returns when it goes on, or
-    /// at once where nobody could wake it (a group without a shell is not stopped).
+    /// Stops this process and its group, as the terminal does on Ctrl-Z. Returns when it continues,
+    /// or at once if no process could continue it (a group without a shell is not stopped).
     func stop() {
       guard canStop else { return }
       signal(SIGTSTP, SIG_IGN)
       kill(0, SIGTSTP)
       signal(SIGTSTP, SIG_DFL)
-      // Sent to this thread, it is acted on before the call returns. Threads of others may have it
-      // blocked, and this one has inherited that.
+      // A signal to this thread is delivered before the call returns. It may be blocked here: the
+      // mask is inherited from the thread that created this one.
       var set = sigset_t()
       sigemptyset(&set)
       sigaddset(&set, SIGTSTP)
@@ -81,7 +82,7 @@
       Self.handle(SIGTSTP)
     }
 
-    /// Signals do again what they did before.
+    /// Restores the previous actions of the signals.
     func end() {
       Self.target.store(-1, ordering: .sequentiallyConsistent)
       earlier.withLock { earlier in
@@ -105,7 +106,7 @@
       sigaction(number, &action, nil)
     }
 
-    /// A full pipe has woken the thread already.
+    /// Writes a byte. A full pipe has woken the thread already.
     private static func send(_ byte: UInt8, to file: CInt) {
       var byte = byte
       if file >= 0 { _ = write(file, &byte, 1) }

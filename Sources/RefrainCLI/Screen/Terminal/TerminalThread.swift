@@ -2,9 +2,9 @@
 #if os(Linux)
   import Foundation
 
-  /// What a terminal's thread does, and all that it remembers.
+  /// The work and the state of a terminal's thread.
   struct TerminalThread {
-    /// What it was told to do since it last looked.
+    /// The orders received since they were last taken.
     struct Orders: Sendable {
       var screen: (lines: [StyledLine], size: ScreenSize)?
       var isRedrawDue = false
@@ -22,13 +22,13 @@
     private let told: AsyncStream<TerminalEvent>.Continuation
     private var painter: Painter
     private var parser = KeyParser()
-    /// What the terminal has not taken yet.
+    /// Output that the terminal has not accepted yet.
     private var output: [UInt8]
     private var screen: (lines: [StyledLine], size: ScreenSize)?
     private var isGone = false
 
-    /// A key that is a sequence comes at once, or nearly so over a slow connection; Escape stands
-    /// alone for so many milliseconds.
+    /// The time after which a lone ESC is Escape, in milliseconds. The rest of a key's sequence
+    /// arrives at once, or nearly so over a slow connection.
     private static let escapeDelay: CInt = 50
 
     init(
@@ -42,7 +42,7 @@
       output = Array(TerminalGuard.enterSequence.utf8)
     }
 
-    /// Runs until an order ends it; the terminal is then as it was found.
+    /// Runs until an order ends it; the terminal is then restored.
     mutating func run(_ orders: () -> Orders) {
       while true {
         wait()
@@ -71,7 +71,7 @@
       let isShown = TerminalGuard.isEntered && !isGone
       var wanted = isShown ? Int16(POLLIN) : 0
       if isShown, !output.isEmpty { wanted |= Int16(POLLOUT) }
-      // A descriptor below zero is passed over (poll(2)).
+      // poll(2) ignores a negative descriptor.
       var polls = [
         pollfd(fd: signals.reading, events: Int16(POLLIN), revents: 0),
         pollfd(fd: isShown ? file : -1, events: wanted, revents: 0),
@@ -121,8 +121,8 @@
       enter()
     }
 
-    /// Puts the screen up again, also where a shell has changed the terminal meanwhile; leaves it
-    /// where this program runs in the background.
+    /// Shows the screen again, even if a shell has changed the terminal meanwhile; leaves it if
+    /// this program runs in the background.
     private mutating func enter() {
       guard !isGone else { return }
       guard tcgetpgrp(file) == getpgrp() else {
@@ -138,8 +138,8 @@
 
     // MARK: Painting
 
-    /// One screen at a time: what comes while the terminal is slow is skipped but for the last. A
-    /// screen of another size is not shown, for a new one is on its way.
+    /// Paints one screen at a time: while the terminal is slow, all but the latest are skipped. A
+    /// screen of another size is not painted, because a new one follows.
     private mutating func paint() {
       guard TerminalGuard.isEntered, !isGone else { return }
       if !output.isEmpty { writeOutput() }

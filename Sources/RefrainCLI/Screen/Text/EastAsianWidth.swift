@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// Characters that take two columns of a terminal: East_Asian_Width W or F in EastAsianWidth.txt of
-/// Unicode 18.0 (UAX #11). Ranges are joined over what is not assigned or takes no column at all;
-/// Swift's Unicode properties do not have this one.
+/// Characters of two columns in a terminal: East_Asian_Width W or F in EastAsianWidth.txt of
+/// Unicode 18.0 (UAX #11), a property that Swift lacks. Ranges are joined across characters that
+/// are unassigned or have no width.
 enum EastAsianWidth {
   static func isWide(_ scalar: Unicode.Scalar) -> Bool {
     let value = scalar.value

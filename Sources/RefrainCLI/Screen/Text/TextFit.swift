@@ -3,18 +3,19 @@
 /// Fits text into columns of a terminal.
 struct TextFit: Sendable {
   enum Kept: Sendable {
-    /// Of titles and sentences.
+    /// For titles and sentences.
     case beginning
-    /// Of URLs: the host and the file both tell something.
+    /// For URLs: the host and the file both matter.
     case bothEnds
   }
 
-  /// In place of what is left out.
+  /// Replaces omitted text.
   var ellipsis = "…"
-  /// Whether characters beyond ASCII can be written; `?` stands for them where not.
+  /// Whether only ASCII can be written; `?` replaces other characters.
   var isASCII = false
 
-  /// Text from elsewhere, with nothing in it that could steer a terminal or pile up on one column.
+  /// Returns text from elsewhere without characters that could control a terminal or pile up on one
+  /// column.
   func clean(_ text: String) -> String {
     let text = printable(text)
     guard !text.utf8.allSatisfy({ $0 < 0x80 }) else { return text }
@@ -29,7 +30,7 @@ struct TextFit: Sendable {
     }
   }
 
-  /// The text in at most so many columns.
+  /// Returns the text in at most `width` columns.
   func shortened(_ text: String, to width: Int, keeping kept: Kept = .beginning) -> String {
     guard text.displayWidth > width else { return text }
     let room = width - ellipsis.displayWidth
@@ -43,8 +44,8 @@ struct TextFit: Sendable {
     }
   }
 
-  /// The text's words in lines of at most so many columns; what does not go into so many lines is
-  /// left out.
+  /// Returns the text's words in at most `most` lines of at most `width` columns; the rest is left
+  /// out.
   func wrapped(_ text: String, to width: Int, lines most: Int) -> [String] {
     guard width > 0, most > 0 else { return [] }
     var lines: [String] = []
