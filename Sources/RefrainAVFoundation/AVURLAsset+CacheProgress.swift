@@ -10,18 +10,18 @@ public import Refrain
 #endif
 
 extension AVURLAsset {
-  /// How much of what this asset plays is stored, now and each time it has changed, for a scrubber or
-  /// a badge: at most ten times a second, until the listener's task is cancelled or the cache is
+  /// The stored part of this asset's resource, now and after each change, for a scrubber or a
+  /// badge: at most ten times a second, until the consuming task is cancelled or the cache is
   /// closed. Ends at once for an asset that does not play through a cache.
   public var cacheProgress: AsyncStream<CacheProgress> {
     guard let session = ResourceLoader.session(of: self) else { return AsyncStream { nil } }
     return session.cache.progressUpdates(of: session.resource)
   }
 
-  /// The stored ranges as times, by this asset's duration; nil for an asset that does not play through
-  /// a cache. Empty while the length in bytes, or the duration, is unknown.
+  /// Returns the stored ranges as times of this asset's duration; nil for an asset that does not
+  /// play through a cache. Empty while the length in bytes, or the duration, is unknown.
   ///
-  /// - Throws: what loading the duration throws.
+  /// - Throws: the cache's error, or the error of loading the duration.
   public func cachedTimeRanges() async throws -> [CMTimeRange]? {
     guard let session = ResourceLoader.session(of: self) else { return nil }
     let progress = try await session.cache.progress(of: session.resource)
@@ -30,8 +30,8 @@ extension AVURLAsset {
 }
 
 extension CacheProgress {
-  /// The stored ranges as times of something that lasts so long. As if every second took the same
-  /// number of bytes, which is near enough for a scrubber: exact for PCM and constant bit rates.
+  /// Returns the stored ranges as times of media of this duration, as if every second took the same
+  /// number of bytes: accurate enough for a scrubber, exact for PCM and constant bit rates.
   public func timeRanges(of duration: CMTime) -> [CMTimeRange] {
     guard let length, length > 0, duration.isNumeric, duration.seconds > 0 else { return [] }
     return spans.ranges.map { range in
@@ -45,7 +45,7 @@ extension CacheProgress {
 
   private func time(_ offset: Int64, _ length: Int64, _ duration: CMTime) -> Int64 {
     guard offset < length else { return duration.value }
-    // Rounded, the product may be beyond what there is.
+    // The rounded product may exceed the duration.
     return Int64(exactly: (Double(duration.value) * Double(offset) / Double(length)).rounded())
       .map { min($0, duration.value) } ?? duration.value
   }

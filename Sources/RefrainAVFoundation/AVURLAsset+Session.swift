@@ -8,22 +8,22 @@ package import Refrain
   package import AVFoundationStandIn
 #endif
 
-/// What a player that is made of such assets asks them.
+/// Properties for a player that uses such assets.
 extension AVURLAsset {
-  /// Whether AVFoundation asks a delegate for this asset: its URL means nothing to anybody else.
+  /// Whether AVFoundation loads this asset through a delegate: its URL has no meaning elsewhere.
   package var hasDelegate: Bool { ResourceLoader.session(of: self) != nil }
 
-  /// Whether AVFoundation is given this asset's bytes. False once it is known that AVFoundation has to
-  /// load them by itself.
+  /// Whether AVFoundation receives this asset's bytes from the cache. False once AVFoundation is
+  /// known to have to load them itself.
   package var isMediated: Bool { ResourceLoader.session(of: self)?.isRedirected == false }
 
-  /// What AVFoundation was given of this asset so far; nil before the first of it, and for an asset
-  /// that does not play through a cache.
+  /// The statistics of the bytes given to AVFoundation so far; nil before the resource is opened,
+  /// and for an asset that does not play through a cache.
   package var cacheStatistics: MediaReader.Statistics? {
     ResourceLoader.session(of: self)?.statistics
   }
 
-  /// Why AVFoundation's last request could not be answered; nil where it could. AVFoundation does not
-  /// always hand on the error that it was given.
+  /// The error of AVFoundation's last request; nil if it succeeded. AVFoundation does not always
+  /// pass on the error that it received.
   package var cacheFailure: MediaCacheError? { ResourceLoader.session(of: self)?.failure }
 }

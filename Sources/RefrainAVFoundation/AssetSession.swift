@@ -3,23 +3,23 @@ import Foundation
 import Refrain
 import Synchronization
 
-/// What all requests of one asset share: one version of the resource, opened when the first of them
-/// needs it and held until the asset goes. AVFoundation reads in several places at once, and puts
-/// together what it is given: it must not be given two versions.
+/// The state that all requests of one asset share: one version of the resource, opened on the first
+/// request and held until the asset is released. AVFoundation reads at several positions at once
+/// and combines the bytes, which must not come from two versions.
 final class AssetSession: Sendable {
-  /// The resource as it was found.
+  /// The opened resource.
   struct Opened: Sendable {
-    /// Settled: it stays with its version. It reads nothing but the first bytes.
+    /// A settled reader, which keeps its version. It reads only the first bytes.
     let reader: MediaReader
-    /// As it was named.
+    /// The resource as the app named it.
     let location: Resource
     let information: ContentInformation
-    /// A uniform type identifier; nil where neither the origin nor the bytes tell.
+    /// A uniform type identifier; nil if neither the origin nor the bytes show one.
     let contentType: String?
 
-    /// Whether AVFoundation has to load it by itself, from where it is: an HTTP Live Stream, whose
-    /// segments cannot come by way of a delegate, and whatever has no length (radio, the output of a
-    /// transcoder), which AVPlayer does not play from a delegate.
+    /// Whether AVFoundation has to load the resource itself, from its origin: an HTTP Live Stream,
+    /// whose segments cannot come through a delegate, or a resource without a length (radio, the
+    /// output of a transcoder), which AVPlayer does not play from a delegate.
     var isRedirected: Bool {
       information.length == nil || contentType.map(ContentType.isPlaylist) == true
     }
@@ -31,7 +31,7 @@ final class AssetSession: Sendable {
     case opened(Opened)
     case ended
 
-    /// - Returns: what it is now: no longer idle.
+    /// - Returns: the new state, which is not idle.
     mutating func begin(_ open: () -> Task<Opened, any Error>) -> State {
       if case .idle = self { self = .opening(open()) }
       return self
@@ -44,10 +44,10 @@ final class AssetSession: Sendable {
   private let state = Mutex(State.idle)
   private let given = Mutex(Given())
 
-  /// What AVFoundation was given so far.
+  /// The bytes given to AVFoundation so far, and the last failure.
   private struct Given {
     var bytes: Int64 = 0
-    /// Of these, what was stored before the session opened. What is read twice counts once.
+    /// The part of them that was stored before the session opened. Bytes read twice count once.
     var fromDisk = RangeSet<Int64>()
     var failure: MediaCacheError?
   }
@@ -60,7 +60,7 @@ final class AssetSession: Sendable {
 
   deinit { end() }
 
-  /// Opens it, or waits for that. Where it failed, the next call tries again.
+  /// Opens the resource, or waits until it is open. After a failure, the next call tries again.
   func open() async throws -> Opened {
     let task: Task<Opened, any Error>
     switch state.withLock({
@@ -97,11 +97,11 @@ final class AssetSession: Sendable {
     if type == nil {
       type = ContentType.sniffed(try await reader.bytes(in: 0..<Int64(ContentType.sniffLength)))
     }
-    // It stays for what it knows. Requests are answered by readers of their own.
+    // The reader is kept for its information. Each request is served by a reader of its own.
     reader.rest()
     let opened = Opened(
       reader: reader, location: resource, information: information, contentType: type)
-    // Nothing is read of it here: a station would be received twice.
+    // The resource is not read here: a station would be received twice.
     if opened.isRedirected {
       reader.cancel()
       guard !cache.isOffline else { throw LoadingError.redirectedOffline(resource.url) }
@@ -111,7 +111,7 @@ final class AssetSession: Sendable {
 
   // MARK: What came of it
 
-  /// Bytes were given to AVFoundation.
+  /// Records that bytes were given to AVFoundation.
   func count(_ range: ByteRange, of opened: Opened) {
     let stored = RangeSet(range).intersection(opened.reader.spansBefore)
     given.withLock { given in
@@ -120,22 +120,22 @@ final class AssetSession: Sendable {
     }
   }
 
-  /// A request was finished, with an error or without. Being called off is neither.
+  /// Records the result of a request. A cancelled request has none.
   func note(_ error: (any Error)?) {
     if error is CancellationError { return }
     given.withLock { $0.failure = error as? MediaCacheError }
   }
 
-  /// Why the last request failed that was finished, if it did.
+  /// The error of the last finished request, if it failed.
   var failure: MediaCacheError? { given.withLock { $0.failure } }
 
-  /// Whether AVFoundation was sent on to load it by itself; false before it is open.
+  /// Whether AVFoundation was redirected to load the resource itself; false before it is open.
   var isRedirected: Bool {
     guard case .opened(let opened) = state.withLock({ $0 }) else { return false }
     return opened.isRedirected
   }
 
-  /// Nil before it is open.
+  /// The statistics of the session; nil before the resource is open.
   var statistics: MediaReader.Statistics? {
     guard case .opened(let opened) = state.withLock({ $0 }) else { return nil }
     var statistics = opened.reader.statistics
@@ -145,7 +145,7 @@ final class AssetSession: Sendable {
     return statistics
   }
 
-  /// Stops opening, and lets go of what was opened. Final.
+  /// Stops opening, and releases the opened resource. Final.
   func end() {
     let before = state.withLock { state in
       defer { state = .ended }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The URL that an asset is made with, so that AVFoundation asks its delegate: the resource's own
-/// under another scheme. Nothing else of it is changed, for signed URLs are signed as they are spelled.
+/// The URL of an asset that AVFoundation loads through a delegate: the resource's own with another
+/// scheme. Nothing else of it changes, because signatures depend on the spelling of a URL.
 enum CachedURL {
-  /// A scheme of letters, digits, `+`, `-` and `.` (RFC 3986 §3.1), in lower case.
+  /// Begins the scheme, which has letters, digits, `+`, `-` and `.` (RFC 3986 §3.1), in lower case.
   private static let prefix = "refrain-"
 
-  /// Nil where AVFoundation is to load the URL by itself: no http or https, or a playlist by its name.
+  /// Returns the asset's URL; nil if AVFoundation has to load the URL itself: neither http nor
+  /// https, or a playlist by its extension.
   static func encoded(_ url: URL) -> URL? {
     guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https",
       !["m3u8", "m3u"].contains(url.pathExtension.lowercased())
@@ -17,8 +18,8 @@ enum CachedURL {
     return URL(string: prefix + scheme + text[colon...])
   }
 
-  /// Whether they name the same resource, were one of them written anew (RFC 3986 §6.2.2.1, §6.2.3)
-  /// or without its fragment, which no origin is told.
+  /// Returns whether both URLs name the same resource after normalization (RFC 3986 §6.2.2.1,
+  /// §6.2.3), without the fragment, which is not sent to origins.
   static func isSame(_ one: URL, _ other: URL) -> Bool {
     one == other || normalized(one) == normalized(other)
   }

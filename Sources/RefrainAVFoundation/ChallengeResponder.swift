@@ -7,7 +7,8 @@ import Refrain
   import FoundationNetworking
 #endif
 
-/// Hands AVFoundation's challenges to the app, and its answers back, on AVFoundation's queue.
+/// Passes AVFoundation's challenges to the app, and the app's responses back, on AVFoundation's
+/// queue.
 final class ChallengeResponder: Sendable {
   private struct Pending {
     let challenge: URLAuthenticationChallenge
@@ -22,15 +23,15 @@ final class ChallengeResponder: Sendable {
     pending = QueueBound([:], to: queue)
   }
 
-  /// On the queue.
+  /// Passes a challenge to the app. Called on the queue.
   ///
-  /// - Returns: false where nobody answers, and AVFoundation goes on as it would.
+  /// - Returns: false if there is nobody to respond, and AVFoundation handles the challenge itself.
   func take(_ challenge: URLAuthenticationChallenge) -> Bool {
     guard let handler, challenge.sender != nil else { return false }
     let task = Task { [pending] in
       let (disposition, credential) = await handler(challenge)
       pending.queue.async {
-        // Whoever is first ends it: the app, or AVFoundation that does not want to know any more.
+        // The first one ends the challenge: the app's response, or AVFoundation's cancellation.
         let id = ObjectIdentifier(challenge)
         guard pending.withValue({ $0.removeValue(forKey: id) }) != nil else { return }
         Self.answer(challenge, disposition, credential)
@@ -59,7 +60,7 @@ final class ChallengeResponder: Sendable {
       #if canImport(FoundationNetworking)
         sender.rejectProtectionSpaceAndContinue(with: challenge)
       #else
-        // In Objective-C the protocol need not have it.
+        // The Objective-C protocol declares it optional.
         sender.rejectProtectionSpaceAndContinue?(with: challenge)
       #endif
     case .performDefaultHandling: performDefault(sender, challenge)
@@ -77,13 +78,13 @@ final class ChallengeResponder: Sendable {
     #endif
   }
 
-  /// AVFoundation has cancelled the challenge: nothing is said to it any more. On the queue.
+  /// Drops a challenge that AVFoundation has cancelled, without a response. Called on the queue.
   func cancel(_ challenge: URLAuthenticationChallenge) {
     let cancelled = pending.withValue { $0.removeValue(forKey: ObjectIdentifier(challenge)) }
     cancelled?.task.cancel()
   }
 
-  /// Whoever still waits is told that no answer comes. From any thread.
+  /// Cancels all challenges without a response. May be called on any thread.
   func endAll() {
     pending.queue.async { [pending] in
       let all = pending.withValue { pending in

@@ -13,16 +13,17 @@ import Synchronization
   import AVFoundationStandIn
 #endif
 
-/// Answers one request: says what the resource is where that is asked, gives the bytes in order, and
-/// finishes once. Bytes are read in a task, a bounded piece at a time; AVFoundation is given each on
-/// its queue before the next is read, and not all that is stored at once (see `HandoverPace`).
+/// Responds to one request: describes the resource if requested, delivers the bytes in order, and
+/// finishes once. A task reads a bounded number of bytes at a time; AVFoundation receives them on
+/// its queue before the next ones are read, at a limited pace (see `HandoverPace`).
 final class LoadingAnswer: Sendable {
-  /// Nil once it was finished, or AVFoundation has cancelled it: nothing is said to it after that.
+  /// The request; nil once it was finished or cancelled by AVFoundation: it receives nothing after
+  /// that.
   private let request: QueueBound<AVAssetResourceLoadingRequest?>
   private let task = Mutex<Task<Void, Never>?>(nil)
   private let onFinish: @Sendable () -> Void
 
-  /// - Parameter onFinish: called on the queue when the request was finished.
+  /// - Parameter onFinish: called on the queue when the request has finished.
   init(
     to request: AVAssetResourceLoadingRequest, on queue: DispatchQueue,
     onFinish: @Sendable @escaping () -> Void
@@ -31,8 +32,8 @@ final class LoadingAnswer: Sendable {
     self.onFinish = onFinish
   }
 
-  /// - Parameter describe: called on the queue once it is known what the resource is, before any of
-  ///   its bytes are given.
+  /// - Parameter describe: called on the queue once the resource is open, before any of its bytes
+  ///   are delivered.
   func begin(
     _ session: AssetSession, describe: @Sendable @escaping (AssetSession.Opened) -> Void
   ) {
@@ -71,7 +72,7 @@ final class LoadingAnswer: Sendable {
     }
   }
 
-  /// Runs it on AVFoundation's queue, and waits for that.
+  /// Runs `work` on AVFoundation's queue, and returns its result.
   private func onQueue<Result: Sendable>(
     _ work: @Sendable @escaping (LoadingAnswer) -> Result
   ) async -> Result {
@@ -82,8 +83,8 @@ final class LoadingAnswer: Sendable {
 
   // MARK: On the queue
 
-  /// From where AVFoundation has got to, up to where its wish or the resource ends; nil where no
-  /// bytes are wanted, or nothing at all any more.
+  /// Returns the range from AVFoundation's current offset to the end of its request or of the
+  /// resource; nil if no bytes are wanted, or the request is over.
   private static func wanted(
     _ request: AVAssetResourceLoadingRequest?, length: Int64?
   ) -> ByteRange? {
@@ -98,7 +99,7 @@ final class LoadingAnswer: Sendable {
     return start..<max(start, end)
   }
 
-  /// - Returns: false where nothing more is wanted.
+  /// - Returns: false if nothing more is wanted.
   private func give(_ chunk: Data) async -> Bool {
     await onQueue { answer in
       answer.request.withValue { request in
@@ -109,8 +110,8 @@ final class LoadingAnswer: Sendable {
     }
   }
 
-  /// Fills in the content information where it is asked for and missing. A resource that AVFoundation
-  /// has to load by itself, or does not want, ends the request.
+  /// Fills in the content information if it is requested and missing. Finishes the request if
+  /// AVFoundation has to load the resource itself, or does not accept its type.
   func describe(_ opened: AssetSession.Opened) {
     let (isRedirected, unwanted) = request.withValue { request -> (Bool, (any Error)?) in
       guard let request, !request.isCancelled else { return (false, nil) }
@@ -121,7 +122,7 @@ final class LoadingAnswer: Sendable {
       guard let wish = request.contentInformationRequest, wish.contentType == nil else {
         return (false, nil)
       }
-      // Where nothing tells what it is, AVFoundation is left to find out from the bytes.
+      // If the type is unknown, AVFoundation has to determine it from the bytes.
       let type = opened.contentType ?? "public.data"
       guard let chosen = ContentType.choose(type, from: wish.allowedContentTypes) else {
         return (false, LoadingError.unwanted(type, allowed: wish.allowedContentTypes ?? []))
@@ -129,7 +130,7 @@ final class LoadingAnswer: Sendable {
       let length = opened.information.length
       wish.contentType = chosen
       wish.contentLength = length ?? 0
-      // The end is known: every byte can be asked for, if need be by reading up to it.
+      // The end is known: every byte can be requested, if necessary by reading up to it.
       wish.isByteRangeAccessSupported = true
       wish.isEntireLengthAvailableOnDemand =
         length.map { CacheProgress(length: $0, spans: opened.reader.cachedSpans).isComplete }
@@ -139,7 +140,7 @@ final class LoadingAnswer: Sendable {
     if isRedirected { finish(nil) } else if let unwanted { finish(unwanted) }
   }
 
-  /// Sends AVFoundation to where the resource is.
+  /// Redirects AVFoundation to the resource's own URL.
   private static func redirect(
     _ request: AVAssetResourceLoadingRequest, to opened: AssetSession.Opened
   ) {
@@ -170,7 +171,7 @@ final class LoadingAnswer: Sendable {
     if isFirst { onFinish() }
   }
 
-  /// AVFoundation has cancelled the request: nothing is said to it any more.
+  /// Drops the request, which AVFoundation has cancelled: it receives nothing more.
   func forget() {
     request.withValue { $0 = nil }
     stop()

@@ -2,8 +2,8 @@
 import Foundation
 import Refrain
 
-/// What AVFoundation is told of an error: a code of NSURLErrorDomain, as its own loading gives, with
-/// the sentences and the error itself for whoever looks further.
+/// Errors for AVFoundation: codes of NSURLErrorDomain, as its own loading uses, with the error's
+/// sentences and the error itself as the underlying one.
 enum LoadingError {
   static let calledOff = CancellationError()
 
@@ -52,7 +52,7 @@ enum LoadingError {
     }
   }
 
-  /// As URLSession's documentation describes the codes; RFC 9110 §15.5.
+  /// Returns the code for a status, as URLSession's documentation and RFC 9110 §15.5 describe them.
   private static func code(ofStatus status: Int?) -> URLError.Code {
     switch status {
     case 401, 407: .userAuthenticationRequired

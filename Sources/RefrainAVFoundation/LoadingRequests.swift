@@ -8,9 +8,9 @@ import Foundation
   import AVFoundationStandIn
 #endif
 
-/// The requests of one asset that are not answered yet.
+/// The pending requests of one asset.
 final class LoadingRequests: Sendable {
-  /// AVFoundation calls on it, and is called on it.
+  /// The queue on which AVFoundation calls, and is called.
   let queue: DispatchQueue
   private let answers: QueueBound<[ObjectIdentifier: LoadingAnswer]>
 
@@ -29,12 +29,12 @@ final class LoadingRequests: Sendable {
     answer.begin(session) { [weak self] in self?.describe($0) }
   }
 
-  /// AVFoundation wants to know what it is before it is given any of it: once that is known, all
-  /// that ask for it are told.
+  /// Describes the resource to all requests that ask for that, because AVFoundation wants the
+  /// description before any bytes.
   ///
   /// - Precondition: on the queue.
   private func describe(_ opened: AssetSession.Opened) {
-    // Whoever cannot be told ends, and is removed.
+    // A request that cannot be described finishes, and is removed.
     for answer in answers.withValue({ Array($0.values) }) { answer.describe(opened) }
   }
 
@@ -43,7 +43,7 @@ final class LoadingRequests: Sendable {
     answers.withValue { $0.removeValue(forKey: ObjectIdentifier(request)) }?.forget()
   }
 
-  /// Whoever still waits is told that nothing comes. From any thread.
+  /// Cancels all pending requests. May be called on any thread.
   func endAll() {
     queue.async { [answers] in
       for answer in answers.withValue({ Array($0.values) }) {

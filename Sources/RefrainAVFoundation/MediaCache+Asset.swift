@@ -9,22 +9,24 @@ public import Refrain
 #endif
 
 extension MediaCache {
-  /// An asset that plays through this cache: what is stored comes from disk, what is missing is
-  /// fetched once, and stays.
+  /// Returns an asset that plays through this cache: stored bytes come from disk, missing ones are
+  /// fetched once and stored.
   ///
-  /// Give it to an `AVPlayerItem` as it is. The cache's part lives as long as the asset does, and
-  /// makes no request before AVFoundation asks for something. URLs that are not http or https (files,
-  /// above all), and HTTP Live Streams, are handed to AVFoundation untouched: no byte of them passes
-  /// through the cache, and no header of the resource goes with them. May be called on any thread.
+  /// Pass it to an `AVPlayerItem` as it is. The cache serves it as long as the asset exists, and
+  /// makes no request before AVFoundation asks for something. May be called on any thread.
+  ///
+  /// URLs other than http and https (files, above all) and HTTP Live Streams are left to
+  /// AVFoundation: none of their bytes pass through the cache, and their requests may lack the
+  /// resource's headers. The same holds for a resource without a length.
   ///
   /// - Parameters:
-  ///   - resource: the URL, the headers of its requests (a token, say, that AVPlayer cannot send),
-  ///     and the key that it is kept under.
-  ///   - options: the asset's own, such as `AVURLAssetPreferPreciseDurationAndTimingKey`.
-  ///   - fill: what is fetched beyond what AVFoundation asks for, while the asset lives; nil:
+  ///   - resource: the URL, the headers of its requests (a token, for example, which AVPlayer
+  ///     cannot send), and the key under which it is stored.
+  ///   - options: the options of the asset, such as `AVURLAssetPreferPreciseDurationAndTimingKey`.
+  ///   - fill: the fill policy beyond AVFoundation's requests, while the asset exists; nil:
   ///     `Configuration.fill`.
-  ///   - challenges: is asked where AVFoundation, loading something by itself, is asked to
-  ///     authenticate itself. Those of the cache's own requests go to its transport's handler.
+  ///   - challenges: called when AVFoundation, loading something itself, has to authenticate
+  ///     itself. Challenges to the cache's own requests go to the handler of its transport.
   public func asset(
     for resource: Resource, options: [String: Any]? = nil, fill: FillPolicy? = nil,
     challenges: URLSessionTransport.ChallengeHandler? = nil
@@ -40,7 +42,7 @@ extension MediaCache {
     return asset
   }
 
-  /// As above, for a URL that needs nothing else.
+  /// Returns an asset that plays through this cache, for a URL without headers or a key of its own.
   public func asset(
     for url: URL, options: [String: Any]? = nil, fill: FillPolicy? = nil
   ) -> AVURLAsset {

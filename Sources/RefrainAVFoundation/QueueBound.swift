@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Dispatch
 
-/// A value that is touched on one queue alone.
+/// A value that is accessed on one queue only.
 ///
-/// Unchecked, for the compiler does not know which queue it runs on: every access looks.
+/// Unchecked: the compiler does not know which queue it runs on, but every access checks it.
 final class QueueBound<Value>: @unchecked Sendable {
   let queue: DispatchQueue
   private var value: Value

@@ -13,24 +13,24 @@ import Refrain
   import AVFoundationStandIn
 #endif
 
-/// Answers what AVFoundation asks for one asset, out of the cache. AVFoundation calls it on its queue;
-/// everything that AVFoundation's objects are told, they are told there, so that what was added,
-/// given and cancelled keeps its order.
+/// Serves AVFoundation's requests for one asset from the cache. AVFoundation calls it on its queue,
+/// and its objects are called on that queue only, which keeps requests, data and cancellations in
+/// order.
 ///
-/// The asset holds it, and AVFoundation does not: it goes with the asset, and whatever is still
-/// unanswered then is called off.
+/// The asset retains it, and AVFoundation does not: it is released with the asset, and pending
+/// requests are cancelled then.
 final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
   private let session: AssetSession
   private let requests: LoadingRequests
   private let challenges: ChallengeResponder
-  /// What the asset was made with. Anything else that it refers to is not this resource.
+  /// The asset's URL. Other URLs that its content refers to are not this resource.
   private let url: URL
 
   init(session: AssetSession, url: URL, challenges: URLSessionTransport.ChallengeHandler?) {
     self.session = session
     self.url = url
     requests = LoadingRequests(
-      // What AVFoundation's objects leave to the pool goes with each block, not some time later.
+      // Autoreleased objects of AVFoundation are freed after each block, not some time later.
       queue: DispatchQueue(
         label: "refrain.resource-loader", qos: .userInitiated, autoreleaseFrequency: .workItem))
     self.challenges = ChallengeResponder(handler: challenges, queue: requests.queue)
@@ -44,7 +44,7 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
 
   // MARK: The asset
 
-  /// An address that nobody else has. Unsafe only by its type: nothing is read or written there.
+  /// A unique address. Unsafe only by its type: nothing is read or written there.
   private nonisolated(unsafe) static let association = UnsafeRawPointer(
     UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1))
 
@@ -53,7 +53,7 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
     objc_setAssociatedObject(asset, Self.association, self, .OBJC_ASSOCIATION_RETAIN)
   }
 
-  /// The session of an asset that plays through a cache.
+  /// Returns the session of an asset; nil if the asset does not play through a cache.
   static func session(of asset: AVURLAsset) -> AssetSession? {
     (objc_getAssociatedObject(asset, association) as? ResourceLoader)?.session
   }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-/// AC-3 and Enhanced AC-3 (ETSI TS 102 366, §4.3 and annex E): frames behind the same two bytes,
-/// told apart by the version of the bit stream.
+/// AC-3 and Enhanced AC-3 (ETSI TS 102 366, §4.3 and annex E): frames with the same first two
+/// bytes, distinguished by the version of the bit stream.
 enum AC3 {
   static func type(_ bytes: FirstBytes) -> String? {
     guard let (type, size) = frame(bytes, at: 0) else { return nil }
-    // The next frame has to be where this one says.
+    // The next frame has to begin where this one ends.
     return frame(bytes, at: size)?.type == type ? type : nil
   }
 
-  /// In kbit/s, by half of `frmsizecod` (table 4.13).
+  /// The bit rates in kbit/s, by half of `frmsizecod` (table 4.13).
   private static let bitRates = [
     32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 576, 640,
   ]

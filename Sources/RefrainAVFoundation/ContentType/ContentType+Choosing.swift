@@ -4,12 +4,12 @@
 #endif
 
 extension ContentType {
-  /// The type to tell AVFoundation, which throws where it allows some types only and is told of
-  /// another (`AVAssetResourceLoadingContentInformationRequest.allowedContentTypes`); nil where
-  /// none of them is what the resource is.
+  /// Returns the type to report to AVFoundation, which throws for a type outside of
+  /// `AVAssetResourceLoadingContentInformationRequest.allowedContentTypes`, if there are any; nil
+  /// if none of them fits the resource.
   ///
-  /// The type itself; else an allowed one of the same format, for it is read by the same code; else
-  /// an allowed one that the type conforms to, the nearest first.
+  /// The type itself; otherwise an allowed one of the same format, because the same code reads it;
+  /// otherwise an allowed one that the type conforms to, the nearest first.
   static func choose(_ type: String, from allowed: [String]?) -> String? {
     guard let allowed, !allowed.contains(type) else { return type }
     let above = supertypes(of: type)
@@ -24,7 +24,7 @@ extension ContentType {
     sameFormat.contains { $0.contains(a) && $0.contains(b) }
   }
 
-  /// All that a type conforms to, the nearest first.
+  /// Returns all types that a type conforms to, the nearest first.
   static func supertypes(of type: String) -> [String] {
     var found: [String] = []
     var level = parents(of: type)
@@ -39,17 +39,17 @@ extension ContentType {
   private static func parents(of type: String) -> [String] {
     if let known = conformance[type] { return known }
     #if canImport(UniformTypeIdentifiers)
-      // Sorted, so that a set does not decide by chance.
+      // Sorted, because the order of a set is random.
       return UTType(type)?.supertypes.map(\.identifier).sorted() ?? []
     #else
       return []
     #endif
   }
 
-  /// One file format each under several names; where one cannot be told, the next best follows.
+  /// The types that name the same file format, in the order of preference.
   ///
-  /// ISO/IEC 14496-14 (MP4), 3GPP TS 26.244 and 3GPP2 C.S0050 (3GP) are profiles of
-  /// ISO/IEC 14496-12, which was made from the QuickTime file format.
+  /// ISO/IEC 14496-14 (MP4), 3GPP TS 26.244 and 3GPP2 C.S0050 (3GP) are profiles of ISO/IEC
+  /// 14496-12, which was made from the QuickTime file format.
   private static let sameFormat: [[String]] = [
     [
       UTI.m4a, UTI.mpeg4Audio, UTI.mpeg4, UTI.m4v, UTI.quickTime, UTI.mobile3GPP,
@@ -66,8 +66,8 @@ extension ContentType {
     [UTI.ogg, UTI.ogv],
   ]
 
-  /// Apple's "System-Declared Uniform Type Identifiers" ("Conforms to"); for the others, what they
-  /// evidently are.
+  /// The direct supertypes, from Apple's "System-Declared Uniform Type Identifiers" ("Conforms
+  /// to"); evident ones for types that are not listed there.
   private static let conformance: [String: [String]] = {
     var table: [String: [String]] = [
       UTI.mpeg4: ["public.movie"], UTI.m4v: [UTI.mpeg4], UTI.protectedM4V: [UTI.m4v],

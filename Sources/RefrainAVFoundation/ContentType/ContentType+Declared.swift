@@ -4,15 +4,15 @@
 #endif
 
 extension ContentType {
-  /// The type that an origin's MIME type and a URL's extension declare together; nil where neither
-  /// says anything.
+  /// Returns the type that an origin's MIME type and a URL's extension declare together; nil if
+  /// neither declares one.
   ///
-  /// The MIME type is the origin's word and stands (RFC 9110 §8.3), except:
-  /// - where it is missing, unheard of, or one that servers give to whatever they do not know. The
-  ///   extension is all that is said then.
-  /// - where the extension names the same format more exactly: `video/mp4` is right for `.m4a`, as a
-  ///   container, but a player that is told of a movie looks for pictures.
-  /// - where servers are known to give it to the extension wrongly (`mistakes`).
+  /// The origin's MIME type takes precedence (RFC 9110 §8.3), except:
+  /// - if it is missing, unknown, or one that servers send for files that they do not know. Only
+  ///   the extension counts then.
+  /// - if the extension names the same format more exactly: `video/mp4` is correct for `.m4a`, as a
+  ///   container, but makes a player look for video.
+  /// - if servers are known to send it wrongly for the extension (`mistakes`).
   static func declared(mimeType: String?, pathExtension: String) -> String? {
     let essence = essence(mimeType)
     let byExtension = extensions[pathExtension.lowercased()] ?? systemType(pathExtension)
@@ -25,18 +25,18 @@ extension ContentType {
     return byMIMEType
   }
 
-  /// Both are of one container format, and the extension does not say less than the MIME type does:
-  /// `.mp4` says nothing of what is inside, `audio/mp4` does.
+  /// Returns whether both are of one container format, and the extension is not less specific than
+  /// the MIME type: `.mp4` does not state what is inside, `audio/mp4` does.
   private static func isMoreExact(_ byExtension: String, than byMIMEType: String) -> Bool {
     guard isSameFormat(byExtension, byMIMEType) else { return false }
     return !broadTypes.contains(byExtension) || byMIMEType == UTI.quickTime
   }
 
-  /// Whose extensions are used whatever the container holds.
+  /// The types whose extensions are used whatever the container holds.
   private static let broadTypes: Set<String> = [UTI.mpeg4, UTI.ogg, UTI.matroska]
 
-  /// `type/subtype`, lower case, without parameters. Nothing else is asked of it: one that is
-  /// malformed is in no table.
+  /// Returns `type/subtype` in lower case, without parameters. Not validated: a malformed one is in
+  /// no table.
   private static func essence(_ mimeType: String?) -> String? {
     guard let part = mimeType?.split(separator: ";", omittingEmptySubsequences: false).first else {
       return nil
@@ -65,8 +65,8 @@ extension ContentType {
   }
 
   #if canImport(UniformTypeIdentifiers)
-    /// A dynamic type, which is made up for what the system does not know either, conforms to
-    /// nothing audiovisual.
+    /// Returns an audiovisual type. A dynamic type, which the system makes up for one that it does
+    /// not know, conforms to nothing audiovisual.
     private static func audiovisual(_ type: UTType?) -> String? {
       type.flatMap { $0.conforms(to: .audiovisualContent) ? $0.identifier : nil }
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 extension ContentType {
-  /// How many first bytes `sniffed` looks at: enough for two frames of MPEG audio or AC-3 (at most
-  /// 2,881 and 4,096 bytes each), whose headers vouch for each other.
+  /// The number of first bytes that `sniffed` examines: enough for two frames of MPEG audio or AC-3
+  /// (at most 2,881 and 4,096 bytes each), whose headers confirm each other.
   static let sniffLength = 8192
 
-  /// The type that the first bytes of a resource show; nil where they show none, or are too few.
-  /// All of `sniffLength` are wanted, fewer are worth a try.
+  /// Returns the type that the first bytes of a resource show; nil if they show none, or are too
+  /// few. Pass `sniffLength` bytes if possible; fewer may suffice.
   static func sniffed(_ firstBytes: some Collection<UInt8>) -> String? {
     let bytes = FirstBytes(firstBytes, limit: sniffLength)
     return signature(bytes) ?? ISOMedia.type(bytes) ?? Ogg.type(bytes) ?? Matroska.type(bytes)
@@ -14,7 +14,7 @@ extension ContentType {
       ?? MPEGAudio.type(bytes, at: 0)
   }
 
-  /// Formats that begin with characters of their own.
+  /// Returns the type of a format that begins with a signature.
   private static func signature(_ bytes: FirstBytes) -> String? {
     // RIFF: RFC 2361; RF64: EBU Tech 3306; BW64: ITU-R BS.2088.
     if bytes.has("RIFF") || bytes.has("RF64") || bytes.has("BW64") {
@@ -26,7 +26,7 @@ extension ContentType {
       if bytes.has("AIFF", at: 8) { return UTI.aiff }
       if bytes.has("AIFC", at: 8) { return UTI.aifc }
     }
-    // RFC 9639 §6: the marker and the block that is always first.
+    // RFC 9639 §6: the stream marker.
     if bytes.has("fLaC") { return UTI.flac }
     // Apple, "Core Audio Format Specification": the type and version 1.
     if bytes.has([0x63, 0x61, 0x66, 0x66, 0x00, 0x01]) { return UTI.caf }
@@ -38,13 +38,14 @@ extension ContentType {
     return nil
   }
 
-  /// ID3v2 (id3.org, "ID3 tag version 2.4.0" §3.1): what comes after the tag says what it is; a tag
-  /// whose end is not in sight is taken for MP3's, for which it was made.
+  /// Returns the type of a resource that begins with ID3v2 tags (id3.org, "ID3 tag version 2.4.0"
+  /// §3.1), by the bytes after them; MP3, for which ID3 was made, if those show nothing or are out
+  /// of reach.
   private static func tagged(_ bytes: FirstBytes) -> String? {
     guard var offset = tagEnd(bytes, from: 0) else { return nil }
-    // Some programs put one in front of another.
+    // Some programs put one tag in front of another.
     while let end = tagEnd(bytes, from: offset) { offset = end }
-    // Some pad with zeros beyond what the tag says.
+    // Some pad with zeros beyond the size of the tag.
     while bytes[offset] == 0 { offset += 1 }
     guard bytes[offset] != nil else { return UTI.mp3 }
     if bytes.has("fLaC", at: offset) { return UTI.flac }
@@ -57,7 +58,7 @@ extension ContentType {
     else { return nil }
     var size = 0
     for index in 6..<10 {
-      // Seven bits to a byte, so that no size looks like the frame sync of MPEG audio.
+      // Seven bits per byte: no size looks like the frame sync of MPEG audio.
       guard let byte = bytes[start + index], byte < 0x80 else { return nil }
       size = size << 7 | Int(byte)
     }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 
 extension ContentType {
-  /// Types that say nothing of the resource, only that the server does not know it or wants it
-  /// saved.
+  /// The types that do not describe the resource: the server does not know it, or wants it saved.
   ///
-  /// RFC 2046 §4.5.1 has application/octet-stream; nginx's and Apache httpd's `default_type` are
-  /// text/plain and application/octet-stream; text/html is what PHP sends for a script that names no
-  /// type, such as one that reads out a file; the others are what download scripts send so that a
-  /// browser does not play.
+  /// RFC 2046 §4.5.1 defines application/octet-stream; the `default_type` of nginx and Apache httpd
+  /// is text/plain or application/octet-stream; PHP sends text/html for a script that names no
+  /// type, such as one that outputs a file; download scripts send the others to keep a browser from
+  /// playing.
   static let genericTypes: Set<String> = [
     "", "*/*", "application/octet-stream", "binary/octet-stream", "application/binary",
     "application/x-binary", "application/unknown", "application/x-unknown",
@@ -17,15 +16,15 @@ extension ContentType {
     "text/plain", "text/html",
   ]
 
-  /// From the registrations at iana.org/assignments/media-types and the RFCs named, and the
-  /// unregistered names that servers were configured with before those; to the identifiers for which
-  /// Apple declares them.
+  /// The identifiers for MIME types: those registered at iana.org/assignments/media-types and in
+  /// the RFCs named below, and unregistered ones that servers used before. The identifiers are
+  /// those for which Apple declares the MIME types.
   static let mimeTypes: [String: String] = [
-    // RFC 3003: MPEG-1 and MPEG-2 audio, of which layer III is what there is.
+    // RFC 3003: MPEG-1 and MPEG-2 audio, in practice layer III.
     "audio/mpeg": UTI.mp3, "audio/mp3": UTI.mp3, "audio/mpeg3": UTI.mp3, "audio/mpg": UTI.mp3,
     "audio/x-mpeg": UTI.mp3, "audio/x-mp3": UTI.mp3, "audio/x-mpeg3": UTI.mp3,
     "audio/x-mpg": UTI.mp3,
-    // IANA: ADTS as in ISO/IEC 14496-3; the last is of DLNA
+    // IANA: ADTS as in ISO/IEC 14496-3; the last one is from DLNA
     "audio/aac": UTI.aac, "audio/aacp": UTI.aac, "audio/x-aac": UTI.aac,
     "audio/vnd.dlna.adts": UTI.aac,
     // RFC 4337
@@ -51,11 +50,11 @@ extension ContentType {
     "audio/vorbis": UTI.ogg, "audio/opus": UTI.ogg, "video/ogg": UTI.ogv,
     // RFC 4184, RFC 4598
     "audio/ac3": UTI.ac3, "audio/eac3": UTI.eac3,
-    // RFC 3555; video/vnd.dlna.mpeg-tts is of DLNA, 192 bytes to a packet
+    // RFC 3555; video/vnd.dlna.mpeg-tts is from DLNA, with 192 bytes per packet
     "video/mp2t": UTI.transportStream, "video/vnd.dlna.mpeg-tts": UTI.avchd,
     // RFC 3551
     "video/mpeg": UTI.mpeg,
-    // RFC 9559; WebM's are of webmproject.org/docs/container
+    // RFC 9559; WebM's are from webmproject.org/docs/container
     "video/matroska": UTI.matroska, "video/x-matroska": UTI.matroska,
     "audio/matroska": UTI.matroska, "audio/x-matroska": UTI.matroska,
     "video/webm": UTI.webm, "audio/webm": UTI.webm,
@@ -65,11 +64,11 @@ extension ContentType {
     "audio/mpegurl": UTI.m3uPlaylist, "audio/x-mpegurl": UTI.m3uPlaylist,
   ]
 
-  /// As Apple's types declare them (UTCoreTypes.h, `AVFileType`), and for those that have no type
-  /// there, as the registration of the MIME type has them.
+  /// The identifiers for extensions, as Apple's types declare them (UTCoreTypes.h, `AVFileType`),
+  /// or as the registration of the MIME type does if Apple has no type.
   ///
-  /// `.m4b` is Apple's `com.apple.protected-mpeg-4-audio-b`: an audio book of a plain web server is
-  /// the same file without protection, which is an `.m4a`.
+  /// Apple declares `.m4b` as `com.apple.protected-mpeg-4-audio-b`: an audiobook on a plain web
+  /// server is the same file without protection, which is an `.m4a`.
   static let extensions: [String: String] = [
     "mp3": UTI.mp3, "mpga": UTI.mp3, "mp2": UTI.mp2, "aac": UTI.aac, "adts": UTI.aac,
     "mp4": UTI.mpeg4, "mpg4": UTI.mpeg4, "m4a": UTI.m4a, "m4b": UTI.m4a, "m4v": UTI.m4v,
@@ -87,21 +86,21 @@ extension ContentType {
     "avi": UTI.avi, "m3u8": UTI.m3uPlaylist, "m3u": UTI.m3uPlaylist,
   ]
 
-  /// What servers call by another format's name, and which formats those are.
+  /// The MIME types that servers send wrongly, with the formats for which they do.
   static let mistakes: [String: Set<String>] = [
-    // "MPEG" taken for all that MPEG made; audio/mpeg for .m4a was in Apache httpd's mime.types.
+    // "MPEG" used for all MPEG formats; audio/mpeg for .m4a was in Apache httpd's mime.types.
     "audio/mpeg": [UTI.m4a, UTI.mpeg4, UTI.aac, UTI.mp2, UTI.ringtone, UTI.m3uPlaylist],
     "audio/x-mpeg": [UTI.m4a, UTI.mpeg4, UTI.aac, UTI.mp2],
     "video/mpeg": [UTI.mp3, UTI.mp2, UTI.mpeg4, UTI.m4a, UTI.m4v, UTI.transportStream, UTI.avchd],
-    // The codec's name for the container, and the other way round.
+    // The codec's name used for the container, and the other way round.
     "audio/aac": [UTI.m4a, UTI.mpeg4], "audio/aacp": [UTI.m4a, UTI.mpeg4],
     "audio/x-aac": [UTI.m4a, UTI.mpeg4], "audio/mp4": [UTI.aac, UTI.mp3],
     "video/mp4": [UTI.aac, UTI.mp3, UTI.transportStream, UTI.m3uPlaylist],
     "audio/flac": [UTI.ogg], "audio/x-flac": [UTI.ogg], "audio/ogg": [UTI.flac],
     "application/ogg": [UTI.flac], "audio/ac3": [UTI.eac3],
     "audio/3gpp": [UTI.amr], "video/3gpp": [UTI.amr],
-    // The playlist's type for what it lists, from a rule for a whole directory of HLS, and the
-    // segments' for the playlist.
+    // The playlist's type used for its entries, by a rule for a whole directory of HLS, and the
+    // segments' type for the playlist.
     "application/vnd.apple.mpegurl": [UTI.transportStream, UTI.mpeg4, UTI.aac],
     "application/x-mpegurl": [UTI.transportStream, UTI.mpeg4, UTI.aac],
     "audio/x-mpegurl": [UTI.mp3], "audio/mpegurl": [UTI.mp3],

@@ -1,35 +1,33 @@
 // SPDX-License-Identifier: MIT
 
-/// What kind of media a resource is, as AVFoundation wants it said: by Uniform Type Identifier
-/// (UTI), not by MIME type.
+/// Determines the type of a resource as AVFoundation expects it: a Uniform Type Identifier (UTI),
+/// not a MIME type.
 ///
-/// A type is declared by the origin's MIME type, corrected by the URL's extension; where neither
-/// says anything, the first bytes do.
+/// The origin's MIME type, corrected by the URL's extension, declares the type. If neither declares
+/// one, the first bytes determine it.
 enum ContentType {
-  /// The type of a resource of which the first bytes are there.
+  /// Returns the type of a resource whose first bytes are available.
   ///
-  /// What is declared wins over the bytes. A declaration that says something was made by someone who
-  /// knew the resource, and a player may have been told of it already by another path; the bytes
-  /// speak where it is generic, missing or unheard of.
+  /// A declared type takes precedence over the bytes: its author knew the resource, and a player
+  /// may know it already by another path. The bytes decide if it is generic, missing or unknown.
   static func of(
     mimeType: String?, pathExtension: String, firstBytes: some Collection<UInt8>
   ) -> String? {
     declared(mimeType: mimeType, pathExtension: pathExtension) ?? sniffed(firstBytes)
   }
 
-  /// Whether the type is a playlist, HLS being the one that AVFoundation plays: its segments cannot
+  /// Returns whether the type is a playlist. AVFoundation plays those of HLS, whose segments cannot
   /// come through a resource loader.
   ///
-  /// UTCoreTypes.h has one type for `.m3u` and `.m3u8` alike, `UTType.m3uPlaylist`.
+  /// UTCoreTypes.h has one type for both `.m3u` and `.m3u8`, `UTType.m3uPlaylist`.
   static func isPlaylist(_ type: String) -> Bool { type == UTI.m3uPlaylist }
 }
 
-/// The identifiers that are used here.
+/// The identifiers used here.
 ///
-/// From UTCoreTypes.h (UniformTypeIdentifiers) and AVMediaFormat.h (`AVFileType`), where those have
-/// a name for the format; further ones from Apple's "System-Declared Uniform Type Identifiers".
-/// Those of Xiph.Org, WebM and Matroska are in none of them: they are what programs that play the
-/// formats declare for them.
+/// They come from UTCoreTypes.h (UniformTypeIdentifiers) and AVMediaFormat.h (`AVFileType`) if
+/// those name the format, others from Apple's "System-Declared Uniform Type Identifiers". Those of
+/// Xiph.Org, WebM and Matroska are in none of these: programs that play the formats declare them.
 enum UTI {
   static let mp3 = "public.mp3"
   static let mp2 = "public.mp2"

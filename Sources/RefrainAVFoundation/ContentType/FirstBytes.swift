@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The beginning of a resource, read where there may be nothing: beyond the end every read is nil.
+/// The first bytes of a resource. Reads beyond the end return nil or false.
 struct FirstBytes {
   private let bytes: [UInt8]
 
@@ -10,7 +10,8 @@ struct FirstBytes {
 
   subscript(offset: Int) -> UInt8? { bytes.indices.contains(offset) ? bytes[offset] : nil }
 
-  /// Whether these ASCII characters are at the offset. (`\u{1}` and the like count as characters.)
+  /// Returns whether these ASCII characters are at the offset. (`\u{1}` and the like count as
+  /// characters.)
   func has(_ text: StaticString, at offset: Int = 0) -> Bool {
     guard offset >= 0, bytes.count - offset >= text.utf8CodeUnitCount else { return false }
     return text.withUTF8Buffer { $0.elementsEqual(bytes[offset..<(offset + $0.count)]) }
@@ -21,14 +22,14 @@ struct FirstBytes {
     return bytes[offset..<(offset + other.count)].elementsEqual(other)
   }
 
-  /// Big-endian, of up to seven bytes.
+  /// Returns a big-endian integer of up to seven bytes.
   func integer(at offset: Int, size: Int) -> Int? {
     guard offset >= 0, bytes.count - offset >= size else { return nil }
     return bytes[offset..<(offset + size)].reduce(0) { $0 << 8 | Int($1) }
   }
 
-  /// Four characters, as ISO/IEC 14496-12 and its relatives name things; nil where they are not
-  /// printable ASCII.
+  /// Returns a four-character code, as ISO/IEC 14496-12 and its relatives use them; nil if it is
+  /// not printable ASCII.
   func fourCC(at offset: Int) -> String? {
     guard offset >= 0, bytes.count - offset >= 4 else { return nil }
     let part = bytes[offset..<(offset + 4)]

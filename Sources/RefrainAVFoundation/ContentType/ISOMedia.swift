@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// Files of boxes: MP4 and its relatives (ISO/IEC 14496-12), and the QuickTime files they were made
-/// from.
+/// Files that consist of boxes: MP4 and its relatives (ISO/IEC 14496-12), and QuickTime files, from
+/// which they were made.
 enum ISOMedia {
   static func type(_ bytes: FirstBytes) -> String? {
     guard let size = bytes.integer(at: 0, size: 4), let name = bytes.fourCC(at: 4) else {
@@ -10,11 +10,11 @@ enum ISOMedia {
     switch name {
     // 14496-12 §4.3; styp, §8.16.2, is the ftyp of a segment.
     case "ftyp", "styp": return brandedType(bytes, size: size)
-    // QuickTime File Format, "The Movie File": atoms without a type before them, since files had
-    // their type elsewhere. `wide` reserves the place for a 64-bit size.
+    // QuickTime File Format, "The Movie File": atoms without a preceding type, which was stored
+    // elsewhere. `wide` reserves the place for a 64-bit size.
     case "wide": return size == 8 ? UTI.quickTime : nil
     case "moov": return size > 8 ? UTI.quickTime : nil
-    // A size of 0 goes to the end, 1 has 64 bits after the name.
+    // A size of 0 extends to the end; with 1, a 64-bit size follows the name.
     case "mdat": return size == 0 || size == 1 || size >= 8 ? UTI.quickTime : nil
     case "free", "skip":
       guard size >= 8, let next = bytes.fourCC(at: size + 4) else { return nil }
@@ -28,8 +28,8 @@ enum ISOMedia {
     }
   }
 
-  /// The major brand says; where it is one that says nothing in particular, the first compatible
-  /// brand that does.
+  /// Returns the type of the major brand; if that is not specific, of the first compatible brand
+  /// that is.
   private static func brandedType(_ bytes: FirstBytes, at start: Int = 0, size: Int) -> String? {
     guard size >= 16, size % 4 == 0, size <= 4096, let major = bytes.fourCC(at: start + 8) else {
       return nil
@@ -40,8 +40,9 @@ enum ISOMedia {
     return compatible.lazy.compactMap(type(ofBrand:)).first ?? UTI.mpeg4
   }
 
-  /// From the MP4 registration authority's list (mp4ra.org/registered-types/brands). Brands that
-  /// are not here (isom, mp42, avc1, dash, cmfc …) are MP4 files of any content.
+  /// Returns the type of a brand, from the MP4 registration authority's list
+  /// (mp4ra.org/registered-types/brands). Brands that are not here (isom, mp42, avc1, dash, cmfc …)
+  /// are MP4 files of any content.
   private static func type(ofBrand brand: String) -> String? {
     switch brand {
     case "M4A ", "M4B ", "F4A ", "F4B ": UTI.m4a
@@ -56,7 +57,7 @@ enum ISOMedia {
     }
   }
 
-  /// ISO/IEC 23008-12 (HEIF) and AVIF are pictures in the same boxes.
+  /// The brands of pictures in the same boxes: HEIF (ISO/IEC 23008-12), AVIF, JPEG 2000 and others.
   private static let imageBrands: Set<String> = [
     "mif1", "msf1", "heic", "heix", "heim", "heis", "hevc", "hevx", "avif", "avis", "crx ",
     "jp2 ", "jpm ", "jpx ",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// Frames of MPEG audio, which begin anywhere a stream does and have no signature but a dozen set
-/// bits. So every field of a header is checked for values that it may not have, and the header of
-/// the next frame has to be where the first one says and to agree with it.
+/// MPEG audio frames. A stream begins at any of them, and their only signature is a dozen set bits.
+/// Every field of a header is therefore checked for invalid values, and the next frame's header has
+/// to be where the first one says and agree with it.
 enum MPEGAudio {
   static func type(_ bytes: FirstBytes, at offset: Int) -> String? {
     if let first = Frame(bytes, at: offset), first.vouchedFor(by: bytes) {
@@ -12,7 +12,8 @@ enum MPEGAudio {
     return nil
   }
 
-  /// ISO/IEC 11172-3 §2.4.1.3 and 13818-3, and the unofficial MPEG-2.5 for low sampling rates.
+  /// A frame of ISO/IEC 11172-3 §2.4.1.3 or 13818-3, or the unofficial MPEG-2.5 for low sampling
+  /// rates.
   private struct Frame {
     let offset: Int
     let version: Int
@@ -20,7 +21,7 @@ enum MPEGAudio {
     let sampleRate: Int
     let size: Int
 
-    /// Bitrates in kbit/s by index; 0 is a free format, which nobody uses, and 15 is forbidden.
+    /// Bit rates in kbit/s by index; 0 is a free format, which is not used, and 15 is forbidden.
     private static let layer2 = [
       0, 32, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384,
     ]
@@ -32,7 +33,7 @@ enum MPEGAudio {
         return nil
       }
       let version = header >> 19 & 3
-      // Layer I, which no one distributes, would only be mistaken.
+      // Layer I is not distributed, and would only cause mistakes.
       let layer = 4 - (header >> 17 & 3)
       let bitRateIndex = header >> 12 & 15
       let rateIndex = header >> 10 & 3
@@ -41,7 +42,7 @@ enum MPEGAudio {
       else { return nil }
       let isMPEG1 = version == 3
       let bitRates = isMPEG1 ? (layer == 2 ? Self.layer2 : Self.layer3) : Self.lowRates
-      // 44.1, 48 and 32 kHz; half of it in MPEG-2, a quarter in MPEG-2.5.
+      // 44.1, 48 and 32 kHz; half of that in MPEG-2, a quarter in MPEG-2.5.
       let divisor = isMPEG1 ? 1 : version == 2 ? 2 : 4
       sampleRate = [44_100, 48_000, 32_000][rateIndex] / divisor
       let samplesPerByte = layer == 3 && !isMPEG1 ? 72 : 144
@@ -57,10 +58,10 @@ enum MPEGAudio {
     }
   }
 
-  /// ISO/IEC 14496-3 §1.A.2.2 (ADTS)
+  /// A frame of ISO/IEC 14496-3 §1.A.2.2 (ADTS).
   private struct ADTSFrame {
     let offset: Int
-    /// What is the same in every frame: `adts_fixed_header`, up to the channels and `home`.
+    /// The fields that are equal in every frame: `adts_fixed_header`.
     let fixed: Int
     let size: Int
 

@@ -7,7 +7,8 @@ enum Matroska {
     var offset = header.next
     let end = min(offset + header.value, bytes.count)
     while offset < end, let id = bytes[offset] {
-      // RFC 8794 §5: leading zeros are the length less one; the marker stays in an ID.
+      // RFC 8794 §5: the number of leading zeros is the length minus one; the marker belongs to an
+      // ID.
       let idSize = id.leadingZeroBitCount + 1
       guard idSize <= 4, let whole = bytes.integer(at: offset, size: idSize),
         let content = size(bytes, at: offset + idSize)
@@ -22,7 +23,8 @@ enum Matroska {
     return nil
   }
 
-  /// RFC 8794 §4: the leading zeros of the first byte say how many follow.
+  /// Returns a size and the offset after it. The leading zeros of the first byte state how many
+  /// bytes follow (RFC 8794 §4).
   private static func size(_ bytes: FirstBytes, at offset: Int) -> (value: Int, next: Int)? {
     guard let first = bytes[offset], first != 0 else { return nil }
     let more = first.leadingZeroBitCount

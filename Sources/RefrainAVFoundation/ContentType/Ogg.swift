@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-/// Ogg (RFC 3533). Audio and video are told apart by the first packets of the streams inside.
+/// Ogg (RFC 3533). Audio and video are distinguished by the first packets of the streams inside.
 enum Ogg {
   static func type(_ bytes: FirstBytes) -> String? {
     // §6: capture pattern and version.
     guard bytes.has([0x4F, 0x67, 0x67, 0x53, 0x00]) else { return nil }
     var offset = 0
-    // §4: the first pages of all streams come before anything else. Bit 2 marks them.
+    // §4: the first pages of all streams, marked by flag 2, come before anything else.
     while bytes.has("OggS", at: offset), let flags = bytes[offset + 5], flags & 2 != 0,
       let segments = bytes[offset + 26]
     {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 
 /// MPEG-2 transport streams (ISO/IEC 13818-1 §2.4.3.2): packets of 188 bytes that begin with 0x47;
-/// on Blu-ray and AVCHD with four bytes of time before each.
+/// on Blu-ray and AVCHD, a time of four bytes precedes each.
 enum TransportStream {
-  /// Packets that have to be there: three agree by chance in one of 16 million.
+  /// The number of packets that have to match: three match by chance in one of 16 million cases.
   private static let packets = 4
 
   static func type(_ bytes: FirstBytes) -> String? {

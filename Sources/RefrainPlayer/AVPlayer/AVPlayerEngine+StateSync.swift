@@ -10,11 +10,11 @@ import RefrainAVFoundation
   import AVFoundationStandIn
 #endif
 
-/// AVPlayer tells of its changes one property at a time, in no promised order and from within calls to
-/// it. So none of them means anything by itself: each has the engine look, soon, at how everything is,
-/// and tell what is otherwise than it was told.
+/// AVPlayer reports changes one property at a time, in no documented order and from within calls to
+/// it, so no single report is conclusive. Each one schedules a pass that compares the whole state
+/// with the last reported one, and reports the differences.
 extension AVPlayerEngine {
-  /// Something may have changed. Called on any thread, as often as one likes.
+  /// Reports that something may have changed. May be called on any thread, any number of times.
   var changed: @Sendable () -> Void {
     { [weak self] in
       onMainThread {
@@ -30,7 +30,7 @@ extension AVPlayerEngine {
     Task { [weak self] in self?.syncState() }
   }
 
-  /// Looks at that instant: something may have come that nothing reports.
+  /// Schedules a pass at `instant`, for changes that AVPlayer does not report.
   private func syncState(at instant: ContinuousClock.Instant) {
     guard wake?.time != instant else { return }
     wake?.task.cancel()
@@ -46,7 +46,7 @@ extension AVPlayerEngine {
     isLookComing = false
     advance()
     if let current { syncState(at: current) }
-    // Whoever is told may call: a load empties what is pending.
+    // A listener may call the engine: a load empties `pending`.
     while !pending.isEmpty {
       let event = pending.removeFirst()
       report?(event)
@@ -55,7 +55,7 @@ extension AVPlayerEngine {
 
   // MARK: From item to item
 
-  /// Goes on to the item that plays, over all that have ended or failed.
+  /// Advances past ended items to the one that plays. A failed item clears the queue.
   func advance() {
     while let playing = current {
       if !playing.told.hasBegun {
@@ -74,7 +74,7 @@ extension AVPlayerEngine {
     }
   }
 
-  /// AVPlayer says that it is of no use any more.
+  /// Returns the error of a player that has failed, and replaces the player.
   private func playerFailure(_ playing: PlayingItem) -> MediaCacheError? {
     guard heldPlayer.status == .failed else { return nil }
     let error = heldPlayer.error
@@ -88,7 +88,7 @@ extension AVPlayerEngine {
     let items = heldPlayer.items()
     guard items.contains(where: { $0 === playing.playerItem }) else { return true }
     guard playing.hasPlayedToEnd else { return false }
-    // The queue goes on by itself, where it has something to go on with.
+    // The player's queue advances by itself if it holds the next item.
     guard let next else { return true }
     return !items.contains { $0 === next.playerItem }
   }
@@ -109,7 +109,7 @@ extension AVPlayerEngine {
 
   private func syncState(at playing: PlayingItem) {
     tellBuffered(playing)
-    // The cache may have found by now that AVFoundation has to load the item by itself.
+    // The cache may have found meanwhile that AVFoundation has to load the item itself.
     if heldPlayer.automaticallyWaitsToMinimizeStalling == playing.asset.isMediated { suit(playing) }
     guard playing.isReadyToPlay else { return }
     tellDuration(playing)
@@ -141,7 +141,7 @@ extension AVPlayerEngine {
     }
   }
 
-  /// AVPlayer would stay at the end of an item that is sought there in a pause.
+  /// Ends an item that is sought to its end: a paused AVPlayer would stay there.
   private func seekToTheEnd(_ playing: PlayingItem, _ end: Duration, _ serial: Int?) {
     if let serial { pending.append(.seekCompleted(playing.item.id, serial: serial, at: end)) }
     heldPlayer.advanceToNextItem()
@@ -150,7 +150,7 @@ extension AVPlayerEngine {
     if let current { syncState(at: current) }
   }
 
-  /// Has the player do what is wanted, or finds that somebody else has had it do something.
+  /// Applies the wanted state to the player, or detects that another party has started it.
   private func drive(_ playing: PlayingItem) {
     guard isPlaying else {
       guard heldPlayer.rate != 0 else { return }
@@ -193,7 +193,7 @@ extension AVPlayerEngine {
     if playing.isLive, !playing.told.isLive {
       playing.told.isLive = true
       pending.append(.live(playing.item.id))
-      // It plays from where it is joined.
+      // A live stream plays from where it was joined.
       if let serial = playing.seeks.refuse() {
         pending.append(.seekCompleted(playing.item.id, serial: serial, at: playing.position))
       }

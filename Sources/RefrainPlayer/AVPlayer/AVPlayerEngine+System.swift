@@ -7,10 +7,12 @@ import Foundation
   import AVFoundationStandIn
 #endif
 
-/// What others do to the player: the system, for a call; a `VideoPlayer`, for whoever taps it.
+/// Handles changes from outside the engine: by the system (a phone call) or by the controls of a
+/// `VideoPlayer`.
 extension AVPlayerEngine {
-  /// A player that does not wait by itself stops where its bytes end. An empty buffer shows that at
-  /// once, and has to be looked at in that moment, for more bytes may come in the next.
+  /// Records a stall. A player that does not wait by itself stops where its bytes end. Only an
+  /// empty buffer shows that, and it is checked at once because more bytes may arrive in the next
+  /// moment.
   func noticeStall() {
     guard isPlaying, isDriven, heldPlayer.rate == 0, let current,
       current.playerItem.isPlaybackBufferEmpty
@@ -18,8 +20,8 @@ extension AVPlayerEngine {
     current.standstill.noteStall()
   }
 
-  /// The player's rate has changed, and AVPlayer says why. This, and what the audio session reports,
-  /// is all that pauses; a rate of 0 by itself does not (see `Standstill`).
+  /// Handles a rate change and the reason that AVPlayer gives. Only this and the audio session's
+  /// reports pause the engine; a rate of 0 alone does not (see `Standstill`).
   func stopped(by stopper: Stopper) {
     let isOwn = stopper == .caller && ownRateChanges.take(at: .now)
     guard !isOwn, isPlaying, isDriven, heldPlayer.rate == 0, let current else { return }
@@ -32,14 +34,14 @@ extension AVPlayerEngine {
     }
   }
 
-  /// Sets the player's rate; AVPlayer's report of that is then known to be of the engine's doing.
+  /// Sets the player's rate, and records that AVPlayer's report of it is the engine's own.
   func setPlayerRate(_ rate: Float) {
     guard heldPlayer.rate != rate else { return }
     ownRateChanges.note(at: .now)
     heldPlayer.rate = rate
   }
 
-  /// - Parameter halt: what may have it go on.
+  /// - Parameter halt: the kind of pause, which decides whether playback may resume.
   func pauseBySystem(_ halt: Halt) {
     guard isPlaying, let current else { return }
     (isPlaying, isDriven) = (false, false)
@@ -54,7 +56,7 @@ extension AVPlayerEngine {
     if let audio, !audio.isControlled { return sessionOfAppChanged(change) }
     switch change {
     case .interrupted:
-      // AVPlayer may have been paused before this was told.
+      // AVPlayer may have been paused before this report.
       if halt == .system { halt = .interruption }
       pauseBySystem(.interruption)
     case .interruptionEnded(let shouldResume):
@@ -73,7 +75,8 @@ extension AVPlayerEngine {
     }
   }
 
-  /// The app looks after its session. These changes explain why AVPlayer stops, where it does.
+  /// Handles changes of a session that the app manages: they explain why AVPlayer stops, if it
+  /// does.
   private func sessionOfAppChanged(_ change: AudioSession.Change) {
     switch change {
     case .interrupted, .outputGone:
@@ -85,8 +88,8 @@ extension AVPlayerEngine {
     }
   }
 
-  /// Every player of this process is void. Apple's documentation of
-  /// `mediaServicesWereResetNotification` asks not to play again before the user wants it.
+  /// Replaces the player: a reset invalidates every player of the process. Apple's documentation of
+  /// `mediaServicesWereResetNotification` asks apps not to resume before the user does.
   private func servicesWereReset() {
     pauseBySystem(.none)
     halt = .none

@@ -11,28 +11,28 @@ import RefrainAVFoundation
   public import AVFoundationStandIn
 #endif
 
-/// Plays through a cache with AVPlayer: sound and pictures, AirPlay, gapless from item to item.
+/// Plays audio and video through a cache with AVPlayer, with AirPlay and without gaps between
+/// items.
 ///
-/// http and https media come by way of the cache, files from where they are. HTTP Live Streams play,
-/// and are not cached.
+/// http and https media play through the cache, files directly. HTTP Live Streams play, but are not
+/// cached.
 @MainActor public final class AVPlayerEngine: PlayerEngine {
   public var report: (@MainActor (EngineEvent) -> Void)?
 
-  /// For a `VideoPlayer`, an `AVPlayerLayer`, an AirPlay button. What is done to it from outside
-  /// (somebody presses pause in a `VideoPlayer`) is told as the system's doing. Its items are the
-  /// engine's.
+  /// The player, for a `VideoPlayer`, an `AVPlayerLayer` or an AirPlay button. Changes from outside
+  /// (a pause in a `VideoPlayer`) are reported as the system's. The items in it belong to the
+  /// engine.
   ///
-  /// It is another one once the system's media services were reset; whoever reads this in SwiftUI, or
-  /// under `withObservationTracking`, is told.
+  /// Replaced when the system's media services were reset, or the player failed. SwiftUI and
+  /// `withObservationTracking` observe that.
   public var player: AVQueuePlayer {
     registrar.access(self, keyPath: \.player)
     return heldPlayer
   }
 
-  /// Whether durations and seeks are exact where a file does not say which byte belongs to which
-  /// time, as MP3 of a variable bit rate does not (`AVURLAssetPreferPreciseDurationAndTimingKey`).
-  /// AVFoundation may then read all of a file before it is ready. Concerns items that are loaded from
-  /// then on.
+  /// Whether durations and seeks are exact for files that do not map times to bytes, such as MP3 of
+  /// a variable bit rate (`AVURLAssetPreferPreciseDurationAndTimingKey`). AVFoundation may then
+  /// read the whole file before it is ready. Applies to items loaded afterwards.
   public var prefersPreciseTiming = false
 
   private let registrar = ObservationRegistrar()
@@ -41,38 +41,38 @@ import RefrainAVFoundation
   private(set) var heldPlayer = AVQueuePlayer()
   private var observation: PlayerObservation?
 
-  // What is wanted.
+  // The wanted state.
   var isPlaying = false
   private(set) var rate = 1.0
   private var volume = 1.0
   private var isMuted = false
 
-  // What goes on.
+  // The actual state.
   var current: PlayingItem?
   var next: PlayingItem?
-  /// Whether the player was told the rate since the last load, play or pause.
+  /// Whether the rate was set on the player since the last load, play or pause.
   var isDriven = false
   var halt = Halt.none
-  /// To be told, in that order, once whoever called has returned.
+  /// The events to report, in this order, once the current call has returned.
   var pending: [EngineEvent] = []
   var isLookComing = false
-  /// A look that comes by itself.
+  /// The pass that is scheduled for a later time.
   var wake: (time: ContinuousClock.Instant, task: Task<Void, Never>)?
   var ownRateChanges = OwnRateChanges()
   private(set) var isClosed = false
-  /// Of the item before the current one.
+  /// The statistics of the item before the current one.
   private var last: (id: EngineItem.ID, statistics: MediaReader.Statistics)?
 
-  /// Who paused, where it was not the listener.
+  /// The cause of a pause that the listener did not request.
   enum Halt {
     case none
-    /// Nobody who said so.
+    /// The system, which gave no reason.
     case system
-    /// An interruption, after which it goes on.
+    /// An interruption, after which playback may resume.
     case interruption
   }
 
-  /// - Parameter audioSession: who looks after `AVAudioSession`.
+  /// - Parameter audioSession: whether the engine or the app manages `AVAudioSession`.
   public convenience init(cache: MediaCache, audioSession: AudioSessionControl = .engine) {
     self.init(cache: cache, audio: .ofApp(audioSession))
   }
@@ -96,7 +96,7 @@ import RefrainAVFoundation
   }
 
   public func follow(with item: EngineItem?) {
-    // The queue may have gone on to what was to follow: then this follows on that.
+    // The player may have advanced to the previous `next`: this item then follows that one.
     advance()
     guard let current, next?.item != item else { return }
     if let next { heldPlayer.remove(next.playerItem) }
@@ -122,15 +122,15 @@ import RefrainAVFoundation
     heldPlayer.insert(playing.playerItem, after: nil)
   }
 
-  /// Sets up the player for where the bytes of an item come from. AVFoundation measures its own
-  /// connections, and may wait for long before it begins with what a delegate gives it, of which it
-  /// knows no rate. A receiver of AirPlay video loads the URL by itself, and knows no delegate.
+  /// Configures the player for the source of an item's bytes. AVFoundation measures its own
+  /// connections, but knows no rate of a delegate's bytes and may wait long before it begins to
+  /// play them. An AirPlay video receiver loads the URL itself, and cannot use a delegate.
   func suit(_ playing: PlayingItem) {
     heldPlayer.automaticallyWaitsToMinimizeStalling = !playing.asset.isMediated
     heldPlayer.allowsExternalPlayback = !playing.asset.hasDelegate
   }
 
-  /// Lets go of all items; nothing more is told of them.
+  /// Releases all items; nothing more is reported of them.
   func clear() {
     remember()
     (current, next) = (nil, nil)
@@ -204,7 +204,7 @@ import RefrainAVFoundation
 
   // MARK: The player
 
-  /// Watches the player, and gives it what was wanted of the one before.
+  /// Observes the player, and applies the settings of the previous one.
   private func adoptPlayer() {
     heldPlayer.actionAtItemEnd = .advance
     observation = PlayerObservation(
@@ -214,7 +214,7 @@ import RefrainAVFoundation
     setVolume(volume, isMuted: isMuted)
   }
 
-  /// The player, and every item in it, is void: another takes its place.
+  /// Replaces the player, which is invalid with every item in it.
   func replacePlayer() {
     isDriven = false
     ownRateChanges = OwnRateChanges()
@@ -225,7 +225,7 @@ import RefrainAVFoundation
     adoptPlayer()
   }
 
-  /// Goes on where it was, in the player that there is now.
+  /// Reloads the current item in the new player, at its previous position.
   func restart() {
     guard let before = current else { return }
     let after = next?.item

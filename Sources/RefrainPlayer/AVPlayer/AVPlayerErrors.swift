@@ -9,11 +9,12 @@ import Refrain
 #endif
 
 extension MediaCacheError {
-  /// Why AVPlayer gave up on an item.
+  /// Describes why AVPlayer gave up on an item.
   ///
   /// - Parameters:
-  ///   - error: what AVFoundation says.
-  ///   - failure: what the cache last told AVFoundation, for where that was lost on the way.
+  ///   - error: AVFoundation's error.
+  ///   - failure: the last error that the cache gave to AVFoundation, in case that was not passed
+  ///     on.
   init(avFoundation error: (any Error)?, cacheFailure failure: MediaCacheError?, playing url: URL) {
     if let own = error.flatMap(Self.under) ?? failure {
       self = own
@@ -43,7 +44,7 @@ extension MediaCacheError {
     case .contentIsProtected:
       self.init(
         .invalidResponse, "\(address) is protected.", remedy: "Play a version without protection.")
-    // A Mac has no such error.
+    // macOS has no such error.
     #if os(iOS) || os(tvOS) || os(visionOS) || !canImport(AVFoundation)
       case .mediaServicesWereReset:
         self.init(
@@ -60,7 +61,7 @@ extension MediaCacheError {
   private static let lookAtIt =
     "Open it in a browser to see what it is: a page, a playlist, or an error."
 
-  /// The cache's own error, where one of AVFoundation's has it as its cause.
+  /// Returns the cache's own error, if it underlies one of AVFoundation's.
   private static func under(_ error: any Error) -> MediaCacheError? {
     if let own = error as? MediaCacheError { return own }
     for cause in causes(of: error as NSError) {
@@ -69,7 +70,7 @@ extension MediaCacheError {
     return nil
   }
 
-  /// The error, and what is under it; a chain of errors may be a ring.
+  /// Returns the error and its underlying errors, eight at most: the chain may be a ring.
   private static func causes(of error: NSError) -> [NSError] {
     var all = [error]
     while all.count < 8, let next = all.last?.userInfo[NSUnderlyingErrorKey] as? NSError {
@@ -85,7 +86,7 @@ extension MediaCacheError {
 }
 
 extension URL {
-  /// Without credentials, and a file as its path.
+  /// The URL without credentials; for a file, its path.
   fileprivate var shownInSentences: String {
     isFileURL ? path(percentEncoded: false) : withoutUserInfo.absoluteString
   }

@@ -19,10 +19,10 @@ import Foundation
 #endif
 
 extension MPMediaItemArtwork {
-  /// Nil where the bytes are no picture that the system reads.
+  /// Returns the picture as artwork; nil if the system cannot decode the bytes.
   static func picture(_ data: Data) -> MPMediaItemArtwork? {
     guard let image = ArtworkImage(data: data) else { return nil }
-    // Called on a thread of the system's choice, so it takes the bytes with it, not the image.
+    // Called on any thread, so the closure captures the bytes and not the image.
     return MPMediaItemArtwork(boundsSize: image.size) { @Sendable _ in
       ArtworkImage(data: data) ?? ArtworkImage()
     }

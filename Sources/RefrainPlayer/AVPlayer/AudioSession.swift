@@ -8,43 +8,44 @@ import Foundation
   import AVFoundationStandIn
 #endif
 
-/// Who looks after `AVAudioSession`, which an app has one of. A Mac has none.
+/// Whether the engine or the app manages the app's `AVAudioSession`. macOS has none.
 public enum AudioSessionControl: Sendable, Hashable {
-  /// The engine: it sets the category `.playback`, activates the session when playing begins, and
-  /// deactivates it when the engine stops; it pauses and resumes as the system tells.
+  /// The engine: it sets the category `.playback`, activates the session when playback begins, and
+  /// deactivates it when the engine stops. It pauses and resumes as the system requests.
   case engine
-  /// The app, which records, say, or mixes. The engine sets and activates nothing: it notices where
-  /// the system pauses AVPlayer, and does not resume; after a reset of the media services it goes on
-  /// paused, in another player.
+  /// The app, for example one that records or mixes. The engine does not configure or activate the
+  /// session: it notices when the system pauses AVPlayer, and does not resume. After a reset of the
+  /// media services it stays paused, with a new player.
   case app
 }
 
-/// The system's audio session: says that something plays, and is told when nothing may.
+/// The system's audio session: activates it for playback, and reports interruptions.
 @MainActor final class AudioSession {
   enum Change: Sendable, Hashable {
     /// A call came in, or another app plays.
     case interrupted
     case interruptionEnded(shouldResume: Bool)
-    /// The headphones were pulled out: what plays on would be heard by everybody.
+    /// The headphones were unplugged: without a pause, everybody would hear the sound.
     case outputGone
-    /// Every player of this process is void.
+    /// Every player of this process is invalid.
     case servicesReset
-    /// The system does not let it play: during a call, say.
+    /// The system does not allow playback, for example during a call.
     case refused
   }
 
   var onChange: (@MainActor @Sendable (Change) -> Void)?
-  /// Whether it sets the category and activates; else it only listens.
+  /// Whether this object configures and activates the session; otherwise it only observes it.
   let isControlled: Bool
 
   #if os(iOS) || os(tvOS) || os(visionOS) || !canImport(AVFoundation)
-    /// Unchecked, for it is not declared Sendable in every SDK; it may be used on any thread.
+    /// Unchecked: `AVAudioSession` is not declared Sendable in every SDK, but may be used on any
+    /// thread.
     private struct Session: @unchecked Sendable {
       let shared: AVAudioSession
     }
 
     private let session: Session
-    /// Activating takes its time, which the main thread has not.
+    /// Activation may block for longer than is acceptable on the main thread.
     private let queue = DispatchQueue(label: "refrain.audio-session", qos: .userInitiated)
     private let notifications = NotificationObservers()
 
@@ -69,7 +70,7 @@ public enum AudioSessionControl: Sendable, Hashable {
       }
     }
 
-    /// The app's session, where there is one.
+    /// Returns the app's session; nil on platforms that have none.
     static func ofApp(_ control: AudioSessionControl) -> AudioSession? {
       AudioSession(.sharedInstance(), control)
     }
@@ -87,7 +88,7 @@ public enum AudioSessionControl: Sendable, Hashable {
       }
     }
 
-    /// Something plays from here on.
+    /// Activates the session when playback begins.
     func activate() {
       guard isControlled else { return }
       queue.async { [session, weak self] in
@@ -100,11 +101,11 @@ public enum AudioSessionControl: Sendable, Hashable {
       }
     }
 
-    /// Nothing plays any more: other apps may go on.
+    /// Deactivates the session, and lets other apps resume.
     func deactivate() {
       guard isControlled else { return }
       queue.async { [session] in
-        // It fails where somebody else of this app still plays, and is right to.
+        // Fails, rightly, while another part of the app still plays.
         try? session.shared.setActive(false, options: .notifyOthersOnDeactivation)
       }
     }

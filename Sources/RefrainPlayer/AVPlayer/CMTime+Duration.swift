@@ -6,7 +6,7 @@
 #endif
 
 extension Duration {
-  /// Nil where it is no number of seconds: unknown, indefinite, infinite.
+  /// Creates a duration; nil for a time that is not numeric: unknown, indefinite or infinite.
   init?(_ time: CMTime) {
     guard time.isNumeric, time.timescale > 0 else { return nil }
     let scale = Int64(time.timescale)
@@ -15,7 +15,7 @@ extension Duration {
     self.init(secondsComponent: seconds, attosecondsComponent: Int64(attoseconds))
   }
 
-  /// Times further off than any media, for which a CMTime has no room, are the furthest that it has.
+  /// The duration as a `CMTime`, clamped to a range that fits and exceeds any media.
   var mediaTime: CMTime {
     let scale: CMTimeScale = 1_000_000
     let (seconds, attoseconds) = components

@@ -8,7 +8,7 @@ import Foundation
   import AVFoundationStandIn
 #endif
 
-/// What an item says of itself: in its head, and while it plays, as radio does.
+/// The metadata of an item: from its header, and as timed metadata while it plays, as radio sends.
 @MainActor final class ItemMetadata {
   private(set) var metadata = MediaMetadata()
   private let onChange: @Sendable () -> Void
@@ -20,7 +20,7 @@ import Foundation
 
   deinit { task?.cancel() }
 
-  /// Listens to what comes while it plays. The output does not hold its delegate.
+  /// Observes timed metadata. The output does not retain its delegate.
   func attach(to item: AVPlayerItem) {
     let listener = TimedMetadataListener { [weak self] texts in
       onMainThread { self?.take(texts) }
@@ -45,14 +45,14 @@ import Foundation
   }
 }
 
-/// Some of what media says of itself.
+/// The metadata texts of one source.
 struct MetadataTexts: Sendable, Hashable {
   var title: String?
   var artist: String?
   var album: String?
   var streamTitle: String?
 
-  /// Whatever cannot be read is missing: media without a title plays as well.
+  /// Returns the texts of the header. Unreadable ones are nil: media without a title plays as well.
   nonisolated static func head(of asset: AVURLAsset) async -> MetadataTexts {
     guard let items = try? await asset.load(.commonMetadata) else { return MetadataTexts() }
     return await MetadataTexts(items)
@@ -78,7 +78,7 @@ struct MetadataTexts: Sendable, Hashable {
 }
 
 extension MediaMetadata {
-  /// What was said before stays where nothing else is said.
+  /// Replaces the texts that are given, and keeps the others.
   mutating func take(_ texts: MetadataTexts) {
     title = texts.title ?? title
     artist = texts.artist ?? artist
@@ -87,7 +87,7 @@ extension MediaMetadata {
   }
 }
 
-/// AVFoundation calls it on the queue that it was given.
+/// Receives timed metadata, on the queue given to AVFoundation.
 private final class TimedMetadataListener: NSObject, AVPlayerItemMetadataOutputPushDelegate {
   private let onTexts: @Sendable (MetadataTexts) -> Void
 
@@ -97,7 +97,7 @@ private final class TimedMetadataListener: NSObject, AVPlayerItemMetadataOutputP
     _ output: AVPlayerItemMetadataOutput,
     didOutputTimedMetadataGroups groups: [AVTimedMetadataGroup], from track: AVPlayerItemTrack?
   ) {
-    // Unsafe only by its type: AVFoundation hands them over, and does not change them any more.
+    // Unsafe only by its type: AVFoundation does not change the items after it has delivered them.
     nonisolated(unsafe) let items = groups.flatMap(\.items)
     Task { [onTexts] in onTexts(await MetadataTexts(items)) }
   }

@@ -2,18 +2,18 @@
 import Dispatch
 import Foundation
 
-/// What the main queue alone has: it is not everywhere the main thread that serves it.
+/// Marks the main queue, which is not served by the main thread on every platform.
 private let mainQueueKey = {
   let key = DispatchSpecificKey<Bool>()
   DispatchQueue.main.setSpecific(key: key, value: true)
   return key
 }()
 
-/// Runs it on the main thread: at once where this is it, else as soon as it can be.
+/// Runs `body` on the main actor: at once if called on the main queue, otherwise soon.
 ///
-/// For what the system calls on a thread of its choice. Closures given to the system have to be
-/// `@Sendable`: one that takes over the main actor from where it is written stops the program when it
-/// is called elsewhere.
+/// For callbacks that the system makes on any thread. Closures passed to the system have to be
+/// `@Sendable`: one that inherits the main actor from its context stops the program when called
+/// elsewhere.
 func onMainThread(_ body: @escaping @MainActor @Sendable () -> Void) {
   if DispatchQueue.getSpecific(key: mainQueueKey) == true {
     MainActor.assumeIsolated(body)
@@ -22,7 +22,7 @@ func onMainThread(_ body: @escaping @MainActor @Sendable () -> Void) {
   }
 }
 
-/// The observers of a notification center, until it is let go.
+/// Observers of the default notification center, removed when this object is released.
 final class NotificationObservers {
   private let center = NotificationCenter.default
   private var tokens: [any NSObjectProtocol] = []

@@ -3,8 +3,9 @@ import Foundation
 public import Refrain
 
 extension NowPlaying {
-  /// Shows what a player plays, and does to the player what is pressed, until another one is followed,
-  /// the player is closed, or this is let go. Pictures come through the player's cache.
+  /// Shows what a player plays and passes remote commands to it, until another player is followed,
+  /// the player is closed, or this object is released. Artwork is loaded through the player's
+  /// cache.
   public func follow(_ player: Player) {
     onCommand = { [weak player] in player?.take($0) }
     let events = player.events()
@@ -21,7 +22,7 @@ extension NowPlaying {
         if picture?.url != url { picture = url.map { ($0, nil) } }
         update(NowPlayingInfo(of: player, artwork: picture?.data))
         if let url, picture?.data == nil {
-          // Nothing is shown in place of what cannot be had.
+          // A picture that cannot be loaded is left out.
           let data = try? await player.artwork(at: url)
           picture = (url, data ?? Data())
           if player.item == item { update(NowPlayingInfo(of: player, artwork: data)) }
@@ -32,7 +33,7 @@ extension NowPlaying {
 }
 
 extension NowPlayingInfo {
-  /// What a player plays now.
+  /// Describes the current item of `player`.
   @MainActor
   init(of player: Player, artwork: Data? = nil) {
     let media = player.item?.media
@@ -52,7 +53,7 @@ extension NowPlayingInfo {
 }
 
 extension Player {
-  /// Does what was pressed on a lock screen or in a car.
+  /// Performs a remote command.
   func take(_ command: RemoteCommand) {
     switch command {
     case .play: resume()

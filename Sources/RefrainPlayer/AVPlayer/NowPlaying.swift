@@ -7,17 +7,18 @@ import Foundation
   public import AVFoundationStandIn
 #endif
 
-/// Shows what plays on the lock screen, in Control Center and in cars, and hears what is pressed there.
+/// Shows the current item on the lock screen, in Control Center and in cars, and receives the
+/// commands given there.
 ///
-/// One for an app: the system shows one thing at a time. On iOS it shows something only while the
-/// audio session is active. Letting go of it takes its buttons away; `clear()` also what it shows.
+/// Create one per app: the system shows one item at a time. iOS shows it only while the audio
+/// session is active. Releasing this object removes the buttons; `clear()` removes the shown item.
 @MainActor public final class NowPlaying {
-  /// What somebody wants.
+  /// The receiver of remote commands.
   public var onCommand: (@MainActor @Sendable (RemoteCommand) -> Void)? {
     didSet { commands.onCommand = onCommand }
   }
 
-  /// Keeps it in step with a player.
+  /// The task that keeps this in step with a player.
   var following: Task<Void, Never>? {
     didSet { oldValue?.cancel() }
   }
@@ -25,20 +26,20 @@ import Foundation
   private let infoCenter: MPNowPlayingInfoCenter
   private let commands: RemoteCommandTargets
   private var shown: NowPlayingInfo?
-  /// The elapsed time that the system was told, and when: it counts on by itself.
+  /// The elapsed time last given to the system, and when: the system counts on from there.
   private var anchor: (position: Duration, at: ContinuousClock.Instant)?
   private var artwork: (data: Data, value: MPMediaItemArtwork?)?
-  /// The clock that elapsed time is told by.
+  /// The clock that measures elapsed time.
   private let now: @MainActor () -> ContinuousClock.Instant
-  /// The system's count may be off by so much: positions come some ten times a second.
+  /// The tolerated error of the system's count: positions arrive about ten times a second.
   private static let tolerance = Duration.seconds(1)
 
   /// - Parameters:
-  ///   - infoCenter: another than the app's where it has an `MPNowPlayingSession`.
-  ///   - commandCenter: as above.
-  ///   - skip: how far the buttons skip that some devices show in place of next and previous; nil:
-  ///     there are none.
-  ///   - rates: between which somebody may choose, in a car for instance.
+  ///   - infoCenter: the default, or that of the app's `MPNowPlayingSession`.
+  ///   - commandCenter: likewise.
+  ///   - skip: the distance of the skip buttons that some devices show in place of next and
+  ///     previous; nil: no skip buttons.
+  ///   - rates: the playback rates offered, in a car for example.
   public convenience init(
     infoCenter: MPNowPlayingInfoCenter = .default(),
     commandCenter: MPRemoteCommandCenter = .shared(), skip: Duration? = nil,
@@ -60,8 +61,8 @@ import Foundation
 
   deinit { following?.cancel() }
 
-  /// Shows it. May be called with every position: the system is told only what it does not count by
-  /// itself.
+  /// Shows `info`. May be called for every position: the system is updated only if its own count
+  /// would differ.
   public func update(_ info: NowPlayingInfo) {
     guard shown == nil || differs(info) else {
       shown = info
@@ -90,21 +91,21 @@ import Foundation
     commands.allow(info)
   }
 
-  /// Shows nothing any more.
+  /// Removes the shown item.
   public func clear() {
     (shown, anchor, artwork) = (nil, nil, nil)
     infoCenter.nowPlayingInfo = nil
     setState(.stopped)
   }
 
-  /// On a Mac the state is told apart; elsewhere the system has it from the audio session.
+  /// Sets the playback state on macOS; elsewhere the system derives it from the audio session.
   private func setState(_ state: MPNowPlayingPlaybackState) {
     #if os(macOS) || !canImport(MediaPlayer)
       infoCenter.playbackState = state
     #endif
   }
 
-  /// Whether the system would show something else than this by itself.
+  /// Returns whether the system, counting by itself, would show something other than `info`.
   private func differs(_ info: NowPlayingInfo) -> Bool {
     guard var shown, let anchor else { return true }
     shown.position = info.position

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// What a lock screen, a car or a watch shows of what plays.
+/// The description of the current item for lock screens, cars and watches.
 public struct NowPlayingInfo: Sendable, Hashable {
   public var title: String?
   public var artist: String?
   public var album: String?
-  /// Nil: it has none, as a live stream has none, or it is not known yet.
+  /// The duration; nil while it is unknown, and for live streams.
   public var duration: Duration?
   public var position: Duration
-  /// How fast it plays when it plays.
+  /// The rate while it plays; 1 is normal speed.
   public var rate: Double
-  /// Whether it can be heard: false while it is paused, or waits.
+  /// Whether it plays now: false while it is paused or waits.
   public var isPlaying: Bool
   public var isLive: Bool
-  /// Whether moving pictures belong to it.
+  /// Whether the item has video.
   public var isVideo: Bool
-  /// Counted from 0.
+  /// The index of the item in the queue, counted from 0.
   public var queueIndex: Int?
   public var queueCount: Int?
-  /// A picture, as PNG, JPEG, or whatever else the system reads.
+  /// A picture in PNG, JPEG or any other format that the system decodes.
   public var artwork: Data?
 
   public init(
@@ -42,7 +42,7 @@ public struct NowPlayingInfo: Sendable, Hashable {
   }
 }
 
-/// What somebody wants who has a lock screen, headphones or a car in their hands.
+/// A command from a lock screen, headphones or a car.
 public enum RemoteCommand: Sendable, Hashable {
   case play
   case pause
@@ -50,7 +50,7 @@ public enum RemoteCommand: Sendable, Hashable {
   case next
   case previous
   case seek(Duration)
-  /// Back, where it is below zero.
+  /// Skips forward, or back if negative.
   case skip(by: Duration)
   case rate(Double)
 }

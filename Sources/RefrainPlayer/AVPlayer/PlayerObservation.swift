@@ -8,19 +8,19 @@ import Foundation
   import AVFoundationStandIn
 #endif
 
-/// Who set a player's rate to 0.
+/// The party that set a player's rate to 0.
 enum Stopper: Sendable {
-  /// A phone call; or the app went to the background, and its pictures with it.
+  /// The system: for a phone call, or because the app and its video went to the background.
   case system
-  /// The engine, or whoever else has the player.
+  /// The engine, or another holder of the player.
   case caller
-  /// AVPlayer itself: it was asked to play, and could not.
+  /// AVPlayer, which was asked to play and could not.
   case refused
-  /// AVPlayer does not say: it ran out of bytes, perhaps.
+  /// AVPlayer gives no reason; it may have run out of bytes.
   case unknown
 }
 
-/// Watches one player until it is let go.
+/// Observes one player until this object is released.
 @MainActor final class PlayerObservation {
   private let player: AVQueuePlayer
   private let notifications = NotificationObservers()
@@ -29,9 +29,9 @@ enum Stopper: Sendable {
   private let onTime: @MainActor @Sendable (CMTime) -> Void
 
   /// - Parameters:
-  ///   - onChange: called on any thread when something may be otherwise than it was.
-  ///   - onStop: called when its rate has changed, to 0 perhaps.
-  ///   - onTime: called while it plays.
+  ///   - onChange: called on any thread when something may have changed.
+  ///   - onStop: called when the rate has changed, possibly to 0.
+  ///   - onTime: called while the player plays.
   init(
     _ player: AVQueuePlayer, onChange: @escaping @Sendable () -> Void,
     onStop: @escaping @MainActor @Sendable (Stopper) -> Void,
@@ -62,7 +62,7 @@ enum Stopper: Sendable {
     }
   }
 
-  /// Tells the time some ten times a second, as the clock on the wall has it.
+  /// Reports the time about ten times per second of real time.
   func setRate(_ rate: Double) {
     clock = nil
     let interval = CMTime(seconds: max(rate, 1) / 10, preferredTimescale: 600)
@@ -73,7 +73,7 @@ enum Stopper: Sendable {
   }
 }
 
-/// A player wants its observers taken back before they go.
+/// A periodic time observer, removed from its player before the player is released.
 private final class TimeObserver {
   private let player: AVQueuePlayer
   private let token: Any

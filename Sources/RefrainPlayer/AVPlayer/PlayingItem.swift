@@ -10,14 +10,14 @@ import RefrainAVFoundation
   import AVFoundationStandIn
 #endif
 
-/// An engine's item, AVPlayer's item of it, and what was told of it so far.
+/// An engine's item, its AVPlayer item, and the state last reported of it.
 @MainActor final class PlayingItem {
-  /// What was told. Told again is only what has changed.
+  /// The state last reported; only changes are reported again.
   struct Told {
     var hasBegun = false
     var isReady = false
     var isLive = false
-    /// Nil: nothing was said of it. Nil within: it has none.
+    /// Nil: not reported yet. Inner nil: the item has none.
     var duration: Duration??
     var buffered: [Range<Duration>] = []
     var waiting: WaitingReason?
@@ -29,7 +29,7 @@ import RefrainAVFoundation
   let playerItem: AVPlayerItem
   var seeks: SeekRequests
   var told = Told()
-  /// What is known of a stop that nobody asked for.
+  /// The state of a stop that nobody requested.
   var standstill = Standstill()
   private(set) var hasPlayedToEnd = false
   private(set) var endFailure: NSError?
@@ -38,8 +38,8 @@ import RefrainAVFoundation
   private var observations: [NSKeyValueObservation] = []
 
   /// - Parameters:
-  ///   - options: the asset's own.
-  ///   - onChange: called on any thread when something may be otherwise than it was.
+  ///   - options: the options of the asset.
+  ///   - onChange: called on any thread when something may have changed.
   init(
     _ item: EngineItem, from cache: MediaCache, options: [String: Any], start: Duration,
     onChange: @escaping @Sendable () -> Void
@@ -51,7 +51,7 @@ import RefrainAVFoundation
     playerItem = AVPlayerItem(asset: asset)
     seeks = SeekRequests(start: start)
     said = ItemMetadata(onChange: onChange)
-    // Keeps the pitch, at a cost that a phone bears all day long.
+    // Keeps the pitch, at a cost that a phone can sustain all day.
     playerItem.audioTimePitchAlgorithm = .timeDomain
     said.attach(to: playerItem)
     observe(onChange)
@@ -87,18 +87,18 @@ import RefrainAVFoundation
 
   var isReadyToPlay: Bool { playerItem.status == .readyToPlay }
 
-  /// Nil while it is unknown, and of what has no end.
+  /// The duration; nil while it is unknown, and for live streams.
   var duration: Duration? { isReadyToPlay ? Duration(playerItem.duration) : nil }
 
-  /// Whether it has no end: AVPlayer says so of a live stream once it is ready.
+  /// Whether the item is a live stream, to which AVPlayer gives an indefinite duration once ready.
   var isLive: Bool { isReadyToPlay && playerItem.duration.isIndefinite }
 
   var position: Duration { max(Duration(playerItem.currentTime()) ?? .zero, .zero) }
 
-  /// Whether AVPlayer has enough to go on for a while.
+  /// Whether AVPlayer has enough bytes to play for a while.
   var canGoOn: Bool { playerItem.isPlaybackLikelyToKeepUp || playerItem.isPlaybackBufferFull }
 
-  /// Whether it is at its end, where a player stops by itself.
+  /// Whether the position is at the end, where a player stops by itself.
   var isAtEnd: Bool { duration.map { position + .milliseconds(100) >= $0 } ?? false }
 
   var buffered: [Range<Duration>] {
@@ -111,7 +111,7 @@ import RefrainAVFoundation
     }
   }
 
-  /// Why it cannot be played, or not further.
+  /// The error because of which the item cannot be played, or not further.
   var failure: MediaCacheError? {
     guard playerItem.status == .failed || endFailure != nil else { return nil }
     return MediaCacheError(
@@ -119,13 +119,13 @@ import RefrainAVFoundation
       playing: item.media.url)
   }
 
-  /// What it says of itself, as far as it was read.
+  /// The metadata read so far.
   var metadata: MediaMetadata {
     var metadata = said.metadata
     if playerItem.presentationSize != .zero { metadata.isVideo = true }
     return metadata
   }
 
-  /// Reads what the media says of itself. Once.
+  /// Reads the metadata of the header, once.
   func loadMetadata() { said.load(from: asset) }
 }

@@ -7,7 +7,7 @@ import Foundation
   import AVFoundationStandIn
 #endif
 
-/// The buttons of the system, as long as it is held.
+/// The system's remote command buttons, active until this object is released.
 @MainActor final class RemoteCommandTargets {
   var onCommand: (@MainActor @Sendable (RemoteCommand) -> Void)?
 
@@ -17,8 +17,8 @@ import Foundation
   private let targets = Targets()
 
   /// - Parameters:
-  ///   - skip: how far the skipping buttons go; nil: there are none.
-  ///   - rates: between which somebody may choose.
+  ///   - skip: the distance of the skip buttons; nil: no skip buttons.
+  ///   - rates: the playback rates offered.
   init(_ center: MPRemoteCommandCenter, skip: Duration?, rates: [Double]) {
     self.center = center
     self.skip = skip
@@ -51,12 +51,12 @@ import Foundation
     }
   }
 
-  /// - Parameter meaning: nil where the event says too little.
+  /// - Parameter meaning: returns the command, or nil if the event lacks its value.
   private func add(
     _ command: MPRemoteCommand,
     _ meaning: @escaping @Sendable (MPRemoteCommandEvent) -> RemoteCommand?
   ) {
-    // Called on a thread of the system's choice.
+    // Called on any thread.
     let target = command.addTarget { @Sendable [weak self] event in
       guard let wanted = meaning(event) else { return .commandFailed }
       onMainThread { self?.onCommand?(wanted) }
@@ -65,7 +65,7 @@ import Foundation
     targets.add(target, of: command)
   }
 
-  /// Buttons that would do nothing are not shown.
+  /// Disables the buttons that would do nothing.
   func allow(_ info: NowPlayingInfo) {
     center.changePlaybackPositionCommand.isEnabled = info.duration != nil && !info.isLive
     center.changePlaybackRateCommand.isEnabled = !info.isLive
@@ -75,7 +75,7 @@ import Foundation
   }
 }
 
-/// Takes every target back when it is let go.
+/// Removes every target when released.
 private final class Targets {
   private var all: [(command: MPRemoteCommand, target: Any)] = []
 

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: MIT
 
-/// The seeks of one item: one is on its way at most, the latest wins, and what is asked for before the
+/// The seeks of one item. At most one runs, the latest request wins, and a request made before the
 /// item can seek waits until it can.
 struct SeekRequests: Hashable {
   struct Request: Hashable {
     var position: Duration
-    /// Nil: nobody asked by number, it is where the item begins.
+    /// Nil for the item's start position, which has no seek number.
     var serial: Int?
   }
 
-  /// To be begun.
+  /// The request to begin next.
   private(set) var wanted: Request?
-  /// On its way.
+  /// The request under way.
   private(set) var running: Request?
-  /// Over, and not told yet.
+  /// The completed request that was not reported yet.
   private(set) var over: Request?
-  /// Whether nothing may be heard before it is where it should be.
+  /// Whether the item has to stay silent until the seek is over.
   private(set) var isRestart = false
-  /// Counts those that were begun: the answer to one that is not the last is stale.
+  /// The number of seeks begun: the completion of any but the last one is stale.
   private(set) var number: UInt64 = 0
 
-  /// - Parameter start: where the item begins; the beginning needs no seek.
+  /// - Parameter start: the position at which the item begins; zero needs no seek.
   init(start: Duration = .zero) {
     if start > .zero { wanted = Request(position: start, serial: nil) }
   }
 
-  /// Whether the item is not where it should be.
+  /// Whether a seek is wanted or under way.
   var isPending: Bool { wanted != nil || running != nil }
 
   mutating func ask(_ position: Duration, serial: Int?) {
     wanted = Request(position: max(position, .zero), serial: serial)
   }
 
-  /// What is to be begun now, in place of what is on its way.
+  /// Returns the request to begin now, in place of the one under way.
   mutating func begin() -> Request? {
     guard let request = wanted else { return nil }
     number += 1
@@ -45,28 +45,28 @@ struct SeekRequests: Hashable {
     (running, over, isRestart) = (nil, request, false)
   }
 
-  /// The serial number that can be told: every seek up to it is over.
+  /// Returns the serial number to report: every seek up to it is over.
   mutating func takeOver() -> Int? {
     guard !isPending, let request = over else { return nil }
     over = nil
     return request.serial
   }
 
-  /// Takes back what was not begun yet. Returns its serial number.
+  /// Drops the request that has not begun, and returns its serial number.
   mutating func refuse() -> Int? {
     defer { wanted = nil }
     return wanted?.serial
   }
 
-  /// Where it is to be, if it is not there yet.
+  /// The latest request that is not over.
   var target: Request? { wanted ?? running }
 
-  /// The item is at the beginning of its life again, in another player, and has to be sought there.
+  /// Starts over in another player: a new item has to seek to the pending target, or to `position`.
   mutating func restart(at position: Duration) {
     let target = target
     let number = number
     self = SeekRequests()
-    // What the item before answers is stale.
+    // Completions of the previous item's seeks are stale.
     self.number = number
     wanted = target ?? Request(position: position, serial: nil)
     isRestart = true

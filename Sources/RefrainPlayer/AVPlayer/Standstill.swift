@@ -3,19 +3,19 @@
 /// Decides what to do with a player that stands still although it should play. A pure value.
 ///
 /// AVPlayer reports a rate of 0, an empty buffer and a stall in no documented order, sometimes only
-/// one of them. A rate of 0 by itself is therefore no pause: the player pauses only where a report
-/// says who paused it. Otherwise it ran out of bytes, and goes on when it has some.
+/// one of them. A rate of 0 alone is therefore no pause: the engine pauses only if a report says
+/// who paused the player. Otherwise the player ran out of bytes, and resumes when it has some.
 struct Standstill: Sendable {
   enum Advice: Sendable, Hashable {
     /// Wait until that instant; nil: until something changes.
     case wait(until: ContinuousClock.Instant?)
-    /// Set the rate again, and look at that instant whether that helped.
+    /// Set the rate again, and check at that instant whether that helped.
     case goOn(lookingAt: ContinuousClock.Instant)
-    /// The system paused the player, and the app looks after that.
+    /// The system paused the player, and the app handles that.
     case pause
   }
 
-  /// How long a report of who paused may trail the rate that it explains, or precede it.
+  /// The longest time by which the report of who paused may follow or precede the rate change.
   static let trail = Duration.milliseconds(300)
   static let longestDelay = Duration.seconds(4)
 
@@ -27,22 +27,22 @@ struct Standstill: Sendable {
   private var nextTry: ContinuousClock.Instant?
   private var triedAt: Duration?
 
-  /// The player said that it stalled, or stands still with an empty buffer.
+  /// Records that the player reported a stall, or stands still with an empty buffer.
   mutating func noteStall() { isStall = true }
 
-  /// Something happened that has the system pause players.
+  /// Records an event that makes the system pause players.
   mutating func noteExplanation(at now: ContinuousClock.Instant) { explained = now }
 
-  /// The player plays.
+  /// Records that the player plays.
   mutating func notePlaying(at position: Duration) {
     (since, isStall) = (nil, false)
-    // Only time that passed shows that it goes on.
+    // Only a changed position shows that playback continues.
     if let triedAt, triedAt != position { (tries, nextTry, self.triedAt) = (0, nil, nil) }
   }
 
   /// Returns what to do while the rate is 0.
   ///
-  /// - Parameter canGoOn: whether the player has bytes enough to play for a while.
+  /// - Parameter canGoOn: whether the player has enough bytes to play for a while.
   mutating func advice(
     canGoOn: Bool, position: Duration, now: ContinuousClock.Instant
   ) -> Advice {
@@ -64,18 +64,18 @@ struct Standstill: Sendable {
   }
 }
 
-/// The changes of the rate that the engine made and AVPlayer has not reported yet. A pure value.
+/// The rate changes made by the engine that AVPlayer has not reported yet. A pure value.
 ///
-/// AVPlayer reports every call that changes the rate, without the caller.
+/// AVPlayer reports every call that changes the rate, but not its caller.
 struct OwnRateChanges: Sendable {
-  /// A report that did not come by then does not come.
+  /// The time after which a report that has not arrived is no longer expected.
   static let longestDelay = Duration.seconds(2)
 
   private var times: [ContinuousClock.Instant] = []
 
   mutating func note(at now: ContinuousClock.Instant) { times.append(now) }
 
-  /// Returns whether a change that is reported now is one of the engine's, and strikes it out.
+  /// Returns whether a change reported now is one of the engine's, and removes that one.
   mutating func take(at now: ContinuousClock.Instant) -> Bool {
     times.removeAll { now - $0 > Self.longestDelay }
     guard !times.isEmpty else { return false }

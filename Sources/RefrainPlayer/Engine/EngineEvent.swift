@@ -1,42 +1,41 @@
 // SPDX-License-Identifier: MIT
 public import Refrain
 
-/// What an engine tells of an item, in the order in which it happens.
+/// An event that an engine reports, in the order of occurrence.
 ///
-/// Of each item: `began` first, then at most one `ready`, last `ended` or `failed`, unless another
-/// item was loaded or everything stopped, after which nothing more comes of it. Between them the
-/// others, in any number; of positions at most ten a second.
+/// For each item, `began` comes first, then at most one `ready`, and `ended` or `failed` last. The
+/// other events come in between, in any number; positions at most ten times a second. After another
+/// item was loaded or playback stopped, nothing more is reported of an item.
 public enum EngineEvent: Sendable, Hashable {
-  /// The item is the current one from here on: it was loaded, or follows on the one before it.
+  /// The item is now the current one: it was loaded, or follows the previous item.
   case began(EngineItem.ID)
-  /// It can be heard, or could be were it not paused.
+  /// The item is audible, or would be if it were not paused.
   case ready(EngineItem.ID, at: Duration)
-  /// Its length in time, as soon as it is known and where it turns out differently; nil: it has none,
-  /// as a live stream has none.
+  /// The item's duration, once it is known and whenever it changes; nil for a live stream.
   case duration(EngineItem.ID, Duration?)
-  /// It is a live stream: it plays as it comes, has no length in time, and cannot be sought in. Told
-  /// once: before `ready`, or where it turns out later.
+  /// The item is a live stream: it plays as it arrives, has no duration, and cannot seek. Reported
+  /// once: before `ready`, or later if it is detected later.
   case live(EngineItem.ID)
   case position(EngineItem.ID, Duration)
-  /// What is decoded ahead and can be heard without any further byte.
+  /// The ranges buffered ahead, which play without any further byte.
   case buffered(EngineItem.ID, [Range<Duration>])
-  /// It should play, and waits; nil: it does not wait any longer. Seeks are not told here.
+  /// The item should play, but waits; nil: it no longer waits. Seeks are not reported here.
   case waiting(EngineItem.ID, WaitingReason?)
-  /// Every seek up to that number is over, and this is where it led to.
+  /// Every seek up to this serial number is over, and led to this position.
   case seekCompleted(EngineItem.ID, serial: Int, at: Duration)
-  /// What the media says of itself; replaces what was said before.
+  /// The media's metadata; replaces what was reported before.
   case metadata(EngineItem.ID, MediaMetadata)
-  /// Played to its end. `followedBy` is the item that the engine goes on with by itself, whose
-  /// `began` comes next; nil where it has none, and waits to be told.
+  /// The item played to its end. `followedBy` is the item that the engine continues with by itself,
+  /// whose `began` comes next; nil if there is none and the engine waits for a call.
   case ended(EngineItem.ID, followedBy: EngineItem.ID?)
-  /// It cannot be played, or not further. The engine waits to be told what is next.
+  /// The item cannot be played, or not further. The engine waits for a call.
   case failed(EngineItem.ID, MediaCacheError)
-  /// No sound device could be opened. Playing goes on in real time, without a sound.
+  /// No sound device could be opened. Playback continues in real time, without sound.
   case audioUnavailable
-  /// The system, not the listener, paused or resumed: a call came in, headphones were pulled out.
+  /// The system, not the listener, paused or resumed: a call came in, headphones were unplugged.
   case pausedBySystem(Bool)
 
-  /// The item that it is about; nil where it is about the engine.
+  /// The item that the event concerns; nil if it concerns the engine.
   public var item: EngineItem.ID? {
     switch self {
     case .began(let id), .ready(let id, _), .duration(let id, _), .position(let id, _),
@@ -48,12 +47,12 @@ public enum EngineEvent: Sendable, Hashable {
   }
 }
 
-/// What playback waits for.
+/// The reason why playback waits.
 public enum WaitingReason: Sendable, Hashable {
-  /// For bytes that are on their way.
+  /// Bytes are on their way.
   case bytes
-  /// The origin cannot be reached, for the reason given. It is tried again, by itself.
+  /// The origin cannot be reached, for the given reason. The engine tries again by itself.
   case network(MediaCacheError)
-  /// For what a seek led to.
+  /// A seek is under way.
   case seek
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 public import Refrain
 
-/// One playing of one media: what an engine is given. Playing the same media again is another item.
+/// One playback of one media, as an engine receives it. Playing the same media again takes another
+/// item.
 public struct EngineItem: Sendable, Hashable, Identifiable {
   public struct ID: Sendable, Hashable {
     public var rawValue: UInt64
@@ -11,7 +12,7 @@ public struct EngineItem: Sendable, Hashable, Identifiable {
 
   public let id: ID
   public var media: Media
-  /// What is fetched while it plays.
+  /// The fill policy while the item plays.
   public var fill: FillPolicy
 
   public init(id: ID, media: Media, fill: FillPolicy = .wholeResource) {

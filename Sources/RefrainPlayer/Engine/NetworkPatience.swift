@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import Refrain
 
-/// How a network that is gone is waited for, once something has been heard: with growing pauses, for
-/// as long as it takes. A pure value.
+/// The retry schedule for a lost network after an item was heard: growing delays, without a limit
+/// on their number. A pure value.
 struct NetworkPatience: Sendable, Hashable {
   private var tries = 0
 
-  /// Whether what failed may well pass by itself.
+  /// Returns whether the failure may well pass by itself.
   func bears(_ error: MediaCacheError) -> Bool {
     switch error.code {
     case .unreachable, .networkNotAllowed: true
@@ -15,7 +15,8 @@ struct NetworkPatience: Sendable, Hashable {
     }
   }
 
-  /// 0.5 s, doubling to 8 s. Each try of the cache's own takes some seconds besides.
+  /// Returns the next delay: 0.5 s, doubling to 8 s. The cache's own retries take some seconds on
+  /// top.
   mutating func nextDelay() -> Duration {
     defer { tries += 1 }
     return .milliseconds(500) * (1 << min(tries, 4))

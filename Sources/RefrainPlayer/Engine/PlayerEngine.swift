@@ -1,49 +1,51 @@
 // SPDX-License-Identifier: MIT
 public import Refrain
 
-/// What turns bytes into sound: libmpv, AVPlayer. One item at a time, and the one that follows on it.
+/// A playback engine, such as libmpv or AVPlayer. Plays one item at a time, and prepares the one
+/// that follows.
 ///
-/// Every call returns at once; what comes of it is told by events. A call that does not fit what goes
-/// on (a seek where nothing plays) is passed over.
+/// Every call but `close()` returns at once; its effects are reported as events. A call that does
+/// not fit the current state (a seek while nothing plays) is ignored.
 @MainActor
 public protocol PlayerEngine: AnyObject, Sendable {
-  /// Where it tells what happens. Set once, before anything else is called.
+  /// The receiver of the engine's events. Set once, before any other call.
   var report: (@MainActor (EngineEvent) -> Void)? { get set }
 
-  /// Plays an item in place of all that there is.
+  /// Plays an item in place of the current and the following one.
   ///
   /// - Parameters:
-  ///   - start: where to begin: nothing before it is heard. An item that begins past its end ends at
-  ///     once, after its `duration` was reported; a live stream plays as it comes.
+  ///   - start: the position at which to begin: nothing before it is heard. An item that begins
+  ///     past its end ends at once, after its `duration` was reported; a live stream plays as it
+  ///     arrives.
   ///   - isPaused: whether to wait there for `play()`.
   func load(_ item: EngineItem, at start: Duration, isPaused: Bool)
 
-  /// What plays when the current item has ended, without a gap where the engine can; nil: nothing.
-  /// Takes the place of what was said before. A `load` or `stop` forgets it.
+  /// Sets the item that plays after the current one, without a gap if the engine can; nil: none.
+  /// Replaces the item of an earlier call. `load` and `stop` discard it.
   func follow(with item: EngineItem?)
 
   func play()
   func pause()
 
-  /// Goes to a position, exactly. Before the start is the start; past the end, the item ends. In a
-  /// live stream nothing happens, and `sought` reports where it is.
+  /// Seeks to an exact position. Positions before the start lead to the start; past the end, the
+  /// item ends. A live stream does not seek: `EngineEvent.seekCompleted` reports where it is.
   ///
-  /// - Parameter serial: grows with each seek; comes back in `EngineEvent.sought`.
+  /// - Parameter serial: grows with each seek; reported by `EngineEvent.seekCompleted`.
   func seek(to position: Duration, serial: Int)
 
-  /// 1 is as it was recorded, within 0.5…3; the pitch is kept.
+  /// Sets the playback rate, within 0.5…3; 1 is normal speed. The pitch is kept.
   func setRate(_ rate: Double)
 
-  /// 0 is silence, 1 the loudness of the media.
+  /// Sets the volume: 0 is silence, 1 the loudness of the media.
   func setVolume(_ volume: Double, isMuted: Bool)
 
-  /// Ends what plays; nothing more is told of it. The engine stays ready.
+  /// Ends playback; nothing more is reported of its items. The engine remains usable.
   func stop()
 
-  /// What the item was given so far; nil where it is unknown: of a file, or of an item that is long
-  /// over.
+  /// Returns the statistics of the item's reading so far; nil if they are unknown: for a file, or
+  /// an item that ended long ago.
   func statistics(of item: EngineItem.ID) -> MediaReader.Statistics?
 
-  /// Ends what plays, and the engine. Returns when all that it held is let go.
+  /// Ends playback and the engine. Returns when all its resources are released.
   func close() async
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// Where sound goes.
+/// The destination of the sound.
 public enum AudioOutput: Sendable, Hashable {
-  /// The system's sound device; where there is none, playing goes on in real time without a sound.
+  /// The system's sound device; if there is none, playback runs in real time without sound.
   case device
-  /// Nowhere, in real time.
+  /// No output, in real time.
   case silent
-  /// Into a WAV file, in the format of the media, as fast as it can be decoded. The file is
-  /// replaced where it exists, and complete once the engine is closed.
+  /// A WAV file in the format of the media, written as fast as it can be decoded. An existing file
+  /// is replaced; the file is complete once the engine is closed.
   case wavFile(URL)
 }

@@ -17,7 +17,7 @@
   }
 
   extension mpv_node {
-    /// An integer of a map, nil where this is no map or has none of that name.
+    /// Returns the integer `name` of a map; nil if this is no map or has no such integer.
     func integer(named name: String) -> Int64? {
       guard format == MPV_FORMAT_NODE_MAP, let list = u.list, let keys = list.pointee.keys,
         let values = list.pointee.values

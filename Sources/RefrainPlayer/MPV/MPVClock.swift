@@ -7,16 +7,17 @@
       var serial: Int
     }
 
-    /// The seek that libmpv is at. One at a time: of several, libmpv does not say which one is over.
+    /// The seek that libmpv performs. One at a time: libmpv does not report which of several is
+    /// over.
     private var seek: (seek: Seek, hasBegun: Bool)?
-    /// The last one that was asked for meanwhile, or before the item could be heard.
+    /// The latest seek requested meanwhile, or before the item was heard.
     private var waiting: Seek?
     private var isHeard = false
-    /// Where the item was loaded to begin.
+    /// The position at which the item was loaded to begin.
     private let start: Duration
-    /// It begins where it has ended already: it ends without a sound.
+    /// Whether the item begins past its end, and so ends without a sound.
     private(set) var isPastEnd = false
-    /// When the position was last another one.
+    /// The time of the last change of the position.
     private var lastAdvance = ContinuousClock.now
     private var lastPosition: ContinuousClock.Instant?
     private var lastBuffer: ContinuousClock.Instant?
@@ -30,16 +31,16 @@
       case nothing
     }
 
-    /// Where an item that was not heard yet is to begin; nil where nobody has sought in it.
+    /// The position sought before the item was heard; nil if there was no such seek.
     var beginning: Duration? { isHeard ? nil : waiting?.position }
 
-    /// The item was opened, and begins next.
+    /// Records that the item was opened, and begins next.
     mutating func open(lasting duration: Duration) {
       let place = beginning ?? start
       isPastEnd = place > .zero && place >= duration
     }
 
-    /// What to have libmpv do about a seek.
+    /// Returns what libmpv has to do for a seek.
     mutating func ask(_ seek: Seek) -> Wish {
       guard isHeard else {
         waiting = seek
@@ -53,33 +54,33 @@
       return .seek(seek)
     }
 
-    /// libmpv has begun to seek. Returns whether a listener asked for it.
+    /// Records that libmpv has begun to seek. Returns whether a listener requested it.
     mutating func begin() -> Bool {
       guard seek != nil else { return false }
       seek?.hasBegun = true
       return true
     }
 
-    /// libmpv does not seek in this. Returns the number of the last seek.
+    /// Drops all seeks: libmpv cannot seek in this item. Returns the number of the last one.
     mutating func abandon() -> Int? {
       defer { (seek, waiting) = (nil, nil) }
       return waiting?.serial ?? seek?.seek.serial
     }
 
     enum Arrival: Equatable {
-      /// Sound comes, and nothing was sought.
+      /// No seek is completed.
       case none
-      /// It came to the last place that was asked for.
+      /// The last requested seek is completed.
       case seekCompleted(serial: Int)
-      /// It has to go on to another place first.
+      /// Another seek has to follow.
       case further(Seek)
     }
 
-    /// Sound comes, at a position.
+    /// Records that sound began at a position.
     mutating func arrive(at position: Duration) -> Arrival {
       isHeard = true
       if let seek {
-        // Of what was before it.
+        // Sound from before the seek.
         guard seek.hasBegun else { return .none }
         self.seek = nil
         guard let waiting else { return .seekCompleted(serial: seek.seek.serial) }
@@ -88,7 +89,7 @@
       }
       guard let waiting else { return .none }
       self.waiting = nil
-      // It may have begun there.
+      // The item may have begun there already.
       let distance = (position - waiting.position).inSeconds
       if abs(distance) < 0.02 { return .seekCompleted(serial: waiting.serial) }
       return go(to: waiting)
@@ -101,15 +102,16 @@
 
     // MARK: Positions
 
-    /// The position is another one.
+    /// Records that the position has changed.
     mutating func advance(_ now: ContinuousClock.Instant) { lastAdvance = now }
 
-    /// Whether the position has stood still for longer than an output needs for its next piece.
+    /// Returns whether the position has not changed for longer than an output needs for its next
+    /// buffer.
     func isStill(_ now: ContinuousClock.Instant) -> Bool {
       now - lastAdvance >= .milliseconds(400)
     }
 
-    /// Ten times a second is enough.
+    /// Returns whether a position is due to be reported: ten times a second at most.
     mutating func isDue(_ now: ContinuousClock.Instant) -> Bool {
       if let lastPosition, now - lastPosition < .milliseconds(100) { return false }
       lastPosition = now

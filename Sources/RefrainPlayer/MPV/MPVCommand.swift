@@ -3,7 +3,7 @@
   import CMPV
   import Glibc
 
-  /// A command to libmpv with its arguments by name: their order differs between versions of libmpv
+  /// A command to libmpv with named arguments: their order differs between versions of libmpv
   /// (`loadfile` has taken an index before its options since 0.38).
   struct MPVCommand {
     enum Value {
@@ -14,9 +14,10 @@
     var name: String
     var arguments: [(name: String, value: Value)]
 
-    /// Plays a file in place of everything else (`replace`), or after it (`append`).
+    /// Returns the command that plays a file in place of everything else (`replace`), or after it
+    /// (`append`).
     ///
-    /// - Parameter start: where this file begins, and no other.
+    /// - Parameter start: the position at which this file begins; other files are not affected.
     static func loadFile(_ address: String, _ how: String, start: Duration) -> MPVCommand {
       var command = MPVCommand(
         name: "loadfile", arguments: [("url", .text(address)), ("flags", .text(how))])
@@ -26,7 +27,7 @@
       return command
     }
 
-    /// A position as the option `start` takes it.
+    /// Returns a position as a value of the option `start`.
     static func startText(_ position: Duration) -> String {
       position > .zero ? "\(position.inSeconds)" : "none"
     }
@@ -46,7 +47,7 @@
     }
   }
 
-  /// The memory of nodes.
+  /// Allocates and frees the memory of nodes.
   private struct NodeMemory {
     private var strings: [UnsafeMutablePointer<CChar>?] = []
     private var lists: [UnsafeMutablePointer<mpv_node_list>] = []

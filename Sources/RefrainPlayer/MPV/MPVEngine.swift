@@ -2,24 +2,24 @@
 #if os(Linux)
   public import Refrain
 
-  /// Plays with the system's libmpv, which reads through a cache. Sound only.
+  /// Plays audio with the system's libmpv, which reads through a cache.
   ///
-  /// libmpv is spoken to on a thread of its own. The process's numeric locale has to be "C", as it is
-  /// unless a program changes it. Letting go of the engine ends what plays.
+  /// libmpv is called on a thread of its own. The process's numeric locale has to be "C", as it is
+  /// unless a program changes it. Releasing the engine ends playback.
   @MainActor
   public final class MPVEngine: PlayerEngine {
     public var report: (@MainActor (EngineEvent) -> Void)?
 
     private let cache: MediaCache
     private let mailbox: MPVMailbox
-    /// The item that plays and the one that follows: of others nothing is told.
+    /// The current and the following item; events of others are not reported.
     private var live: Set<EngineItem.ID> = []
-    /// The last few, for their statistics.
+    /// The latest playbacks, kept for their statistics.
     private var playbacks: [MPVPlayback] = []
 
-    /// Loads libmpv with the first engine of a process, and starts it.
+    /// Starts libmpv, which is loaded with the first engine of a process.
     ///
-    /// - Throws: `MediaCacheError` where libmpv is missing, too old, or cannot be set up.
+    /// - Throws: `MediaCacheError` if libmpv is missing, too old, or cannot be set up.
     public convenience init(cache: MediaCache, output: AudioOutput = .device) async throws {
       try await self.init(cache: cache, output: output, library: MPVLibrary.name)
     }
@@ -35,7 +35,7 @@
           if let self {
             take(news)
           } else if case .held(let hook) = news {
-            // Nobody is left to say what follows, and libmpv is to end.
+            // The engine is gone, so nothing follows, and libmpv is about to end.
             mailbox?.post(.goOn(hook))
           }
         }
@@ -53,7 +53,7 @@
     }
 
     public func follow(with item: EngineItem?) {
-      // What was to follow does not any more.
+      // The previous following item is discarded.
       live = live.filter { $0 == current }
       playbacks.removeAll { $0.item.id != current && $0.item.id.rawValue > current?.rawValue ?? 0 }
       if let item { live.insert(item.id) }
@@ -85,7 +85,8 @@
       playbacks.last { $0.item.id == item }?.statistics
     }
 
-    /// Ends what plays, and libmpv. Returns when every stream is closed and an output file is whole.
+    /// Ends playback and libmpv. Returns when every stream is closed and an output file is
+    /// complete.
     public func close() async {
       live = []
       current = nil
@@ -94,12 +95,12 @@
 
     // MARK: Events
 
-    /// The item that was loaded last, or that has followed since.
+    /// The item that was loaded last, or has followed it since.
     private var current: EngineItem.ID?
 
     private func playback(of item: EngineItem) -> MPVPlayback {
       let playback = MPVPlayback(item: item, cache: cache)
-      // The current one, the one that follows, and the one before.
+      // Besides the new one, keeps the following, the current and the previous playback.
       playbacks = playbacks.suffix(3) + [playback]
       return playback
     }
@@ -107,12 +108,12 @@
     private func take(_ news: MPVMessage) {
       switch news {
       case .event(let event): take(event)
-      // All that came before is known by now, and answered.
+      // All earlier events have been handled by now.
       case .held(let hook): mailbox.post(.goOn(hook))
       }
     }
 
-    /// Passes on what is about an item that is still wanted.
+    /// Reports an event if its item is still wanted.
     private func take(_ event: EngineEvent) {
       switch event {
       case .ended(let id, let next):

@@ -5,26 +5,26 @@
   import Refrain
 
   extension MediaCacheError {
-    /// Any error as the one that Refrain throws.
+    /// Wraps any error in the type that Refrain throws.
     init(carrying error: any Error) {
       self = error as? MediaCacheError ?? MediaCacheError(.storage, "\(error)")
     }
   }
 
   extension MPVFunctions {
-    /// - Throws: `MediaCacheError` where a call has returned an error.
+    /// - Throws: `MediaCacheError` if a call has returned an error.
     func check(_ status: CInt, _ doing: String) throws {
       guard status >= 0 else { throw error(status, doing: doing) }
     }
 
-    /// An error of mpv's while it was set up or told to do something.
+    /// Returns the error for a failed setup or command of mpv.
     func error(_ status: CInt, doing what: String) -> MediaCacheError {
       MediaCacheError(
         .usage, "libmpv could not \(what): \(text(status)).",
         remedy: "Check that libmpv 0.35 or later is installed whole.")
     }
 
-    /// Why mpv gave up on a resource whose bytes could be read.
+    /// Returns the error for a resource that mpv gave up on although its bytes could be read.
     func error(_ status: CInt, playing url: URL) -> MediaCacheError {
       switch mpv_error(rawValue: status) {
       case MPV_ERROR_UNKNOWN_FORMAT, MPV_ERROR_LOADING_FAILED:

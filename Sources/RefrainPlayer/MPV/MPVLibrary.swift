@@ -4,21 +4,20 @@
   import Glibc
   import Refrain
 
-  /// The system's libmpv, loaded when something plays: nothing else needs it, and some 200 libraries
-  /// come with it.
+  /// The system's libmpv, loaded only when something plays: it brings some 200 libraries along.
   ///
-  /// Whoever asks for it and on whichever thread, the dynamic linker keeps one copy in the process
-  /// (dlopen(3)). It is never unloaded: libraries below it leave threads and handlers behind.
+  /// The dynamic linker keeps one copy in the process, whichever threads load it (dlopen(3)). It is
+  /// never unloaded: libraries that it depends on leave threads and handlers behind.
   enum MPVLibrary {
-    /// The library's file name, which has the major version of its ABI.
+    /// The library's file name, with the major version of its ABI.
     static let name = "libmpv.so.2"
 
-    /// Loads the library, unless that was done before, and returns its functions. Reads files: not
-    /// for one of Swift's cooperative threads.
+    /// Loads the library if necessary, and returns its functions. Reads files: do not call it on
+    /// one of Swift's cooperative threads.
     ///
-    /// - Throws: `MediaCacheError` where it is missing, incomplete, or of another version.
+    /// - Throws: `MediaCacheError` if it is missing, incomplete, or of another version.
     static func load(_ name: String = MPVLibrary.name) throws -> MPVFunctions {
-      // RTLD_NOW: a symbol that is missing in a library below it is an error here, no crash later.
+      // RTLD_NOW: a symbol missing from a dependency is an error here, not a crash later.
       guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
         throw unusable("libmpv, which plays the sound, could not be loaded: \(lastError()).")
       }
@@ -27,11 +26,11 @@
       return functions
     }
 
-    /// The first version of the client API that has all that is used, with the major one times 65,536
-    /// (`mpv_client_api_version`). It is that of mpv 0.35.
+    /// The first version of the client API with all functions used here, that of mpv 0.35: the
+    /// major version times 65,536, plus the minor one (`mpv_client_api_version`).
     static let firstVersion: CUnsignedLong = 2 << 16
 
-    /// - Throws: `MediaCacheError` where a library of this version cannot be used.
+    /// - Throws: `MediaCacheError` if a library of this version cannot be used.
     static func check(version: CUnsignedLong, of name: String) throws {
       guard version < firstVersion || version >> 16 > firstVersion >> 16 else { return }
       let (found, needed) = (text(version), text(firstVersion))
@@ -47,16 +46,16 @@
       "\(version >> 16).\(version & 0xffff)"
     }
 
-    /// What dlerror(3) says of the last failure on this thread.
+    /// Returns the text of dlerror(3) for the last failure on this thread.
     private static func lastError() -> String {
       dlerror().map { String(cString: $0) } ?? "unknown error"
     }
   }
 
   extension MPVFunctions {
-    /// - Throws: `MediaCacheError` where the library lacks one of them, or is of another version.
+    /// - Throws: `MediaCacheError` if the library lacks a function, or is of another version.
     fileprivate init(of library: UnsafeMutableRawPointer, named name: String) throws {
-      /// The function's type is the one of its place below, as libmpv documents it.
+      /// Looks up a function, whose type is that of its parameter below, as libmpv documents it.
       func function<Function>(_ symbol: String) throws -> Function {
         guard let address = dlsym(library, symbol) else {
           throw MPVLibrary.unusable("\(name) has no function \(symbol).")

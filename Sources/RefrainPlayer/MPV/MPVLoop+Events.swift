@@ -3,7 +3,7 @@
   import CMPV
   import Refrain
 
-  /// What libmpv tells.
+  /// Handles libmpv's events.
   extension MPVLoop {
     func take(_ event: mpv_event) {
       switch event.event_id {
@@ -11,11 +11,11 @@
         guard let start = event.data?.assumingMemoryBound(to: mpv_event_start_file.self) else {
           return
         }
-        // What follows by itself begins with nothing asked for.
+        // An item that follows by itself begins without a seek.
         if playing.ended != nil { clock = MPVClock() }
         let begun = playing.begin(entry: start.pointee.playlist_entry_id)
         for event in begun { tell(event) }
-        // What follows was taken back when mpv had gone on to it already.
+        // The following item was removed after mpv had advanced to it.
         if begun.isEmpty, playing.ended != nil {
           command("stop")
           for event in playing.rest() { tell(event) }
@@ -34,10 +34,10 @@
           let ended = playing.end(entry: end.pointee.playlist_entry_id)
         else { return }
         finish(ended, end.pointee)
-      // The property that libmpv would have one watch is also set between two items.
+      // The property that libmpv recommends in place of this event is also set between two items.
       case MPV_EVENT_IDLE:
         guard playing.ended != nil else { return }
-        // What was appended too late to be gone on with.
+        // Removes an item that was appended too late to follow.
         command("playlist-clear")
         forget(playing.removeFollowing())
         for event in playing.rest() { tell(event) }
@@ -54,7 +54,7 @@
       }
     }
 
-    /// The current item was opened; nothing of it can be heard yet.
+    /// Handles the opening of the current item, before any of it is audible.
     func opened() {
       guard let playback = playing.current else { return }
       if noteLive(playback) {
@@ -68,10 +68,10 @@
       }
     }
 
-    /// Playing began, at the start or after a seek.
+    /// Handles the start of playback, at the beginning or after a seek.
     func restart() {
       clock.advance(.now)
-      // Unknown where it is over already.
+      // `seeking` is unavailable if the item is over already.
       guard let playback = playing.current, number("seeking") != 1, !clock.isPastEnd else { return }
       interruption = nil
       let id = playback.item.id
@@ -109,7 +109,7 @@
       case .duration:
         guard change.format == MPV_FORMAT_NONE || number?.isFinite == true else { return }
         guard !noteLive(playback), !playback.hasGrowingDuration else { return }
-        // What libmpv says of an open end before the first sound is judged then.
+        // A duration reported for an open end before the first sound is checked at that sound.
         guard playback.isHeard || !playback.isOpenEnded else { return }
         tell(.duration(id, number.map { .seconds($0) }))
       case .buffered:
@@ -124,12 +124,12 @@
       }
     }
 
-    /// What libmpv does not tell where it is as it was of the item before.
+    /// Reports the values that libmpv does not report if they equal those of the previous item.
     func tellAll(of playback: MPVPlayback) {
       let id = playback.item.id
       let duration = number(MPVProperty.duration.rawValue)
       if playback.isOpenEnded {
-        // Where the format states no length, libmpv takes what it has demuxed for the whole.
+        // If the format states no length, libmpv reports the demuxed part as the whole.
         let demuxed = number(MPVProperty.buffered.rawValue) ?? 0
         playback.hasGrowingDuration = playback.isLive || (duration ?? 0) < demuxed + 1
       }
@@ -146,14 +146,14 @@
       return end > position ? [.seconds(position)..<(.seconds(end))] : []
     }
 
-    /// Below 0 is the start of what follows without a gap, while the end of what was before it is
-    /// still heard.
+    /// Returns a position. mpv's seconds are negative at the gapless start of an item, while the
+    /// end of the previous one is still audible.
     static func position(_ seconds: Double) -> Duration { .seconds(max(0, seconds)) }
 
-    /// Where libmpv is.
+    /// The current position.
     var position: Duration { Self.position(number("time-pos") ?? 0) }
 
-    /// Reports a live stream once. Returns whether it is one.
+    /// Reports a live stream once. Returns whether the item is one.
     @discardableResult
     func noteLive(_ playback: MPVPlayback) -> Bool {
       guard playback.isLive else { return false }
@@ -164,8 +164,8 @@
       return true
     }
 
-    /// Tells where it waits, or waits no longer. mpv itself tells it of sound devices alone, not of
-    /// files.
+    /// Reports that playback waits, or no longer waits. mpv itself reports this for sound devices
+    /// only, not for output files.
     func lookAtWaiting() {
       guard let playback = playing.current, playback.isHeard else { return }
       let isStill = clock.isStill(.now) && playback.isReading
@@ -183,14 +183,14 @@
       switch end.reason {
       case MPV_END_FILE_REASON_STOP, MPV_END_FILE_REASON_QUIT, MPV_END_FILE_REASON_REDIRECT:
         break
-      // libmpv takes failed reads for the end where it can: missing bytes have the last word.
+      // libmpv treats failed reads as the end if it can: missing bytes take precedence.
       case MPV_END_FILE_REASON_EOF where playback.error == nil:
         playing.noteEnd(of: playback.item.id)
       // To libmpv, an item without a sound is an error.
       case MPV_END_FILE_REASON_ERROR where playback.error == nil && clock.isPastEnd:
         playing.noteEnd(of: playback.item.id)
       default:
-        // mpv would go on with what follows by itself.
+        // mpv would continue with the following item by itself.
         forget(playing.replaceAll(with: nil, entry: 0))
         command("stop")
         tell(
@@ -202,7 +202,7 @@
 
     // MARK: Properties
 
-    /// Flags are 0 and 1.
+    /// Returns a property as a number; a flag as 0 or 1.
     func number(_ property: String) -> Double? {
       var value = 0.0
       if mpv.get_property(handle, property, MPV_FORMAT_DOUBLE, &value) >= 0 { return value }

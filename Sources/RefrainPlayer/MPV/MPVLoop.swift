@@ -4,7 +4,8 @@
   import Foundation
   import Refrain
 
-  /// libmpv's thread: it alone speaks to libmpv, waits for its events and for the engine's requests.
+  /// libmpv's thread: makes all calls to libmpv but `mpv_wakeup`, and waits for its events and for
+  /// the engine's requests.
   ///
   /// Not Sendable: an instance never leaves its thread.
   final class MPVLoop {
@@ -20,7 +21,7 @@
     var waiting: WaitingReason?
     var isPaused = false
     var isWaitingForCache = false
-    /// When reads that still wait for bytes are given up, after a seek.
+    /// The time after a seek at which reads that still wait for bytes are interrupted.
     var interruption: ContinuousClock.Instant?
 
     /// Starts the thread, and returns when libmpv is loaded and ready.
@@ -75,7 +76,7 @@
       }
     }
 
-    /// libmpv has opened a file, and waits: where it begins can still be chosen.
+    /// The hook at which libmpv has opened a file and waits: the start position can still be set.
     static let openedHook = "on_preloaded"
 
     private func run() {
@@ -103,7 +104,7 @@
       case .follow(let playback): follow(with: playback)
       case .pause(let isPaused): pause(isPaused)
       case .seek(let item, let position, let serial):
-        // Not in what follows on the one that was meant.
+        // The seek is not meant for a following item.
         guard playing.current.map({ $0.item.id == item }) ?? true else { return }
         seek(MPVClock.Seek(position: max(.zero, position), serial: serial))
       case .rate(let rate): set("speed", "\(rate)")
@@ -131,25 +132,25 @@
     func pause(_ isPaused: Bool) {
       self.isPaused = isPaused
       set("pause", isPaused ? "yes" : "no")
-      // Nothing is waited for, and what is waited for afterwards is told anew.
+      // Nothing waits while paused, and a later wait is reported again.
       if isPaused { waiting = nil }
       clock.advance(.now)
     }
 
     func follow(with playback: MPVPlayback?) {
-      // All but the one that plays.
+      // Removes all entries but the current one.
       command("playlist-clear")
       forget(playing.removeFollowing())
       guard let playback else { return }
       let (item, entry) = enter(playback, "append")
-      // The player is told nothing: at the end of the current one, nothing follows on it.
+      // Not reported: when the current item ends, nothing follows it.
       guard let entry else { return forget([item]) }
       playing.follow(with: item, entry: entry)
     }
 
-    /// Gives mpv an item, and returns mpv's id of it.
+    /// Adds an item to mpv's playlist, and returns mpv's id of the entry.
     ///
-    /// - Parameter start: where it begins, and nothing else: an option of the one file.
+    /// - Parameter start: the position at which the item begins: an option of this file only.
     func enter(
       _ playback: MPVPlayback, _ how: String, start: Duration = .zero
     ) -> (MPVPlaylist.Item, Int64?) {
@@ -192,12 +193,13 @@
       tell(.seekCompleted(playback.item.id, serial: serial, at: position))
     }
 
-    /// Where the file that is being opened begins. Holds for that file alone.
+    /// Sets the start position of the file that is being opened, and of no other.
     func begin(at position: Duration) {
       set("file-local-options/start", MPVCommand.startText(position))
     }
 
-    /// A failure leaves things as they are: seeking in nothing, say.
+    /// Runs a command, and returns whether it succeeded. A failed one (a seek while nothing plays,
+    /// say) has no effect.
     @discardableResult
     func command(_ words: String...) -> Bool {
       withArguments(words) { mpv.command(handle, $0) } >= 0
@@ -207,7 +209,7 @@
       _ = mpv.set_property_string(handle, property, value)
     }
 
-    /// Lets libmpv go on from where a hook holds it.
+    /// Continues libmpv after a hook.
     func goOn(_ hook: UInt64) { _ = mpv.hook_continue(handle, hook) }
 
     func forget(_ items: [MPVPlaylist.Item]) {
@@ -218,17 +220,17 @@
 
     // MARK: Waiting
 
-    /// Whether an item should be heard now.
+    /// Whether an item should be audible now.
     var isAwake: Bool { !isPaused && playing.current?.isHeard == true }
 
-    /// Seconds to wait for an event; negative: for as long as it takes.
+    /// Returns the seconds to wait for an event; negative: without a limit.
     func patience() -> Double {
-      // Where sound stands still no event tells it.
+      // No event reports that sound stands still.
       let syncState = isAwake ? 0.25 : -1
       guard let interruption else { return syncState }
       let left = (interruption - .now).inSeconds
       if left > 0 { return syncState < 0 ? left : min(left, syncState) }
-      // A seek leads elsewhere, and mpv's thread that seeks is the one that reads.
+      // The thread of mpv that waits in a read is also the one that seeks.
       self.interruption = nil
       playing.current?.interruptReads()
       return syncState

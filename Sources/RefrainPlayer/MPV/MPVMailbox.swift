@@ -3,7 +3,7 @@
   import CMPV
   import Synchronization
 
-  /// What the engine asks of libmpv's thread.
+  /// A request of the engine to libmpv's thread.
   enum MPVRequest: Sendable {
     case load(MPVPlayback, start: Duration, isPaused: Bool)
     case follow(MPVPlayback?)
@@ -12,25 +12,26 @@
     case rate(Double)
     case volume(Double, isMuted: Bool)
     case stop
-    /// What is waited for may have changed.
+    /// The reason for waiting may have changed.
     case syncState
-    /// mpv may go on from where it is held.
+    /// mpv may continue after a hook.
     case goOn(UInt64)
     case quit
   }
 
-  /// What libmpv's thread tells the engine.
+  /// A message of libmpv's thread to the engine.
   enum MPVMessage: Sendable {
     case event(EngineEvent)
-    /// mpv waits behind the end of an item until it is told to go on: what is written to a file, as
-    /// fast as it can be decoded, may have come there before anybody could say what follows.
+    /// mpv waits after the end of an item for `goOn`: an output file, written as fast as it can be
+    /// decoded, may reach the end before the engine has set what follows.
     case held(UInt64)
   }
 
   /// Carries requests to libmpv's thread, and wakes it.
   final class MPVMailbox: Sendable {
-    /// Unchecked: only `mpv_wakeup` is called with it outside of libmpv's thread, which is allowed
-    /// from any thread, and only under the lock that also takes it away before it becomes invalid.
+    /// Unchecked: outside of libmpv's thread it is used only for `mpv_wakeup`, which is allowed on
+    /// any thread, and only under the lock, under which it is also removed before it becomes
+    /// invalid.
     private struct Handle: @unchecked Sendable {
       let pointer: OpaquePointer
       let mpv: MPVFunctions
@@ -49,7 +50,7 @@
       state = Mutex(State(handle: Handle(pointer: pointer, mpv: mpv)))
     }
 
-    /// Hands a request over. On a closed engine it is moot.
+    /// Posts a request. Ignored once the engine is closed.
     func post(_ request: MPVRequest) {
       state.withLock { state in
         guard let handle = state.handle else { return }
@@ -58,7 +59,7 @@
       }
     }
 
-    /// The requests that have come, oldest first.
+    /// Removes and returns the posted requests, oldest first.
     func take() -> [MPVRequest] {
       state.withLock { state in
         defer { state.requests = [] }
@@ -78,10 +79,10 @@
       }
     }
 
-    /// Nothing is taken any more.
+    /// Stops accepting requests.
     func shut() { state.withLock { $0.handle = nil } }
 
-    /// libmpv is gone.
+    /// Records that libmpv is gone, and resumes the callers of `close()`.
     func closed() {
       let waiting = state.withLock { state in
         state.isClosed = true

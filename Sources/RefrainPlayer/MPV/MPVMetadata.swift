@@ -3,7 +3,8 @@
   import CMPV
 
   extension MediaMetadata {
-    /// From mpv's tags, whose names are those of the media's format in upper or lower case.
+    /// Creates metadata from mpv's tags, whose names are those of the media's format in upper or
+    /// lower case.
     init(tags: [String: String]) {
       let values = Dictionary(
         tags.map { ($0.key.lowercased(), $0.value) }, uniquingKeysWith: { first, _ in first })
@@ -17,7 +18,7 @@
   }
 
   extension mpv_node {
-    /// The texts of a map by name; empty where this is no map.
+    /// The texts of a map by name; empty if this is no map.
     var texts: [String: String] {
       guard format == MPV_FORMAT_NODE_MAP, let list = u.list, let keys = list.pointee.keys,
         let values = list.pointee.values

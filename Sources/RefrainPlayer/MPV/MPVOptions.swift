@@ -2,13 +2,13 @@
 #if os(Linux)
   import Foundation
 
-  /// How libmpv is set up: as a decoder with a sound device, and nothing else.
+  /// The options of libmpv: a decoder with a sound device, and nothing else.
   enum MPVOptions {
     static func all(output: AudioOutput) -> [(name: String, value: String)] {
       alone + soundOnly + bytes + following + audio(output)
     }
 
-    /// No file of the user's, no terminal, no script, and idle while nothing is loaded.
+    /// No user configuration, no terminal, no scripts; idle while nothing is loaded.
     private static let alone = [
       ("config", "no"), ("terminal", "no"), ("input-terminal", "no"),
       ("input-default-bindings", "no"), ("input-vo-keyboard", "no"), ("load-scripts", "no"),
@@ -20,10 +20,9 @@
       ("vid", "no"), ("sid", "no"), ("audio-display", "no"), ("hr-seek", "yes"),
     ]
 
-    /// Bytes come through Refrain alone: a file that refers to others (a playlist, a chapter
-    /// elsewhere) would make mpv fetch those by itself. And caching is done in one place: mpv holds
-    /// only the seconds it decodes from, keeps nothing of what was played, and pauses where it has
-    /// run out of them.
+    /// Bytes come only through Refrain: mpv must not fetch files that another one refers to (a
+    /// playlist's entries, a chapter elsewhere). Only Refrain caches: mpv holds the few seconds
+    /// that it decodes from, keeps nothing already played, and pauses when it runs out.
     private static let bytes = [
       ("access-references", "no"), ("autoload-files", "no"),
       ("cache", "yes"), ("cache-secs", "10"), ("cache-pause", "yes"), ("cache-pause-wait", "0.5"),
@@ -31,7 +30,7 @@
       ("demuxer-max-bytes", "4MiB"), ("demuxer-max-back-bytes", "0"),
     ]
 
-    /// One item after the other without a gap, where they have one format.
+    /// Items follow each other without a gap if their formats match.
     private static let following = [("gapless-audio", "weak"), ("prefetch-playlist", "yes")]
 
     private static func audio(_ output: AudioOutput) -> [(name: String, value: String)] {

@@ -5,23 +5,23 @@
   import Refrain
   import Synchronization
 
-  /// One item as libmpv plays it: the readers that it was given, and what became of them.
+  /// One item as libmpv plays it: the readers opened for it, and their results.
   final class MPVPlayback: Sendable {
     let item: EngineItem
     private let cache: MediaCache
     private let state = Mutex(State())
 
     private struct State {
-      /// One for each time that a stream was opened, or opened anew.
+      /// One for each time that a stream was opened or its reader replaced.
       var readers: [MediaReader] = []
       var streams: [Weak<MPVStream>] = []
       var failures = StreamFailures()
-      /// Why the origin cannot be reached just now.
+      /// The error while the origin cannot be reached.
       var absence: MediaCacheError?
       var isHeard = false
       var isToldLive = false
       var hasGrowingDuration = false
-      /// Told when `absence` has changed.
+      /// Called when `absence` has changed.
       var changed: (@Sendable () -> Void)?
     }
 
@@ -32,19 +32,19 @@
 
     // MARK: What the listener knows
 
-    /// Sound has come: from here on a network that goes is waited for.
+    /// Whether the item was heard: from then on, a read waits for a lost network.
     var isHeard: Bool {
       get { state.withLock { $0.isHeard } }
       set { state.withLock { $0.isHeard = newValue } }
     }
 
-    /// The engine was told that it is live.
+    /// Whether the item was reported as live.
     var isToldLive: Bool {
       get { state.withLock { $0.isToldLive } }
       set { state.withLock { $0.isToldLive = newValue } }
     }
 
-    /// libmpv's length in time is only how far it has read.
+    /// Whether libmpv's duration only states how far it has read.
     var hasGrowingDuration: Bool {
       get { state.withLock { $0.hasGrowingDuration } }
       set { state.withLock { $0.hasGrowingDuration = newValue } }
@@ -52,10 +52,10 @@
 
     var statistics: MediaReader.Statistics? {
       let readers = state.withLock { $0.readers }
-      // Readers of one resource see the same origin: the first has counted what all of them caused.
+      // Readers of one resource count the same traffic: the first one's count includes all of it.
       guard var sum = readers.first?.statistics else { return nil }
       for reader in readers.dropFirst() { sum.bytesRead += reader.statistics.bytesRead }
-      // What two of them read is one part of the resource.
+      // A part that several of them read counts once.
       sum.bytesFromDisk = readers.reduce(into: RangeSet<Int64>()) {
         $0.formUnion($1.spansReadFromDisk)
       }.ranges.reduce(0) { $0 + Int64($1.count) }
@@ -64,8 +64,8 @@
 
     // MARK: What reading came to
 
-    /// Why bytes are missing that libmpv asked for; nil where none are. An end that libmpv reports is
-    /// the end of the media only where this is nil.
+    /// The error of requested bytes that are missing; nil if none are. The end that libmpv reports
+    /// is the end of the media only if this is nil.
     var error: MediaCacheError? { state.withLock { $0.failures.error } }
 
     /// Records that the byte at `offset` could not be read. A cancelled read is no failure.
@@ -79,7 +79,7 @@
       state.withLock { $0.failures.succeed(in: range) }
     }
 
-    /// Why the origin cannot be reached, while a read waits for that to pass.
+    /// The error while a read waits for an origin that cannot be reached.
     var absence: MediaCacheError? {
       get { state.withLock { $0.absence } }
       set {
@@ -98,7 +98,7 @@
 
     // MARK: What the stream is
 
-    /// Whether the stream passes by, as a station's does: nothing of it can be sought.
+    /// Whether the stream is live or cannot be read again: it cannot seek.
     var isLive: Bool { state.withLock { $0.readers.last }?.isPassing == true }
 
     /// Whether libmpv cannot know where the stream ends.
@@ -120,17 +120,17 @@
       state.withLock { $0.streams }.contains { $0.value?.isReading == true }
     }
 
-    /// A listener is about to seek.
+    /// Prepares the streams for a seek of the listener.
     func expectSeek() {
       for stream in state.withLock({ $0.streams }) { stream.value?.expectSeek() }
     }
 
-    /// Has reads that wait give up, for they are not wanted where they are any more.
+    /// Interrupts waiting reads, whose position is no longer wanted.
     func interruptReads() {
       for stream in state.withLock({ $0.streams }) { stream.value?.interrupt() }
     }
 
-    /// Opens a reader on a thread of mpv's, which waits for it. No request is made by that.
+    /// Opens a reader, without a request. Blocks the calling thread, which is one of mpv's.
     func openReader() throws -> MediaReader {
       guard let resource = item.media.resource else {
         throw MediaCacheError(.badURL, "A file is not read through the cache.")

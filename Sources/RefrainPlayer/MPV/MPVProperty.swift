@@ -2,11 +2,11 @@
 #if os(Linux)
   import CMPV
 
-  /// What is watched of libmpv, by mpv's name for it (mpv(1), "Property list").
+  /// The observed properties of libmpv, by mpv's names (mpv(1), "Property list").
   enum MPVProperty: String, CaseIterable {
     case position = "time-pos"
     case duration
-    /// Up to where it is decoded ahead.
+    /// The time up to which packets are buffered.
     case buffered = "demuxer-cache-time"
     case isWaiting = "paused-for-cache"
     case metadata

@@ -5,22 +5,22 @@
   import Refrain
   import Synchronization
 
-  /// One opened `refrain://` stream: mpv's read, seek and size, answered by a `MediaReader`.
+  /// One open `refrain://` stream: serves mpv's read, seek and size calls from a `MediaReader`.
   ///
-  /// mpv calls on threads of its own, which may block. One thread at a time reads and seeks; `cancel`
-  /// comes from another at any moment and ends the read that waits, and every later one.
+  /// mpv calls on threads of its own, which may block. One thread at a time reads and seeks;
+  /// `cancel` may come from another at any time, and ends the waiting read and every later one.
   final class MPVStream: Sendable {
     static let scheme = "refrain"
 
     private let playback: MPVPlayback
     private let position = Atomic<Int64>(0)
     private let state: Mutex<State>
-    /// Ends the wait for a network.
+    /// Ends a wait for the network.
     private let wake = DispatchSemaphore(value: 0)
 
     private struct State {
       var reader: MediaReader
-      /// How often mpv has sought, and had by the time of the last seek that a listener asked for.
+      /// The number of mpv's seeks: in total, and at the last seek that a listener requested.
       var seeks = 0
       var seeksBefore = 0
       var isReading = false
@@ -33,7 +33,7 @@
       playback.opened(self)
     }
 
-    /// As read(2): the number of bytes, 0 at the end, -1 on error.
+    /// Reads like read(2): returns the number of bytes, 0 at the end, -1 on error. Blocks.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int64 {
       guard !buffer.isEmpty else { return 0 }
       var patience = NetworkPatience()
@@ -65,7 +65,7 @@
       }
     }
 
-    /// An end before the length that the origin gave is no end.
+    /// Throws if the stream ended before the length that the origin stated.
     private static func checkEnd(at offset: Int64, of reader: MediaReader) throws {
       guard let length = try reader.contentInformationBlocking().length, offset < length else {
         return
@@ -74,14 +74,14 @@
         .unreachable, "The stream ended at byte \(offset) of \(length).", remedy: "Try again.")
     }
 
-    /// Returns whether the read is still wanted.
+    /// Waits for the network, and returns whether the read is still wanted.
     private func waitForNetwork(_ delay: Duration, _ reader: MediaReader) -> Bool {
       _ = wake.wait(timeout: .now() + delay.inSeconds)
       return state.withLock { !$0.isCancelled && $0.reader === reader }
     }
 
-    /// The new position. Seeking is only reading elsewhere: no byte is asked for yet. A live stream is
-    /// read on in order: elsewhere are bytes that have gone by, or that come in hours.
+    /// Sets the position and returns it; no byte is requested yet. A live stream is only read on in
+    /// order: bytes elsewhere have passed, or are hours ahead.
     func seek(to offset: Int64) -> Int64 {
       guard offset >= 0 else { return Int64(MPV_ERROR_GENERIC.rawValue) }
       guard offset == position.load(ordering: .relaxed) || !playback.isLive else {
@@ -92,14 +92,14 @@
       return offset
     }
 
-    /// The length in bytes, which waits for the origin's first answer.
+    /// Returns the length in bytes. Blocks until the origin's first response.
     func size() -> Int64 {
       let reader = state.withLock { $0.reader }
       do {
         if let length = try reader.contentInformationBlocking().length { return length }
         return Int64(MPV_ERROR_UNSUPPORTED.rawValue)
       } catch {
-        // Every byte is missing: the first stands for all.
+        // Every byte is missing: the first one stands for all.
         playback.fail(at: 0, error)
         return Int64(MPV_ERROR_GENERIC.rawValue)
       }
@@ -117,17 +117,18 @@
       wake.signal()
     }
 
-    /// A listener is about to seek.
+    /// Records that a listener is about to seek.
     func expectSeek() { state.withLock { $0.seeksBefore = $0.seeks } }
 
-    /// Ends a read that waits with an error; later ones go on as if nothing had been. For a seek that
-    /// leads elsewhere while bytes do not come: mpv's thread that reads is the one that seeks. A read
-    /// that has followed the seek already is what is wanted, and waits on.
+    /// Ends a waiting read with an error; later ones are not affected. For a seek while bytes do
+    /// not arrive: the thread of mpv that waits in the read is also the one that seeks. A read made
+    /// after the seek is wanted, and continues to wait.
     func interrupt() {
       let (reader, isReading) = state.withLock { state in
         (state.reader, state.isReading && !state.isCancelled && state.seeks == state.seeksBefore)
       }
-      // Not settled on a version yet: then nothing was played that one could seek in.
+      // Fails while the reader has not settled on a version: nothing has played yet in which to
+      // seek.
       guard isReading, let fresh = try? reader.another(fill: playback.item.fill) else { return }
       let isReplaced = state.withLock { state in
         guard state.reader === reader, !state.isCancelled else { return false }
@@ -142,8 +143,8 @@
   }
 
   extension MPVStream {
-    /// The streams that are open, by number. libmpv is given the number, not a pointer: it may cancel
-    /// a stream on one thread after it has closed it on another.
+    /// The open streams, by number. libmpv receives the number and not a pointer: it may cancel a
+    /// stream on one thread after it has closed it on another.
     private struct Open {
       var streams: [UInt: MPVStream] = [:]
       var lastNumber: UInt = 0
@@ -151,7 +152,7 @@
 
     private static let open = Mutex(Open())
 
-    /// Fills mpv's table for this stream, which stays until `close_fn`.
+    /// Fills mpv's table of callbacks for this stream, and keeps the stream until `close_fn`.
     func install(in info: UnsafeMutablePointer<mpv_stream_cb_info>) {
       let number = Self.open.withLock { open in
         open.lastNumber += 1

@@ -5,10 +5,10 @@
   import Refrain
   import Synchronization
 
-  /// Which playback a `refrain://` address stands for.
+  /// Maps `refrain://` addresses to playbacks.
   ///
-  /// Addresses are numbers, not URLs: no header and no key has to be squeezed into them, and mpv's
-  /// messages tell no secrets of a URL.
+  /// Addresses are numbers, not URLs: they carry no headers or keys, and mpv's messages reveal no
+  /// secrets of a URL.
   final class MPVStreamRegistry: Sendable {
     private struct State {
       var next: UInt64 = 1
@@ -19,7 +19,7 @@
 
     /// Registers a playback under a new address.
     ///
-    /// The address ends as the media's path does, for demuxers guess by it.
+    /// The address has the extension of the media's path, which helps demuxers guess the format.
     func add(_ playback: MPVPlayback) -> (number: UInt64, address: String) {
       let number = state.withLock { state in
         defer { state.next += 1 }
@@ -47,8 +47,8 @@
       return state.withLock { $0.playbacks[number] }
     }
 
-    /// Makes `handle` open `refrain://` addresses here. mpv keeps what this returns until its core
-    /// is gone; after that it has to be released.
+    /// Makes `handle` open `refrain://` addresses here. mpv uses the returned reference until its
+    /// core is gone; after that, the caller has to release it.
     func install(
       in handle: OpaquePointer, of mpv: MPVFunctions
     ) throws -> Unmanaged<MPVStreamRegistry> {

@@ -4,22 +4,22 @@
   import Glibc
   import Synchronization
 
-  /// The libraries below libmpv that lead to the sound device.
+  /// The libraries that libmpv uses to reach the sound device.
   package enum SoundLibraries {
     private static let isSilent = Atomic<Bool>(false)
 
-    /// Keeps ALSA and PipeWire from writing to standard error where there is no device: a dozen
-    /// lines each time. For programs that report that themselves; it holds for the whole process.
-    /// Call it at its start: it sets a variable of the environment, and what was loaded before is
-    /// left as it is.
+    /// Keeps ALSA and PipeWire from writing a dozen lines to standard error if there is no device.
+    /// For programs that report a missing device themselves. Affects the whole process: call it at
+    /// the start, because it sets an environment variable and does not affect libraries already
+    /// loaded.
     package static func silence() {
       isSilent.store(true, ordering: .relaxed)
       setenv("PIPEWIRE_DEBUG", "0", 0)
     }
 
-    /// libmpv was loaded, and ALSA with it where it was built with ALSA.
+    /// Silences ALSA, if libmpv was built with it and `silence()` was called.
     static func loaded(by libmpv: UnsafeMutableRawPointer) {
-      // Libraries that were loaded locally are only found through the one that loaded them.
+      // Libraries loaded locally are found only through the library that loaded them.
       guard isSilent.load(ordering: .relaxed),
         let setHandler = dlsym(libmpv, "snd_lib_error_set_handler")
       else { return }

@@ -2,8 +2,8 @@
 import Refrain
 import Synchronization
 
-/// Tells how much of a resource is stored and what is being fetched of it: now and where it has
-/// changed, at most ten times a second, until it is let go.
+/// Reports how much of a resource is stored and which ranges are being fetched: at once and on each
+/// change, at most ten times a second, until this object is released.
 final class CacheFollower: Sendable {
   struct Activity: Sendable {
     var progress: CacheProgress?
@@ -40,7 +40,7 @@ final class CacheFollower: Sendable {
         for await _ in news {
           if Task.isCancelled { return }
           await tell(shared.now)
-          // Cancelled, the stream ends.
+          // On cancellation, the stream ends.
           try? await Task.sleep(for: .milliseconds(100))
         }
       },
@@ -58,7 +58,7 @@ final class CacheFollower: Sendable {
 
     func note(_ progress: CacheProgress) { activity.withLock { $0.progress = progress } }
 
-    /// Returns whether it changes anything.
+    /// Records the event if it concerns the resource, and returns whether it does.
     func note(_ event: CacheEvent, of key: CacheKey) -> Bool {
       switch event {
       case .fetchStarted(key, let range):

@@ -6,7 +6,7 @@ extension Duration {
     return Double(seconds) + Double(attoseconds) / 1e18
   }
 
-  /// As people write times, in whole seconds: `0:07`, `12:30`, `1:02:03`.
+  /// The duration as text, in whole seconds: `0:07`, `12:30`, `1:02:03`.
   var asTime: String {
     let all = max(0, components.seconds)
     func two(_ number: Int64) -> String { number < 10 ? "0\(number)" : "\(number)" }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-/// What media says of itself: ID3, Vorbis comments, the metadata of MP4; the titles that live streams
-/// send along.
+/// The metadata that media carries: ID3, Vorbis comments, the metadata of MP4, and the titles that
+/// live streams send.
 public struct MediaMetadata: Sendable, Hashable, Codable {
   public var title: String?
   public var artist: String?
   public var album: String?
-  /// What a live stream says that it plays now, often "Artist - Title".
+  /// The title that a live stream sends for what it plays now, often "Artist - Title".
   public var streamTitle: String?
   /// The name of a live stream's station.
   public var station: String?
-  /// Whether moving pictures belong to it; nil where the engine does not know.
+  /// Whether the media has video; nil if the engine does not know.
   public var isVideo: Bool?
 
   public init(

@@ -2,13 +2,13 @@
 import Foundation
 import Refrain
 
-/// Fetches the item that plays next while the current one plays: its opening first, the rest when all
-/// of the current one is there; nothing while the current one is waited for.
+/// Prefetches the next item while the current one plays: its opening first, the rest when the
+/// current item is stored completely; nothing while playback waits.
 @MainActor
 struct NextPrefetcher {
   private let cache: MediaCache
   private let opening: Int64
-  /// The last one, also when it is done.
+  /// The latest prefetch, even if it has finished.
   private var running: (wish: PrefetchWish, task: Task<Void, Never>)?
 
   init(cache: MediaCache, opening: Int64) {
@@ -23,7 +23,7 @@ struct NextPrefetcher {
     guard let wish else { return }
     let (cache, range) = (cache, wish.isWhole ? nil : 0..<opening)
     let task = Task {
-      // What cannot be fetched now is told when it is to play.
+      // A failure is reported when the item is to play.
       _ = try? await cache.prefetch(wish.resource, range: range)
     }
     running = (wish, task)
@@ -35,16 +35,16 @@ struct NextPrefetcher {
   }
 }
 
-/// What is to be fetched before it plays. A pure value.
+/// The prefetch that a player's state calls for. A pure value.
 struct PrefetchWish: Sendable, Hashable {
   var resource: Resource
-  /// All of it, or its opening only.
+  /// Whether the whole resource is fetched, or only its opening.
   var isWhole: Bool
 
-  /// How far ahead of the position the current item has to be decodable for it to begin.
+  /// How far the current item has to be buffered ahead before a prefetch begins.
   private static let margin = Duration.seconds(5)
 
-  /// - Parameter running: what is fetched already: it goes on until the current item is waited for.
+  /// - Parameter running: the current prefetch, which continues until playback waits.
   init?(of state: PlayerState, after running: PrefetchWish? = nil) {
     switch state.status {
     case .playing, .paused: break
@@ -64,7 +64,8 @@ struct PrefetchWish: Sendable, Hashable {
 }
 
 extension Media {
-  /// As an engine is given it: a live stream is asked for its titles (`Icy-MetaData`).
+  /// The media as an engine receives it, with a header that requests a live stream's titles
+  /// (`Icy-MetaData`).
   var asEngineMedia: Media {
     guard !url.isFileURL, headers["Icy-MetaData"] == nil else { return self }
     var media = self

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 public import Refrain
 
-/// What a player does: one of these, never two.
+/// The status of a player: exactly one of these.
 public enum PlaybackStatus: Sendable, Hashable {
-  /// Nothing was chosen, or everything was stopped.
+  /// Nothing was selected, or playback was stopped.
   case idle
-  /// The current item was asked for, and cannot be heard yet.
+  /// The current item was requested, and is not audible yet.
   case loading
   case playing
   case paused
-  /// It should play, and waits.
+  /// Playback is wanted, but waits.
   case buffering(WaitingReason)
-  /// The queue was played to its end. `resume()` begins anew.
+  /// The queue was played to its end. `resume()` plays items added since, or begins again.
   case ended
-  /// The queue cannot go on; the error says why, and what to do. `resume()` tries again.
+  /// The queue cannot continue; the error states why, and what to do. `resume()` tries again.
   case failed(MediaCacheError)
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-/// What a listener does.
+/// The commands of a listener.
 extension Player {
   // MARK: The queue
 
   /// Plays media in place of the queue.
   ///
   /// - Parameters:
-  ///   - media: the new queue; where it is empty, everything stops.
-  ///   - index: which of them is first.
-  ///   - position: where the first one begins: nothing before it is heard. Where the item is not
-  ///     longer than that, it fails with an error that names its length; a live stream plays as it
-  ///     comes, and `PlayerEvent.seekRefused` says so.
+  ///   - media: the new queue; if it is empty, playback stops.
+  ///   - index: the index of the first item to play.
+  ///   - position: the position at which that item begins: nothing before it is heard. An item that
+  ///     is not longer fails with an error that states its length. A live stream plays as it
+  ///     arrives, and `PlayerEvent.seekRefused` reports that.
   public func play(
     _ media: [Media], startingAt index: Int = 0, from position: Duration = .zero
   ) {
@@ -25,31 +25,30 @@ extension Player {
 
   public func enqueue(_ media: Media) { enqueue([media]) }
 
-  /// Puts media right after the current one.
+  /// Inserts media right after the current item.
   public func insertNext(_ media: [Media]) { send(.insertNext(media)) }
 
   public func insertNext(_ media: Media) { insertNext([media]) }
 
   public func insert(_ media: [Media], at index: Int) { send(.insert(media, at: index)) }
 
-  /// Takes an item out. Where it is the current one, the next one plays.
+  /// Removes an item. If it is the current one, the next one takes its place.
   public func remove(_ id: PlayQueue.Item.ID) { send(.remove(id)) }
 
   public func move(_ id: PlayQueue.Item.ID, to index: Int) { send(.move(id, to: index)) }
 
-  /// Stops, and empties the queue.
+  /// Stops playback, and empties the queue.
   public func removeAll() { send(.removeAll) }
 
-  /// Plays that item of the queue.
+  /// Plays this item of the queue.
   public func jump(to id: PlayQueue.Item.ID) { send(.jump(id)) }
 
-  /// Goes on with the next item. After the last one, unless the queue repeats all, the queue has
-  /// ended, as when it was played to its end; `queue.next(.asked)` says beforehand whether there is a
-  /// next one.
+  /// Advances to the next item. After the last one, unless the queue repeats all, the queue ends as
+  /// if played to its end; `queue.next(.asked)` returns the next item, if any, beforehand.
   public func next() { send(.next) }
 
-  /// Begins the current item anew where more than 3 seconds of it were heard; else goes back to the
-  /// one before it.
+  /// Goes back to the previous item if the current position is at most 3 seconds and there is a
+  /// previous item; otherwise restarts the current item.
   public func previous() { send(.previous) }
 
   public func setRepeatMode(_ mode: PlayQueue.RepeatMode) { send(.setRepeatMode(mode)) }
@@ -58,39 +57,41 @@ extension Player {
 
   // MARK: Playing
 
-  /// Plays on; a queue that has ended begins anew; what has failed is tried again.
+  /// Resumes playback. A queue that has ended plays items added since, or begins again; a failed
+  /// item is tried again.
   public func resume() { send(.resume) }
 
   public func pause() { send(.pause) }
 
   public func toggle() { send(wantsToPlay ? .pause : .resume) }
 
-  /// Ends what plays. The queue stays.
+  /// Ends playback. The queue stays.
   public func stop() { send(.stop) }
 
-  /// Goes to a position of the current item, exactly. Past its end, the next one plays. In a live
-  /// stream (`isLive`) nothing happens, and `PlayerEvent.seekRefused` says so; likewise for the other
-  /// ways of seeking.
+  /// Seeks to an exact position of the current item. Past its end, the next item plays. A live
+  /// stream (`isLive`) does not seek, and `PlayerEvent.seekRefused` reports that; the same holds
+  /// for the other seek methods.
   public func seek(to position: Duration) { send(.seek(position)) }
 
-  /// Goes on or back from where it is, or from where a seek leads that is under way.
+  /// Seeks forward, or back if negative, from the current position or from the target of a running
+  /// seek.
   public func seek(by distance: Duration) { send(.skip(distance)) }
 
-  /// Goes to what is stored nearest to a position: while a finger drags over a scrubber, nothing is
-  /// fetched for every place that it passes. `seek(to:)` once it is lifted.
+  /// Seeks to the stored position nearest to `position`: dragging over a scrubber then fetches
+  /// nothing for the positions it passes. Call `seek(to:)` when the drag ends.
   public func scrub(to position: Duration) { send(.scrub(position)) }
 
-  /// 0.5 to 3; the pitch is kept.
+  /// Sets the playback rate, 0.5 to 3; the pitch is kept.
   public func setRate(_ rate: Double) { send(.setRate(rate)) }
 
-  /// 0 is silence, 1 the loudness of the media.
+  /// Sets the volume: 0 is silence, 1 the loudness of the media.
   public func setVolume(_ volume: Double) { send(.setVolume(volume)) }
 
   public func setMuted(_ isMuted: Bool) { send(.setMuted(isMuted)) }
 
-  /// Pauses later, by itself; nil: does not.
+  /// Sets the timer that pauses playback; nil: removes it.
   public func setSleepTimer(_ timer: SleepTimer?) { send(.setSleepTimer(timer)) }
 
-  /// Pauses after a while, by itself.
+  /// Sets a timer that pauses playback after `time`.
   public func sleep(after time: Duration) { setSleepTimer(.at(.now + time)) }
 }

@@ -3,9 +3,9 @@ public import Foundation
 public import Refrain
 
 extension Player {
-  /// A player over the platform's own engine: AVPlayer on Apple's platforms, libmpv on Linux.
+  /// Creates a player with the platform's engine: AVPlayer on Apple's platforms, libmpv on Linux.
   ///
-  /// - Throws: `MediaCacheError` where libmpv is missing, too old, or cannot be set up.
+  /// - Throws: `MediaCacheError` if libmpv is missing, too old, or cannot be set up.
   public convenience init(
     cache: MediaCache, configuration: PlayerConfiguration = PlayerConfiguration()
   ) async throws {
@@ -17,10 +17,10 @@ extension Player {
     self.init(cache: cache, engine: engine, configuration: configuration)
   }
 
-  /// A picture, through the cache like all else.
+  /// Returns the picture at `url`, read through the cache unless it is a file.
   ///
-  /// - Throws: `MediaCacheError`, `.badRange` where it is larger than 16 MiB; what reading a file
-  ///   throws.
+  /// - Throws: `MediaCacheError`, with code `.badRange` if it is larger than 16 MiB; for a file,
+  ///   the error of reading it.
   public func artwork(at url: URL) async throws -> Data {
     let limit: Int64 = 16 << 20
     if url.isFileURL { return try await Self.file(at: url) }

@@ -2,46 +2,48 @@
 public import Observation
 public import Refrain
 
-/// Plays a queue of remote media and files through a cache: one item after the other, the next one
-/// fetched ahead, over a network that comes and goes.
+/// Plays a queue of remote media and files through a cache. The next item is fetched ahead, and
+/// playback resumes after a network failure.
 ///
-/// All of it happens on the main actor. Every call returns at once; what comes of it is seen in the
-/// properties, which interfaces observe, and told by `events()`, for programs. Both say the same.
+/// All of it runs on the main actor. Every call but the `async` ones returns at once; its effects
+/// appear in the observable properties, for user interfaces, and in `events()`, for programs. Both
+/// carry the same information.
 ///
-/// Letting go of the player ends what plays.
+/// Releasing the player ends playback.
 @MainActor
 @Observable
 public final class Player {
   public private(set) var status = PlaybackStatus.idle
-  /// Whether it is to play: what a button shows, also while something is waited for.
+  /// Whether playback is wanted, also while it waits: the state to show on a play button.
   public private(set) var wantsToPlay = false
   public private(set) var queue: PlayQueue
   /// The current item of the queue.
   public private(set) var item: PlayQueue.Item?
   public private(set) var position = Duration.zero
-  /// Of the current item; nil while it is unknown, and for live streams.
+  /// The duration of the current item; nil while it is unknown, and for live streams.
   public private(set) var duration: Duration?
-  /// The current item is a live stream: it plays as it comes, has no length, and cannot be sought in.
-  /// False while that is unknown.
+  /// Whether the current item is a live stream: it plays as it arrives, has no duration, and cannot
+  /// seek. False while that is unknown.
   public private(set) var isLive = false
-  /// What is decoded ahead.
+  /// The ranges buffered ahead, which play without any further byte.
   public private(set) var bufferedRanges: [Range<Duration>] = []
-  /// How much of the current item is stored, in bytes; nil for files, and while it is unknown.
+  /// The stored part of the current item, in bytes; nil for files, and while it is unknown.
   public private(set) var cacheProgress: CacheProgress?
-  /// What is stored of the current item, as times: as if every second took the same number of bytes.
+  /// The stored part of the current item, as times: as if every second took the same number of
+  /// bytes.
   public private(set) var cachedRanges: [Range<Duration>] = []
-  /// What is being fetched of the current item, as times.
+  /// The ranges of the current item that are being fetched, as times.
   public private(set) var fetchingRanges: [Range<Duration>] = []
-  /// What was read of the current item so far, and where it came from; nil for files.
+  /// The statistics of reading the current item so far; nil for files.
   public private(set) var statistics: MediaReader.Statistics?
   public private(set) var metadata = MediaMetadata()
-  /// 1 is as it was recorded.
+  /// The playback rate; 1 is normal speed.
   public private(set) var rate = 1.0
-  /// 0 is silence, 1 the loudness of the media.
+  /// The volume: 0 is silence, 1 the loudness of the media.
   public private(set) var volume = 1.0
   public private(set) var isMuted = false
   public private(set) var sleepTimer: SleepTimer?
-  /// No sound device could be opened: it plays in real time, without a sound.
+  /// Whether no sound device could be opened: playback then runs in real time, without sound.
   public private(set) var isSilent = false
 
   @ObservationIgnored private var machine: PlayerMachine
@@ -53,16 +55,16 @@ public final class Player {
   @ObservationIgnored private var timers = PlayerTimers()
   @ObservationIgnored private var follower: CacheFollower?
   @ObservationIgnored private var prefetcher: NextPrefetcher
-  /// When an item was asked for, and when it was heard.
+  /// The times at which items were requested, and first heard.
   @ObservationIgnored private var starts = PlaybackStarts()
-  /// What came in while something was being worked on.
+  /// The jobs that arrived while another one ran.
   @ObservationIgnored private var inbox: [() -> Void] = []
   @ObservationIgnored private var isWorking = false
   @ObservationIgnored private var isClosed = false
 
   /// - Parameters:
-  ///   - cache: where http and https media are kept.
-  ///   - engine: the player's own from here on.
+  ///   - cache: the cache for http and https media.
+  ///   - engine: owned by the player from now on.
   public init(
     cache: MediaCache, engine: any PlayerEngine,
     configuration: PlayerConfiguration = PlayerConfiguration()
@@ -80,7 +82,7 @@ public final class Player {
   }
 
   deinit {
-    // Not isolated itself: that would need later systems.
+    // Not isolated: an isolated `deinit` needs later systems.
     let (engine, listeners, timers, prefetcher) = (engine, listeners, timers, prefetcher)
     Task { @MainActor in
       Self.release(listeners, timers, prefetcher)
@@ -88,42 +90,42 @@ public final class Player {
     }
   }
 
-  /// Where the current item is.
+  /// The stage of the current item.
   var stage: PlayerMachine.Stage { machine.stage }
 
-  /// The current item was heard: a network that goes is waited for.
+  /// Whether the current item was heard: playback then waits for a lost network.
   var isHeard: Bool { machine.isHeard }
 
   // MARK: Keeping it
 
-  /// What to write down, to go on after a restart.
+  /// The state to store, for continuing after a restart of the app.
   public var session: PlayerSession {
     PlayerSession(
       queue: queue, position: isLive ? 0 : position.inSeconds, rate: rate, volume: volume,
       isMuted: isMuted)
   }
 
-  /// Takes up what was written down. Nothing is asked for before `resume()`.
+  /// Restores a stored session. Nothing is requested before `resume()`.
   public func restore(_ session: PlayerSession) { send(.restore(session)) }
 
   // MARK: Following it
 
-  /// What changes and what happens from the call on; nothing is left out, so that who listens has to
-  /// keep up. Ends when the player is closed or let go.
+  /// Returns a stream of all changes and events from this call on, which ends when the player is
+  /// closed or released. Unbounded: a slow consumer accumulates events.
   public func events() -> AsyncStream<PlayerEvent> { listeners.add() }
 
-  /// All that the properties show, as one value.
+  /// The values of the properties, as one value.
   public var state: PlayerState { machine.state }
 
-  /// Ends what plays, and the engine. Returns when all that they held is let go; the player cannot be
-  /// used after it.
+  /// Ends playback and the engine. Returns when their resources are released; the player cannot be
+  /// used afterwards.
   public func close() async {
     guard !isClosed else { return await engine.close() }
     send(.stop)
     isClosed = true
     follower = nil
     Self.release(listeners, timers, prefetcher)
-    // Who listens from here on is told at once that there is nothing.
+    // Streams requested from now on end at once.
     listeners.finish()
     await engine.close()
   }
@@ -143,7 +145,7 @@ public final class Player {
     work { $0.perform($0.machine.handle(command)) }
   }
 
-  /// One after the other, also where an engine answers within a call.
+  /// Runs jobs one after the other, even if an engine reports from within a call.
   private func work(_ job: @escaping (Player) -> Void) {
     guard !isClosed else { return }
     inbox.append { [weak self] in
@@ -165,7 +167,7 @@ public final class Player {
     }
     if case .began(let id) = event { starts.begin(id) }
     perform(machine.handle(event))
-    // What comes from disk changes nothing that is stored, and yet was read.
+    // Reads from disk change the statistics without an event of the cache.
     if let id = event.item { noteStatistics(of: id) }
   }
 
@@ -198,7 +200,7 @@ public final class Player {
     }
   }
 
-  /// Brings what is shown, and what goes on beside, in line with the state.
+  /// Updates the properties, events, timers and prefetching to the machine's state.
   private func show() {
     let (before, now) = (shown, machine.state)
     shown = now
@@ -211,7 +213,7 @@ public final class Player {
     if configuration.prefetchesNext { prefetcher.update(now) }
   }
 
-  /// Only what has changed, for observers are told of each assignment.
+  /// Assigns only properties that have changed: every assignment notifies observers.
   private func publish(_ now: PlayerState) {
     func set<Value: Equatable>(_ property: ReferenceWritableKeyPath<Player, Value>, _ value: Value)
     {
@@ -237,7 +239,7 @@ public final class Player {
     set(\.isSilent, now.isSilent)
   }
 
-  /// Looks at what is stored of the current item, as long as it is that.
+  /// Follows the cache's progress of the current item.
   private func followCache() {
     guard let id = machine.engineItem, let resource = machine.state.item?.media.resource else {
       follower = nil

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// What a listener, or the passing of time, asks of a player.
+/// A command to a player, from a listener or a timer.
 enum PlayerCommand: Sendable, Hashable {
-  /// From a position of the first one.
+  /// Plays new media, the first item from a position.
   case play([Media], startingAt: Int, from: Duration)
   case enqueue([Media])
   case insertNext([Media])
@@ -18,7 +18,7 @@ enum PlayerCommand: Sendable, Hashable {
   case stop
   case seek(Duration)
   case skip(Duration)
-  /// Seeks to what is stored nearest to a position.
+  /// Seeks to the stored position nearest to this one.
   case scrub(Duration)
   case setRate(Double)
   case setVolume(Double)
@@ -29,10 +29,10 @@ enum PlayerCommand: Sendable, Hashable {
   case restore(PlayerSession)
   /// The sleep timer has run out.
   case fallAsleep
-  /// What could not be reached is tried again.
+  /// The unreachable item is tried again.
   case retry
 
-  /// Whether a listener chose what to play by it, so that earlier failures do not count any more.
+  /// Whether the listener selected what to play, which resets the record of earlier failures.
   var isChoice: Bool {
     switch self {
     case .play, .jump, .next, .previous, .resume, .restore: true
@@ -41,7 +41,7 @@ enum PlayerCommand: Sendable, Hashable {
   }
 }
 
-/// What a player does about it.
+/// An action that results from a command or an engine's event.
 enum PlayerAction: Sendable, Hashable {
   case load(EngineItem, at: Duration, isPaused: Bool)
   case follow(EngineItem?)
@@ -51,9 +51,9 @@ enum PlayerAction: Sendable, Hashable {
   case setRate(Double)
   case setVolume(Double, isMuted: Bool)
   case stop
-  /// Asks for `PlayerCommand.retry` after a while; nil: does not any more.
+  /// Schedules `PlayerCommand.retry`; nil: cancels it.
   case retry(after: Duration?)
   case tell(PlayerEvent)
-  /// The item is not the current one any more.
+  /// The item is no longer the current one.
   case leave(PlayQueue.Item, EngineItem.ID)
 }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 public import Refrain
 
-/// What changes in a player, and what happens in it. Says the same as its properties, in order.
+/// A change of a player's properties or another event, in the order of occurrence.
 public enum PlayerEvent: Sendable, Hashable {
   case status(PlaybackStatus)
   case wantsToPlay(Bool)
-  /// Another item of the queue is the current one, or none.
+  /// The current item has changed; nil: there is none.
   case item(PlayQueue.Item?)
   case queue(PlayQueue)
   /// At most ten times a second, and after seeks.
   case position(Duration)
   case duration(Duration?)
-  /// The current item turned out to be a live stream, or another item is current that is none.
+  /// The current item turned out to be a live stream (true), or was replaced by one that is none
+  /// (false).
   case live(Bool)
   case buffered([Range<Duration>])
   case cached(CacheProgress?)
@@ -22,25 +23,26 @@ public enum PlayerEvent: Sendable, Hashable {
   case sleepTimer(SleepTimer?)
   /// No sound device could be opened.
   case audioUnavailable
-  /// The first sound of an item came, so long after it was asked for.
+  /// The first sound of an item was heard, this long after the item was requested.
   case started(PlayQueue.Item, after: Duration)
-  /// A seek is over, and led here.
+  /// A seek is over, and led to this position.
   case seekCompleted(Duration)
-  /// A seek was asked for in this item, which is a live stream and plays on as it comes.
+  /// A seek was refused: the item is a live stream, which plays as it arrives.
   case seekRefused(PlayQueue.Item)
-  /// Played to its end.
+  /// The item played to its end.
   case finished(PlayQueue.Item)
-  /// Could not be played, or not further; the next one is tried, unless `status` says otherwise.
+  /// The item could not be played, or not further. The next one is tried, unless `status` says
+  /// otherwise.
   case failed(PlayQueue.Item, MediaCacheError)
-  /// The item is over in whichever way, and this is what it took.
+  /// The item is no longer the current one, for any reason; the report summarizes its playback.
   case report(PlayQueue.Item, PlaybackReport)
 }
 
-/// What playing an item came to.
+/// A summary of an item's playback.
 public struct PlaybackReport: Sendable, Hashable {
-  /// From its being asked for to the first sound; nil where there was none.
+  /// The time from the request for the item to its first sound; nil if there was none.
   public var timeToFirstSound: Duration?
-  /// What came from where; nil for files.
+  /// The statistics of reading the item; nil for files.
   public var statistics: MediaReader.Statistics?
 
   public init(timeToFirstSound: Duration?, statistics: MediaReader.Statistics?) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// Who follows a player's events.
+/// The event streams of a player.
 @MainActor
 struct PlayerListeners {
   private var continuations: [AsyncStream<PlayerEvent>.Continuation] = []

@@ -130,7 +130,7 @@ extension PlayerMachine {
       state.wantsToPlay = true
       loadCurrent(at: state.position, &actions)
     case .ended:
-      // On with what was added since, else from the beginning.
+      // Continues with items added since, otherwise from the beginning.
       if state.queue.advance(.ended) == nil { state.queue.rewind() }
       guard state.item != nil else { return }
       state.wantsToPlay = true
@@ -165,7 +165,7 @@ extension PlayerMachine {
     }
   }
 
-  /// A live stream is heard as it comes.
+  /// Reports that the current item, a live stream, does not seek.
   mutating func refuseSeek(_ actions: inout [PlayerAction]) {
     if let item = state.item { actions.append(.tell(.seekRefused(item))) }
   }

@@ -48,7 +48,7 @@ extension PlayerMachine {
     case .audioUnavailable: state.isSilent = true
     case .pausedBySystem(true):
       guard state.wantsToPlay else { break }
-      // The engine has paused, and knows what resumes it: being told to pause, it would forget that.
+      // The engine has paused, and knows what resumes it: a call of `pause` would discard that.
       state.wantsToPlay = false
       waiting = nil
       isInterrupted = true
@@ -59,7 +59,8 @@ extension PlayerMachine {
     return actions
   }
 
-  /// The current item cannot be sought in: what was asked for before that was known is refused.
+  /// Marks the current item as a live stream, and refuses a seek or start position requested
+  /// before.
   private mutating func becomeLive(_ actions: inout [PlayerAction]) {
     guard !state.isLive else { return }
     (state.isLive, state.duration) = (true, nil)
@@ -76,7 +77,7 @@ extension PlayerMachine {
     let error = MediaCacheError(
       .badRange, "\(url) cannot begin at \(position.asTime): it \(length).",
       remedy: "Choose a position before its end.")
-    // Tried again, it begins at its start.
+    // A retry begins at the start.
     state.position = .zero
     fail(error, &actions)
   }
@@ -101,8 +102,8 @@ extension PlayerMachine {
   }
 
   private mutating func fail(_ error: MediaCacheError, _ actions: inout [PlayerAction]) {
-    // What came to an end in the middle goes on: another version from where it was, a live stream
-    // from now.
+    // An interrupted item resumes: another version at the same position, a live stream at the
+    // present.
     if isHeard, patience.bears(error) || error.code == .resourceChanged {
       stage = .absent(error)
       absence = error
@@ -115,7 +116,7 @@ extension PlayerMachine {
     let isRepeated = lastFailure.map { $0.isSame(as: error) } ?? false
     lastFailure = error
     failures += 1
-    // Nor round and round a queue of which nothing can be played.
+    // A queue of which no item can be played is not tried endlessly.
     let isHopeless = isRepeated || failures >= state.queue.items.count
     guard !isHopeless, state.queue.next(.ended) != nil else {
       return rest(.failed(error), &actions)
@@ -126,7 +127,7 @@ extension PlayerMachine {
 }
 
 extension MediaCacheError {
-  /// Whether it is the same trouble, whichever resource it is about.
+  /// Returns whether the errors are of the same kind, whichever resource they concern.
   fileprivate func isSame(as other: MediaCacheError) -> Bool {
     code == other.code && status == other.status
   }

@@ -1,57 +1,57 @@
 // SPDX-License-Identifier: MIT
 import Refrain
 
-/// What a player is in, and what it makes of commands and of what its engine tells. A pure value: its
-/// methods return what is to be done.
+/// The state of a player, and its reactions to commands and engine events. A pure value: its
+/// methods return the actions to perform.
 struct PlayerMachine {
   var state = PlayerState()
 
-  /// Where the current item of the queue is. `status` follows from it.
+  /// The stage of the current item. `status` follows from it.
   enum Stage: Hashable {
     case idle
     case loading(EngineItem.ID)
     case ready(EngineItem.ID)
-    /// Heard before, and its origin is gone: it is loaded again by and by.
+    /// The item was heard, and its origin cannot be reached now: it will be loaded again.
     case absent(MediaCacheError)
     case ended
     case failed(MediaCacheError)
   }
 
   var stage = Stage.idle
-  /// The engine's item for the current one, also while its origin is gone.
+  /// The engine's item for the current one, also while the origin cannot be reached.
   var loaded: EngineItem.ID?
-  /// What the engine goes on with by itself.
+  /// The item that the engine continues with by itself.
   var following: (engine: EngineItem.ID, item: PlayQueue.Item)?
   var seeking: (serial: Int, target: Duration)?
-  /// Where the current item was asked to begin, until it is heard: to be within it.
+  /// The requested start position, until the item is heard: it has to lie within the item.
   var beginning: Duration?
   var waiting: WaitingReason?
-  /// Why the current item had to be loaded again, until it is heard again.
+  /// The error because of which the current item was loaded again, until it is heard.
   var absence: MediaCacheError?
-  /// What the media says of itself, and what its live stream does.
+  /// The media's own metadata, and the title that its live stream sent last.
   var tags = MediaMetadata()
   var streamTitle: StreamTitle?
-  /// The current item was heard: a network that goes is waited for.
+  /// Whether the current item was heard: playback then waits for a lost network.
   var isHeard = false
-  /// Where it was heard last from the beginning of a loading on.
+  /// The position at the last start or seek of the current item.
   var readyPosition = Duration.zero
   var patience = NetworkPatience()
-  /// The error of the last item that could not be played, until one could.
+  /// The error of the last item that could not be played, until another one is heard.
   var lastFailure: MediaCacheError?
-  /// How many items in a row could not be played.
+  /// The number of successive items that could not be played.
   var failures = 0
-  /// Paused by the system, and to be resumed by it.
+  /// Whether the system paused playback, and is expected to resume it.
   var isInterrupted = false
   var lastID: UInt64 = 0
   var lastSerial = 0
   let fill: FillPolicy
 
-  /// `previous` begins the current item anew when so much of it was heard.
+  /// Beyond this position, `previous` restarts the current item.
   static let restartThreshold = Duration.seconds(3)
 
   init(fill: FillPolicy = .wholeResource) { self.fill = fill }
 
-  /// The engine's item that is the current one.
+  /// The engine's current item.
   var engineItem: EngineItem.ID? {
     switch stage {
     case .loading(let id), .ready(let id): id
@@ -59,7 +59,7 @@ struct PlayerMachine {
     }
   }
 
-  /// Whether the current item is played, or would be were it not paused.
+  /// Whether the current item plays, or would if it were not paused.
   var isOccupied: Bool {
     switch stage {
     case .loading, .ready, .absent: true
@@ -91,7 +91,7 @@ struct PlayerMachine {
     actions.append(.leave(item, id))
   }
 
-  /// Nothing plays from here on.
+  /// Ends playback in the given stage.
   mutating func rest(_ stage: Stage, _ actions: inout [PlayerAction]) {
     let (position, duration) = (state.position, state.duration)
     if isOccupied { actions.append(.stop) }
@@ -112,11 +112,11 @@ struct PlayerMachine {
     load(item, at: position, &actions)
   }
 
-  /// After its origin was gone.
+  /// Loads the current item again after its origin could not be reached.
   mutating func loadAgain(_ actions: inout [PlayerAction]) {
     guard let item = state.item else { return rest(.idle, &actions) }
     actions.append(.retry(after: nil))
-    // A live stream has no place to go on from.
+    // A live stream has no position to resume at.
     load(item, at: state.isLive ? .zero : state.position, &actions)
   }
 
@@ -164,7 +164,7 @@ struct PlayerMachine {
     }
   }
 
-  /// Tells the engine what to go on with, where that has changed.
+  /// Sets the engine's following item, if it has changed.
   mutating func updateFollowing(_ actions: inout [PlayerAction]) {
     guard engineItem != nil else { return }
     let next = state.sleepTimer == .endOfItem ? nil : state.queue.next(.ended)
@@ -193,12 +193,12 @@ struct PlayerMachine {
     state.fetching = fetching
   }
 
-  /// What the engine was given of the current item.
+  /// Records the statistics of the current item.
   mutating func note(statistics: MediaReader.Statistics) {
     state.statistics = statistics
   }
 
-  /// Both halves of what is known: what the media says once, and what a live stream says by and by.
+  /// Combines the media's own metadata with the titles that its live stream sends.
   mutating func combineMetadata() {
     state.metadata = tags
     if let streamTitle {

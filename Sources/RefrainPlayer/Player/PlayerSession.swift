@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
-/// What is worth keeping of a player over a restart: the queue, and where it was. Headers of media are
-/// in it, and with them tokens: to be kept where secrets may be kept.
+/// The state of a player to keep over a restart: the queue and the position. It contains the
+/// headers of its media and thus tokens: store it where secrets may be stored.
 public struct PlayerSession: Sendable, Hashable, Codable {
   public var queue: PlayQueue
-  /// In the current item, in seconds.
+  /// The position in the current item, in seconds.
   public var position: Double
   public var rate: Double
   public var volume: Double

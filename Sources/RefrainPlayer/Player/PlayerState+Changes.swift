@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 extension PlayerState {
-  /// What is different from an earlier state, as events.
+  /// Returns the differences from an earlier state, as events.
   func changes(since before: PlayerState) -> [PlayerEvent] {
     var events: [PlayerEvent] = []
     func compare<Value: Equatable>(

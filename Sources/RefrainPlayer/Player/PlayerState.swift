@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: MIT
 public import Refrain
 
-/// All that a player shows, at one moment.
+/// The values of a player's properties at one moment.
 public struct PlayerState: Sendable, Hashable {
   public internal(set) var status = PlaybackStatus.idle
-  /// Whether it is to play: what a button shows, also while something is waited for.
+  /// Whether playback is wanted, also while it waits: the state to show on a play button.
   public internal(set) var wantsToPlay = false
   public internal(set) var queue = PlayQueue()
   public internal(set) var position = Duration.zero
-  /// Of the current item; nil while it is unknown, and for live streams.
+  /// The duration of the current item; nil while it is unknown, and for live streams.
   public internal(set) var duration: Duration?
-  /// The current item is a live stream: it plays as it comes, has no length, and cannot be sought in.
-  /// False while that is unknown.
+  /// Whether the current item is a live stream: it plays as it arrives, has no duration, and cannot
+  /// seek. False while that is unknown.
   public internal(set) var isLive = false
-  /// What is decoded ahead.
+  /// The ranges buffered ahead, which play without any further byte.
   public internal(set) var bufferedRanges: [Range<Duration>] = []
-  /// How much of the current item is stored, in bytes; nil for files, and while it is unknown.
+  /// The stored part of the current item, in bytes; nil for files, and while it is unknown.
   public internal(set) var cacheProgress: CacheProgress?
-  /// What is being fetched of it now, in bytes.
+  /// The ranges of the current item that are being fetched, in bytes.
   public internal(set) var fetching = RangeSet<Int64>()
-  /// What was given to the engine of the current item so far; nil for files.
+  /// The statistics of reading the current item so far; nil for files.
   public internal(set) var statistics: MediaReader.Statistics?
   public internal(set) var metadata = MediaMetadata()
-  /// 1 is as it was recorded.
+  /// The playback rate; 1 is normal speed.
   public internal(set) var rate = 1.0
-  /// 0 is silence, 1 the loudness of the media.
+  /// The volume: 0 is silence, 1 the loudness of the media.
   public internal(set) var volume = 1.0
   public internal(set) var isMuted = false
   public internal(set) var sleepTimer: SleepTimer?
-  /// No sound device could be opened: it plays in real time, without a sound.
+  /// Whether no sound device could be opened: playback then runs in real time, without sound.
   public internal(set) var isSilent = false
 
   public init() {}
@@ -36,21 +36,22 @@ public struct PlayerState: Sendable, Hashable {
   /// The current item of the queue.
   public var item: PlayQueue.Item? { queue.current }
 
-  /// What is stored of the current item, as times: as if every second took the same number of bytes,
-  /// which is near enough for a scrubber. Empty while the length or the duration is unknown.
+  /// The stored part of the current item, as times: as if every second took the same number of
+  /// bytes, which is accurate enough for a scrubber. Empty while the length or the duration is
+  /// unknown.
   public var cachedRanges: [Range<Duration>] {
     guard let cacheProgress, let duration else { return [] }
     return TimeMap(length: cacheProgress.length, duration: duration).times(of: cacheProgress.spans)
   }
 
-  /// What is being fetched of the current item, as times.
+  /// The ranges of the current item that are being fetched, as times.
   public var fetchingRanges: [Range<Duration>] {
     guard let length = cacheProgress?.length, let duration else { return [] }
     return TimeMap(length: length, duration: duration).times(of: fetching)
   }
 }
 
-/// When playing is to pause by itself.
+/// The time at which playback pauses by itself.
 public enum SleepTimer: Sendable, Hashable {
   case at(ContinuousClock.Instant)
   /// When the current item has ended; the next one then waits at its start.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// What a player does later, unless something comes between.
+/// The timers of a player, which can be cancelled.
 @MainActor
 struct PlayerTimers {
   private var retry: Task<Void, Never>?

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Refrain
 
-/// Bytes as times, as if every second took the same number of bytes. A pure value.
+/// Maps bytes to times, as if every second took the same number of bytes. A pure value.
 struct TimeMap {
   var length: Int64?
   var duration: Duration
@@ -22,7 +22,7 @@ struct TimeMap {
 }
 
 extension [Range<Duration>] {
-  /// The nearest time within the ranges; nil where there is none.
+  /// Returns the time within the ranges that is nearest to `time`; nil if there is none.
   func nearest(to time: Duration) -> Duration? {
     map { Swift.min(Swift.max(time, $0.lowerBound), $0.upperBound) }
       .min { abs(($0 - time).inSeconds) < abs(($1 - time).inSeconds) }

@@ -2,18 +2,18 @@
 import Foundation
 import Refrain
 
-/// There is no standard: a location per line, and since Winamp, lines with `#EXT` before it that tell
-/// of it. Such a line between `#EXTINF` and the location tells of that entry alone, elsewhere of all
-/// that follow.
+/// M3U has no standard: one location per line and, since Winamp, lines with `#EXT` before it that
+/// describe it. Such a line between `#EXTINF` and the location describes that entry only, elsewhere
+/// all entries that follow.
 extension PlaylistReading {
-  /// What lines before a location say of it.
+  /// The attributes that `#EXT` lines state.
   private struct Known {
     var artist: String?
     var album: String?
     var artwork: URL?
   }
 
-  /// What `#EXTINF` says.
+  /// The content of an `#EXTINF` line, and the attributes of its entry.
   private struct Announced {
     var display: String?
     var duration: Duration?
@@ -58,7 +58,7 @@ extension PlaylistReading {
     }
   }
 
-  /// `#NAME:value`, the name in upper case.
+  /// Splits `#NAME:value`, and returns the name in upper case.
   private func directive(_ line: Substring) -> (name: String, value: Substring) {
     guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else {
       return (line.prefix(64).uppercased(), "")
@@ -83,13 +83,13 @@ extension PlaylistReading {
     return media
   }
 
-  /// - Returns: whether the next line is the image's.
+  /// - Returns: whether the next line is the image's location.
   private func tell(_ name: String, _ value: Substring, _ told: inout Known) -> Bool {
     switch name {
     case "#EXTART": told.artist = PlaylistText.shown(value)
     case "#EXTALB": told.album = PlaylistText.shown(value)
     default:
-      // Either where it lies, or what it shows ("front cover"), and where it lies after that.
+      // Either the location, or a description ("front cover") with the location on the next line.
       guard value.contains("/") || hasImageExtension(value) else { return true }
       told.artwork = artwork(value, is: .pathOrURI)
     }
@@ -101,7 +101,7 @@ extension PlaylistReading {
     return [".jpg", ".jpeg", ".png", ".gif", ".webp", ".bmp"].contains { path.hasSuffix($0) }
   }
 
-  /// `seconds key="value" key="value",display`: the keys are those of lists of channels.
+  /// Parses `seconds key="value" key="value",display`: the keys are those of lists of channels.
   private func announcement(_ value: Substring, _ known: Known) -> Announced {
     let number = value.prefix { $0 != "," && $0 != " " && $0 != "\t" }
     var announced = Announced(own: known)
@@ -115,7 +115,7 @@ extension PlaylistReading {
     return announced
   }
 
-  /// A comma within quotes does not begin the display.
+  /// Splits attributes and display. A comma within quotes does not begin the display.
   private func attributes(_ text: Substring) -> (values: [String: Substring], display: Substring) {
     var values: [String: Substring] = [:]
     var rest = PlaylistText.trimmed(text)
@@ -123,7 +123,7 @@ extension PlaylistReading {
       let key = rest.prefix { $0 != "=" && $0 != "," }
       rest = rest[key.endIndex...]
       guard rest.first == "=" else {
-        // Without the comma, as some write it: all of it is the display.
+        // Some writers omit the comma: all of it is the display.
         if rest.isEmpty { rest = key }
         break
       }
@@ -142,7 +142,7 @@ extension PlaylistReading {
     return (values, rest.first == "," ? rest.dropFirst() : rest)
   }
 
-  /// RFC 8216 §4.3: what is in every HTTP Live Stream, or only there.
+  /// Throws for a tag of HTTP Live Streams (RFC 8216 §4.3).
   private func refuseLiveStream(_ name: String) throws(MediaCacheError) {
     switch name {
     case "#EXT-X-TARGETDURATION", "#EXT-X-STREAM-INF", "#EXT-X-I-FRAME-STREAM-INF",
@@ -160,8 +160,8 @@ extension PlaylistReading {
 }
 
 extension Playlist {
-  /// In UTF-8, so that the file may be called `.m3u8`. A title without an artist that has " - " in it
-  /// is read as both: the format has one line for them.
+  /// The playlist as M3U in UTF-8, which permits the extension `.m3u8`. A title without an artist
+  /// that contains " - " is read back as both: the format has one line for them.
   var m3u: String {
     var lines = ["#EXTM3U"]
     if let title = title.flatMap(PlaylistText.shown) { lines.append("#PLAYLIST:\(title)") }
@@ -181,14 +181,14 @@ extension Playlist {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// To the millisecond, and as a whole number where it is one.
+  /// Returns the seconds to the millisecond, without a fraction if it is zero.
   private static func seconds(_ duration: Duration) -> String? {
     guard let milliseconds = milliseconds(duration) else { return nil }
     let (whole, part) = milliseconds.quotientAndRemainder(dividingBy: 1000)
     return part == 0 ? "\(whole)" : "\(whole).\(String(1000 + part).dropFirst())"
   }
 
-  /// Nil where it is none that a media can have.
+  /// Returns the milliseconds; nil for a duration that no media has.
   static func milliseconds(_ duration: Duration) -> Int64? {
     let seconds = duration.inSeconds
     guard seconds > 0, seconds < 1e12 else { return nil }

@@ -2,7 +2,7 @@
 import Foundation
 import Refrain
 
-/// Winamp's list of streams, written as an INI file: `File1`, `Title1`, `Length1` and so on, in any
+/// PLS is Winamp's list of streams, an INI file: `File1`, `Title1`, `Length1` and so on, in any
 /// order, in a section `[playlist]`.
 extension PlaylistReading {
   private struct Numbered {
@@ -61,7 +61,7 @@ extension PlaylistReading {
         duration: seconds.flatMap { $0 > 0 ? Duration(ofMedia: $0) : nil }))
   }
 
-  /// "file12" is "file" and 12; a number that does not fit is none.
+  /// Splits "file12" into "file" and 12; nil without a number, or if it does not fit.
   private func nameAndIndex(_ key: String) -> (name: String, index: Int)? {
     let digits = key.utf8.reversed().prefix { (0x30...0x39).contains($0) }.count
     guard digits > 0, let index = Int(key.suffix(digits)) else { return nil }
@@ -70,7 +70,7 @@ extension PlaylistReading {
 }
 
 extension Playlist {
-  /// Without albums and pictures, and with whole seconds: the format has no more.
+  /// The playlist as PLS, which has no albums or pictures, and only whole seconds.
   var pls: String {
     var lines = ["[playlist]"]
     if let title = title.flatMap(PlaylistText.shown) { lines.append("X-GNOME-Title=\(title)") }

@@ -2,18 +2,18 @@
 public import Foundation
 public import Refrain
 
-/// A list of media as other programs write and read it: M3U, PLS and XSPF.
+/// A list of media in the formats of other programs: M3U, PLS and XSPF.
 ///
-/// Headers and cache keys are not written: no format has a place for them.
+/// Headers and cache keys are not written: no format has fields for them.
 public struct Playlist: Sendable, Hashable {
   public var title: String?
-  /// May be empty: so may a playlist.
+  /// The entries; may be empty.
   public var entries: [Media]
-  /// What the text names and cannot be played, each with the reason: one sentence.
+  /// The entries that cannot be played, each with the reason in one sentence.
   public private(set) var skipped: [String] = []
 
   public enum Format: String, Sendable, Hashable, CaseIterable {
-    /// Also M3U8, which is the same in UTF-8.
+    /// Also M3U8, the same format in UTF-8.
     case m3u
     case pls
     /// https://www.xspf.org/spec
@@ -22,7 +22,7 @@ public struct Playlist: Sendable, Hashable {
 
   /// 8 MiB.
   static let byteLimit = 8 << 20
-  /// What is skipped counts too.
+  /// Includes skipped entries.
   static let entryLimit = 100_000
 
   public init(title: String? = nil, entries: [Media] = []) {
@@ -30,15 +30,16 @@ public struct Playlist: Sendable, Hashable {
     self.entries = entries
   }
 
-  /// Reads a playlist. What the bytes are shows in how they begin; the name decides where that does
-  /// not.
+  /// Reads a playlist. The first bytes determine the format; if they do not, `url` and `mimeType`
+  /// do.
   ///
   /// - Parameters:
-  ///   - bytes: 8 MiB at most, and 100,000 entries.
-  ///   - url: where it lies, after redirects. Relative entries are seen from there. Only a playlist
-  ///     that is a file itself can name files; what lies on the network cannot make files open.
-  ///   - mimeType: as the origin said.
-  /// - Throws: `.invalidResponse` where it is no playlist, or an HTTP Live Stream.
+  ///   - bytes: at most 8 MiB, with at most 100,000 entries.
+  ///   - url: the playlist's URL after redirects, to which entries are relative. Only a playlist
+  ///     that is itself a file can name files: one from the network cannot make files open.
+  ///   - mimeType: the MIME type that the origin reported.
+  /// - Throws: `MediaCacheError` with code `.invalidResponse` if it is not a playlist, exceeds a
+  ///   limit, or is an HTTP Live Stream.
   public init(_ bytes: Data, from url: URL, mimeType: String? = nil) throws(MediaCacheError) {
     guard bytes.count <= Self.byteLimit else {
       throw MediaCacheError(
@@ -64,7 +65,7 @@ public struct Playlist: Sendable, Hashable {
     skipped = reading.skipped
   }
 
-  /// The playlist, to be written to a file in UTF-8.
+  /// Returns the playlist as text, to be written to a file in UTF-8.
   public func text(as format: Format) -> String {
     switch format {
     case .m3u: m3u
@@ -73,8 +74,8 @@ public struct Playlist: Sendable, Hashable {
     }
   }
 
-  /// By the media type, where it is a playlist's, else by the extension. Nil: not a playlist by its
-  /// name. An HTTP Live Stream is `.m3u` by its name too.
+  /// Returns the format by the MIME type if it is a playlist's, otherwise by the extension; nil if
+  /// neither is a playlist's. An HTTP Live Stream also has the format `.m3u`.
   public static func format(of url: URL, mimeType: String? = nil) -> Format? {
     let type = mimeType?.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
     switch type {
@@ -93,7 +94,8 @@ public struct Playlist: Sendable, Hashable {
     }
   }
 
-  /// Nil: it could be anything. Plain M3U has no mark.
+  /// Returns the format by the first characters; nil if they could be anything: plain M3U has no
+  /// mark.
   private static func format(beginning text: String) -> Format? {
     let start = text.drop(while: \.isWhitespace).prefix(16).lowercased()
     if start.hasPrefix("#extm3u") { return .m3u }

@@ -2,18 +2,18 @@
 import Foundation
 import Refrain
 
-/// Where an entry lies, from what a playlist says of it.
+/// Resolves the locations in a playlist to URLs.
 struct PlaylistLocation {
-  /// How the text is meant.
+  /// The syntax of a location.
   enum Spelling {
-    /// By a URI's rules: a `?` begins a query.
+    /// A URI: a `?` begins a query.
     case uri
-    /// As people and programs write lists: a URL, or the path of a file, where any character may be
-    /// in a name.
+    /// A URL or a file path, as people and programs write lists: names in a path may have any
+    /// character.
     case pathOrURI
   }
 
-  /// Why it cannot be played, in one sentence.
+  /// The reason why an entry cannot be played, in one sentence.
   struct Refusal: Error {
     var reason: String
 
@@ -28,13 +28,13 @@ struct PlaylistLocation {
   private let playlist: URL
   private let isLocal: Bool
 
-  /// - Parameter playlist: what the text stands in.
+  /// - Parameter playlist: the URL of the playlist.
   init(of playlist: URL) {
     self.playlist = playlist
     isLocal = playlist.isFileURL
   }
 
-  /// - Parameter base: from where it is seen; nil: from the playlist.
+  /// - Parameter base: the URL to which `text` is relative; nil: the playlist's.
   func resolve(
     _ text: some StringProtocol, base: URL? = nil, as spelling: Spelling
   ) throws(Refusal) -> URL {
@@ -44,7 +44,7 @@ struct PlaylistLocation {
         throw Refusal(text, "is a path of Windows.")
       }
       if spelling == .pathOrURI { spelled = reference(to: spelled) }
-      // "Name: Song.mp3" is a name, and no scheme.
+      // "Name: Song.mp3" is a name, not a scheme.
       let firstSegment = spelled.prefix { $0 != "/" }
       if firstSegment.contains(":") { spelled = "./" + spelled }
     }
@@ -69,10 +69,10 @@ struct PlaylistLocation {
     return url
   }
 
-  /// A path as a reference that means it.
+  /// Returns a path as a relative reference.
   private func reference(to path: String) -> String {
     var path = path
-    // Windows' own: no name has a backslash there, and no slash is in a path that has them.
+    // A Windows path: names there have no backslash, and a path with backslashes has no slash.
     if path.contains("\\"), !path.contains("/") { path = path.replacing("\\", with: "/") }
     guard isLocal else { return path }
     path = path.replacing("?", with: "%3F").replacing("#", with: "%23")
@@ -80,7 +80,7 @@ struct PlaylistLocation {
     return slashes > 1 ? String(path.dropFirst(slashes - 1)) : path
   }
 
-  /// "C:\Music", "c:/Music", "\\server\share".
+  /// Returns whether the text is a Windows path: "C:\Music", "c:/Music", "\\server\share".
   private func isWindowsDrive(_ text: String) -> Bool {
     let bytes = Array(text.utf8.prefix(3))
     if bytes.starts(with: [0x5C, 0x5C]) { return true }
@@ -88,7 +88,8 @@ struct PlaylistLocation {
     return (0x61...0x7A).contains(bytes[0] | 0x20)
   }
 
-  /// RFC 3986 §3.1, of two letters at least, and no space after the colon.
+  /// Returns whether the text has a scheme (RFC 3986 §3.1) of at least two letters, without a space
+  /// after the colon.
   private func hasScheme(_ text: String) -> Bool {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
     let name = text.utf8[..<colon]

@@ -2,7 +2,7 @@
 import Foundation
 import Refrain
 
-/// What was read so far of a playlist, whatever its format.
+/// The part of a playlist read so far, in any format.
 struct PlaylistReading {
   let url: URL
   var title: String?
@@ -16,7 +16,7 @@ struct PlaylistReading {
     entries.append(media)
   }
 
-  /// - Parameter place: where it stands, in words: "Line 3".
+  /// - Parameter place: the place in the playlist, in words: "Line 3".
   mutating func skip(_ place: String, _ why: PlaylistLocation.Refusal) throws(MediaCacheError) {
     try checkCount()
     skipped.append("\(place): \(why.reason)")
@@ -31,7 +31,7 @@ struct PlaylistReading {
     }
   }
 
-  /// A picture, where it can be had; a playlist is not worse without.
+  /// Returns the URL of a picture; nil if it is not valid, which does not matter.
   func artwork(
     _ text: some StringProtocol, base: URL? = nil, is spelling: PlaylistLocation.Spelling
   )

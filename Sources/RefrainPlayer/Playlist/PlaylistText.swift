@@ -2,12 +2,12 @@
 import Foundation
 import Refrain
 
-/// Bytes as text, and text as what a person may be shown.
+/// Decodes playlists, and prepares their texts for display.
 enum PlaylistText {
-  /// UTF-8, or UTF-16 where it begins with a mark that says so; what is neither is of the time before
-  /// UTF-8: Windows-1252, of which Latin-1 is a part.
+  /// Decodes UTF-8, or UTF-16 with a byte order mark. Other bytes predate UTF-8: they are decoded
+  /// as Windows-1252, of which Latin-1 is a part.
   ///
-  /// - Parameter isUTF8: it can be nothing else: what is damaged is replaced by U+FFFD.
+  /// - Parameter isUTF8: whether only UTF-8 is possible: invalid bytes are replaced by U+FFFD.
   static func decoded(_ bytes: Data, isUTF8: Bool) throws(MediaCacheError) -> String {
     var text: String?
     if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
@@ -30,8 +30,8 @@ enum PlaylistText {
     return text
   }
 
-  /// The lines with their numbers from 1 on, trimmed, without the empty ones. A line ends as on Unix,
-  /// on Windows, or as on the Mac of old.
+  /// Returns the lines that are not empty, trimmed, with their numbers from 1 on. Lines end with
+  /// LF, CRLF or CR.
   static func lines(of text: String) -> [(number: Int, text: Substring)] {
     var lines: [(number: Int, text: Substring)] = []
     let bytes = text.utf8
@@ -65,10 +65,10 @@ enum PlaylistText {
     return Substring(bytes)
   }
 
-  /// How much of a title is kept, in Unicode scalars.
+  /// The maximum length of a title, in Unicode scalars.
   static let shownLimit = 1000
 
-  /// A title as it can be shown: on one line, with nothing in it that steers a terminal. Nil where
+  /// Returns a title for display: on one line, without characters that control a terminal; nil if
   /// nothing is left.
   static func shown(_ text: some StringProtocol) -> String? {
     var scalars = String.UnicodeScalarView()
@@ -82,7 +82,7 @@ enum PlaylistText {
     return shown.isEmpty ? nil : shown
   }
 
-  /// "Artist - Title", with any dash that has spaces around it. A track's number is no artist.
+  /// Splits "Artist - Title" at any dash with spaces around it. A track number is not an artist.
   static func artistAndTitle(_ shown: String) -> (artist: String?, title: String?) {
     for dash in [" - ", " – ", " — "] {
       guard let range = shown.range(of: dash) else { continue }
@@ -95,7 +95,7 @@ enum PlaylistText {
     return (nil, shown)
   }
 
-  /// What M3U and PLS say of a media in one line.
+  /// Returns artist and title on one line, as M3U and PLS have them.
   static func line(for media: Media) -> String? {
     let (artist, title) = (media.artist.flatMap(shown), media.title.flatMap(shown))
     return artist.map { artist in title.map { "\(artist) - \($0)" } ?? artist } ?? title

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import Refrain
 
-/// What comes before a document's first element (XML 1.0 §2.8), looked at before a parser sees it.
+/// The prolog of an XML document (XML 1.0 §2.8), checked before a parser sees the document.
 enum XMLProlog {
-  /// The document without the declaration that names its encoding: it is text already.
+  /// Returns the document without the declaration of its encoding: it is decoded already.
   ///
-  /// - Throws: where it has a document type. No playlist needs one, and entities that grow without
-  ///   bounds, or that open files, are declared there alone.
+  /// - Throws: `MediaCacheError` if it has a document type. No playlist needs one, and only there
+  ///   can entities be declared that grow without bounds or open files.
   static func withoutDeclaration(_ source: String) throws(MediaCacheError) -> String {
     var rest = source.utf8[...]
     rest = rest.drop(while: isSpace)
@@ -28,17 +28,18 @@ enum XMLProlog {
         "This begins as a web page or with a document type, and no playlist does.",
         remedy: "Check that the address is the playlist's, and not that of a page that shows it.")
     }
-    // The lines of the declaration stay, for errors to tell the right ones.
+    // The declaration's line breaks stay: errors state the right line numbers.
     let lines = source.utf8[..<document.startIndex].count { $0 == 0x0A }
     return String(repeating: "\n", count: lines)
       + withoutInstructions(String(Substring(document)))
   }
 
-  /// The document with spaces in place of processing instructions, which say nothing to us (XML 1.0
-  /// §2.6). Foundation's parser on Linux ends the process at one that has a name alone ("<?a?>").
+  /// Returns the document with spaces in place of processing instructions (XML 1.0 §2.6), which
+  /// carry nothing for playlists. Foundation's parser on Linux ends the process at one that
+  /// consists of a name ("<?a?>").
   ///
-  /// What looks like one in a comment or a CDATA section goes as well: nothing is left that a parser
-  /// could take for one.
+  /// Text that looks like one in a comment or a CDATA section is replaced too: a parser cannot take
+  /// anything that is left for an instruction.
   private static func withoutInstructions(_ document: String) -> String {
     var bytes = Array(document.utf8)
     let (less, mark, greater) = (UInt8(ascii: "<"), UInt8(ascii: "?"), UInt8(ascii: ">"))
@@ -60,7 +61,7 @@ enum XMLProlog {
       if bytes[index] != 0x0A { bytes[index] = 0x20 }
       index += 1
     }
-    // One without an end breaks the rules of XML, and is to be an error.
+    // An instruction without an end violates XML, and has to remain an error.
     if isInside { bytes[start] = less }
     return String(decoding: bytes, as: UTF8.self)
   }
@@ -81,7 +82,7 @@ enum XMLProlog {
     return nil
   }
 
-  /// Text as it stands in an element, without what XML cannot have (§2.2).
+  /// Returns the text escaped for an element, without characters that XML does not allow (§2.2).
   static func escaped(_ text: String) -> String {
     var escaped = String.UnicodeScalarView()
     for scalar in text.unicodeScalars {

@@ -6,7 +6,8 @@ import Refrain
   import FoundationXML
 #endif
 
-/// https://www.xspf.org/spec, version 1: `playlist`, in it `trackList`, in it a `track` per entry.
+/// XSPF version 1 (https://www.xspf.org/spec): a `playlist` contains a `trackList`, which contains
+/// a `track` per entry.
 extension PlaylistReading {
   mutating func readXSPF(_ text: String) throws(MediaCacheError) {
     let document = XSPFDocument(self)
@@ -14,14 +15,14 @@ extension PlaylistReading {
   }
 }
 
-/// A parser's delegate, for as long as it parses.
+/// The delegate of a parser, for one document.
 private final class XSPFDocument: NSObject, XMLParserDelegate {
   private var reading: PlaylistReading
   private var failure: MediaCacheError?
   private var errorLine: Int?
 
   private var path: [String] = []
-  /// From where each open element's locations are seen (xml:base).
+  /// The base URL of each open element (xml:base).
   private var bases: [URL] = []
   private var text = ""
   private var track: Track?
@@ -51,7 +52,7 @@ private final class XSPFDocument: NSObject, XMLParserDelegate {
 
   func read(_ source: String) throws(MediaCacheError) -> PlaylistReading {
     let text = try XMLProlog.withoutDeclaration(source)
-    // From a stream, for libxml2 refuses large documents in one piece.
+    // A stream, because libxml2 rejects large documents in one piece.
     let parser = XMLParser(stream: InputStream(data: Data(text.utf8)))
     parser.shouldProcessNamespaces = true
     parser.shouldResolveExternalEntities = false
@@ -75,8 +76,8 @@ private final class XSPFDocument: NSObject, XMLParserDelegate {
     parser.abortParsing()
   }
 
-  /// libxml2 (xmlerror.h): namespaces that are not declared or not absolute, as VLC's extensions have
-  /// them in copied lists.
+  /// Returns whether the code of libxml2 (xmlerror.h) concerns a namespace that is not declared or
+  /// not absolute, as VLC's extensions have them in copied lists.
   private static func isHarmless(_ code: Int) -> Bool {
     (99...100).contains(code) || (200...205).contains(code)
   }
@@ -104,7 +105,8 @@ private final class XSPFDocument: NSObject, XMLParserDelegate {
     if path == ["playlist", "tracklist", "track"] { track = Track(line: parser.lineNumber) }
   }
 
-  /// - Parameter attribute: long ones count for nothing, for each of 100,000 locations would be as long.
+  /// - Parameter attribute: ignored if it is long, because each of 100,000 locations would be as
+  ///   long.
   private func base(_ attribute: String?) -> URL {
     let outer = bases.last ?? reading.url
     guard let attribute, let base = URL(text: attribute, relativeTo: outer),
@@ -152,7 +154,7 @@ private final class XSPFDocument: NSObject, XMLParserDelegate {
 
   private var trimmedText: String { text.trimmingCharacters(in: .whitespacesAndNewlines) }
 
-  /// There may be several: the first that can be used.
+  /// Takes the first usable location of a track, which may have several.
   private func locate() {
     guard track?.location == nil, !trimmedText.isEmpty else { return }
     do {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 
 extension Duration {
-  /// So many seconds, to the microsecond: what is written as 1.1 is read as 1.1. Nil where nothing
-  /// lasts so long: below zero, from thirty thousand years on, not a number.
+  /// Creates a duration, rounded to the microsecond: 1.1 is read back as 1.1. Nil for numbers that
+  /// no media lasts: below zero, from thirty thousand years on, NaN.
   init?(ofMedia seconds: Double) {
     guard seconds >= 0, seconds < 1e12 else { return nil }
     let whole = seconds.rounded(.down)

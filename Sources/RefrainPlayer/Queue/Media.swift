@@ -2,20 +2,22 @@
 public import Foundation
 public import Refrain
 
-/// Something to play, and what is known of it before it plays.
+/// One media to play, and the metadata known before it plays.
 public struct Media: Sendable, Hashable {
-  /// http and https play through the cache; a file plays as it is.
+  /// The URL of the media. http and https play through the cache, files directly.
   public var url: URL
-  /// Sent with every request to the URL's own origin (`Resource.headers`).
+  /// The fields sent with every request to the URL's own origin (`Resource.headers`).
   public var headers: HTTPFields
-  /// Under which identity the bytes are stored. Nil: `Configuration.cacheKey` says, from the URL.
+  /// The key under which the bytes are stored; nil: `Configuration.cacheKey` derives it from the
+  /// URL.
   public var key: CacheKey?
-  /// As a playlist or the app has them; what the media itself says is in `Player.metadata`.
+  /// The title, as a playlist or the app states it; the media's own metadata is in
+  /// `Player.metadata`.
   public var title: String?
   public var artist: String?
   public var album: String?
   public var artwork: URL?
-  /// As a playlist has it, until the media itself tells.
+  /// The duration that a playlist states, until the media's own is known.
   public var duration: Duration?
 
   public init(
@@ -32,13 +34,13 @@ public struct Media: Sendable, Hashable {
     self.duration = duration
   }
 
-  /// What the cache knows it as; nil for a file, which needs none.
+  /// The resource that the cache stores; nil for a file.
   public var resource: Resource? {
     url.isFileURL ? nil : Resource(url: url, headers: headers, key: key)
   }
 }
 
-/// With its headers, which may hold a token: what is written down wants a place for secrets.
+/// Encodes the headers, which may contain a token: store the result where secrets may be stored.
 extension Media: Codable {
   private enum CodingKeys: String, CodingKey {
     case url, headers, key, title, artist, album, artwork, duration

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 extension PlayQueue {
-  /// Another list. Shuffled stays shuffled, and the repeat mode stays.
+  /// Replaces all items. A shuffled queue stays shuffled, and the repeat mode stays.
   ///
-  /// - Parameter index: of the one that becomes current, the nearest one where it is out of range.
-  ///   Shuffled, it comes first, and the others in a new order.
+  /// - Parameter index: the index of the item that becomes current, limited to the valid range. In
+  ///   a shuffled queue it plays first, and the others in a new order.
   @discardableResult public mutating func replace(
     with media: [Media], startingAt index: Int = 0
   ) -> [Item.ID] {
@@ -17,13 +17,13 @@ extension PlayQueue {
     return items.map(\.id)
   }
 
-  /// At the end of the list. Shuffled, among what was not played yet.
+  /// Appends media to the list. In a shuffled queue, they play among the items not played yet.
   @discardableResult public mutating func append(_ media: [Media]) -> [Item.ID] {
     insert(media, at: items.count)
   }
 
-  /// Right after the current one, both in the list and in play order, in the order given; at the end
-  /// where nothing is current.
+  /// Inserts media right after the current item, both in the list and in play order, in the given
+  /// order; at the end if nothing is current.
   @discardableResult public mutating func insertNext(_ media: [Media]) -> [Item.ID] {
     let isCurrent = current != nil
     let index = currentIndex.map { $0 + 1 } ?? items.count
@@ -33,8 +33,8 @@ extension PlayQueue {
     return added.map(\.id)
   }
 
-  /// At a place of the list, the nearest one where `index` is out of range. Shuffled, they play among
-  /// what was not played yet.
+  /// Inserts media at `index` of the list, limited to the valid range. In a shuffled queue, they
+  /// play among the items not played yet.
   @discardableResult public mutating func insert(
     _ media: [Media], at index: Int
   ) -> [Item.ID] {
@@ -51,11 +51,11 @@ extension PlayQueue {
     return added.map(\.id)
   }
 
-  /// Where the current one is removed, the one becomes current that would have been next had it been
-  /// asked for. Nothing is current where there is none: the last in play order was removed, and the
-  /// queue does not repeat all.
+  /// Removes an item. If it is the current one, the item that `next(.asked)` returns becomes
+  /// current. If there is none (the last one in play order was removed, and the queue does not
+  /// repeat all), nothing is current.
   ///
-  /// - Returns: false where it is not in the queue.
+  /// - Returns: false if it is not in the queue.
   @discardableResult public mutating func remove(_ id: Item.ID) -> Bool {
     guard let removed = index(of: id) else { return false }
     if removed == currentIndex {
@@ -68,11 +68,11 @@ extension PlayQueue {
     return true
   }
 
-  /// To another place of the list: `index` is the item's own afterwards, the nearest one where it is
-  /// out of range. The current one stays current. Not shuffled, the play order follows; a shuffled
+  /// Moves an item to `index`, its own index afterwards, limited to the valid range. The current
+  /// item stays current. The play order follows the list, unless the queue is shuffled: a shuffled
   /// order stays as it is.
   ///
-  /// - Returns: false where it is not in the queue.
+  /// - Returns: false if it is not in the queue.
   @discardableResult public mutating func move(_ id: Item.ID, to index: Int) -> Bool {
     guard let source = self.index(of: id) else { return false }
     let target = min(max(index, 0), items.count - 1)
@@ -89,7 +89,7 @@ extension PlayQueue {
     return true
   }
 
-  /// Shuffled stays shuffled, and the repeat mode stays.
+  /// Removes all items. A shuffled queue stays shuffled, and the repeat mode stays.
   public mutating func removeAll() {
     replace(with: [])
   }

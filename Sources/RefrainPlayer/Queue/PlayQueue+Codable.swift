@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 
-/// With the headers of its media, which may hold a token (see `Media`).
+/// Encodes the headers of the media, which may contain a token (see `Media`).
 extension PlayQueue: Codable {
   private enum CodingKeys: String, CodingKey {
     case items, position, repeatMode, shuffled, generator, nextID
   }
 
-  /// Numbers beyond are damage: nobody adds so many items.
+  /// The limit of ids: a larger one means damaged data, because nobody adds so many items.
   private static let idLimit: UInt64 = 1 << 62
 
-  /// - Throws: `DecodingError`, also where what is stored contradicts itself.
+  /// - Throws: `DecodingError`, also if the stored values contradict each other.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     func check(_ isRight: Bool, _ key: CodingKeys, _ wrong: String) throws {

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: MIT
 
 extension PlayQueue {
-  /// Why the queue goes on.
+  /// The reason why the queue advances.
   public enum Cause: Sendable, Hashable {
-    /// The current one was played to its end.
+    /// The current item was played to its end.
     case ended
-    /// Somebody wants the next one.
+    /// The next item was requested.
     case asked
   }
 
-  /// What `advance(_:)` would make current.
+  /// Returns the item that `advance(_:)` would make current.
   public func next(_ cause: Cause) -> Item? {
     var copy = self
     return copy.advance(cause)
   }
 
-  /// Makes the next one in play order current.
+  /// Makes the next item in play order current.
   ///
-  /// - Returns: the current one: the same again with `RepeatMode.one` where it ended; after the last
-  ///   one with `RepeatMode.all`, the first of the next round, which, shuffled, is another than the
-  ///   one just played where there is another. Nil where the queue is over: the current one stays.
+  /// - Returns: the current item. With `RepeatMode.one`, an item that ended is returned again.
+  ///   After the last one with `RepeatMode.all`, the first of the next round is returned, which in
+  ///   a shuffled queue differs from the one just played if there is another. Nil if the queue is
+  ///   over: the current item stays.
   @discardableResult public mutating func advance(_ cause: Cause) -> Item? {
     if cause == .ended, repeatMode == .one, let current { return current }
     if position + 1 < items.count {
@@ -34,17 +35,17 @@ extension PlayQueue {
     return current
   }
 
-  /// What `goBack()` would make current.
+  /// Returns the item that `goBack()` would make current.
   public func previous() -> Item? {
     var copy = self
     return copy.goBack()
   }
 
-  /// Makes the previous one current: in the listed order the one before, which for the first, with
-  /// `RepeatMode.all`, is the last; shuffled, the one that was played before, also in earlier rounds
-  /// (a thousand items far).
+  /// Makes the previous item current. In list order, it is the one before; before the first one,
+  /// with `RepeatMode.all`, the last one. In a shuffled queue, it is the one played before, also in
+  /// earlier rounds (up to a thousand items).
   ///
-  /// - Returns: nil where there is none before: the current one stays.
+  /// - Returns: the current item; nil if there is no previous one: the current item stays.
   @discardableResult public mutating func goBack() -> Item? {
     if position > 0 {
       position -= 1
@@ -57,10 +58,10 @@ extension PlayQueue {
     return current
   }
 
-  /// Makes an item current. Shuffled, it comes right after the one that was current: going back leads
-  /// there, and what was not played yet is played after it.
+  /// Makes an item current. In a shuffled queue, it moves right after the item that was current:
+  /// going back leads to that one, and items not played yet play after it.
   ///
-  /// - Returns: false where it is not in the queue.
+  /// - Returns: false if it is not in the queue.
   @discardableResult public mutating func jump(to id: Item.ID) -> Bool {
     guard let index = index(of: id) else { return false }
     guard index != currentIndex else { return true }
@@ -68,7 +69,7 @@ extension PlayQueue {
       position = index
       return true
     }
-    // What is taken away before the current one makes that one move up.
+    // Removing an item before the current one moves the current one up.
     let target = place < position ? min(position, items.count - 1) : position + 1
     shuffled?.shift(from: place, to: target)
     position = target
@@ -76,15 +77,15 @@ extension PlayQueue {
     return true
   }
 
-  /// To the first in play order, with nothing played before it: as a queue that was played to its end
-  /// begins anew. A shuffled order stays as it is.
+  /// Makes the first item in play order current, with nothing played before it: restarts a queue
+  /// that was played to its end. A shuffled order stays as it is.
   public mutating func rewind() {
     position = 0
     shuffled?.restart()
   }
 
-  /// Shuffled, the current one comes first, and the others in an order that is new each time
-  /// shuffling is turned on. Not shuffled, the listed order plays on after the current one.
+  /// Turns shuffling on or off. On: the current item comes first, and the others in an order that
+  /// is new each time. Off: the items after the current one in list order follow.
   public mutating func setShuffled(_ isShuffled: Bool) {
     guard isShuffled != self.isShuffled else { return }
     let current = currentIndex

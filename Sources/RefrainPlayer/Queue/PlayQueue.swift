@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What plays after what: a list of media, which of it is current, and the rules of repeating and
-/// shuffling. A value that does nothing by itself.
+/// A list of media, the current item, and the rules for repeating and shuffling. A value without
+/// side effects.
 ///
-/// There is a current item from the first one that is added on. There is none in an empty queue, and
-/// after the current one was removed with none to follow: what is added then, at the end, becomes
-/// current.
+/// The first item added becomes current. Nothing is current in an empty queue, and after the
+/// current item was removed with none to follow: an item then added at the end becomes current.
 ///
-/// Shuffled, the queue has an order of its own beside the listed one, and remembers it. What was
-/// played comes before the current one, what was not comes after it. Going back goes through what was
-/// really played, and forward again through the same. What is added is shuffled in among what was
-/// not played yet.
+/// A shuffled queue keeps a play order besides the list order. Played items come before the current
+/// one, the others after it. Going back follows the items that were played, and going forward again
+/// follows the same ones. New items are inserted among those not played yet.
 ///
-/// All randomness comes from a generator within the value: what `next(_:)` shows is what
-/// `advance(_:)` does, and a queue that was encoded goes on as it would have.
+/// All randomness comes from a generator within the value: `advance(_:)` selects the item that
+/// `next(_:)` returned, and a queue continues after encoding and decoding as it would have
+/// otherwise.
 public struct PlayQueue: Sendable, Hashable {
-  /// One place in the list. The same media may be in it more than once.
+  /// An item of the list. The same media may be in it more than once.
   public struct Item: Sendable, Hashable, Codable, Identifiable {
-    /// Never given twice in one queue's life, also after it was encoded and decoded.
+    /// An identifier that is never reused in a queue, even after encoding and decoding.
     public struct ID: Sendable, Hashable, Codable {
       public let rawValue: UInt64
     }
@@ -28,21 +27,21 @@ public struct PlayQueue: Sendable, Hashable {
   }
 
   public enum RepeatMode: String, Sendable, Hashable, Codable, CaseIterable {
-    /// The queue ends after the last in play order.
+    /// The queue ends after the last item in play order.
     case off
-    /// The current one, until another is asked for; then as with `off`.
+    /// The current item repeats until another one is requested, which is selected as with `off`.
     case one
-    /// After the last, the first again; shuffled, in another order each round.
+    /// The first item follows the last one; in a shuffled queue, each round has another order.
     case all
   }
 
-  /// As listed.
+  /// The items in list order.
   public internal(set) var items: [Item] = []
   public var repeatMode: RepeatMode = .off
 
-  /// The current place in play order; the number of items where nothing is current.
+  /// The current place in play order; the number of items if nothing is current.
   var position = 0
-  /// Nil where the listed order plays.
+  /// The shuffled order; nil if the list order plays.
   var shuffled: ShuffledOrder?
   var generator: ShuffleGenerator
   var nextID: UInt64 = 0
@@ -51,7 +50,7 @@ public struct PlayQueue: Sendable, Hashable {
     self.init(seed: .random(in: 0 ... .max))
   }
 
-  /// - Parameter seed: from which all shuffling follows.
+  /// - Parameter seed: determines all shuffling.
   public init(seed: UInt64) {
     generator = ShuffleGenerator(seed: seed)
   }
@@ -62,13 +61,13 @@ public struct PlayQueue: Sendable, Hashable {
 
   public var current: Item? { currentIndex.map { items[$0] } }
 
-  /// In `items`.
+  /// The index of the current item in `items`.
   public var currentIndex: Int? {
     guard position < items.count else { return nil }
     return shuffled?.indices[position] ?? position
   }
 
-  /// In the order in which they play: `items`, when not shuffled. What was played comes before the
+  /// The items in play order: `items` if the queue is not shuffled. Played items come before the
   /// current one.
   public var playOrder: [Item] { shuffled?.indices.map { items[$0] } ?? items }
 }

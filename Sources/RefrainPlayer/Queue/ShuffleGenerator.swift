@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-/// SplitMix64. A queue holds its own, so that whatever it shuffles follows from its value alone:
-/// peeking at a round that is not shuffled yet, and a queue that was stored and read again.
+/// The generator SplitMix64. Each queue holds its own, which makes all its shuffling depend on its
+/// value alone: previewing a round that is not shuffled yet, and continuing after it was stored and
+/// read again.
 struct ShuffleGenerator: RandomNumberGenerator, Sendable, Hashable, Codable {
   private var state: UInt64
 

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 
-/// In which order a shuffled list plays: the list's indices, what was played before the place that
-/// plays, what will be after it.
+/// The play order of a shuffled list: its indices, those played before the current place, the
+/// others after it.
 struct ShuffledOrder: Sendable, Hashable, Codable {
   /// Every index of the list once.
   private(set) var indices: [Int]
-  /// How many of `indices` nothing is shuffled in before: what was played, what plays, what was asked
-  /// for next.
+  /// The number of first `indices` among which nothing is shuffled in: played, current, and
+  /// requested next.
   private(set) var settled: Int
-  /// What rounds before this one played, the latest last: where going back goes from the first place.
+  /// The indices that earlier rounds played, the latest last: going back from the first place leads
+  /// there.
   private(set) var earlier: [Int] = []
 
-  /// How much is remembered of earlier rounds.
+  /// The number of indices kept of earlier rounds.
   static let earlierLimit = 1000
 
-  /// - Parameter first: the index that comes first; nil where nothing plays, and all is over.
+  /// - Parameter first: the index that comes first; nil: nothing is current, and the order is over.
   init(count: Int, first: Int?, using generator: inout ShuffleGenerator) {
     indices = Array(0..<count)
     indices.shuffle(using: &generator)
@@ -22,7 +23,7 @@ struct ShuffledOrder: Sendable, Hashable, Codable {
     if let first, let place = indices.firstIndex(of: first) { indices.swapAt(0, place) }
   }
 
-  /// What was stored; nil where it contradicts itself, or the list that it belongs to.
+  /// Validates a stored order; nil if it contradicts itself or its list.
   init?(checking stored: ShuffledOrder, count: Int, position: Int) {
     var seen = Array(repeating: false, count: count)
     guard stored.indices.count == count, stored.earlier.count <= Self.earlierLimit,
@@ -38,19 +39,19 @@ struct ShuffledOrder: Sendable, Hashable, Codable {
 
   // MARK: What plays
 
-  /// The place was reached: nothing is shuffled in before it any more.
+  /// Records that a place was reached: nothing is shuffled in before it any more.
   mutating func reach(_ position: Int) {
     settled = max(settled, min(position + 1, indices.count))
   }
 
-  /// What was in this order begins anew, and nothing of it was played.
+  /// Restarts the order, with nothing of it played.
   mutating func restart() {
     settled = min(1, indices.count)
     earlier = []
   }
 
-  /// The order was played to its end: another one, that does not begin with `last` unless there is
-  /// nothing else.
+  /// Replaces the order, which was played to its end, by a new one that does not begin with `last`,
+  /// unless there is nothing else.
   mutating func startNewRound(after last: Int?, using generator: inout ShuffleGenerator) {
     earlier = Array((earlier + indices).suffix(Self.earlierLimit))
     indices.shuffle(using: &generator)
@@ -60,10 +61,10 @@ struct ShuffledOrder: Sendable, Hashable, Codable {
     settled = min(1, indices.count)
   }
 
-  /// From the first place back into an earlier round: what it played last comes before the first
-  /// place now, and leaves the one that it had.
+  /// Goes back from the first place into an earlier round: the index played last there moves to the
+  /// first place.
   ///
-  /// - Returns: false where nothing else is remembered; then nothing has changed.
+  /// - Returns: false if no other index is kept; then nothing has changed.
   mutating func goBackToEarlierRound() -> Bool {
     var rest = earlier
     while let index = rest.popLast() {
@@ -75,7 +76,7 @@ struct ShuffledOrder: Sendable, Hashable, Codable {
     return false
   }
 
-  /// Takes what is at one place to another.
+  /// Moves the index at one place to another.
   mutating func shift(from place: Int, to target: Int) {
     let index = indices.remove(at: place)
     indices.insert(index, at: target)
@@ -84,16 +85,16 @@ struct ShuffledOrder: Sendable, Hashable, Codable {
 
   // MARK: What the list has
 
-  /// The list got `count` more at `index`; they play at `position`, among what is settled, in the
-  /// order of the list.
+  /// Adds `count` indices for items inserted into the list at `index`; they play at `position`,
+  /// among the settled ones, in list order.
   mutating func insert(_ count: Int, at index: Int, playingAt position: Int) {
     makeRoom(count, at: index)
     indices.insert(contentsOf: index..<(index + count), at: position)
     settled += count
   }
 
-  /// The list got `count` more at `index`; they play somewhere among what is not settled, which keeps
-  /// its own order.
+  /// Adds `count` indices for items inserted into the list at `index`; they play at random places
+  /// among the unsettled ones, which keep their order.
   mutating func shuffleIn(_ count: Int, at index: Int, using generator: inout ShuffleGenerator) {
     makeRoom(count, at: index)
     var added = Array(index..<(index + count)).shuffled(using: &generator)[...]
@@ -115,7 +116,7 @@ struct ShuffledOrder: Sendable, Hashable, Codable {
     renumber { $0 >= index ? $0 + count : $0 }
   }
 
-  /// The list lost what was at `index`.
+  /// Removes the index of an item removed from the list.
   ///
   /// - Returns: the place at which it would have played.
   mutating func remove(_ index: Int) -> Int? {
@@ -127,7 +128,7 @@ struct ShuffledOrder: Sendable, Hashable, Codable {
     return place
   }
 
-  /// In the list, something was moved; the order in which it plays stays.
+  /// Renumbers the indices for an item moved in the list; the play order stays.
   mutating func renumber(movedFrom source: Int, to target: Int) {
     renumber { index in
       if index == source { return target }
