@@ -45,8 +45,8 @@ extension MediaCache {
       }
     }
     throw MediaCacheError(
-      .invalidResponse, "The origin's answer depends on ever more of the request.",
-      remedy: "Correct its Vary.")
+      .invalidResponse, "The origin's Vary names other request headers in each response.",
+      remedy: "Correct the Vary header at the origin.")
   }
 
   private enum Choice {
@@ -78,7 +78,8 @@ extension MediaCache {
     let own = Selection.key(key, for: credentials)
     if await storedSelection(own) != nil { return .other(own) }
     if terms.isOnlyStored {
-      throw MediaCacheError(.notFound, "What is stored was given to other credentials.")
+      throw MediaCacheError(
+        .notFound, "The stored response was received with other credentials.")
     }
     let admission = Admission(entry: entry, generation: generation, resource: resource)
     switch try await admission.ask() {

@@ -27,7 +27,7 @@ public final class MediaCache: Sendable {
   ) throws {
     guard directory.isFileURL else {
       throw MediaCacheError(
-        .storage, "\(directory) is not a directory of this machine.", remedy: "Use a file URL.")
+        .storage, "\(directory) is not a directory on this machine.", remedy: "Use a file URL.")
     }
     let path = directory.standardizedFileURL.path(percentEncoded: false)
     let budget = DiskBudget(

@@ -233,7 +233,7 @@ public final class MediaReader: Sendable {
     try Self.check(range.lowerBound)
     guard range.upperBound - range.lowerBound <= Int64(Int32.max) else {
       throw MediaCacheError(
-        .badRange, "\(range) is more than is read at once.", remedy: "Read it in chunks.")
+        .badRange, "\(range) is too long to read at once.", remedy: "Read it in chunks.")
     }
     var all = Data()
     for try await chunk in chunks(in: range) { all.append(chunk) }
@@ -275,7 +275,8 @@ public final class MediaReader: Sendable {
 
   private static func check(_ offset: Int64) throws(MediaCacheError) {
     guard offset >= 0 else {
-      throw MediaCacheError(.badRange, "\(offset) is no offset.", remedy: "Offsets begin at 0.")
+      throw MediaCacheError(
+        .badRange, "\(offset) is not a valid offset.", remedy: "Offsets begin at 0.")
     }
   }
 
@@ -332,10 +333,10 @@ public final class MediaReader: Sendable {
     guard failures < Self.diskFailureLimit else {
       throw MediaCacheError(
         .storage, "The stored bytes of \(entry.key) cannot be read.",
-        remedy: "Check the disk; `refrain verify` drops what is damaged.")
+        remedy: "Check the disk; `refrain verify` drops damaged bytes.")
     }
     entry.context.events.send(
-      .warning("\(entry.key) could not be read at \(offset); it is fetched again."))
+      .warning("\(entry.key) could not be read at byte \(offset); the bytes are fetched again."))
     generation.lose(
       offset..<(offset + Int64(count)), of: file, size: (try? file.status())?.size)
   }

@@ -66,7 +66,7 @@ struct Admission: Sendable {
     } failure: { error, _ in
       .failed(Self.unasked(error))
     } cancelled: {
-      .failed(MediaCacheError(.closed, "The request was called off."))
+      .failed(MediaCacheError(.closed, "The request was cancelled."))
     }
   }
 
@@ -74,9 +74,9 @@ struct Admission: Sendable {
     guard error.code == .unreachable else { return error }
     var explained = error
     explained.reason =
-      "What is stored was given to other credentials, and whether these may have it could not be "
-      + "asked: \(error.reason)"
-    explained.remedy = "Try again later; or give the resource a key, where both are one account's."
+      "The stored response was received with other credentials, and the origin could not confirm "
+      + "access with these: \(error.reason)"
+    explained.remedy = "Try again later, or set a key for the resource if both are one account's."
     return explained
   }
 }

@@ -114,8 +114,7 @@ struct ChunkSink: Sendable {
   private func reportCut(_ file: EntryFile) {
     context.events.send(
       .warning(
-        "The file of \(url) was cut short by another program (\(file.path)); the rest is fetched "
-          + "again."))
+        "Another program truncated the file of \(url) (\(file.path)); the rest is fetched again."))
   }
 
   /// Drops bytes that lie in a hole of the file, which reads as zeros. Called when the file uses
@@ -313,8 +312,8 @@ struct ChunkSink: Sendable {
         let gone = part.lowerBound + Int64(got)..<part.upperBound
         context.events.send(
           .warning(
-            "The file of \(url) could not be read at \(gone.lowerBound) (\(file.path)); it is "
-              + "fetched again."))
+            "The file of \(url) could not be read at byte \(gone.lowerBound) (\(file.path)); the "
+              + "missing bytes are fetched again."))
         generation.lose(gone, of: file, size: (try? file.status())?.size)
         unreadable.insert(contentsOf: gone)
       }

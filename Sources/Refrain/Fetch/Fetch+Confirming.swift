@@ -44,7 +44,7 @@ extension Fetch {
       // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
       // asks again.
       context.events.send(
-        .warning("\(entry.key) plays as it was stored; the origin could not confirm it: \(error)"))
+        .warning("\(entry.key) could not be revalidated; the stored bytes play: \(error)"))
       generation.perform { state in
         state.unconfirmed(error, at: context.now) + state.fetchEnded(id, error: nil)
       }

@@ -42,7 +42,7 @@ extension Fetch {
         response, range: 0..<(length ?? .max), exchange: exchange, body: body)
     case .notModified:
       return .again(
-        ResponseCheck.invalid("answered 304 to what was no question"), retryAfter: nil)
+        ResponseCheck.invalid("answered 304, but was not asked to revalidate"), retryAfter: nil)
     case .changed:
       return await giveWay(to: response, asked: asked, exchange: exchange)
     case .otherServer:

@@ -79,7 +79,7 @@ extension Fetch {
     if isShort || !isOver || demultiplexer?.isBetweenBlocks == false {
       return brokenOff(
         MediaCacheError(
-          .unreachable, "The origin ended its answer before all of it had come.",
+          .unreachable, "The origin ended its response before sending all of it.",
           remedy: "Try again."))
     }
     if range.upperBound == .max {

@@ -110,8 +110,8 @@ struct Fetch: Sendable {
     let times = count == 1 ? "once" : "\(count) times in a row"
     var error = MediaCacheError(
       .unreachable,
-      "The origin ended its answer too early \(times), the last time at byte \(place).",
-      remedy: "What came is kept. Try again later, or use another source.")
+      "The origin ended its response too early \(times), the last time at byte \(place).",
+      remedy: "The received bytes are kept. Try again later, or use another source.")
     error.retry = .cutShort
     return error
   }
@@ -233,7 +233,8 @@ struct Fetch: Sendable {
     }
     guard reached else {
       return .failed(
-        MediaCacheError(.badRange, "The origin has nothing at byte \(asked), nor says its length."))
+        MediaCacheError(
+          .badRange, "The origin has no bytes at \(asked) and does not report the length."))
     }
     // The origin sent no length, and nothing follows the last byte received.
     generation.perform { $0.end(at: asked) }

@@ -31,7 +31,7 @@ final class IncomingBody {
       let count = try bytes.withUnsafeMutableBytes { try file.read(into: $0, at: range.lowerBound) }
       guard count == bytes.count else {
         throw TransportError(
-          .connectionLost, "What is stored lost bytes while it was read (\(file.path)).")
+          .connectionLost, "The stored file became shorter while it was read (\(file.path)).")
       }
       kept = (file, end..<range.upperBound)
       return bytes

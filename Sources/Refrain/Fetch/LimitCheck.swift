@@ -10,7 +10,7 @@ extension MediaReader {
     let size = Self.text(wanted)
     throw MediaCacheError(
       .storage, "\(size) cannot be stored: the limit of the cache is \(Self.text(limit)).",
-      remedy: "Raise the limit above \(size). It can be played without being stored.")
+      remedy: "Raise the limit above \(size), or play the resource without storing it.")
   }
 
   private static func text(_ bytes: Int64) -> String {

@@ -113,8 +113,8 @@ extension OriginExchange {
   ) throws(MediaCacheError) {
     guard let filter, !filter.allows(url) else { return }
     throw MediaCacheError(
-      .redirect, "\(url.host() ?? "That host") may not be asked.",
-      remedy: "Allow the host, if it is to be reached.", status: status)
+      .redirect, "Requests to \(url.host() ?? "that host") are not allowed.",
+      remedy: "Allow the host to fetch from it.", status: status)
   }
 
   // MARK: Asking otherwise

@@ -159,7 +159,7 @@ final class OriginExchange: Sendable {
     }
     if error is CancellationError { return cancelled() }
     guard let error = error as? TransportError else {
-      return failure(MediaCacheError(.unreachable, "\(host) could not be asked: \(error)."))
+      return failure(MediaCacheError(.unreachable, "The request to \(host) failed: \(error)."))
     }
     return failure(MediaCacheError(error, purpose))
   }
@@ -196,7 +196,7 @@ final class OriginExchange: Sendable {
       throw CancellationError()
     } catch {
       throw MediaCacheError(
-        .status, "The origin answered \(status), and authorizing failed: \(error).",
+        .status, "The origin answered \(status), and the authorization failed: \(error).",
         status: status)
     }
   }

@@ -78,7 +78,7 @@ struct Prefetch: Sendable {
       guard ContinuousClock.now - quietSince < patience else {
         throw MediaCacheError(
           .inUse,
-          "Another process has this resource open and has stored nothing more for \(patience).",
+          "Another process has this resource open and has stored no more bytes for \(patience).",
           remedy: "End that process, or try again when it has ended.")
       }
       try await Task.sleep(for: Self.followInterval)

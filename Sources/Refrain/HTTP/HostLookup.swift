@@ -38,8 +38,8 @@
     /// Returns the error of a connection that failed without an address.
     func refined(_ error: TransportError, host: String) -> TransportError {
       self == .unknown
-        ? TransportError(.unknownHost, "There is no host named \(host).")
-        : TransportError(.unreachable, "No name server could say where \(host) is.")
+        ? TransportError(.unknownHost, "The host \(host) does not exist.")
+        : TransportError(.unreachable, "No name server could resolve \(host).")
     }
   }
 #endif

@@ -11,7 +11,7 @@ enum RangeHeader {
   static func value(_ from: Int64, to: Int64?) -> String {
     let from = max(from, 0)
     guard let to else { return "bytes=\(from)-" }
-    assert(to > from, "an empty range cannot be asked for")
+    assert(to > from, "an empty range cannot be requested")
     return "bytes=\(from)-\(max(from, to > .min ? to - 1 : to))"
   }
 }

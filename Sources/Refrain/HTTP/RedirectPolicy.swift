@@ -61,7 +61,7 @@ struct RedirectPolicy: Sendable, Hashable {
     guard [301, 302, 303, 307, 308].contains(status) else { return nil }
     guard let location = headers.values(of: "Location").first?.trimmingOWS, !location.isEmpty
     else {
-      throw refusal("answered \(status) but did not say where to go", status)
+      throw refusal("answered \(status) without a Location", status)
     }
     guard hops < Self.longestChain else {
       throw refusal("was redirected more than \(Self.longestChain) times", status)
@@ -70,18 +70,18 @@ struct RedirectPolicy: Sendable, Hashable {
       throw refusal("redirects to a URL of \(location.utf8.count) bytes", status)
     }
     guard let target = URL(text: location, relativeTo: request.url) else {
-      throw refusal("redirects to what is not a URL", status)
+      throw refusal("redirects to an invalid URL", status)
     }
     let url = target.withoutUserInfo
     let (from, to) = (request.url.scheme?.lowercased(), url.scheme?.lowercased())
     guard to == "http" || to == "https", url.host()?.isEmpty == false else {
-      throw refusal("redirects to what is not an http or https URL", status)
+      throw refusal("redirects to a URL that is not http or https", status)
     }
     guard !(from == "https" && to == "http") else {
-      throw refusal("redirects from https to http, where anybody could read along", status)
+      throw refusal("redirects from https to http, which is not encrypted", status)
     }
     guard visited.insert(url.absoluteString).inserted else {
-      throw refusal("redirects in a circle", status)
+      throw refusal("redirects in a loop", status)
     }
 
     let leavesOrigin = Self.origin(of: request.url) != Self.origin(of: url)
@@ -128,6 +128,6 @@ struct RedirectPolicy: Sendable, Hashable {
   private func refusal(_ what: String, _ status: Int) -> MediaCacheError {
     MediaCacheError(
       .redirect, "\(request.url.host() ?? "The origin") \(what).",
-      remedy: "Use the URL that the bytes really have.", status: status)
+      remedy: "Use the final URL of the resource.", status: status)
   }
 }

@@ -19,11 +19,11 @@ extension OriginRequest {
     for field in headers.fields {
       guard field.name.isToken else {
         throw TransportError(
-          .badURL, "\(String(reflecting: field.name)) cannot be the name of a header.")
+          .badURL, "\(String(reflecting: field.name)) is not a valid header name.")
       }
       guard field.value.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
         throw TransportError(
-          .badURL, "The value of the header \(field.name) has control characters in it.")
+          .badURL, "The value of the header \(field.name) contains control characters.")
       }
     }
   }

@@ -79,7 +79,8 @@ struct ResponseCheck: Sendable {
     guard MediaType.isPage(type) else { return nil }
     if let known, known.validator.matches(Validator(headers: headers)) == .same { return nil }
     return MediaCacheError(
-      .unreachable, "A web page came in place of the media, as from a network to sign in to.",
+      .unreachable,
+      "A web page was received in place of the media, probably a network's sign-in page.",
       remedy: "Open a web browser and sign in to the network, then try again.")
   }
 
@@ -91,12 +92,12 @@ struct ResponseCheck: Sendable {
     }
     let type = MediaType.essence(headers["Content-Type"])
     if type == "multipart/byteranges" {
-      return .invalid(Self.invalid("answered one range with several parts"))
+      return .invalid(Self.invalid("sends several parts for one range"))
     }
     guard let field = headers["Content-Range"], let content = ContentRange(field),
       let range = content.range
     else {
-      return .invalid(Self.invalid("answered 206 without saying which range (Content-Range)"))
+      return .invalid(Self.invalid("answered 206 without a valid Content-Range"))
     }
     let facts = Facts(
       length: content.total, mimeType: type, supportsRanges: true,
@@ -105,12 +106,13 @@ struct ResponseCheck: Sendable {
     case .different:
       return known?.validator.hasOther(facts.validator) == true ? .otherServer : .changed
     case .contradiction:
-      return .invalid(Self.invalid("gives another length than before for the same version"))
+      return .invalid(Self.invalid("reports another length than before for the same version"))
     case .same: break
     }
     guard range.lowerBound == asked.lowerBound else {
       return .invalid(
-        Self.invalid("was asked for byte \(asked.lowerBound) and sends byte \(range.lowerBound)"))
+        Self.invalid(
+          "sends byte \(range.lowerBound) instead of the requested byte \(asked.lowerBound)"))
     }
     if let length = known?.length, range.upperBound > length {
       return .invalid(Self.invalid("sends a range beyond the end of the resource"))
@@ -118,7 +120,7 @@ struct ResponseCheck: Sendable {
     if let declared = Self.contentLength(headers),
       declared != range.upperBound - range.lowerBound
     {
-      return .invalid(Self.invalid("sends a body that is not as long as its range"))
+      return .invalid(Self.invalid("sends a body whose length differs from its range"))
     }
     return .part(range, facts)
   }
@@ -137,7 +139,7 @@ struct ResponseCheck: Sendable {
     switch compare(facts) {
     case .different: return .changed
     case .contradiction:
-      return .invalid(Self.invalid("gives another length than before for the same version"))
+      return .invalid(Self.invalid("reports another length than before for the same version"))
     case .same: break
     }
     if sentIfRange, let known, known.validator.matches(facts.validator) == .unknown {
@@ -153,10 +155,10 @@ struct ResponseCheck: Sendable {
     }
     if let length, let expected = known?.length, length != expected { return .changed }
     if let length, length > asked.lowerBound {
-      return .invalid(Self.invalid("refuses a range that it has"))
+      return .invalid(Self.invalid("refuses a range within the length that it reports"))
     }
     if let expected = known?.length, asked.lowerBound < expected {
-      return .invalid(Self.invalid("refuses a range that it had"))
+      return .invalid(Self.invalid("refuses a range within the known length"))
     }
     return .beyondEnd(length: length)
   }
@@ -185,9 +187,9 @@ struct ResponseCheck: Sendable {
     else { return nil }
     var error = MediaCacheError(
       .invalidResponse,
-      "The origin sends the resource compressed (\(coding.prefix(40))), although it was asked not to.",
+      "The origin sends the resource compressed (\(coding.prefix(40))), which was declined.",
       remedy:
-        "Turn compression off at the origin for media: ranges of compressed bytes are of no use.")
+        "Turn off compression of media at the origin: ranges of compressed bytes are unusable.")
     error.isEncoded = true
     return error
   }
@@ -202,7 +204,7 @@ struct ResponseCheck: Sendable {
   static func invalid(_ what: String) -> MediaCacheError {
     MediaCacheError(
       .invalidResponse, "The origin \(what).",
-      remedy: "Nothing of it was kept; the origin, or a proxy before it, needs mending.")
+      remedy: "The response was discarded; the origin, or a proxy before it, needs repair.")
   }
 
   private static func remedy(_ status: Int) -> String {
@@ -218,8 +220,8 @@ struct ResponseCheck: Sendable {
     MediaCacheError(
       .status, "The origin answered \(status).",
       remedy: status == 410
-        ? "The resource is gone for good, or its signed URL has run out: get a new URL."
-        : "Send the credentials that it wants, with a header or a fresh URL.",
+        ? "The resource is permanently gone, or its signed URL has expired: get a new URL."
+        : "Send the required credentials, with a header or a new URL.",
       status: status)
   }
 }

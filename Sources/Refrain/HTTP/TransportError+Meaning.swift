@@ -16,7 +16,7 @@ extension MediaCacheError {
             + "machine trusts."
         )
       case .malformed:
-        (.invalidResponse, "Check the port and the scheme of the URL: it may be no web server.")
+        (.invalidResponse, "Check the port and the scheme of the URL: it may not be a web server.")
       case .badURL: (.badURL, "Check the URL.")
       case .networkNotAllowed:
         (

@@ -13,23 +13,23 @@ struct URLSessionErrors: Sendable {
   /// - Parameter beforeHead: whether the error came before the head of a response.
   func translate(_ error: any Error, beforeHead: Bool) -> TransportError {
     guard let error = error as? URLError else {
-      return beforeHead ? unreachable("could not be asked: \(error)") : lost("\(error)")
+      return beforeHead ? unreachable("could not be reached: \(error)") : lost("\(error)")
     }
     switch error.code {
     case .badURL:
-      return TransportError(.badURL, "The URL at \(host) cannot be asked for.")
+      return TransportError(.badURL, "The URL at \(host) cannot be requested.")
     case .timedOut:
       return TransportError(.timedOut, "\(host) was silent for too long.")
     case .cannotFindHost:
       return unknownHost()
     case .dnsLookupFailed:
-      return unreachable("has no address that could be found")
+      return unreachable("could not be resolved to an address")
     case .networkConnectionLost where !beforeHead || !Self.isRefusal(error):
       return lost("the other side closed it")
     case .cannotConnectToHost, .networkConnectionLost:
       return Self.isRefusal(error)
         ? TransportError(.refused, "\(host) refused the connection.")
-        : unreachable("could not be connected to")
+        : unreachable("could not be reached")
     case .notConnectedToInternet, .internationalRoamingOff, .callIsActive, .dataNotAllowed:
       return noNetwork(error)
     case .serverCertificateHasBadDate, .serverCertificateUntrusted,
@@ -37,10 +37,10 @@ struct URLSessionErrors: Sendable {
       return TransportError(
         .untrusted, "The certificate of \(host) is not trusted: \(words(error)).")
     case .secureConnectionFailed, .clientCertificateRejected, .clientCertificateRequired:
-      return unreachable("could not be spoken to over TLS: \(words(error))")
+      return unreachable("could not be reached over TLS: \(words(error))")
     case .appTransportSecurityRequiresSecureConnection:
       return TransportError(
-        .badURL, "\(host) may only be asked over https: App Transport Security has it so.")
+        .badURL, "App Transport Security allows requests to \(host) only over https.")
     case .cannotParseResponse, .cannotDecodeContentData, .cannotDecodeRawData,
       .dataLengthExceedsMaximum, .httpTooManyRedirects:
       return malformed(words(error))
@@ -60,11 +60,11 @@ struct URLSessionErrors: Sendable {
 
     /// libcurl does not report whether a name server responded.
     private func unknownHost() -> TransportError {
-      unreachable("has no address that could be found")
+      unreachable("could not be resolved to an address")
     }
 
     private func noNetwork(_ error: URLError) -> TransportError {
-      unreachable("could not be asked: there is no network")
+      unreachable("could not be reached: there is no network")
     }
 
     /// Most libcurl errors have no code of URLError's, only their message (libcurl-errors(3)).
@@ -81,7 +81,7 @@ struct URLSessionErrors: Sendable {
       }
       let lowercased = text.lowercased()
       if ["ssl", "tls", "certificate"].contains(where: lowercased.contains), beforeHead {
-        return unreachable("could not be spoken to over TLS: \(text)")
+        return unreachable("could not be reached over TLS: \(text)")
       }
       let isMalformed = [
         "weird server reply", "content-length", "chunk", "header", "encoding", "http/", "writing",
@@ -91,7 +91,7 @@ struct URLSessionErrors: Sendable {
     }
   #else
     private func unknownHost() -> TransportError {
-      TransportError(.unknownHost, "There is no host named \(host).")
+      TransportError(.unknownHost, "The host \(host) does not exist.")
     }
 
     private static func isRefusal(_ error: URLError) -> Bool {
@@ -103,12 +103,13 @@ struct URLSessionErrors: Sendable {
       switch error.networkUnavailableReason {
       case .constrained:
         return TransportError(
-          .networkNotAllowed, "\(host) was not asked: Low Data Mode is on for this network.")
+          .networkNotAllowed,
+          "No request was sent to \(host): Low Data Mode is on for this network.")
       case .expensive, .cellular:
         return TransportError(
-          .networkNotAllowed, "\(host) was not asked: this network costs by the byte.")
+          .networkNotAllowed, "No request was sent to \(host): this network is metered.")
       default:
-        var error = unreachable("could not be asked: this device has no network")
+        var error = unreachable("could not be reached: this device has no network")
         error.isForLackOfNetwork = true
         return error
       }
@@ -117,12 +118,12 @@ struct URLSessionErrors: Sendable {
     private func platformSpecific(_ error: URLError, beforeHead: Bool) -> TransportError {
       switch error.code {
       case .unsupportedURL:
-        return TransportError(.badURL, "The URL at \(host) cannot be asked for.")
+        return TransportError(.badURL, "The URL at \(host) cannot be requested.")
       case .badServerResponse:
         return malformed(words(error))
       default:
         return beforeHead
-          ? unreachable("could not be asked: \(words(error))") : lost(words(error))
+          ? unreachable("could not be reached: \(words(error))") : lost(words(error))
       }
     }
   #endif
@@ -136,6 +137,6 @@ struct URLSessionErrors: Sendable {
   }
 
   func malformed(_ what: String) -> TransportError {
-    TransportError(.malformed, "\(host) sent something that is not HTTP: \(what.prefix(300)).")
+    TransportError(.malformed, "\(host) sent an invalid HTTP response: \(what.prefix(300)).")
   }
 }

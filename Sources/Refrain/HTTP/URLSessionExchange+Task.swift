@@ -11,7 +11,7 @@ extension URLSessionExchange {
     _ response: URLResponse, of task: URLSessionTask
   ) -> URLSession.ResponseDisposition {
     guard let response = response as? HTTPURLResponse else {
-      return refuse(errors.malformed("an answer without a status"), task)
+      return refuse(errors.malformed("a response without a status"), task)
     }
     let coding = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "identity"
     let isCoded = coding != "identity"
@@ -31,7 +31,7 @@ extension URLSessionExchange {
     }
     if isCoded, relayed == nil, response.statusCode == 200 || response.statusCode == 206 {
       return refuse(
-        errors.malformed("a body that is \(coding.prefix(40)), which was declined"), task)
+        errors.malformed("a body encoded with \(coding.prefix(40)), which was declined"), task)
     }
     return .allow
   }
@@ -56,7 +56,7 @@ extension URLSessionExchange {
     // Repeated values must be equal.
     let lengths = Set(text.split(separator: ",").map { Int64(digits: String($0).trimmingOWS) })
     guard lengths.count == 1, let length = lengths.first ?? nil else {
-      throw errors.malformed("\(text.prefix(40)) for a Content-Length")
+      throw errors.malformed("a Content-Length of \(text.prefix(40))")
     }
     return length
   }

@@ -190,10 +190,11 @@ final class URLSessionExchange: Sendable {
       if failure == nil, let announced = state.announced, state.received < announced {
         failure = TransportError(
           .connectionLost,
-          "The connection to \(host) broke: \(announced - state.received) bytes were to come.")
+          "The connection to \(host) broke: \(announced - state.received) bytes are missing.")
       }
       if failure == nil, !state.hasHead {
-        failure = TransportError(.connectionLost, "\(host) ended the connection without an answer.")
+        failure = TransportError(
+          .connectionLost, "\(host) closed the connection without a response.")
       }
       if state.end == nil { state.end = failure.map { .failure($0) } ?? .success(()) }
       defer { (state.awaitingHead, state.awaitingChunk) = (nil, nil) }

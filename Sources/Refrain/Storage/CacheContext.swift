@@ -42,7 +42,7 @@ final class CacheContext: Sendable {
     events.send(
       .warning(
         "The file system of \(budget.directory) cannot lock files (\(failure)). Use the directory "
-          + "from one process at a time: several would undo what each other store. "
+          + "from one process at a time: several would overwrite each other's data. "
           + "A local directory has no such limit."))
   }
 

@@ -51,25 +51,25 @@ extension CacheInspector {
       do {
         result.droppedBytes = try repair(directory, contents, &result.problems)
       } catch {
-        result.problems.append("It could not be repaired: \(error).")
+        result.problems.append("The entry could not be repaired: \(error).")
       }
     } catch {
       switch error {
       case .newer(let version):
-        result.problems = ["A later version (\(version)) wrote it; it is left alone."]
+        result.problems = ["A later version (\(version)) wrote the entry; nothing was changed."]
       case .unreadable(let failure):
-        result.problems = ["It cannot be read now: \(failure). It is left alone."]
+        result.problems = ["The entry cannot be read now and was left unchanged: \(failure)."]
       case .empty, .broken:
         if case .broken(let why) = error {
-          result.problems = ["It cannot be used: \(why). It was removed."]
+          result.problems = ["The entry was unusable and was removed: \(why)."]
         } else {
-          result.problems = ["It has no record. It was removed."]
+          result.problems = ["The entry had no record and was removed."]
         }
         do {
           result.droppedBytes = try context.budget.measure(name)?.allocatedBytes ?? 0
           try directory.removeFiles()
         } catch {
-          result.problems.append("It could not be removed: \(error).")
+          result.problems.append("The entry could not be removed: \(error).")
         }
       }
     }
@@ -87,12 +87,14 @@ extension CacheInspector {
     for hole in holes.ranges { spans.remove(contentsOf: hole) }
     let claimedBefore = claimed.union(SpanList.decode(record.spans) ?? RangeSet())
     let dropped = claimedBefore.byteCount - spans.byteCount
-    if dropped > 0 { problems.append("\(dropped) bytes are not in its file; they were dropped.") }
+    if dropped > 0 {
+      problems.append("\(dropped) bytes were missing from the data file and were dropped.")
+    }
     let foreign = try directory.disk.names(in: directory.path).filter {
       !EntryDirectory.isOwn($0, of: record)
     }
     if !foreign.isEmpty {
-      problems.append("\(foreign.count) files beside it were not its own; they were removed.")
+      problems.append("\(foreign.count) foreign files in the entry's directory were removed.")
     }
     guard dropped > 0 || !foreign.isEmpty else { return 0 }
     try contents.file.sync()

@@ -84,10 +84,10 @@ struct CacheInspector: Sendable {
       switch error {
       case .empty, .newer: break
       case .broken(let why):
-        context.events.send(.warning("What is stored in \(directory.path) is not used: \(why)."))
+        context.events.send(.warning("The entry in \(directory.path) is ignored: \(why)."))
       case .unreadable(let failure):
         context.events.send(
-          .warning("What is stored in \(directory.path) cannot be read now: \(failure)."))
+          .warning("The entry in \(directory.path) cannot be read now: \(failure)."))
       }
       return nil
     }
@@ -140,8 +140,8 @@ struct CacheInspector: Sendable {
     do {
       guard let lock = try WriterLock.acquire(directory) else {
         throw MediaCacheError(
-          .inUse, "\(key) is damaged and in use, so that nothing was dropped.",
-          remedy: "Stop what plays or fetches it, then verify it again.")
+          .inUse, "\(key) is damaged but in use; nothing was dropped.",
+          remedy: "Stop playing or fetching the resource, then verify it again.")
       }
       defer { withExtendedLifetime(lock) {} }
       let contents = try directory.load()
@@ -153,7 +153,7 @@ struct CacheInspector: Sendable {
       throw error
     } catch {
       throw MediaCacheError(
-        .storage, "\(key) is damaged and could not be dropped: \(error).",
+        .storage, "The damaged bytes of \(key) could not be dropped: \(error).",
         remedy: "Check the disk and its permissions; 'refrain rm' removes the entry.")
     }
   }

@@ -25,8 +25,8 @@ enum DirectoryProblem {
     return MediaCacheError(
       .storage, "The cache directory \(path) cannot be used: \(words).",
       remedy: code == ENOTDIR
-        ? "A part of its path is a file: name another one."
-        : "Choose another one, or change its permissions.")
+        ? "A part of its path is a file: choose another directory."
+        : "Choose another directory, or change its permissions.")
   }
 
   /// Returns the errno(3) value that Foundation wraps.

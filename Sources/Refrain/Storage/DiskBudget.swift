@@ -78,7 +78,7 @@ final class DiskBudget: Sendable {
       return []
     } catch {
       return [
-        "\(entriesPath) could not be kept out of backups and readable while the device is locked: "
+        "\(entriesPath) could not be excluded from backups and kept readable on a locked device: "
           + "\(error.localizedDescription)"
       ]
     }

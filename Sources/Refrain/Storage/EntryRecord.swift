@@ -83,16 +83,16 @@ struct EntryRecord: Codable, Sendable, Hashable {
     guard record.version == EntryRecord.version else {
       throw .broken("its version is \(record.version)")
     }
-    guard let spans = SpanList.decode(record.spans) else { throw .broken("its spans are no spans") }
+    guard let spans = SpanList.decode(record.spans) else { throw .broken("its spans are invalid") }
     if let length = record.length {
       guard length >= 0 else { throw .broken("its length is negative") }
       guard (spans.ranges.last?.upperBound ?? 0) <= length else {
-        throw .broken("its spans go beyond its length")
+        throw .broken("its spans exceed its length")
       }
     }
-    guard (0..<epochLimit).contains(record.epoch) else { throw .broken("its number is absurd") }
+    guard (0..<epochLimit).contains(record.epoch) else { throw .broken("its epoch is invalid") }
     guard isPlainName(record.file), isPlainName(record.generation) else {
-      throw .broken("its file name leads elsewhere")
+      throw .broken("its file name is invalid")
     }
     return (record, spans)
   }

@@ -47,7 +47,7 @@ final class EntrySlots: Sendable {
       try Task.checkCancellation()
       throw MediaCacheError(
         .storage,
-        "Too many resources are open at once: the limit of open files leaves room for "
+        "Too many resources are open at once: the limit of open files allows only "
           + "\(limit).", remedy: "Close readers, or raise the limit (ulimit -n).")
     }
     return EntrySlot(self)

@@ -61,7 +61,7 @@ actor EntryStorage {
       guard contents.record.key == key.rawValue else {
         context.events.send(
           .warning(
-            "What is stored in \(directory.path) has another key than \(url): it is not used."))
+            "The entry in \(directory.path) has another key than \(url) and is ignored."))
         return state
       }
       // Stored by a private cache: the response may be restricted to one user.
@@ -87,13 +87,13 @@ actor EntryStorage {
         state.isTransient = true
         context.events.send(
           .warning(
-            "A later version (\(version)) has stored \(url): that is left alone, and it is played "
-              + "without being stored."))
+            "A later version (\(version)) has stored \(url). The entry is left unchanged, and the "
+              + "resource plays without being stored."))
       case .broken(let why):
         context.events.send(
-          .warning("What is stored of \(url) is not used: \(why) (in \(directory.path))."))
+          .warning("The entry of \(url) is ignored: \(why) (in \(directory.path))."))
       case .unreadable(let failure):
-        context.events.send(.warning("What is stored of \(url) cannot be read now: \(failure)."))
+        context.events.send(.warning("The entry of \(url) cannot be read now: \(failure)."))
       }
     }
     return state
@@ -176,7 +176,7 @@ actor EntryStorage {
 
   func reportOutdated(_ error: any Error) {
     context.events.send(
-      .warning("What is stored of \(url) could not be brought up to date: \(error)."))
+      .warning("The entry of \(url) could not be updated: \(error)."))
   }
 
   func makeJournal(_ id: String, _ epoch: Int) throws(DiskError) -> JournalFile {
@@ -190,7 +190,7 @@ actor EntryStorage {
   ) throws -> EntryRecord {
     let (known, validator) = generation.withState { ($0.known, $0.validator) }
     guard let known else {
-      throw MediaCacheError(.storage, "Nothing is known of the resource yet.")
+      throw MediaCacheError(.storage, "No response for the resource has been received yet.")
     }
     let info = known.information
     return EntryRecord(
@@ -290,7 +290,7 @@ actor EntryStorage {
       state.storageProblem = .disk(error)
       state.stored = state.stored.intersection(state.synced)
     }
-    context.events.send(.warning("No more of \(url) is stored: \(error)."))
+    context.events.send(.warning("Storing \(url) stopped: \(error)."))
     guard let files = open else { return }
     open = nil
     do {
@@ -307,7 +307,7 @@ actor EntryStorage {
     generation.withState { $0.filesVanished() }
     context.events.send(
       .warning(
-        "What was stored of \(url) was removed by another program (\(directory.path)); it is stored "
+        "Another program removed the entry of \(url) (\(directory.path)); the resource is stored "
           + "again."))
     open = nil
     isAnchored = false
@@ -322,7 +322,7 @@ actor EntryStorage {
       generation, .until(.now + Self.retryPause),
       failure.map { $0.isNoSpace ? .noRoom : $0.isRefused ? .readOnly : .disk($0) } ?? .noRoom)
     context.events.send(
-      .warning("\(url) is played without being stored for now: \(error)."))
+      .warning("\(url) plays without being stored for now: \(error)."))
   }
 
   func ban(

@@ -147,8 +147,8 @@ actor Evictor {
     guard let failure, failure.code != scanFailure else { return }
     report(
       .warning(
-        "\(budget.directory) cannot be looked through: \(failure). What was found before is counted "
-          + "on; where nothing was, little is stored until it can, for the limit could not be kept."
+        "\(budget.directory) could not be scanned: \(failure). The last known sizes are used; "
+          + "without any, little is stored until a scan succeeds, to stay within the limit."
       ))
   }
 

@@ -42,6 +42,6 @@ extension GenerationState {
   }
 
   static let withheld = MediaCacheError(
-    .resourceChanged, "The origin answered a request with other credentials in the meantime.",
-    remedy: "Open the resource again: the origin is asked with these.")
+    .resourceChanged, "The origin responded to a request with other credentials in the meantime.",
+    remedy: "Open the resource again to send these credentials to the origin.")
 }

@@ -59,9 +59,9 @@ extension GenerationState {
 
   static let brokeOff = MediaCacheError(
     .resourceChanged, "The live stream broke off.",
-    remedy: "Open it again: it starts anew with what is played then.")
+    remedy: "Open the stream again to play from its current position.")
 
   static let outOfReach = MediaCacheError(
-    .badRange, "That part of the live stream has gone by, or is far from being played.",
-    remedy: "Open it again: it starts anew with what is played then.")
+    .badRange, "The requested part of the live stream has passed, or is too far ahead.",
+    remedy: "Open the stream again to play from its current position.")
 }

@@ -27,8 +27,8 @@ extension GenerationState {
   }
 
   static let nothingCame = MediaCacheError(
-    .invalidResponse, "The origin's answer brought none of the bytes that were asked for.",
-    remedy: "Nothing of it was kept; the origin, or a proxy before it, needs repair.")
+    .invalidResponse, "The origin's response contained none of the requested bytes.",
+    remedy: "The response was discarded; the origin, or a proxy before it, needs repair.")
 
   // MARK: Short of bytes
 

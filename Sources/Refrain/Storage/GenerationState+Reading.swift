@@ -81,7 +81,7 @@ extension GenerationState {
 
   static let changed = MediaCacheError(
     .resourceChanged, "The resource changed at the origin while it was being read.",
-    remedy: "Open it again: it starts anew with the new version.")
+    remedy: "Open the resource again to read the new version.")
 
   // MARK: Waiting
 
@@ -98,8 +98,8 @@ extension GenerationState {
     if !reader.awaitsConfirmation, isServed(waiter) { return (.success(()), []) }
     if isOffline {
       let error = MediaCacheError(
-        .offline, "These bytes are not stored, and no request is made while offline.",
-        remedy: "Go online, or bring the resource into the cache before.")
+        .offline, "The requested bytes are not stored, and no request is sent while offline.",
+        remedy: "Go online, or prefetch the resource beforehand.")
       return (.failure(error), [])
     }
     readers[waiter.reader]?.isActive = true

@@ -80,8 +80,8 @@ extension MediaCache {
     guard match != .different, match == .unknown || entry.length == nil || length == entry.length
     else {
       throw MediaCacheError(
-        .resourceChanged, "The origin has another version of it now.",
-        remedy: "What is stored cannot be checked any more; it is replaced when it is next used.")
+        .resourceChanged, "The origin has another version of the resource now.",
+        remedy: "The stored version can no longer be checked; the next use replaces it.")
     }
     let file = try FileHandle(forReadingFrom: entry.file)
     defer { try? file.close() }

@@ -107,12 +107,12 @@ enum StorageProblem: Sendable, Hashable {
     switch self {
     case .noRoom:
       MediaCacheError(
-        .storage, "There is no room to store the bytes.",
+        .storage, "The cache has no room to store the bytes.",
         remedy: "Raise the limit or free some disk space.")
     case .inUse:
       MediaCacheError(
         .inUse, "Another process is storing this resource.",
-        remedy: "Try again when it has ended.")
+        remedy: "Try again when that process has ended.")
     case .otherVersion:
       MediaCacheError(
         .storage, "Another process has stored another version of this resource.",
@@ -123,16 +123,16 @@ enum StorageProblem: Sendable, Hashable {
         remedy: "Update Refrain, or remove the entry.")
     case .readOnly:
       MediaCacheError(
-        .storage, "The cache directory can only be read.",
+        .storage, "The cache directory is read-only.",
         remedy: "Use another cache directory, or allow writing to this one.")
     case .forbidden:
       MediaCacheError(
         .storage, "The origin forbids storing this resource.",
-        remedy: "Play it instead: it is streamed.")
+        remedy: "Play the resource instead: playback streams it.")
     case .endless:
       MediaCacheError(
-        .storage, "A live stream, or a resource that may have no end, is not stored.",
-        remedy: "Play it instead: it is streamed.")
+        .storage, "Live streams and resources that may have no end are not stored.",
+        remedy: "Play the resource instead: playback streams it.")
     case .disk(let error):
       MediaCacheError(
         .storage, "The bytes could not be written: \(error).",

@@ -18,7 +18,7 @@ import Testing
   private func lowDataMode() -> ScriptedTransport {
     ScriptedTransport { [memory] request in
       guard request.access.allowsConstrained else {
-        throw TransportError(.networkNotAllowed, "h was not asked: Low Data Mode is on.")
+        throw TransportError(.networkNotAllowed, "No request was sent to h: Low Data Mode is on.")
       }
       return try await memory.send(request)
     }
@@ -85,7 +85,7 @@ import Testing
     let transport = ScriptedTransport { [memory] request in
       guard request.purpose == .playback else {
         try await gate.wait()
-        throw TransportError(.networkNotAllowed, "h was not asked: Low Data Mode is on.")
+        throw TransportError(.networkNotAllowed, "No request was sent to h: Low Data Mode is on.")
       }
       return try await memory.send(request)
     }
@@ -152,7 +152,7 @@ import Testing
     let transport = ScriptedTransport { [memory] request in
       guard request.headers["If-None-Match"] == nil else {
         #expect(request.purpose == .prefetch)
-        throw TransportError(.networkNotAllowed, "h was not asked: Low Data Mode is on.")
+        throw TransportError(.networkNotAllowed, "No request was sent to h: Low Data Mode is on.")
       }
       var response = try await memory.send(request)
       response.headers["Cache-Control"] = "no-cache"

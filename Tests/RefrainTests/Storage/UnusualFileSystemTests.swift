@@ -142,7 +142,7 @@ struct UnusualFileSystemTests {
     let error = await #expect(throws: MediaCacheError.self) {
       try await second.prefetch(Resource(url: url()))
     }
-    #expect(error?.reason.contains("only be read") == true)
+    #expect(error?.reason.contains("read-only") == true)
     await second.close()
   }
 

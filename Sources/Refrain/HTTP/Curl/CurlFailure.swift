@@ -39,41 +39,41 @@
       // Without a head there is no response.
       case CURLE_OK: return hasHead ? nil : words.lost("the other side closed it")
       case CURLE_URL_MALFORMAT, CURLE_LOGIN_DENIED:
-        return TransportError(.badURL, "The URL at \(host) cannot be asked for: \(reason).")
+        return TransportError(.badURL, "The URL at \(host) cannot be requested: \(reason).")
       case CURLE_COULDNT_RESOLVE_HOST:
-        var error = words.unreachable("has no address that could be found")
+        var error = words.unreachable("could not be resolved to an address")
         error.isForLackOfAddress = true
         return error
       case CURLE_COULDNT_RESOLVE_PROXY:
         return TransportError(
-          .unreachable, "The proxy \(proxy ?? "") has no address that could be found.")
+          .unreachable, "The proxy \(proxy ?? "") could not be resolved to an address.")
       case CURLE_COULDNT_CONNECT: return notConnected(words)
       case CURLE_OPERATION_TIMEDOUT: return timedOut(words)
       case CURLE_PEER_FAILED_VERIFICATION:
         return TransportError(.untrusted, "The certificate of \(host) is not trusted: \(reason).")
       case CURLE_SSL_CONNECT_ERROR:
-        return words.unreachable("could not be spoken to over TLS: \(reason)")
+        return words.unreachable("could not be reached over TLS: \(reason)")
       case CURLE_SSL_CACERT_BADFILE:
         return TransportError(
           .untrusted,
-          "The certificate of \(host) could not be checked: the certificates to trust could not be "
-            + "read: \(reason).")
+          "The certificate of \(host) could not be checked, because the trusted certificates could "
+            + "not be read: \(reason).")
       case CURLE_PROXY:
         return TransportError(
           .unreachable, "The proxy \(proxy ?? "") did not connect to \(host): \(reason).")
       case CURLE_INTERFACE_FAILED:
-        return words.unreachable("could not be asked by that interface: \(reason)")
+        return words.unreachable("could not be reached through that interface: \(reason)")
       case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY:
-        return TransportError(.malformed, "\(host) does not answer in HTTP.")
+        return TransportError(.malformed, "\(host) does not respond in HTTP.")
       // Such a long line does not fit into libcurl's buffer.
       case CURLE_OUT_OF_MEMORY where !hasHead, Self.tooLarge:
-        return words.malformed("headers larger than any real ones")
+        return words.malformed("its headers are too large")
       case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE,
         CURLE_SEND_FAIL_REWIND:
         return broken(words)
       default:
         return hasHead
-          ? words.lost(reason) : words.unreachable("could not be asked: \(reason)")
+          ? words.lost(reason) : words.unreachable("could not be reached: \(reason)")
       }
     }
 
@@ -88,9 +88,9 @@
         return TransportError(.refused, "\(words.first) refused the connection.")
       }
       guard systemError != 0, let text = strerror(CInt(truncatingIfNeeded: systemError)) else {
-        return words.unreachable("could not be connected to: \(reason)")
+        return words.unreachable("could not be reached: \(reason)")
       }
-      return words.unreachable("could not be connected to: \(String(cString: text))")
+      return words.unreachable("could not be reached: \(String(cString: text))")
     }
 
     private func timedOut(_ words: Words) -> TransportError {
@@ -99,8 +99,8 @@
       }
       var error = words.unreachable(
         hasConnected
-          ? "took the connection but did not set up TLS in time"
-          : "did not take the connection in time")
+          ? "accepted the connection but did not complete TLS in time"
+          : "did not accept the connection in time")
       error.isForLackOfTime = true
       return error
     }
@@ -114,9 +114,9 @@
             + "\(proxyStatus).")
       }
       let text = text.lowercased()
-      if text.contains("chunk") { return words.malformed("its answer has an invalid chunk") }
+      if text.contains("chunk") { return words.malformed("its response has an invalid chunk") }
       if !hasHead, text.contains("header") {
-        return words.malformed("headers larger than any real ones")
+        return words.malformed("its headers are too large")
       }
       switch code {
       case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: return words.lost("the other side closed it")
@@ -136,7 +136,7 @@
       }
 
       func malformed(_ what: String) -> TransportError {
-        TransportError(.malformed, "\(host) does not keep to HTTP: \(what).")
+        TransportError(.malformed, "\(host) violates HTTP: \(what).")
       }
 
       func unreachable(_ what: String) -> TransportError {

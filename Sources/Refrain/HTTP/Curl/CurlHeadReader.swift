@@ -15,7 +15,7 @@
     enum Step: Hashable {
       case incomplete
       case head(Head)
-      /// In words that follow "does not keep to HTTP: ".
+      /// In words that follow "violates HTTP: ".
       case malformed(String)
     }
 
@@ -37,11 +37,11 @@
       // Some old servers end all lines so. A single such line may be part of a value that somebody
       // else gave the server.
       guard hasBareEnds ?? isBare == isBare else {
-        return .malformed("the lines of its head end in different ways")
+        return .malformed("its header lines have different line endings")
       }
       hasBareEnds = isBare
       guard line.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
-        return .malformed("its answer has control characters in its head")
+        return .malformed("its response head contains control characters")
       }
       let text = String(decoding: line, as: UTF8.self)
       guard let status else { return readStatusLine(text) }
@@ -49,7 +49,9 @@
       closeField()
       if status < 200 {
         // No request asks for another protocol.
-        guard status != 101 else { return .malformed("it changes to a protocol nobody asked for") }
+        guard status != 101 else {
+          return .malformed("its response switches to a protocol that was not requested")
+        }
         self = CurlHeadReader()
         return .incomplete
       }
@@ -64,7 +66,7 @@
       let isKnown = parts.first.map { $0 == "ICY" || $0 == "HTTP/1.1" || $0 == "HTTP/1.0" } ?? false
       guard isKnown, parts.count > 1, parts[1].utf8.count == 3, let code = Int64(digits: parts[1]),
         code >= 100
-      else { return .malformed("its answer has no valid status") }
+      else { return .malformed("its response has no valid status") }
       status = Int(code)
       return .incomplete
     }
@@ -72,13 +74,13 @@
     private mutating func readField(_ text: String) -> Step {
       if text.first == " " || text.first == "\t" {
         // One value in several lines, which is obsolete (RFC 9112 §5.2).
-        guard lastName != nil else { return .malformed("its answer has an invalid header") }
+        guard lastName != nil else { return .malformed("its response has an invalid header") }
         lastValue += " " + text.trimmingOWS
         return .incomplete
       }
       closeField()
       guard let colon = text.firstIndex(of: ":"), text[..<colon].isToken else {
-        return .malformed("its answer has an invalid header")
+        return .malformed("its response has an invalid header")
       }
       lastName = String(text[..<colon])
       lastValue = String(text[text.index(after: colon)...].trimmingOWS)
@@ -96,13 +98,13 @@
       let lengths = fields.values(of: "Content-Length")
       let codings = fields.values(of: "Transfer-Encoding")
       guard lengths.count < 2, lengths.allSatisfy({ Int64(digits: $0) != nil }) else {
-        return "its answer has an invalid Content-Length"
+        return "its response has an invalid Content-Length"
       }
       guard codings.isEmpty || (codings.count == 1 && codings[0].lowercased() == "chunked") else {
-        return "its answer has a transfer coding nobody asked for"
+        return "its response has a transfer coding that was not requested"
       }
       guard codings.isEmpty || lengths.isEmpty else {
-        return "its answer has a Content-Length beside chunks"
+        return "its response has both a Content-Length and chunks"
       }
       return nil
     }

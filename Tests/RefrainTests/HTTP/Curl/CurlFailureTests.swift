@@ -39,7 +39,7 @@
     }
 
     @Test func `What was found wrong with the head comes first`() {
-      let error = error(CURLE_WRITE_ERROR) { $0.fault = "its answer has no valid status" }
+      let error = error(CURLE_WRITE_ERROR) { $0.fault = "its response has no valid status" }
       #expect(error?.code == .malformed && error?.reason.contains("no valid status") == true)
     }
 
