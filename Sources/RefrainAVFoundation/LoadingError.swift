@@ -10,7 +10,7 @@ enum LoadingError {
   static func unwanted(_ type: String, allowed: [String]) -> any Error {
     MediaCacheError(
       .invalidResponse,
-      "The resource is of type \(type); AVFoundation takes \(allowed.joined(separator: ", ")) here.",
+      "The resource has type \(type); AVFoundation accepts \(allowed.joined(separator: ", ")).",
       remedy: "Check the origin's Content-Type and the URL's extension.")
   }
 

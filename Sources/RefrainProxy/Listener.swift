@@ -54,7 +54,7 @@ final class Listener: Sendable {
     guard before == .idle else {
       if before == .over { throw Self.closed }
       throw MediaCacheError(
-        .usage, "The proxy runs already.", remedy: "Make another one.")
+        .usage, "The proxy is already running.", remedy: "Create another one.")
     }
     let holds = service.cache.releaseIdleLeases { [service] in service.hits.releaseAll() }
     let housekeeping = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
@@ -143,21 +143,21 @@ final class Listener: Sendable {
     let place = ListeningAddress(host: address, port: port)
     guard let code = (error as? IOError)?.errnoCode else {
       return MediaCacheError(
-        .usage, "\(place) cannot be listened at: \(error).",
-        remedy: "Give an address of this machine.")
+        .usage, "The proxy cannot listen on \(place): \(error).",
+        remedy: "Use an address of this machine.")
     }
     switch code {
     case EADDRINUSE:
       return MediaCacheError(
-        .inUse, "Something listens at \(place) already.",
-        remedy: "Use it if it is this program, or choose another port.")
+        .inUse, "\(place) is already in use.",
+        remedy: "Choose another port, or use the proxy there if it is this program.")
     case EACCES:
       return MediaCacheError(
-        .usage, "\(place) may not be listened at.", remedy: "Choose a port above 1023.")
+        .usage, "Listening on \(place) is not permitted.", remedy: "Choose a port above 1023.")
     default:
       return MediaCacheError(
-        .usage, "\(place) cannot be listened at: \(String(cString: strerror(code))).",
-        remedy: "Give an address of this machine.")
+        .usage, "The proxy cannot listen on \(place): \(String(cString: strerror(code))).",
+        remedy: "Use an address of this machine.")
     }
   }
 
@@ -256,7 +256,7 @@ final class Listener: Sendable {
   }
 
   private static let closed = MediaCacheError(
-    .closed, "The proxy was stopped.", remedy: "Make another one.")
+    .closed, "The proxy was stopped.", remedy: "Create another one.")
 
   func waitUntilListening() async throws {
     let id = state.withLock { state in

@@ -33,14 +33,15 @@ struct Routes: Sendable {
       let chosen = configuration.token ?? TokenCheck.random()
       guard TokenCheck.isValid(chosen) else {
         throw MediaCacheError(
-          .usage, "The token is too short, or has characters that a URL has to encode.",
-          remedy: "Give at least 16 letters, digits, '-', '.', '_' or '~', or none at all.")
+          .usage, "The token is too short or contains characters that a URL must encode.",
+          remedy: "Use at least 16 letters, digits, '-', '.', '_' or '~', or no token at all.")
       }
       token = chosen
       guard filter != nil || LoopbackAddress.contains(configuration.address) else {
         throw MediaCacheError(
-          .usage, "At \(configuration.address) others could have anything fetched.",
-          remedy: "Name one origin, or the hosts that may be asked, or listen on 127.0.0.1.")
+          .usage,
+          "On \(configuration.address) this would be an open proxy: others could fetch any URL.",
+          remedy: "Name one origin, or the allowed hosts, or listen on 127.0.0.1.")
       }
     }
   }
@@ -52,7 +53,7 @@ struct Routes: Sendable {
     else {
       throw MediaCacheError(
         .usage, "\(url.withoutUserInfo.absoluteString) cannot be an origin.",
-        remedy: "Give an http or https URL without a query, as https://media.example.com.")
+        remedy: "Use an http or https URL without a query, such as https://media.example.com.")
     }
     var text = url.absoluteString
     while text.hasSuffix("/") { text.removeLast() }
@@ -82,7 +83,7 @@ struct Routes: Sendable {
     if !target.hasPrefix("/"), target != "*" {
       // The authority in the target counts, and not Host (RFC 9112 §3.2.2).
       guard let parts = ProxyURL.splitAbsolute(target) else {
-        throw HTTPError(400, "That is no target of a request.")
+        throw HTTPError(400, "The request target is not valid.")
       }
       named = parts.authority
       path = parts.target[...]
@@ -91,14 +92,14 @@ struct Routes: Sendable {
     if let named {
       guard isOurs(host: named, localAddress: localAddress, listening: listening) else {
         throw HTTPError(
-          421, "This is not \(named); call the proxy by its address or its name.")
+          421, "This proxy is not \(named). Use its address or its name.")
       }
     }
     if target == "*" { path = "/" }
     if let originURL { return try ProxyURL.parse(target: path, origin: originURL) }
     let url = try ProxyURL.parse(target: path, token: token ?? "")
     if let filter, !filter.allows(url) {
-      throw HTTPError(403, "\(url.host() ?? "That host") may not be asked.")
+      throw HTTPError(403, "Requests to \(url.host() ?? "this host") are not allowed.")
     }
     return url
   }
@@ -166,12 +167,13 @@ struct Routes: Sendable {
   func proxied(_ url: URL, listening: ListeningAddress?) throws(MediaCacheError) -> URL {
     guard let listening else {
       throw MediaCacheError(
-        .closed, "The proxy does not listen yet, and any port may become its own.",
-        remedy: "Wait until it is listening, or choose the port.")
+        .closed, "The proxy is not listening yet, so its port is unknown.",
+        remedy: "Wait until the proxy is listening, or choose the port.")
     }
     if originURL == nil, let filter, !filter.allows(url) {
       throw MediaCacheError(
-        .badURL, "\(url.host() ?? "That host") may not be asked.", remedy: "Allow the host.")
+        .badURL, "Requests to \(url.host() ?? "this host") are not allowed.",
+        remedy: "Allow the host.")
     }
     let plain = url.withoutUserInfo
     guard let target = target(for: plain),
@@ -179,9 +181,9 @@ struct Routes: Sendable {
         string: "http://\(Self.reachable(listening))\(target)", encodingInvalidCharacters: false)
     else {
       throw MediaCacheError(
-        .badURL, "\(plain.absoluteString) cannot be had through this proxy.",
-        remedy: origin.map { "Give a URL that begins with \($0)." }
-          ?? "Give an http or https URL.")
+        .badURL, "This proxy cannot serve \(plain.absoluteString).",
+        remedy: origin.map { "Use a URL that begins with \($0)." }
+          ?? "Use an http or https URL.")
     }
     return proxied
   }

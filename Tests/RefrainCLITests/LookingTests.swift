@@ -21,7 +21,7 @@
         for command in ["info", "path", "rm", "verify"] {
           let run = try await program.run(command, url)
           #expect(run.status == 1)
-          #expect(run.errorLines.count == 1 && run.errors.contains("Nothing is stored of \(url)."))
+          #expect(run.errorLines.count == 1 && run.errors.contains("Nothing is stored for \(url)."))
         }
         #expect(!exists(program.cache))
       }

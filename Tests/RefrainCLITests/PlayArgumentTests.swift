@@ -28,7 +28,7 @@ struct PlayArgumentTests {
     let problem = PlayArgument.problem(with: try PlayArgument.parse(folder.path()))
     #expect(problem?.reason.contains("is a folder") == true)
     let missing = PlayArgument.problem(with: try PlayArgument.parse("file:///no/such/file"))
-    #expect(missing?.reason == "There is no file /no/such/file.")
+    #expect(missing?.reason == "/no/such/file does not exist.")
   }
 
   @Test(arguments: ["ftp://h/a", "http://", ""])

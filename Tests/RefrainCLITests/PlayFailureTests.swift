@@ -53,7 +53,7 @@
         #expect(run.status == 1)
         #expect(run.lines.count == 1 && run.output.hasPrefix("tune.wav: first sound after "))
         #expect(run.errorLines.count == 2)
-        #expect(run.errors.contains("refrain: There is no file \(missing). Check its name;"))
+        #expect(run.errors.contains("refrain: \(missing) does not exist. Check its name;"))
         #expect(run.errors.contains(" is a folder. Name the files in it."))
       }
     }
@@ -81,7 +81,7 @@
         #expect(run.status == 1)
         #expect(
           run.errors == "refrain: \(list): The playlist is empty. "
-            + "Check that it is the right one: it names no media.\n")
+            + "Check that it is the right one: it lists no media.\n")
       }
     }
 
@@ -93,7 +93,7 @@
         #expect(run.status == 0)
         #expect(run.lines.count == 1)
         #expect(run.errorLines.count == 1)
-        #expect(run.errors.contains("“other.m3u” is a playlist itself"))
+        #expect(run.errors.contains("“other.m3u” is itself a playlist"))
       }
     }
 
@@ -120,7 +120,7 @@
       try await withText(feed, "application/rss+xml", at: "/feed.xspf") { program, url in
         let run = try await program.run("play", url)
         #expect(run.status == 1)
-        #expect(run.errors.contains("This is a podcast feed (RSS or Atom), not a playlist."))
+        #expect(run.errors.contains("The file is a podcast feed (RSS or Atom), not a playlist."))
       }
     }
   }

@@ -34,7 +34,7 @@
         let lines = run.errorLines.filter { $0.hasPrefix("refrain: ") }
         #expect(lines.count == 1)
         #expect(lines.first?.contains(url) == true && lines.first?.contains("503") == true)
-        #expect(lines.first?.hasSuffix("It is tried again.") == true)
+        #expect(lines.first?.hasSuffix("The request is retried.") == true)
       }
     }
 
@@ -70,7 +70,7 @@
         let run = try await program.run("play", "--audio-output", output, url)
         #expect(run.status == 0)
         #expect(run.errorLines.count == 1)
-        #expect(run.errors.contains("503") && run.errors.contains("It is tried again."))
+        #expect(run.errors.contains("503") && run.errors.contains("The request is retried."))
       }
     }
 

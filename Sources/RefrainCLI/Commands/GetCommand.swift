@@ -9,16 +9,16 @@ struct GetCommand: AsyncParsableCommand {
     commandName: "get",
     abstract: "Fetch whole resources into the cache.",
     discussion: """
-      What is stored already is not asked for again: an interrupted 'get' goes on where it \
-      stopped, and what was played is kept. 'refrain path' prints the file. A URL that fails is \
-      told, and the others are fetched all the same. Small resources are fetched several at once; \
-      what became of each is printed in the order of the URLs.
+      Bytes that are already stored are not requested again: an interrupted 'get' resumes where \
+      it stopped, and uses bytes that were played. 'refrain path' prints the file. If a URL fails, \
+      the error is reported and the others are still fetched. Small resources are fetched several \
+      at a time; the results are printed in the order of the URLs.
 
-      A request that failed and is sent again is reported at once, with the reason.
+      A failed request that is sent again is reported at once, with the reason.
 
       With --json each line of standard output is an object whose 'event' is 'progress' (with \
-      'storedBytes' and 'totalBytes'), 'retrying' (with 'error', and in 'seconds' how long it \
-      waits), 'done' or 'failed'.
+      'storedBytes' and 'totalBytes'), 'retrying' (with 'error', and the delay in 'seconds'), \
+      'done' or 'failed'.
 
       Examples:
         refrain get https://example.org/song.flac
@@ -34,8 +34,8 @@ struct GetCommand: AsyncParsableCommand {
     name: .shortAndLong,
     help: ArgumentHelp(
       """
-      Write the resource to a file too, in place of one that is there, or to standard output \
-      where the file is '-'. For one URL.
+      Also write the resource to a file, replacing an existing one, or to standard output if the \
+      file is '-'. For one URL.
       """,
       valueName: "file"),
     completion: .file())
@@ -52,7 +52,7 @@ struct GetCommand: AsyncParsableCommand {
       throw ValidationError("--output takes one URL.")
     }
     guard output != "-" || !options.json else {
-      throw ValidationError("Standard output takes either the resource or JSON: leave out one.")
+      throw ValidationError("Standard output takes either the resource or JSON. Omit one of them.")
     }
     var isDirectory: ObjCBool = false
     if let output, FileManager.default.fileExists(atPath: output, isDirectory: &isDirectory),

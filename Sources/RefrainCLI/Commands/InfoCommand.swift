@@ -6,10 +6,10 @@ import Refrain
 struct InfoCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "info",
-    abstract: "Tell what is stored of a URL.",
+    abstract: "Show what is stored for a URL.",
     discussion: """
-      Makes no request. In JSON, 'spans' lists what is stored as pairs of the first offset and \
-      the one after the last.
+      Makes no request. In JSON, 'spans' lists the stored ranges as pairs of the first offset \
+      and the offset after the last.
 
       Examples:
         refrain info https://example.org/song.flac
@@ -60,7 +60,7 @@ struct InfoCommand: AsyncParsableCommand {
 extension MediaCacheError {
   static func nothingStored(of url: URL) -> MediaCacheError {
     MediaCacheError(
-      .notFound, "Nothing is stored of \(url.withoutUserInfo.absoluteString).",
+      .notFound, "Nothing is stored for \(url.withoutUserInfo.absoluteString).",
       remedy: "'refrain get' fetches it; 'refrain ls' lists what is stored.")
   }
 }

@@ -6,10 +6,10 @@ import Refrain
 struct ListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ls",
-    abstract: "List what is stored, the most recently used first.",
+    abstract: "List stored resources, most recently used first.",
     discussion: """
-      STORED is the part of the resource that is there, SIZE what it takes on disk. The last line \
-      tells the sum and the limit.
+      STORED is the stored part of the resource, SIZE its space on disk. The last line shows the \
+      total and the limit.
 
       Examples:
         refrain ls

@@ -6,10 +6,11 @@ import Refrain
 struct PathCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "path",
-    abstract: "Print the file of a URL that is stored whole.",
+    abstract: "Print the path of the file of a fully stored URL.",
     discussion: """
-      It is an ordinary media file, which any program can open. It is the cache's: read it, copy \
-      it, do not change it. While bytes are missing the command fails; 'refrain get' fetches them.
+      The file is an ordinary media file, which any program can open. It belongs to the cache: \
+      read it, copy it, do not change it. The command fails if bytes are missing; 'refrain get' \
+      fetches them.
 
       Examples:
         ffprobe "$(refrain path https://example.org/song.flac)"
@@ -33,8 +34,8 @@ struct PathCommand: AsyncParsableCommand {
         }
         throw MediaCacheError(
           .notFound,
-          "\(url.withoutUserInfo.absoluteString) is not stored whole (\(entry.percent)).",
-          remedy: "'refrain get \(url.withoutUserInfo.absoluteString)' fetches what is missing.")
+          "\(url.withoutUserInfo.absoluteString) is not fully stored (\(entry.percent)).",
+          remedy: "'refrain get \(url.withoutUserInfo.absoluteString)' fetches the missing bytes.")
       }
       let path = file.path(percentEncoded: false)
       try Console.shared.print(

@@ -8,30 +8,29 @@
   struct PlayCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "play",
-      abstract: "Play sound through the cache, and keep it.",
+      abstract: "Play sound through the cache, and store it.",
       discussion: """
-        Bytes that are stored come from disk, the others from the origin, once; while an item \
-        plays, the whole of it is fetched, and then the beginning of the next. Only sound is \
-        played, also of a video. Playlists (M3U, PLS, XSPF), local or by URL, are told by their \
-        names' endings; files play as they are.
+        Stored bytes come from disk, the others from the origin, once. While an item plays, all of \
+        it is fetched, and then the beginning of the next. Only sound is played, also of a video. \
+        Playlists (M3U, PLS, XSPF), local or by URL, are recognized by the extensions of their \
+        names; files play without the cache.
 
-        In a terminal it is a screen: '?' shows its keys, 'q' leaves it, and where something cannot \
-        be played it stays until then. Elsewhere, or with --plain, it prints lines: when an item is \
-        over, one says how long the first sound took, and how many bytes came from where. The \
-        screen leaves these lines behind with --log-level info.
+        In a terminal 'play' shows a screen: '?' lists its keys, 'q' quits. If an item cannot be \
+        played, the screen stays until 'q'. Elsewhere, or with --plain, 'play' prints lines: after \
+        each item, a line shows the time to the first sound, and the bytes from the origin and \
+        from disk. With --log-level info these lines are also printed when the screen closes.
 
-        Without a sound device it plays on in real time, and says so. --audio-output writes what \
-        would be heard to a WAV file instead, as fast as it can be decoded; further items of one \
-        command go to FILE-2.wav, FILE-3.wav and so on.
+        Without a sound device, playing continues in real time, and a message says so. \
+        --audio-output writes the sound to a WAV file instead, as fast as it can be decoded; \
+        further items of one command go to FILE-2.wav, FILE-3.wav and so on.
 
-        With --json each line of standard output is an object. Its 'event' is 'item' (another one \
-        is next), 'status' (what the player does, and what it waits for), 'metadata', 'duration', \
-        'live' (it is a live stream, and has no duration), 'seekRefused' (nothing can be sought in \
-        a live stream), 'started' (the first sound came after so many seconds), 'position', \
-        'cached' (how many bytes are stored), 'retrying' (a request failed, and the next one is \
-        sent after so many seconds), 'silent', 'ended' (the item was played to its end), 'failed' \
-        or, when \
-        an item that did not fail is over, 'report'.
+        With --json each line of standard output is an object. Its 'event' is 'item' (the next \
+        item begins), 'status' (the player's state, and the cause of waiting), 'metadata', \
+        'duration', 'live' (a live stream, without a duration), 'seekRefused' (a live stream \
+        cannot seek), 'started' (the seconds until the first sound), 'position', 'cached' (the \
+        number of stored bytes), 'retrying' (a failed request, and the seconds until the next \
+        one), 'silent', 'ended' (the item played to its end), 'failed' or, after an item that did \
+        not fail, 'report'.
 
         Examples:
           refrain play https://example.org/song.flac
@@ -49,8 +48,8 @@
 
     @Flag(
       help: """
-        Play a tune from an origin on this computer, cold and then warm. The cache is a temporary \
-        one, unless --cache says.
+        Play a tune from an origin on this computer, cold and then warm. The cache is temporary \
+        unless --cache is given.
         """)
     var sample = false
 
@@ -61,12 +60,12 @@
 
     @Option(
       help: ArgumentHelp(
-        "Begin the first item at a position within it: seconds, or 1:30.", valueName: "position"),
+        "Start the first item at a position within it: seconds, or 1:30.", valueName: "position"),
       transform: { text in try usage { try TimeText.parse(text) } })
     var start = Duration.zero
 
     @Option(
-      help: ArgumentHelp("Jump to a position once sound has come.", valueName: "position"),
+      help: ArgumentHelp("Jump to a position once sound has started.", valueName: "position"),
       transform: { text in try usage { try TimeText.parse(text) } })
     var seek: Duration?
 
@@ -75,16 +74,16 @@
 
     @Option(
       name: .customLong("repeat"),
-      help: ArgumentHelp("What is played again.", valueName: "off|one|all"))
+      help: ArgumentHelp("Select what to repeat.", valueName: "off|one|all"))
     var repeatMode = RepeatArgument.off
 
-    @Option(help: ArgumentHelp("How loud, from 0 to 100.", valueName: "percent"))
+    @Option(help: ArgumentHelp("The volume, from 0 to 100.", valueName: "percent"))
     var volume = 100
 
     @Flag(help: "Wait for a key before playing.")
     var paused = false
 
-    @Flag(help: "Print lines, also in a terminal.")
+    @Flag(help: "Print lines, even in a terminal.")
     var plain = false
 
     @OptionGroup(title: "Network options")
@@ -95,16 +94,16 @@
 
     func validate() throws {
       guard urls.isEmpty == sample else {
-        throw ValidationError("Name the files and URLs to play, or say --sample.")
+        throw ValidationError("Name the files and URLs to play, or use --sample.")
       }
       guard (0...100).contains(volume) else {
-        throw ValidationError("The volume is from 0 to 100.")
+        throw ValidationError("The volume must be from 0 to 100.")
       }
       guard audioOutput == nil || repeatMode == .off else {
-        throw ValidationError("What is written to a file is not repeated: leave out --repeat.")
+        throw ValidationError("Sound written to a file cannot repeat. Omit --repeat.")
       }
       guard !paused || isScreenWanted else {
-        throw ValidationError("Nobody could press a key: leave out --paused.")
+        throw ValidationError("Without the screen no key can resume playing. Omit --paused.")
       }
     }
 

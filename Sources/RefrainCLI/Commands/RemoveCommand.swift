@@ -6,9 +6,9 @@ import Refrain
 struct RemoveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "rm",
-    abstract: "Remove what is stored of URLs, or everything.",
+    abstract: "Remove stored URLs, or everything.",
     discussion: """
-      What another process writes at the moment is left alone.
+      Entries that another process is writing are not removed.
 
       Examples:
         refrain rm https://example.org/song.flac
@@ -28,7 +28,7 @@ struct RemoveCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard urls.isEmpty == all else {
-      throw ValidationError("Name the URLs to remove, or say --all.")
+      throw ValidationError("Name the URLs to remove, or use --all.")
     }
   }
 

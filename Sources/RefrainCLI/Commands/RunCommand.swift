@@ -7,20 +7,20 @@ import RefrainProxy
 struct RunCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
-    abstract: "Run a player; what it plays goes through the cache, and is kept.",
+    abstract: "Run a player through the cache, which stores the media that it plays.",
     usage: "refrain run [<options>] -- <program> [<argument> ...]",
     discussion: """
       Each argument of the program that is an http or https URL, also as in --file=https://…, is \
-      replaced by one of a proxy that lives as long as the program. Options that name another \
-      page or a proxy (--referrer, --http-proxy) are left as they are.
+      replaced by a URL of a proxy that runs as long as the program. Options that name another \
+      page or a proxy (--referrer, --http-proxy) do not change.
 
-      The program has the terminal, and standard input, output and error, to itself. Signals that \
-      are sent to 'refrain run' are handed on to it. --log-level info tells of each request on \
-      standard error.
+      The program has the terminal, and standard input, output and error, to itself. Signals sent \
+      to 'refrain run' are forwarded to it. --log-level info reports each request on standard \
+      error.
 
-      The exit code is the program's; 128 and the signal's number where a signal ended it; 127 \
-      where it was not found, 126 where it cannot be run; 1 where the cache or the proxy failed \
-      before it was started.
+      The exit code is the program's; 128 plus the signal's number if a signal ended it; 127 if \
+      it was not found, 126 if it cannot be run; 1 if the cache or the proxy failed before it \
+      started.
 
       Examples:
         refrain run -- mpv https://example.org/film.mkv
@@ -35,7 +35,7 @@ struct RunCommand: AsyncParsableCommand {
     help: ArgumentHelp("The program to run and its arguments, after '--'.", valueName: "program"))
   var command: [String] = []
 
-  @Flag(help: "Fetch to its end what the program has begun, while it runs.")
+  @Flag(help: "While the program runs, fetch what it opened to the end.")
   var whole = false
 
   @OptionGroup(title: "Network options")
@@ -93,7 +93,7 @@ struct RunCommand: AsyncParsableCommand {
       try serving.proxy.urlForPlayer(url).absoluteString
     } reportLeft: { text, error in
       Console.shared.note(
-        printable("refrain: \(text) is given to \(command[0]) as it is, past the cache: \(error)"))
+        printable("refrain: \(text) is passed to \(command[0]) as is, without the cache: \(error)"))
     }
     inherited.closeOthersOnExec()
     let child = try ChildProgram.start(
@@ -101,7 +101,7 @@ struct RunCommand: AsyncParsableCommand {
       environment: ChildEnvironment.reaching(ProcessInfo.processInfo.environment))
     serving.onFailure { error in
       Console.shared.note(
-        printable("refrain: The proxy ended, and \(command[0]) gets nothing more: \(error)"))
+        printable("refrain: The proxy ended; \(command[0]) receives nothing more: \(error)"))
     }
     return await child.end()
   }

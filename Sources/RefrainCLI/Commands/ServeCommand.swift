@@ -10,28 +10,29 @@ struct ServeCommand: AsyncParsableCommand {
     abstract: "Serve the cache to any player, as a local HTTP proxy.",
     discussion: """
       The first line of standard output is the proxy's URL; a line for each request follows. \
-      'refrain url' turns a URL into the one to give to a player. It stays the same from run to \
-      run: an unguessable token in it keeps others on this computer and web pages out. Keep it to \
-      yourself; it is stored in the cache directory, in \(ProxyFile.name).
+      'refrain url' turns a URL into one to give to a player. The proxy's URL does not change \
+      between runs: an unguessable token in it keeps out other users of this computer and web \
+      pages. Keep the token secret; it is stored in the cache directory, in \(ProxyFile.name).
 
-      With --origin it is a caching reverse proxy of that one server instead, path for path and \
-      without a token, and keeps what a cache for several people may keep (RFC 9111).
+      With --origin the proxy is instead a caching reverse proxy of that one server, path for \
+      path and without a token, and stores what a shared cache may store (RFC 9111).
 
-      It listens on this computer alone, unless --listen says. Others then reach it too, and need \
-      --origin, or --allow-host for each host that they may fetch from through it.
+      The proxy listens on this computer only, unless --listen is given. Others can then reach it \
+      too: --origin is required, or --allow-host for each host that they may fetch from.
 
-      A line of a request tells the method, the status, where the answer came from, how many bytes \
-      were sent in what time, the URL, the range and what went wrong. It came from: 'hit', the \
-      cache; 'revalidated', the cache once the origin had confirmed it; 'partial', both; 'miss', \
-      the origin, and is kept; 'relayed', the origin, and is not kept; 'stale', the cache for the \
-      origin was not reached; 'proxy', the proxy itself.
+      A request's line shows the method, the status, the source of the response, the bytes sent \
+      and the time, the URL, the range and the error. The sources: 'hit', the cache; \
+      'revalidated', the cache after the origin confirmed the response; 'partial', both; 'miss', \
+      the origin, and the response is stored; 'relayed', the origin, and the response is not \
+      stored; 'stale', the cache because the origin was not reached; 'proxy', the proxy itself.
 
       With --json each line is an object: first one whose 'event' is 'listening', with 'url', \
-      'address' and 'port'; then one whose 'event' is 'request' for each request, 'range' being \
-      the first offset and the one after the last.
+      'address' and 'port'; then one whose 'event' is 'request' for each request, where 'range' \
+      is the first offset and the offset after the last.
 
-      SIGINT and SIGTERM end it: running answers have some seconds left. A second one does not \
-      wait. Exit codes are 130 and 143 then; 1 where it cannot listen, 64 wrong usage.
+      SIGINT and SIGTERM stop the proxy: running responses have a few seconds to finish. A second \
+      signal stops it at once. The exit code is then 130 or 143; 1 if the proxy cannot listen, 64 \
+      for wrong usage.
 
       Examples:
         refrain serve
@@ -44,19 +45,19 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      Where to listen, as in 127.0.0.1:8573, [::1]:8573, 0.0.0.0 or 8573. Default: \
+      The address to listen on, as in 127.0.0.1:8573, [::1]:8573, 0.0.0.0 or 8573. Default: \
       \(ListenAddress.standardHost):\(ListenAddress.standardPort).
       """, valueName: "address:port"),
     transform: { text in try usage { try ListenAddress(parsing: text) } })
   var listen = ListenAddress(host: nil, port: nil)
 
   @Option(
-    help: ArgumentHelp("The port to listen on; 0 takes one that is free.", valueName: "port"),
+    help: ArgumentHelp("The port to listen on; 0 selects a free one.", valueName: "port"),
     transform: { text in try usage { try ListenAddress.port(text) } })
   var port: Int?
 
   @Option(
-    help: ArgumentHelp("Answer for this server alone, path for path.", valueName: "url"),
+    help: ArgumentHelp("Serve this server only, path for path.", valueName: "url"),
     transform: URL.argument)
   var origin: URL?
 
@@ -64,8 +65,8 @@ struct ServeCommand: AsyncParsableCommand {
     name: .customLong("allow-host"),
     help: ArgumentHelp(
       """
-      Fetch from this host only: 'example.org', or '*.example.org' for those below it; may be \
-      given several times. With --origin: follow its redirects to this host, too; any other \
+      Fetch from this host only: 'example.org', or '*.example.org' for its subdomains; may be \
+      given several times. With --origin: also follow its redirects to this host; any other \
       redirect is passed on.
       """, valueName: "host"))
   var allowedHosts: [String] = []
@@ -73,7 +74,7 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("name"),
     help: ArgumentHelp(
-      "A name under which the proxy is reached besides its addresses and this computer's name.",
+      "A name of the proxy besides its addresses and this computer's name.",
       valueName: "host"))
   var names: [String] = []
 
@@ -87,22 +88,22 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      Pass these methods on to the server besides GET and HEAD, as in POST,PUT, or 'all'. Pages of \
+      Relay these methods to the server besides GET and HEAD, as in POST,PUT, or 'all'. Pages of \
       other sites may not use them.
       """, valueName: "methods"),
     transform: { text in try usage { try RelayedMethodsArgument.parse(text) } })
   var methods = CacheProxy.RelayedMethods.none
 
-  @Flag(help: "Fetch to its end what a player has begun, also when the player leaves.")
+  @Flag(help: "Fetch what a player opened to the end, even if the player disconnects.")
   var whole = false
 
   @Option(
     help: ArgumentHelp(
-      "The most connections at a time. Default: what the limit of open files allows.",
+      "The maximum number of connections. Default: what the limit of open files allows.",
       valueName: "count"))
   var maxConnections: Int?
 
-  @Flag(help: "Write no lines for requests.")
+  @Flag(help: "Print no lines for requests.")
   var quiet = false
 
   @OptionGroup(title: "Network options")
@@ -120,13 +121,13 @@ struct ServeCommand: AsyncParsableCommand {
     guard LoopbackAddress.contains(host) || origin != nil || !allowedHosts.isEmpty else {
       throw ValidationError(
         """
-        On \(host) others can reach the proxy, and could fetch anything through it. Say --origin \
-        to serve one server, --allow-host for each host that they may fetch from, or listen on \
-        \(ListenAddress.standardHost).
+        On \(host) this would be an open proxy: others could fetch any URL through it. Use \
+        --origin to serve one server, --allow-host for each host that they may fetch from, or \
+        listen on \(ListenAddress.standardHost).
         """)
     }
     if let maxConnections, maxConnections < 1 {
-      throw ValidationError("--max-connections takes a number from 1 on.")
+      throw ValidationError("--max-connections must be at least 1.")
     }
   }
 
@@ -184,7 +185,7 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       return try file.readOrCreate()
     } catch {
-      Self.warn("The proxy's URLs will not hold after this run: \(error)", options)
+      Self.warn("The proxy's URLs will be valid for this run only: \(error)", options)
       return .new()
     }
   }
@@ -196,7 +197,7 @@ struct ServeCommand: AsyncParsableCommand {
       throw MediaCacheError(
         .inUse, error.reason,
         remedy: """
-          Choose another port with --port; or use what listens there, if it is 'refrain serve': \
+          Choose another port with --port. If 'refrain serve' already runs there, use it: \
           'refrain url' prints its URLs.
           """)
     }
@@ -207,7 +208,7 @@ struct ServeCommand: AsyncParsableCommand {
     _ proxy: CacheProxy, _ record: ProxyRecord, in file: ProxyFile
   ) throws {
     guard let base = proxy.baseURL, let address = proxy.listeningAddress else {
-      throw MediaCacheError(.closed, "The proxy ended as it began to listen.")
+      throw MediaCacheError(.closed, "The proxy stopped before it began to listen.")
     }
     var now = record
     (now.address, now.port, now.origin) = (host, address.port, origin)
@@ -216,7 +217,7 @@ struct ServeCommand: AsyncParsableCommand {
       do {
         try file.replace(with: now)
       } catch {
-        Self.warn("'refrain url' will not know this proxy: \(error)", options)
+        Self.warn("'refrain url' will not find this proxy: \(error)", options)
       }
     }
     let event = Listening(url: base.absoluteString, address: address.host, port: address.port)

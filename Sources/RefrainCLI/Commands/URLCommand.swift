@@ -7,10 +7,10 @@ import RefrainProxy
 struct URLCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "url",
-    abstract: "Print what to give to a player in place of a URL.",
+    abstract: "Print the proxy's URL to give to a player in place of a URL.",
     discussion: """
-      The proxy is 'refrain serve' with the same cache directory, as it was started last; it need \
-      not run yet. Of a proxy with --origin only URLs of that server have another form.
+      The proxy is 'refrain serve' with the same cache directory and its most recent options. It \
+      does not have to run yet. A proxy with --origin has URLs for that server only.
 
       Prints a line for each URL; with --json an array of objects with 'url' and 'proxied'.
 
@@ -20,7 +20,7 @@ struct URLCommand: AsyncParsableCommand {
       """)
 
   @Argument(
-    help: ArgumentHelp("The URLs to be proxied.", valueName: "url"), transform: URL.argument)
+    help: ArgumentHelp("The URLs to proxy.", valueName: "url"), transform: URL.argument)
   var urls: [URL]
 
   @OptionGroup

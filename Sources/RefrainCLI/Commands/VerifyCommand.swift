@@ -6,16 +6,16 @@ import Refrain
 struct VerifyCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Check what is stored against its files, and drop what is not there.",
+    abstract: "Check the stored records against their files, and drop missing bytes.",
     discussion: """
-      What a record claims and its file does not hold is dropped from the record, so that it is \
-      fetched again when it is needed. Exit code 1 says that something was wrong; a second run \
-      then finds it in order.
+      Bytes that a record lists but its file does not contain are dropped from the record, and \
+      fetched again when needed. Exit code 1 means that problems were found; a second run then \
+      finds none.
 
-      Without --deep no request is made, and bytes that changed on disk are not noticed: no \
-      checksums are kept. --deep asks the origins for every stored byte again and compares, which \
-      costs as much as fetching it all. It says which entries could not be compared: those whose \
-      origin is not reached, or has another version by now.
+      Without --deep no request is made, and bytes that changed on disk are not detected: no \
+      checksums are stored. --deep requests every stored byte from the origins again and compares, \
+      which costs as much as fetching everything. It lists the entries that could not be compared: \
+      those whose origin was not reached, or has another version now.
 
       Examples:
         refrain verify
@@ -23,7 +23,7 @@ struct VerifyCommand: AsyncParsableCommand {
         refrain verify https://example.org/song.flac
       """)
 
-  @Argument(help: "The URL to check; everything, where there is none.", transform: URL.argument)
+  @Argument(help: "The URL to check. Default: everything.", transform: URL.argument)
   var url: URL?
 
   @Flag(help: "Compare every stored byte with the origin's, which costs as much as fetching it.")
@@ -34,7 +34,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
   func validate() throws {
     guard !deep || !options.offline else {
-      throw ValidationError("--deep asks the origins: leave out --offline.")
+      throw ValidationError("--deep requires requests to the origins. Omit --offline.")
     }
   }
 
@@ -57,8 +57,8 @@ struct VerifyCommand: AsyncParsableCommand {
       guard wrong.isEmpty else {
         let dropped = ByteSize.text(wrong.reduce(0) { $0 + $1.droppedBytes })
         throw MediaCacheError(
-          .storage, "\(wrong.count) of \(results.count) entries had something wrong with them.",
-          remedy: "\(dropped) will be fetched again when needed; 'refrain get' does it now.")
+          .storage, "\(wrong.count) of \(results.count) entries had problems.",
+          remedy: "\(dropped) will be fetched again when needed; 'refrain get' fetches them now.")
       }
       if !options.json {
         let count = results.count == 1 ? "1 entry" : "\(results.count) entries"
@@ -66,7 +66,7 @@ struct VerifyCommand: AsyncParsableCommand {
         try Console.shared.print(
           unknown == 0
             ? "\(count), all in order."
-            : "\(count), nothing wrong was found; \(unknown) could not be compared.")
+            : "\(count), no problems found; \(unknown) could not be compared.")
       }
     }
   }

@@ -12,10 +12,10 @@ enum ByteSize {
       throw InvalidArgument("a size is a number and a unit, as in 500M, 10G or 2GiB")
     }
     guard let factor = factor(of: unit.lowercased()) else {
-      throw InvalidArgument("'\(unit)' is no unit of size. Known are K, M, G and T, KiB…, KB…")
+      throw InvalidArgument("'\(unit)' is not a unit of size. Use K, M, G or T, KiB…, KB…")
     }
     let bytes = number * factor
-    guard bytes < 9e18 else { throw InvalidArgument("that is more than any disk holds") }
+    guard bytes < 9e18 else { throw InvalidArgument("the size is larger than any disk") }
     return Int64(bytes.rounded())
   }
 
@@ -64,7 +64,7 @@ struct ByteLimit: Sendable, Hashable {
     }
     let size = try ByteSize.parse(text)
     guard size > 0 else {
-      throw InvalidArgument("a limit of 0 would store nothing. For no limit, write 'none'")
+      throw InvalidArgument("a limit of 0 would store nothing. Use 'none' for no limit")
     }
     bytes = size
   }

@@ -61,13 +61,13 @@ enum ContentKind: Sendable, Hashable {
   /// The remedy for the user.
   var remedy: String {
     switch self {
-    case .podcastFeed: "Give the address of an episode, which the feed names as its enclosure."
-    case .webPage: "Give the address of the media itself, and not of a page that shows it."
+    case .podcastFeed: "Use the URL of an episode, which the feed lists as its enclosure."
+    case .webPage: "Use the URL of the media, not of a page that shows it."
     case .playlist:
       "Save it under a name that ends in .m3u, .pls or .xspf, and play that file."
     case .liveStream, .dashManifest:
-      "Give the address of the whole media, an MP4 or MP3, where the site has one."
-    case .json: "Give the address of the media itself."
+      "Use the URL of the whole media, an MP4 or MP3, if the site has one."
+    case .json: "Use the URL of the media."
     }
   }
 }

@@ -9,12 +9,12 @@ enum HeaderArgument {
     }
     let name = String(text[..<colon])
     guard !name.isEmpty, name.utf8.allSatisfy(isTokenByte) else {
-      throw InvalidArgument("'\(printable(name))' cannot be a header's name")
+      throw InvalidArgument("'\(printable(name))' is not a valid header name")
     }
     let value = text[text.index(after: colon)...]
     // Checks bytes: Swift treats CR LF as one character.
     guard value.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }) else {
-      throw InvalidArgument("a header's value is one line without control characters")
+      throw InvalidArgument("a header's value must be one line without control characters")
     }
     return HTTPFields.Field(name: name, value: trimmed(value))
   }

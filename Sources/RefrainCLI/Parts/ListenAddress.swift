@@ -40,7 +40,7 @@ struct ListenAddress: Sendable, Hashable {
 
   static func port(_ text: some StringProtocol) throws -> Int {
     guard !text.isEmpty, text.utf8.allSatisfy(isDigit), let port = Int(text), port < 65536 else {
-      throw InvalidArgument("a port is a number from 0 (any that is free) to 65535")
+      throw InvalidArgument("a port is a number from 0 (any free port) to 65535")
     }
     return port
   }
@@ -50,7 +50,7 @@ struct ListenAddress: Sendable, Hashable {
 
   private static func host(_ text: String) throws -> String {
     if text == "*" {
-      throw InvalidArgument("for every address of this computer write 0.0.0.0, or [::]")
+      throw InvalidArgument("use 0.0.0.0 or [::] for every address of this computer")
     }
     // An interface may follow the address, as in fe80::1%eth0 (RFC 4007 §11).
     let address = text.prefix { $0 != "%" }

@@ -7,18 +7,18 @@ enum PlayArgument {
   /// Reads a URL if the text has a scheme, else the path of a file. `problem(with:)` checks that
   /// the file exists.
   static func parse(_ text: String) throws -> URL {
-    guard !text.isEmpty else { throw InvalidArgument("it is empty") }
+    guard !text.isEmpty else { throw InvalidArgument("the argument is empty") }
     guard text.contains("://") else {
       if !FileManager.default.fileExists(atPath: text),
         let suggestion = URLArgument.suggestion(for: text)
       {
-        throw InvalidArgument("there is no such file. Did you mean \(suggestion)?")
+        throw InvalidArgument("the file does not exist. Did you mean \(suggestion)?")
       }
       return file(text)
     }
     guard text.lowercased().hasPrefix("file://") else { return try URLArgument.parse(text) }
     guard let url = URL(text: text), url.isFileURL else {
-      throw InvalidArgument("it is no URL of a file")
+      throw InvalidArgument("the argument is not the URL of a file")
     }
     return file(url.path(percentEncoded: false))
   }
@@ -34,8 +34,8 @@ enum PlayArgument {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
       return MediaCacheError(
-        .notFound, "There is no file \(path).",
-        remedy: "Check its name; a URL is written whole, as in https://example.org/song.flac.")
+        .notFound, "\(path) does not exist.",
+        remedy: "Check its name; write a URL in full, as in https://example.org/song.flac.")
     }
     guard !isFolder.boolValue else {
       return MediaCacheError(.notFound, "\(path) is a folder.", remedy: "Name the files in it.")

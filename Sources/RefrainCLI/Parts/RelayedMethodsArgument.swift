@@ -11,8 +11,8 @@ enum RelayedMethodsArgument {
     }
     guard names.allSatisfy({ isToken($0) }) else {
       throw MediaCacheError(
-        .usage, "'\(text)' does not name methods.",
-        remedy: "Separate them with commas, as in POST,PUT,DELETE, or say all.")
+        .usage, "'\(text)' is not a list of methods.",
+        remedy: "Separate them with commas, as in POST,PUT,DELETE, or use all.")
     }
     return .only(Set(names))
   }

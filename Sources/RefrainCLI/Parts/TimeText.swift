@@ -5,7 +5,7 @@ import Foundation
 enum TimeText {
   /// Reads `90`, `12.5`, `1:30` or `1:02:03`.
   static func parse(_ text: String) throws -> Duration {
-    let wrong = InvalidArgument("a position is in seconds, as in 90 or 12.5, or as in 1:30")
+    let wrong = InvalidArgument("a position is written in seconds, as in 90 or 12.5, or as in 1:30")
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)
     guard (1...3).contains(parts.count) else { throw wrong }
     var seconds = 0.0

@@ -11,13 +11,13 @@ enum URLArgument {
       throw InvalidArgument("the scheme is missing. Did you mean \(suggestion)?")
     }
     guard let url = URL(text: text), let scheme = url.scheme?.lowercased() else {
-      throw InvalidArgument("a whole URL is needed, as in https://example.org/song.flac")
+      throw InvalidArgument("a complete URL is required, as in https://example.org/song.flac")
     }
     guard scheme == "http" || scheme == "https" else {
       throw InvalidArgument("only http and https can be cached, not '\(printable(scheme))'")
     }
     guard let host = url.host(percentEncoded: true), !host.isEmpty else {
-      throw InvalidArgument("the URL names no host")
+      throw InvalidArgument("the URL has no host")
     }
     return url
   }

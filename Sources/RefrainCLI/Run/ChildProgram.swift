@@ -84,7 +84,7 @@ struct ChildProgram: Sendable {
     let remedy =
       isMissing
       ? "Check its name, and that it is installed in a folder of $PATH."
-      : "Check that it is a program, and that you may execute it."
+      : "Check that it is a program, and that you have permission to execute it."
     Console.shared.note("refrain: \(printable(name)) \(what) \(remedy)")
     return ExitCode(isMissing ? 127 : 126)
   }

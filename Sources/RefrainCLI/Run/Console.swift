@@ -140,8 +140,8 @@ final class Console: Sendable {
           throw ExitCode(128 + SIGPIPE)
         } else if errno != EINTR {
           throw MediaCacheError(
-            .storage, "Standard output could not be written: \(String(cString: strerror(errno))).",
-            remedy: "Check where it leads to.")
+            .storage, "Writing to standard output failed: \(String(cString: strerror(errno))).",
+            remedy: "Check where it is redirected to.")
         }
       }
     }

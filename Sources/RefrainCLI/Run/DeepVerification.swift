@@ -34,7 +34,7 @@ struct DeepVerification: Sendable {
       let damaged = comparison.damaged.ranges.reduce(0) { $0 + Int64($1.count) }
       if damaged > 0 {
         report.problems.append(
-          "It differs from the origin's bytes in \(comparison.damaged.ranges.count) places; "
+          "The entry differs from the origin's bytes in \(comparison.damaged.ranges.count) places; "
             + "\(damaged) bytes around them were dropped.")
         report.droppedBytes += damaged
       }

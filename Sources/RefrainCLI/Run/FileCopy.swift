@@ -90,7 +90,7 @@ struct FileCopy: Sendable {
       let written = try copy(reader, file, told)
       guard fsync(file) == 0 else { throw failure("written") }
       guard rename(path, target.path(percentEncoded: false)) == 0 else {
-        throw failure("put in place")
+        throw failure("moved into place")
       }
       return written
     } catch {
@@ -152,7 +152,7 @@ struct FileCopy: Sendable {
     return MediaCacheError(
       .storage, "\(destination.name) could not be \(what): \(reason).",
       remedy: isFile
-        ? "Check that its folder exists, has room and may be written to."
-        : "Check where it leads to.")
+        ? "Check that its folder exists, has free space and is writable."
+        : "Check where it is redirected to.")
   }
 }

@@ -14,7 +14,7 @@ struct GlobalOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "The most that the cache may take on disk, as in 500M or 2GiB, or 'none'. Default: 10G.",
+      "The maximum size of the cache on disk, as in 500M or 2GiB, or 'none'. Default: 10G.",
       valueName: "size"),
     transform: { text in try usage { try ByteLimit(parsing: text) } })
   var limit = ByteLimit.standard
@@ -27,16 +27,16 @@ struct GlobalOptions: ParsableArguments {
     transform: { text in try usage { try HeaderArgument.parse(text) } })
   var headers: [HTTPFields.Field] = []
 
-  @Option(help: ArgumentHelp("How much to tell on standard error.", valueName: "level"))
+  @Option(help: ArgumentHelp("The level of messages on standard error.", valueName: "level"))
   var logLevel = LogLevel.warning
 
   @Flag(help: "Write JSON to standard output, for programs.")
   var json = false
 
-  @Flag(help: "Make no request: only what is stored can be used.")
+  @Flag(help: "Make no request: use stored bytes only.")
   var offline = false
 
-  @Flag(help: "Never check stored bytes against the origin again: a URL names its bytes for good.")
+  @Flag(help: "Never revalidate stored bytes: the bytes of a URL never change.")
   var trustStored = false
 
   var directory: URL {

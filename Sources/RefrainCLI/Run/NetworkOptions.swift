@@ -16,14 +16,14 @@ struct NetworkOptions: ParsableArguments {
       completion: .file())
     var cacert: String?
 
-    @Flag(help: "Check no certificate: anybody on the way can read and change what is fetched.")
+    @Flag(help: "Verify no certificate: anyone on the path can read and change the data.")
     var insecure = false
 
-    @Flag(help: "Take users and passwords from ~/.netrc, by host.")
+    @Flag(help: "Read credentials from ~/.netrc, by host.")
     var netrc = false
 
     @Option(
-      help: ArgumentHelp("Take users and passwords from a file like ~/.netrc.", valueName: "file"),
+      help: ArgumentHelp("Read credentials from a file like ~/.netrc.", valueName: "file"),
       completion: .file())
     var netrcFile: String?
 
@@ -34,14 +34,14 @@ struct NetworkOptions: ParsableArguments {
 
     @Option(
       help: ArgumentHelp(
-        "Find a host at another address; may be given several times.",
+        "Resolve a host to another address; may be given several times.",
         valueName: "host:port:address"),
       transform: { text in try usage { try ResolvedAddress.parse(text) } })
     var resolve: [String] = []
 
     func validate() throws {
       guard !netrc || netrcFile == nil else {
-        throw ValidationError("Say --netrc or --netrc-file.")
+        throw ValidationError("Use either --netrc or --netrc-file.")
       }
       for (option, path) in [("--cacert", cacert), ("--netrc", credentialsFile)] {
         guard let path, !FileManager.default.isReadableFile(atPath: path) else { continue }
@@ -73,8 +73,8 @@ struct NetworkOptions: ParsableArguments {
       configuration.transport = CurlTransport(settings)
       if insecure {
         Console.shared.note(
-          "refrain: --insecure: no certificate is checked; anybody on the way can read and change "
-            + "what is fetched.")
+          "refrain: --insecure: no certificate is verified; anyone on the path can read and change "
+            + "the data.")
       }
     #endif
     return configuration

@@ -215,7 +215,7 @@
       screen.add(.init(text: Self.liveText))
     }
 
-    private static let liveText = "A live stream plays as it comes: nothing can be sought in it."
+    private static let liveText = "Seeking is not possible in a live stream."
 
     private func name(of media: Media) -> String {
       media.title.map(printable) ?? URLArgument.name(of: media.url)
@@ -225,7 +225,7 @@
     private func tellSilence() {
       guard !hasToldSilence else { return }
       hasToldSilence = true
-      Console.shared.note("No sound device was found: playing on in real time, without sound.")
+      Console.shared.note("No sound device was found: playing in real time, without sound.")
     }
 
     private func tell(_ event: PlayEvent) throws {

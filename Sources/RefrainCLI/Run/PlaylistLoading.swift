@@ -52,8 +52,8 @@ struct PlaylistLoading: Sendable {
   private static func playable(_ playlist: Playlist) -> (entries: [Media], refusals: [String]) {
     let isPlaylist: (Media) -> Bool = { Playlist.format(of: $0.url) != nil }
     let nested = playlist.entries.filter(isPlaylist).map { entry in
-      "“\(URLArgument.name(of: entry.url))” is a playlist itself, and a playlist in a playlist is "
-        + "not read. Play it by its own address: \(entry.url.withoutUserInfo.absoluteString)"
+      "“\(URLArgument.name(of: entry.url))” is itself a playlist, and a playlist in a playlist is "
+        + "not read. Play it by its own URL: \(entry.url.withoutUserInfo.absoluteString)"
     }
     return (playlist.entries.filter { !isPlaylist($0) }, playlist.skipped + nested)
   }
@@ -62,10 +62,10 @@ struct PlaylistLoading: Sendable {
     refusals == 0
       ? MediaCacheError(
         .invalidResponse, "The playlist is empty.",
-        remedy: "Check that it is the right one: it names no media.")
+        remedy: "Check that it is the right one: it lists no media.")
       : MediaCacheError(
-        .invalidResponse, "The playlist names nothing that can be played.",
-        remedy: "The lines above say why, entry by entry.")
+        .invalidResponse, "The playlist lists nothing that can be played.",
+        remedy: "The lines above give the reason for each entry.")
   }
 
   /// Returns the playlist and its URL after redirects.

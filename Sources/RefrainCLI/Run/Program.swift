@@ -33,7 +33,7 @@ enum Program {
     } catch let error as MediaCacheError {
       return fail("\(error)")
     } catch is CancellationError {
-      return fail("The work was cancelled.")
+      return fail("The command was cancelled.")
     } catch {
       // Help and the like are not failures; the parser reports wrong usage.
       let code = RefrainCommand.exitCode(for: error)
@@ -53,18 +53,19 @@ enum Program {
 struct RefrainCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "refrain",
-    abstract: "Plays remote media and keeps it: no byte is downloaded twice.",
+    abstract: "Play remote media and store it: no byte is downloaded twice.",
     discussion: """
-      What was played or fetched once comes from disk from then on. Parts count too: what is \
-      missing, and only that, is asked of the origin.
+      Bytes that were played or fetched once come from disk from then on. This includes parts of \
+      a resource: only missing bytes are requested from the origin.
 
       Examples:
         \(examples.joined(separator: "\n  "))
 
-      Exit codes: 0 done, 1 failed (one line on standard error says what, and the remedy), \
-      64 wrong usage, 130, 131 and 143 ended by a signal. 'refrain run' has those of its program.
+      Exit codes: 0 done, 1 failed (one line on standard error gives the error and the \
+      remedy), 64 wrong usage, 130, 131 and 143 ended by a signal. 'refrain run' returns those of \
+      its program.
 
-      Completions: 'refrain --generate-completion-script bash' (or zsh, fish) writes them.
+      Completions: 'refrain --generate-completion-script bash' (or zsh, fish) prints them.
       """,
     version: "0.1.0",
     subcommands: playing + [

@@ -32,8 +32,8 @@ struct ProxyFile: Sendable {
     guard status.st_mode & S_IFMT == S_IFREG else { throw malformed }
     guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
       throw MediaCacheError(
-        .storage, "\(path) holds the proxy's token, and others may read or write it.",
-        remedy: "Remove it, and a new token is made; URLs that were given out then no longer hold.")
+        .storage, "\(path) holds the proxy's token, and other users can read or write it.",
+        remedy: "Remove it to create a new token; URLs printed before then become invalid.")
     }
     guard let bytes = try contents(of: file), let record = ProxyRecord(decoding: bytes) else {
       throw malformed
@@ -95,8 +95,8 @@ struct ProxyFile: Sendable {
 
   private var malformed: MediaCacheError {
     MediaCacheError(
-      .storage, "\(path) is not the record of a proxy.",
-      remedy: "Remove it, and a new one is made; URLs that were given out then no longer hold.")
+      .storage, "\(path) is not a proxy record.",
+      remedy: "Remove it to create a new one; URLs printed before then become invalid.")
   }
 
   private func failure(_ what: String, _ number: CInt) -> MediaCacheError {

@@ -16,11 +16,11 @@ final class RetryReports: Sendable {
   /// Forgets the reason after a request succeeded.
   func forget(_ key: CacheKey) { last.withLock { $0[key] = nil } }
 
-  /// `refrain: https://h/a.flac: h refused the connection. It is tried again.`
+  /// `refrain: https://h/a.flac: h refused the connection. The request is retried.`
   static func line(_ url: URL, _ error: MediaCacheError) -> String {
     let address = url.withoutUserInfo.absoluteString
     let reason = error.reason.contains(address) ? error.reason : "\(address): \(error.reason)"
-    return "refrain: \(printable("\(reason) It is tried again."))"
+    return "refrain: \(printable("\(reason) The request is retried."))"
   }
 }
 

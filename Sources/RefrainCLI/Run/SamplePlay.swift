@@ -77,8 +77,9 @@
         // If the first play was interrupted, the second one fetches the rest.
         guard report.bytesFromOrigin == 0 || !isWhole else {
           throw MediaCacheError(
-            .storage, "The second play asked the origin for \(report.bytesFromOrigin) bytes again.",
-            remedy: "Give the cache room: 'refrain play --sample --limit 100M'.")
+            .storage,
+            "The second play fetched \(report.bytesFromOrigin) bytes from the origin again.",
+            remedy: "Enlarge the cache: 'refrain play --sample --limit 100M'.")
         }
         isWarm = true
       }

@@ -255,7 +255,7 @@
 
     private func move(_ player: Player, _ step: Int) {
       guard !player.queue.isShuffled else {
-        return add(.init(text: "While shuffled, nothing is moved: s plays in order."))
+        return add(.init(text: "Shuffled items cannot be moved. Press s to play in order."))
       }
       guard let id = selected(player),
         let index = player.queue.items.firstIndex(where: { $0.id == id })

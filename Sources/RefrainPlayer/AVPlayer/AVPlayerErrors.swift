@@ -40,7 +40,7 @@ extension MediaCacheError {
       self.init(
         .invalidResponse, "\(address) could not be decoded: \(Self.sentence(of: error))",
         remedy:
-          "Check that this device plays its format; remove what is stored of it if others play.")
+          "Check that this device supports its format; remove its stored bytes if others play.")
     case .contentIsProtected:
       self.init(
         .invalidResponse, "\(address) is protected.", remedy: "Play a version without protection.")

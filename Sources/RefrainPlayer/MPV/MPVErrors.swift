@@ -21,7 +21,7 @@
     func error(_ status: CInt, doing what: String) -> MediaCacheError {
       MediaCacheError(
         .usage, "libmpv could not \(what): \(text(status)).",
-        remedy: "Check that libmpv 0.35 or later is installed whole.")
+        remedy: "Check that libmpv 0.35 or later is installed completely.")
     }
 
     /// Returns the error for a resource that mpv gave up on although its bytes could be read.
@@ -34,7 +34,7 @@
           remedy: "Open it in a browser to see what it is: a page, a playlist, or an error.")
       case MPV_ERROR_NOTHING_TO_PLAY:
         MediaCacheError(
-          .invalidResponse, "\(url.withoutUserInfo.absoluteString) has no sound in it.",
+          .invalidResponse, "\(url.withoutUserInfo.absoluteString) contains no sound.",
           remedy: "Only sound is played; 'refrain get' stores any file.")
       case MPV_ERROR_AO_INIT_FAILED:
         MediaCacheError(
@@ -44,7 +44,7 @@
         MediaCacheError(
           .invalidResponse,
           "\(url.withoutUserInfo.absoluteString) could not be played: \(text(status)).",
-          remedy: "'refrain verify' checks what is stored; 'refrain rm' makes it be fetched anew.")
+          remedy: "'refrain verify' checks the stored bytes; 'refrain rm' forces a new fetch.")
       }
     }
 

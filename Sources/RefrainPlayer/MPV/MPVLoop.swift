@@ -54,12 +54,12 @@
       }
       do {
         for (name, value) in MPVOptions.all(output: output) {
-          try mpv.check(mpv.set_option_string(handle, name, value), "take \(name)=\(value)")
+          try mpv.check(mpv.set_option_string(handle, name, value), "set \(name)=\(value)")
         }
         try mpv.check(mpv.initialize(handle), "start")
-        try mpv.check(mpv.hook_add(handle, 0, Self.openedHook, 0), "wait before an item")
+        try mpv.check(mpv.hook_add(handle, 0, Self.openedHook, 0), "add a hook before items")
         if case .wavFile = output {
-          try mpv.check(mpv.hook_add(handle, 0, "on_after_end_file", 0), "wait between items")
+          try mpv.check(mpv.hook_add(handle, 0, "on_after_end_file", 0), "add a hook between items")
         }
         registration = try registry.install(in: handle, of: mpv)
       } catch {

@@ -63,7 +63,7 @@
       }
       guard status >= 0 else {
         reference.release()
-        throw mpv.error(status, doing: "take streams from the cache")
+        throw mpv.error(status, doing: "register streams of the cache")
       }
       return reference
     }

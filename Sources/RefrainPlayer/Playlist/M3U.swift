@@ -152,8 +152,8 @@ extension PlaylistReading {
       "#EXT-X-INDEPENDENT-SEGMENTS":
       throw MediaCacheError(
         .invalidResponse,
-        "This is an HTTP Live Stream, one media in many pieces, which is not played from a queue.",
-        remedy: "Give the address of the whole media, an MP4 or MP3, where the site has one.")
+        "The file is an HTTP Live Stream, one item in many segments, which a queue cannot play.",
+        remedy: "Use the URL of the whole media, an MP4 or MP3, if the site has one.")
     default: return
     }
   }

@@ -38,8 +38,8 @@ extension PlaylistReading {
     }
     guard found else {
       throw MediaCacheError(
-        .invalidResponse, "The playlist has no section [playlist], as PLS has to have.",
-        remedy: "Check that the address is the playlist's.")
+        .invalidResponse, "The playlist has no section [playlist], which PLS requires.",
+        remedy: "Check that the URL is the playlist's.")
     }
     for (_, entry) in numbered.sorted(by: { $0.key < $1.key }) { try add(entry) }
   }

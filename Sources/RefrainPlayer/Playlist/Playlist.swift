@@ -44,8 +44,8 @@ public struct Playlist: Sendable, Hashable {
     guard bytes.count <= Self.byteLimit else {
       throw MediaCacheError(
         .invalidResponse,
-        "The playlist has \(bytes.count) bytes, and \(Self.byteLimit) are the most.",
-        remedy: "Split it into several.")
+        "The playlist has \(bytes.count) bytes; the limit is \(Self.byteLimit).",
+        remedy: "Split it into several playlists.")
     }
     let name = Self.format(of: url, mimeType: mimeType)
     let text = try PlaylistText.decoded(
@@ -57,8 +57,8 @@ public struct Playlist: Sendable, Hashable {
     case .xspf: try reading.readXSPF(text)
     case nil:
       throw MediaCacheError(
-        .invalidResponse, "Neither its name nor its beginning says that this is a playlist.",
-        remedy: "M3U, PLS and XSPF can be read.")
+        .invalidResponse, "Neither the name nor the first bytes identify a playlist.",
+        remedy: "Use a playlist in the format M3U, PLS or XSPF.")
     }
     title = reading.title
     entries = reading.entries

@@ -41,7 +41,7 @@ struct PlaylistLocation {
     var spelled = String(text)
     if !hasScheme(spelled) {
       if isWindowsDrive(spelled) {
-        throw Refusal(text, "is a path of Windows.")
+        throw Refusal(text, "is a Windows path.")
       }
       if spelling == .pathOrURI { spelled = reference(to: spelled) }
       // "Name: Song.mp3" is a name, not a scheme.
@@ -49,21 +49,21 @@ struct PlaylistLocation {
       if firstSegment.contains(":") { spelled = "./" + spelled }
     }
     guard let url = URL(text: spelled, relativeTo: base ?? playlist) else {
-      throw Refusal(text, "is no URL.")
+      throw Refusal(text, "is not a URL.")
     }
     switch url.scheme?.lowercased() {
     case "http", "https":
-      guard url.host?.isEmpty == false else { throw Refusal(text, "names no host.") }
+      guard url.host?.isEmpty == false else { throw Refusal(text, "has no host.") }
     case "file":
       guard isLocal else {
         throw Refusal(
-          text, "is a file of this machine, which a playlist of the network cannot name.")
+          text, "is a file on this machine, which a playlist from the network cannot name.")
       }
       guard url.host.map({ $0.isEmpty || $0 == "localhost" }) ?? true, url.path.hasPrefix("/")
       else {
-        throw Refusal(text, "is a file of another machine.")
+        throw Refusal(text, "is a file on another machine.")
       }
-      guard !url.path.utf8.contains(0) else { throw Refusal(text, "is no path.") }
+      guard !url.path.utf8.contains(0) else { throw Refusal(text, "is not a path.") }
     default: throw Refusal(text, "is neither http, https nor a file.")
     }
     return url

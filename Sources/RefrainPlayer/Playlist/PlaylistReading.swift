@@ -26,8 +26,8 @@ struct PlaylistReading {
     guard entries.count + skipped.count < Playlist.entryLimit else {
       throw MediaCacheError(
         .invalidResponse,
-        "The playlist has more than \(Playlist.entryLimit) entries, which is the most.",
-        remedy: "Split it into several.")
+        "The playlist exceeds the limit of \(Playlist.entryLimit) entries.",
+        remedy: "Split it into several playlists.")
     }
   }
 

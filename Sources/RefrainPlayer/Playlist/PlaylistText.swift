@@ -24,8 +24,8 @@ enum PlaylistText {
     }
     guard let text, !text.utf8.contains(0) else {
       throw MediaCacheError(
-        .invalidResponse, "This is no playlist: it is no text.",
-        remedy: "If it is media, play it as such.")
+        .invalidResponse, "The file is not a playlist: it is not text.",
+        remedy: "If it is media, play it directly.")
     }
     return text
   }

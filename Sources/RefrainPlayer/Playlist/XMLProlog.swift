@@ -25,8 +25,8 @@ enum XMLProlog {
     guard !rest.starts(with: "<!".utf8) else {
       throw MediaCacheError(
         .invalidResponse,
-        "This begins as a web page or with a document type, and no playlist does.",
-        remedy: "Check that the address is the playlist's, and not that of a page that shows it.")
+        "The file is a web page or begins with a document type, and is not a playlist.",
+        remedy: "Check that the URL is the playlist's, and not that of a page that shows it.")
     }
     // The declaration's line breaks stay: errors state the right line numbers.
     let lines = source.utf8[..<document.startIndex].count { $0 == 0x0A }

@@ -42,11 +42,11 @@ private final class XSPFDocument: NSObject, XMLParserDelegate {
 
   private var isPlaylist = false
   private static let feed = MediaCacheError(
-    .invalidResponse, "This is a podcast feed (RSS or Atom), not a playlist.",
-    remedy: "Give the address of an episode, which the feed names as its enclosure.")
+    .invalidResponse, "The file is a podcast feed (RSS or Atom), not a playlist.",
+    remedy: "Use the URL of an episode, which the feed lists as its enclosure.")
   private static let noPlaylist = MediaCacheError(
-    .invalidResponse, "This is XML or HTML, and no XSPF playlist.",
-    remedy: "Check that the address is the playlist's, and not that of a page that shows it.")
+    .invalidResponse, "The file is XML or HTML, but not an XSPF playlist.",
+    remedy: "Check that the URL is the playlist's, and not that of a page that shows it.")
 
   init(_ reading: PlaylistReading) { self.reading = reading }
 
@@ -63,8 +63,8 @@ private final class XSPFDocument: NSObject, XMLParserDelegate {
     if errorLine != nil || !(isWellFormed || code.map(Self.isHarmless) ?? false) {
       throw MediaCacheError(
         .invalidResponse,
-        "The playlist is no XML that can be read: line \(errorLine ?? 1) breaks its rules.",
-        remedy: "Check that the address is the playlist's, or write it anew.")
+        "The playlist is not well-formed XML: line \(errorLine ?? 1) is invalid.",
+        remedy: "Check that the URL is the playlist's, or create the playlist again.")
     }
     guard isPlaylist else { throw Self.noPlaylist }
     return reading
@@ -169,7 +169,7 @@ private final class XSPFDocument: NSObject, XMLParserDelegate {
     defer { self.track = nil }
     do throws(MediaCacheError) {
       guard let location = track.location else {
-        let why = track.refusal ?? PlaylistLocation.Refusal("The track names no location.")
+        let why = track.refusal ?? PlaylistLocation.Refusal("The track has no location.")
         return try reading.skip("Line \(track.line)", why)
       }
       try reading.add(

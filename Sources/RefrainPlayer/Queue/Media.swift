@@ -58,7 +58,8 @@ extension Media: Codable {
     let duration = seconds.flatMap { Duration(ofMedia: $0) }
     if let seconds, duration == nil {
       throw DecodingError.dataCorruptedError(
-        forKey: .duration, in: container, debugDescription: "\(seconds) is no number of seconds.")
+        forKey: .duration, in: container,
+        debugDescription: "\(seconds) is not a valid duration in seconds.")
     }
     self.init(
       try container.decode(URL.self, forKey: .url),

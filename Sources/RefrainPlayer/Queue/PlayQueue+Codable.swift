@@ -23,16 +23,16 @@ extension PlayQueue: Codable {
     generator = try container.decode(ShuffleGenerator.self, forKey: .generator)
     nextID = try container.decode(UInt64.self, forKey: .nextID)
 
-    try check(Set(items.map(\.id)).count == items.count, .items, "Two items have one id.")
-    try check(nextID < Self.idLimit, .nextID, "\(nextID) items cannot have been added.")
+    try check(Set(items.map(\.id)).count == items.count, .items, "Two items have the same id.")
+    try check(nextID < Self.idLimit, .nextID, "The next id \(nextID) is too large.")
     try check(
-      items.allSatisfy { $0.id.rawValue < nextID }, .nextID, "An id would be given once more.")
+      items.allSatisfy { $0.id.rawValue < nextID }, .nextID, "The next id is already in use.")
     try check(
       (0...items.count).contains(position), .position,
-      "There is no place \(position) among \(items.count) items.")
+      "Position \(position) is outside the \(items.count) items.")
     if let stored = try container.decodeIfPresent(ShuffledOrder.self, forKey: .shuffled) {
       shuffled = ShuffledOrder(checking: stored, count: items.count, position: position)
-      try check(shuffled != nil, .shuffled, "It is not an order of \(items.count) items.")
+      try check(shuffled != nil, .shuffled, "The order does not match \(items.count) items.")
     }
   }
 

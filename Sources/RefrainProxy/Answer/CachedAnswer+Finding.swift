@@ -70,7 +70,7 @@ extension CachedAnswer {
   }
 
   static let notThere = HTTPError(
-    504, "It is not all in the cache, and only the cache was asked.")
+    504, "The resource is not fully cached, and only-if-cached was requested.")
 
   /// Waits until the resource is known. The first request to the origin begins at the offset that
   /// the client wants.

@@ -132,7 +132,7 @@ struct CachedAnswer: Sendable {
       case .ignoreRange: selection = .whole
       case .notModified: return try await notModified(reader, known, started)
       case .failed:
-        throw HTTPError(412, "The resource is not in the state that was asked for.")
+        throw HTTPError(412, "The resource does not meet the request's preconditions.")
       }
     }
     switch selection {
@@ -273,7 +273,7 @@ extension HTTPError {
   /// Repeats the origin's response.
   init(_ rest: OriginRests.Rest) {
     self.init(
-      rest.status, "The origin answered \(rest.status). Try again after the time in Retry-After.",
+      rest.status, "The origin answered \(rest.status). Retry after the time in Retry-After.",
       retryAfter: rest.seconds)
   }
 }

@@ -21,7 +21,7 @@ struct Relay: Sendable {
       let response = try await transport.relay(request)
       guard (200...599).contains(response.status) else {
         throw HTTPError(
-          502, "\(url.host() ?? "The origin") answered \(response.status), which ends nothing.")
+          502, "\(url.host() ?? "The origin") answered \(response.status), not a final status.")
       }
       return response
     } catch let error as TransportError {

@@ -22,7 +22,7 @@ struct RelayedAnswer: Sendable {
     }
     exchange.report.note { $0.source = .relayed }
     if let filter = service.routes.filter, !filter.allows(exchange.url) {
-      throw HTTPError(403, "\(exchange.url.host() ?? "That host") may not be asked.")
+      throw HTTPError(403, "Requests to \(exchange.url.host() ?? "this host") are not allowed.")
     }
     let isSafe = request.isGET || request.isHEAD
     let resource = CachedAnswer(exchange: exchange).resource

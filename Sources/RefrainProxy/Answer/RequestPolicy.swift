@@ -27,7 +27,7 @@ struct RequestPolicy: Sendable {
   func check(_ method: String, _ fields: HTTPFields, host: String?) throws(HTTPError) {
     if method == "GET" || method == "HEAD" {
       guard hasOrigin || methods != .none else {
-        throw HTTPError(400, "A \(method) with a body is not answered here.")
+        throw HTTPError(400, "This proxy does not accept a \(method) with a body.")
       }
       return
     }
@@ -37,8 +37,8 @@ struct RequestPolicy: Sendable {
       throw HTTPError(
         405,
         hasOrigin
-          ? "\(method) is not passed on unless the proxy is told to (serve --methods \(method))."
-          : "Only GET and HEAD are answered here.")
+          ? "This proxy does not relay \(method). 'serve --methods \(method)' enables it."
+          : "This proxy serves GET and HEAD only.")
     }
     guard !isFromAnotherSite(fields, host: host) else {
       throw HTTPError(403, "A page of another site may not send a \(method) through this proxy.")

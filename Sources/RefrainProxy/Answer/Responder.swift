@@ -32,7 +32,7 @@ struct Responder: Sendable {
     } catch {
       // Usually a broken connection, which leaves no client to respond to.
       if await !writer.hasBegun {
-        await say(HTTPError(502, "The origin could not be asked: \(error)."))
+        await say(HTTPError(502, "The request to the origin failed: \(error)."))
       } else {
         await writer.abort()
       }
@@ -70,7 +70,7 @@ struct Responder: Sendable {
       report.note { $0.status = 204 }
       try await writer.end()
     case "TRACE":
-      throw HTTPError(405, "TRACE is not answered here.")
+      throw HTTPError(405, "This proxy does not serve TRACE.")
     default:
       try service.requestPolicy.check(method, fields, host: fields["Host"])
       try await RelayedAnswer(exchange: exchange, reason: .method).run()

@@ -89,10 +89,10 @@ extension ProxyConnection {
     case .fine: break
     case .idle: close()
     case .slowHead:
-      refuse(HTTPError(408, "The request did not come to its end in time."))
+      refuse(HTTPError(408, "The request was not complete in time."))
     case .slowBody:
       closesAfterAnswer = true
-      failBodyWaiter(HTTPError(408, "The request's body did not go on in time."))
+      failBodyWaiter(HTTPError(408, "The request's body did not continue in time."))
     case .stuck: abortAnswer()
     }
   }

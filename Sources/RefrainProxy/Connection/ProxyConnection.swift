@@ -83,7 +83,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   func begin(_ context: ChannelHandlerContext) {
     guard !clock.isRunning else { return }
     if case .surplus = rank {
-      return refuse(HTTPError(503, "Too many connections; try again in a moment."))
+      return refuse(HTTPError(503, "The proxy has too many connections. Try again in a moment."))
     }
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
     // Ends with the connection, which stops the clock.

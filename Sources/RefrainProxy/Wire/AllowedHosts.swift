@@ -22,14 +22,14 @@ struct AllowedHosts: Sendable {
       let isWildcard = text.hasPrefix("*.")
       guard let authority = Authority(isWildcard ? text.dropFirst(2) : text[...]) else {
         throw MediaCacheError(
-          .usage, "\(String(reflecting: text.prefix(100))) is not a host that can be allowed.",
-          remedy: "Write it as example.com, *.example.com or example.com:8080.")
+          .usage, "\(String(reflecting: text.prefix(100))) is not a valid host.",
+          remedy: "Write example.com, *.example.com or example.com:8080.")
       }
       let host = authority.plainHost
       // An address has no names below it.
       guard !isWildcard || !Self.isAddress(host) else {
         throw MediaCacheError(
-          .usage, "\(String(reflecting: text.prefix(100))): there are no names below an address.",
+          .usage, "\(String(reflecting: text.prefix(100))): an IP address has no subdomains.",
           remedy: "Name each address.")
       }
       read.append(

@@ -9,7 +9,7 @@ enum ChunkSize {
     var index = 0
     while index < line.count, let digit = line[index].hexadecimalValue {
       // A further digit still fits, and no body is that long.
-      guard size < 1 << 55 else { throw HTTPError(400, "A chunk is longer than can be.") }
+      guard size < 1 << 55 else { throw HTTPError(400, "A chunk size is too large.") }
       size = size << 4 | Int64(digit)
       index += 1
     }

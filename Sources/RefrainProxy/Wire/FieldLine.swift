@@ -25,7 +25,7 @@ struct FieldLine {
     while index < end {
       let byte = bytes[index]
       guard byte.isValueByte else {
-        throw HTTPError(400, "The value of a header field has a control character in it.")
+        throw HTTPError(400, "The value of a header field contains a control character.")
       }
       index += 1
       if !byte.isOptionalWhitespace { last = index }
@@ -35,7 +35,7 @@ struct FieldLine {
 
   private static func badName(_ line: UnsafeRawBufferPointer) -> HTTPError {
     if line.first?.isOptionalWhitespace == true {
-      return HTTPError(400, "A header field goes on in a second line, which HTTP has given up.")
+      return HTTPError(400, "A header field spans two lines, which HTTP no longer allows.")
     }
     return HTTPError(400, "A header field does not begin with a name and a colon.")
   }

@@ -16,5 +16,5 @@ struct HTTPError: Error, Sendable, Hashable {
 
 extension HTTPError {
   /// A request sent by this proxy came back to it (RFC 5842 §7.2).
-  static let loop = HTTPError(508, "The request came round in a circle: the origin is this proxy.")
+  static let loop = HTTPError(508, "The request loops: the origin is this proxy.")
 }

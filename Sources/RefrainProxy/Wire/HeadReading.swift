@@ -55,10 +55,10 @@ struct HeadReading: Sendable {
   /// Checks the head as a whole.
   func checkWhole() throws(HTTPError) {
     guard line.minorVersion == 0 || marks.contains(.host) else {
-      throw HTTPError(400, "The request does not name its host.")
+      throw HTTPError(400, "The request has no Host field.")
     }
     guard !isChunked || contentLength == nil else {
-      throw HTTPError(400, "The request gives its length in two ways.")
+      throw HTTPError(400, "The request has both Content-Length and Transfer-Encoding.")
     }
     guard !isChunked || line.minorVersion >= 1 else {
       throw HTTPError(400, "HTTP/1.0 has no Transfer-Encoding.")
@@ -76,7 +76,7 @@ struct HeadReading: Sendable {
       marks.insert(.cacheControl)
     } else if name.equals("expect") {
       guard value.equals("100-continue") else {
-        throw HTTPError(417, "What the request expects is not known here.")
+        throw HTTPError(417, "The request's expectation is not supported.")
       }
       expects = true
     }
@@ -86,9 +86,9 @@ struct HeadReading: Sendable {
   private mutating func readHost(
     _ bytes: UnsafeRawBufferPointer, _ value: Range<Int>
   ) throws(HTTPError) {
-    guard !marks.contains(.host) else { throw HTTPError(400, "The request names its host twice.") }
+    guard !marks.contains(.host) else { throw HTTPError(400, "The request has two Host fields.") }
     for byte in bytes.part(value) where !Self.isHostByte(byte) {
-      throw HTTPError(400, "The request's Host is not a host.")
+      throw HTTPError(400, "The request's Host is not valid.")
     }
     marks.insert(.host)
     host = Place(value)
@@ -144,7 +144,7 @@ struct HeadReading: Sendable {
     }
     guard endsInChunked, !isChunkedTwice, value.first != UInt8(ascii: ","),
       value.last != UInt8(ascii: ","), value.contains(UInt8(ascii: ","))
-    else { throw HTTPError(400, "The request's Transfer-Encoding does not end in one chunked.") }
-    throw HTTPError(501, "Of the codings for transfer only chunked is known here.")
+    else { throw HTTPError(400, "The Transfer-Encoding does not end in a single chunked coding.") }
+    throw HTTPError(501, "The only supported transfer coding is chunked.")
   }
 }

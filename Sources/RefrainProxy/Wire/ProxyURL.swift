@@ -17,7 +17,7 @@ enum ProxyURL {
     let isTokenOurs = TokenCheck.isEqual(
       target.dropFirst().prefix { $0 != "/" && $0 != "?" }, to: token)
     guard target.utf8.first == UInt8(ascii: "/"), isTokenOurs else {
-      throw HTTPError(404, "There is nothing at this address.")
+      throw HTTPError(404, "No resource exists at this URL.")
     }
     guard URLSpelling.isTarget(target) else { throw malformed }
     let behindToken = target.utf8.dropFirst(1 + token.utf8.count)
@@ -97,10 +97,10 @@ enum ProxyURL {
   }
 
   private static var dotSegments: HTTPError {
-    HTTPError(400, "The path has segments of dots, which are to be resolved before.")
+    HTTPError(400, "The path contains dot segments. Resolve them first.")
   }
 
   private static var malformed: HTTPError {
-    HTTPError(400, "The address does not name a URL: /token/https/example.com/path is how it does.")
+    HTTPError(400, "The path does not contain a URL. Use /token/https/example.com/path.")
   }
 }

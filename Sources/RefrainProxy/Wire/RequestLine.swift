@@ -21,7 +21,7 @@ struct RequestLine: Sendable {
     end = start
     while end < line.count, Self.isTargetByte(line[end]) { end += 1 }
     guard end > start, end < line.count, line[end] == .space else {
-      throw HTTPError(400, "The request's target is not a URL as HTTP has it.")
+      throw HTTPError(400, "The request's target is not a valid URL.")
     }
     guard end - start <= targetLimit else {
       throw HTTPError(414, "The request's target is longer than \(targetLimit) bytes.")
@@ -40,9 +40,9 @@ struct RequestLine: Sendable {
   private static func minorVersion(_ text: UnsafeRawBufferPointer) throws(HTTPError) -> Int {
     guard text.count == 8, text.part(0..<5).elementsEqual("HTTP/".utf8), text[5].isDigit,
       text[6] == UInt8(ascii: "."), text[7].isDigit
-    else { throw HTTPError(400, "The request's first line does not end in a version of HTTP.") }
+    else { throw HTTPError(400, "The request line does not end in an HTTP version.") }
     guard text[5] == UInt8(ascii: "1") else {
-      throw HTTPError(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+      throw HTTPError(505, "Only HTTP/1.1 and HTTP/1.0 are supported.")
     }
     return text[7] == UInt8(ascii: "0") ? 0 : 1
   }
@@ -52,7 +52,7 @@ struct RequestLine: Sendable {
     of target: UnsafeRawBufferPointer, method: UnsafeRawBufferPointer
   ) throws(HTTPError) {
     if method.elementsEqual("CONNECT".utf8) {
-      throw HTTPError(501, "Tunnels (CONNECT) are not offered here.")
+      throw HTTPError(501, "Tunnels (CONNECT) are not supported.")
     }
     if target[0] == UInt8(ascii: "/") { return }
     if target.starts(with: "http://"), target.count > 7, target[7] != UInt8(ascii: "/") { return }

@@ -163,7 +163,7 @@ extension RequestParser {
       forgetLine()
       emptyLineCount += 1
       guard emptyLineCount <= limits.emptyLines else {
-        throw HTTPError(400, "Empty lines came instead of a request.")
+        throw HTTPError(400, "The client sent empty lines instead of a request.")
       }
     }
     return true
@@ -173,7 +173,7 @@ extension RequestParser {
   private mutating func readHead(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> Int? {
     // A client that speaks TLS is refused at once.
     guard bytes.first?.isNameByte != false else {
-      throw HTTPError(400, "What came is not a request of HTTP.")
+      throw HTTPError(400, "The received bytes are not an HTTP request.")
     }
     while let feed = bytes.lineFeed(from: searched) {
       let end = feed + 1
@@ -201,7 +201,7 @@ extension RequestParser {
     if lineStart == 0 {
       // Room for a method and the version.
       guard end <= min(limits.targetBytes + 64, limits.headBytes) else {
-        throw HTTPError(414, "The request's first line is too long.")
+        throw HTTPError(414, "The request line is too long.")
       }
     } else if end > limits.headBytes {
       throw HTTPError(431, "The request's head is longer than \(limits.headBytes) bytes.")
@@ -225,7 +225,7 @@ extension RequestParser {
     let limit = limits.chunkLineBytes
     return try takeLine(
       from: &buffer, limit: limit,
-      HTTPError(400, "The line before a chunk is longer than \(limit) bytes.")
+      HTTPError(400, "The line of a chunk size is longer than \(limit) bytes.")
     ) { (line) throws(HTTPError) -> Int64 in try ChunkSize.read(line) }
   }
 
@@ -236,7 +236,7 @@ extension RequestParser {
     }
     let both = buffer.getInteger(at: buffer.readerIndex, as: UInt16.self)
     guard first == .carriageReturn, both == nil || both == 0x0D0A else {
-      throw HTTPError(400, "A chunk is not as long as was said.")
+      throw HTTPError(400, "A chunk does not have the declared size.")
     }
     guard both != nil else { return false }
     buffer.moveReaderIndex(forwardBy: 2)
@@ -248,7 +248,7 @@ extension RequestParser {
   ///
   /// - Returns: false if their end has not arrived yet.
   private mutating func takeTrailer(from buffer: inout ByteBuffer) throws(HTTPError) -> Bool {
-    let tooLong = HTTPError(431, "The fields behind the body are too long or too many.")
+    let tooLong = HTTPError(431, "The trailer fields are too long or too many.")
     while true {
       let room = limits.headBytes - trailerBytes
       let count = try takeLine(from: &buffer, limit: room, tooLong) {

@@ -98,7 +98,7 @@
               && lines.contains { $0.contains("●  live") }
           }
           try await tmux.press(key)
-          let lines = try await tmux.waits(for: "A live stream plays as it comes")
+          let lines = try await tmux.waits(for: "Seeking is not possible in a live stream.")
           #expect(lines.contains { $0.contains("▶  radio") && $0.contains("Live") })
           try await tmux.press("q")
           try await tmux.waits(for: "code 0")

@@ -72,7 +72,7 @@ enum ScreenSamples {
       remedy: "Check the URL; what was stored of it before can still be played with --offline.")
     model.queue.rows[0].hasFailed = true
     model.messages = [
-      .init(text: "No sound device was found: playing on in real time, without sound."),
+      .init(text: "No sound device was found: playing in real time, without sound."),
       .init(text: "The disk is almost full: nothing more is stored.", level: .warning),
       .init(text: "a-long-way.flac: the origin answered 404.", level: .error),
     ]

@@ -109,7 +109,7 @@ import Testing
         from: origin)
       #expect(playlist.entries.count == 1 && playlist.skipped.count == 3)
       #expect(playlist.locations.first?.hasSuffix("/Album/01%20Song.mp3") == true)
-      #expect(playlist.skipped.allSatisfy { $0.hasSuffix("is a path of Windows.") })
+      #expect(playlist.skipped.allSatisfy { $0.hasSuffix("is a Windows path.") })
     }
   }
 
@@ -121,7 +121,7 @@ import Testing
     #expect(
       playlist.locations == ["http://music.example/etc/passwd", "http://music.example/x/a.mp3"])
     #expect(playlist.skipped.count == 3)
-    #expect(playlist.skipped[0].contains("a playlist of the network cannot name"))
+    #expect(playlist.skipped[0].contains("a playlist from the network cannot name"))
   }
 
   @Test func onlyWhatCanBePlayedIsTaken() throws {

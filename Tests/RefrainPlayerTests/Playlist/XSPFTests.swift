@@ -57,8 +57,8 @@ import Testing
       """)
     #expect(playlist.locations == ["http://a.example/1"])
     #expect(playlist.skipped.count == 2)
-    #expect(playlist.skipped[0] == "Line 4: The track names no location.")
-    #expect(playlist.skipped[1].contains("a playlist of the network cannot name"))
+    #expect(playlist.skipped[0] == "Line 4: The track has no location.")
+    #expect(playlist.skipped[1].contains("a playlist from the network cannot name"))
   }
 
   @Test func locationsAreSeenFromTheirBase() throws {

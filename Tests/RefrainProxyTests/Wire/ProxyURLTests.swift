@@ -33,7 +33,7 @@ import Testing
     "x/abcdefghijklmnop/https/a.example/",
   ])
   func `Without our token there is nothing`(_ target: String) {
-    #expect(throws: HTTPError(404, "There is nothing at this address.")) {
+    #expect(throws: HTTPError(404, "No resource exists at this URL.")) {
       try ProxyURL.parse(target: target, token: token)
     }
   }

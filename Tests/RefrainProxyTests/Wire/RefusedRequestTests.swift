@@ -109,7 +109,7 @@ import Testing
   @Test func `After an error there is only the same error`() throws {
     var parser = RequestParser()
     var buffer = ByteBuffer(string: "GET / HTTP/3.0\r\n\r\nGET / HTTP/1.0\r\n\r\n")
-    let httpError = HTTPError(505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+    let httpError = HTTPError(505, "Only HTTP/1.1 and HTTP/1.0 are supported.")
     #expect(throws: httpError) { try parser.next(&buffer) }
     #expect(throws: httpError) { try parser.next(&buffer) }
     #expect(throws: httpError) { try parser.finish() }

@@ -95,7 +95,7 @@ import Testing
     #expect(try head("PUT / HTTP/1.0\r\n\(field)\(length)\r\n")?.expectsContinue == false)
     #expect(try head("GET / HTTP/1.1\r\n\(field)\r\n")?.expectsContinue == false)
     #expect(
-      throws: HTTPError(417, "What the request expects is not known here.")
+      throws: HTTPError(417, "The request's expectation is not supported.")
     ) { try head("PUT / HTTP/1.1\r\nHost: a\r\nExpect: a coffee\r\n\r\n") }
   }
 

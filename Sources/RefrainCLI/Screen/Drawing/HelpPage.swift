@@ -68,14 +68,14 @@ extension ScreenRenderer {
     [
       ("space", "pause, play"),
       (glyphs.leftRight, "back, forward 5 s"),
-      ("shift, ctrl", "and these: 60 s"),
+      ("shift, ctrl", "with arrows: 60 s"),
       ("0 to 9", "to that tenth"),
       ("home", "to the start"),
       ("n  p", "next, previous"),
       ("+  -", "louder, softer"),
       ("m", "mute"),
       ("[  ]", "slower, faster"),
-      ("backspace", "at rate 1"),
+      ("backspace", "normal speed"),
       ("r", "repeat: off, all, one"),
       ("s", "shuffle"),
       ("t", "sleep timer"),
@@ -88,7 +88,7 @@ extension ScreenRenderer {
       ("?", "this page"),
       ("q", "quit"),
       ("ctrl-Z", "suspend"),
-      ("ctrl-L", "draw again"),
+      ("ctrl-L", "redraw"),
     ]
   }
 

@@ -123,7 +123,8 @@ extension ScreenRenderer {
     _ reason: String, _ model: ScreenModel, _ width: Int, _ most: Int
   ) -> [StyledLine] {
     sentences(
-      reason, "It is tried again, by itself.", width, max(1, most - 1), Style(colour: .yellow))
+      reason, "The request is retried automatically.", width, max(1, most - 1),
+      Style(colour: .yellow))
       + (most > 2 ? [figuresLine(model, width)] : [])
   }
 
