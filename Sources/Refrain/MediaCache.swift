@@ -43,7 +43,11 @@ public final class MediaCache: Sendable {
     self.configuration = configuration
     context = CacheContext(
       configuration: configuration, budget: budget,
-      transport: configuration.transport ?? Self.platformTransport(), slots: slots)
+      transport: configuration.transport ?? Self.platformTransport(), slots: slots
+    ) { generation, id, range, confirms in
+      let fetch = Fetch(id: id, generation: generation)
+      if confirms { await fetch.confirm(range) } else { await fetch.run(range) }
+    }
     for warning in warnings { context.events.sendToFirstListener(.warning(warning)) }
   }
 

@@ -37,7 +37,7 @@ struct FollowingTests {
   }
 
   /// Counts how often a lock of an entry's writer is tried: whoever waits for it tries again and
-  /// again, a few times in every `Prefetch.followInterval`.
+  /// again, a few times in every `EntryStorage.followInterval`.
   private final class LockTries: Sendable {
     let disk = WatchedDisk()
     private let tries = Mutex(0)

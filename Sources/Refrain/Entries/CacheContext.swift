@@ -14,12 +14,19 @@ final class CacheContext: Sendable {
   let reclaimableLeases = ReclaimableLeases()
   let slots: EntrySlots
   let rests: OriginRests
+  /// Runs a fetch to its end; nothing here knows how.
+  let fetch: FetchWork
   private let hasReportedLocks = Mutex(false)
+
+  /// Brings a range of a generation. The last argument says whether the response confirms the
+  /// generation first.
+  typealias FetchWork = @Sendable (Generation, FetchID, ByteRange, Bool) async -> Void
 
   init(
     configuration: Configuration, budget: DiskBudget, transport: any Transport,
-    slots: EntrySlots = .ofProcess
+    slots: EntrySlots = .ofProcess, fetch: @escaping FetchWork
   ) {
+    self.fetch = fetch
     self.slots = slots
     let events = EventStreams()
     self.configuration = configuration

@@ -4,6 +4,9 @@ import Foundation
 /// Follows another process that may be storing the entry: bytes that it has stored are not fetched,
 /// and bytes that it is storing are not fetched just to store them.
 extension EntryStorage {
+  /// How often the progress of another process is checked.
+  static let followInterval: Duration = .milliseconds(100)
+
   enum Claim: Sendable {
     /// No other process stores the entry; this one does from now on, if it can.
     case granted

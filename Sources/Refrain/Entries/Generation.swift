@@ -62,11 +62,10 @@ final class Generation: Sendable {
 
   private func start(_ id: FetchID, _ range: ByteRange, confirms: Bool = false) {
     entry.beginTask()
-    let fetch = Fetch(id: id, generation: self)
     // Under the lock, so that the fetch has its task before it can move to another generation.
     let late = state.withLock { state -> Task<Void, Never>? in
       let task = Task(executorPreference: IOThreads.shared) {
-        if confirms { await fetch.confirm(range) } else { await fetch.run(range) }
+        await self.entry.context.fetch(self, id, range, confirms)
         self.entry.endTask()
       }
       state.fetches[id]?.task = task

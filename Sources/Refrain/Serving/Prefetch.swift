@@ -27,9 +27,6 @@ struct Prefetch: Sendable {
     return information
   }
 
-  /// How often the progress of another process is checked.
-  static let followInterval: Duration = .milliseconds(100)
-
   /// Goes over the range until all of it is stored: once more if the resource changed meanwhile,
   /// or if there was briefly no room, which others may be about to free.
   private func bringAll() async throws {
@@ -81,7 +78,7 @@ struct Prefetch: Sendable {
           "Another process has this resource open and has stored no more bytes for \(patience).",
           remedy: "End that process, or try again when it has ended.")
       }
-      try await Task.sleep(for: Self.followInterval)
+      try await Task.sleep(for: EntryStorage.followInterval)
     }
   }
 

@@ -39,7 +39,7 @@ struct WholeResourceFill: Sendable {
       if generation.withState({ !$0.isComplete && !$0.isLive && !$0.isClosed }),
         await entry.storage.claim(generation) == .taken
       {
-        try await Task.sleep(for: Prefetch.followInterval)
+        try await Task.sleep(for: EntryStorage.followInterval)
         continue
       }
       let step = generation.withState { state -> Step in
