@@ -83,7 +83,7 @@ docs: deps ## Build the documentation of the libraries in .build/docs; broken li
 	  rm -rf .build/graphs && mkdir .build/graphs && \
 	  cp "$$($(SWIFT) build --show-bin-path)/../symbolgraph/$$name.symbols.json" .build/graphs && \
 	  docc convert Sources/$$name/$$name.docc --warnings-as-errors --additional-symbol-graph-dir .build/graphs \
-	    --display-name $$name --bundle-identifier $$name --output-dir .build/docs/$$name || exit 1; \
+	    --fallback-display-name $$name --fallback-bundle-identifier $$name --output-dir .build/docs/$$name || exit 1; \
 	done
 	@echo "Written to .build/docs. Serve that folder with a web server to read it."
 

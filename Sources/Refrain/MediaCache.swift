@@ -13,7 +13,9 @@ public final class MediaCache: Sendable {
   /// locked, which background playback needs. If the system refuses that, the first consumer of
   /// `events` receives a warning.
   ///
-  /// - Parameter directory: a directory for the cache alone; `defaultDirectory` by default.
+  /// - Parameters:
+  ///   - directory: a directory for the cache alone; `defaultDirectory` by default.
+  ///   - configuration: the behavior of the cache.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be used.
   public convenience init(
     directory: URL = MediaCache.defaultDirectory, configuration: Configuration = Configuration()
@@ -76,7 +78,9 @@ public final class MediaCache: Sendable {
   /// explicit `key`. While readers with other headers wait for their first response, this one waits
   /// for it too.
   ///
-  /// - Parameter fill: what is fetched beyond the bytes read; nil: `Configuration.fill`.
+  /// - Parameters:
+  ///   - resource: the URL to read, with its headers and key.
+  ///   - fill: what is fetched beyond the bytes read; nil: `Configuration.fill`.
   /// - Throws: `MediaCacheError`: `.badURL` if the URL is neither http nor https; the origin's
   ///   response if it refuses the stored bytes to these credentials, or `.unreachable`;
   ///   `CancellationError`.
@@ -103,8 +107,11 @@ public final class MediaCache: Sendable {
   /// Fetches a range of the resource, or all of it, into the cache; stored bytes are not fetched
   /// again. Gives way to readers. Cancelling the task stops it and keeps the received bytes.
   ///
-  /// - Parameter progress: called as bytes are stored, at most ten times a second, and at the end,
-  ///   on no particular thread.
+  /// - Parameters:
+  ///   - resource: the URL to fetch, with its headers and key.
+  ///   - range: the bytes to fetch; nil: all.
+  ///   - progress: called as bytes are stored, at most ten times a second, and at the end, on no
+  ///     particular thread.
   /// - Throws: `MediaCacheError`, `.storage` if the bytes cannot be stored; `CancellationError`.
   @discardableResult
   public func prefetch(
@@ -197,8 +204,9 @@ public final class MediaCache: Sendable {
   /// not hold are dropped from the record and fetched again; files that no record claims are
   /// removed. Entries in use are skipped.
   ///
-  /// - Parameter progress: called for each checked entry if all are checked, on several threads
-  ///   at once.
+  /// - Parameters:
+  ///   - key: the entry to check; nil: all entries.
+  ///   - progress: called for each checked entry if all are checked, on several threads at once.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read;
   ///   `CancellationError`.
   public func verify(

@@ -82,7 +82,9 @@ public struct RetryPolicy: Sendable, Hashable {
   /// Returns the delay after the `failures`-th failure in a row without progress, or nil to give
   /// up.
   ///
-  /// - Parameter retryAfter: the delay that the origin asked for (RFC 9110 §10.2.3).
+  /// - Parameters:
+  ///   - failures: the number of failures in a row.
+  ///   - retryAfter: the delay that the origin asked for (RFC 9110 §10.2.3).
   public func delay(afterFailures failures: Int, retryAfter: Duration? = nil) -> Duration? {
     guard failures < attempts else { return nil }
     // Doubled stepwise, and only up to the longest: a product could overflow, whatever the user

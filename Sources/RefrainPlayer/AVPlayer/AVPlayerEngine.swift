@@ -72,7 +72,9 @@ import RefrainAVFoundation
     case interruption
   }
 
-  /// - Parameter audioSession: whether the engine or the app manages `AVAudioSession`.
+  /// - Parameters:
+  ///   - cache: the cache for http and https media.
+  ///   - audioSession: whether the engine or the app manages `AVAudioSession`.
   public convenience init(cache: MediaCache, audioSession: AudioSessionControl = .engine) {
     self.init(cache: cache, audio: .ofApp(audioSession))
   }

@@ -14,6 +14,7 @@ public protocol PlayerEngine: AnyObject, Sendable {
   /// Plays an item in place of the current and the following one.
   ///
   /// - Parameters:
+  ///   - item: the item to play.
   ///   - start: the position at which to begin: nothing before it is heard. An item that begins
   ///     past its end ends at once, after its `duration` was reported; a live stream plays as it
   ///     arrives.
@@ -30,7 +31,9 @@ public protocol PlayerEngine: AnyObject, Sendable {
   /// Seeks to an exact position. Positions before the start lead to the start; past the end, the
   /// item ends. A live stream does not seek: `EngineEvent.seekCompleted` reports where it is.
   ///
-  /// - Parameter serial: grows with each seek; reported by `EngineEvent.seekCompleted`.
+  /// - Parameters:
+  ///   - position: the target of the seek.
+  ///   - serial: grows with each seek; reported by `EngineEvent.seekCompleted`.
   func seek(to position: Duration, serial: Int)
 
   /// Sets the playback rate, within 0.5…3; 1 is normal speed. The pitch is kept.

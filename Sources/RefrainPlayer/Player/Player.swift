@@ -65,6 +65,7 @@ public final class Player {
   /// - Parameters:
   ///   - cache: the cache for http and https media.
   ///   - engine: owned by the player from now on.
+  ///   - configuration: the behavior of the player.
   public init(
     cache: MediaCache, engine: any PlayerEngine,
     configuration: PlayerConfiguration = PlayerConfiguration()

@@ -3,8 +3,10 @@
 extension PlayQueue {
   /// Replaces all items. A shuffled queue stays shuffled, and the repeat mode stays.
   ///
-  /// - Parameter index: the index of the item that becomes current, limited to the valid range. In
-  ///   a shuffled queue it plays first, and the others in a new order.
+  /// - Parameters:
+  ///   - media: the media of the new items.
+  ///   - index: the index of the item that becomes current, limited to the valid range. In a
+  ///     shuffled queue it plays first, and the others in a new order.
   @discardableResult public mutating func replace(
     with media: [Media], startingAt index: Int = 0
   ) -> [Item.ID] {
