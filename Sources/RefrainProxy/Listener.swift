@@ -221,6 +221,7 @@ final class Listener: Sendable {
       // Not a sleep of this task, which could be cancelled: the responses have their time.
       try? await connections[0].eventLoop.scheduleTask(in: .milliseconds(20)) {}.futureResult.get()
     }
+    await service.responders.waitForAll()
     await service.fills.stop()
     service.hits.releaseAll()
   }

@@ -17,6 +17,7 @@ final class ProxyService: Sendable {
   let uncacheable = UncacheableKeys()
   let invalidations: Invalidations
   let fills: BackgroundFills
+  let responders = RunningResponders()
   private let stopping = Atomic(false)
   private let local = Mutex<ListeningAddress?>(nil)
 

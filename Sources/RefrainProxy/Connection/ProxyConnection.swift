@@ -243,7 +243,9 @@ final class ProxyConnection: ChannelDuplexHandler {
       connection: NIOLoopBound(self, eventLoop: context.eventLoop),
       eventLoop: context.eventLoop, number: requestNumber)
     let service = service
+    service.responders.begin()
     answering?.task = Task {
+      defer { service.responders.end() }
       await Responder(service: service, request: request, writer: writer).run()
     }
   }

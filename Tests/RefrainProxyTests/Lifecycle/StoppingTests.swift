@@ -36,6 +36,27 @@ import Testing
     }
   }
 
+  @Test func `A request whose client has gone is logged before the proxy ends`() async throws {
+    let log = TestProxy.Log()
+    let slowLog: @Sendable (ServedRequest) -> Void = {
+      // As on a busy machine.
+      Thread.sleep(forTimeInterval: 0.2)
+      log.append($0)
+    }
+    try await withProxy(proxy: { configuration, _ in configuration.log = slowLog }) { test in
+      test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
+      test.origin.script("/a", .on(.all, .stall(at: .body(100_000))))
+      let (target, host) = (try test.target("/a"), test.host)
+      try await test.connect { connection in
+        try await connection.request(target, host: host)
+        #expect(try await connection.readHead().status == 200)
+      }
+      await test.proxy.stop()
+      #expect(log.all.count == 1)
+      test.origin.release("/a")
+    }
+  }
+
   @Test func `Connections without a request go at once`() async throws {
     try await withProxy { test in
       let port = test.port
