@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// Several servers behind one name, each with a tag of its own over the same bytes.
+/// Several servers behind one host name, each with its own tag for the same bytes.
 @Suite(.timeLimit(.minutes(1))) struct AlternatingServersTests {
   private let length: Int64 = 1_000_003
   private let bytes = SyntheticBytes(seed: 7)
@@ -29,7 +29,7 @@ import Testing
       let log = try await test.settledLog("/a")
       #expect(log.bodyBytesSent < length + 400_000, "\(log.requests.map { $0.status })")
       #expect(log.requests.count < 10)
-      // It is complete, and whoever comes next needs no byte of it.
+      // The entry is complete: a later reader fetches nothing.
       test.origin.resetLog("/a")
       try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
       #expect(test.origin.log("/a").requests.isEmpty)
@@ -60,7 +60,7 @@ import Testing
     let origin = try await OriginServer.start()
     try await withCache(directory: directory, origin: origin) { test in
       serve(test, control: "no-cache")
-      // A request for each of them, so that both are known.
+      // One request for each server makes both tags known.
       let reader = try await test.reader("/a")
       defer { reader.cancel() }
       _ = try await reader.bytes(in: 0..<200_000)
@@ -76,8 +76,8 @@ import Testing
     await origin.stop()
   }
 
-  /// The other server has another version of the same length and type, which differs from some byte
-  /// on: before, behind, and at what is stored.
+  /// The other server has another version of the same length and type. It differs from one byte on:
+  /// before, at, or after the stored bytes.
   @Test(arguments: [0, 5_000, 64 << 10, 100_000, 500_000, 999_000] as [Int64])
   func `Where a byte differs no reader is given both versions`(_ place: Int64) async throws {
     let one = bytes.bytes(in: 0..<length)
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  /// The answer that differs at its end begins the new generation with all that it has brought.
+  /// The response that differs at its end starts the new generation with all bytes it brought.
   @Test func `What turns out to be another version is not asked for again`() async throws {
     let place: Int64 = 600_000
     let one = bytes.bytes(in: 0..<length)

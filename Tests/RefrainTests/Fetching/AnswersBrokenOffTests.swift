@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// Answers that end early, pause, or come by the drop.
+/// Responses that end early, pause, or trickle.
 @Suite(.timeLimit(.minutes(1))) struct AnswersBrokenOffTests {
   private let length: Int64 = 1_000_003
   private let bytes = SyntheticBytes(seed: 7)
@@ -46,7 +46,7 @@ import Testing
       try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
       #expect(test.origin.log("/a").requests.count == 4)
     }
-    // Over connections that have not served before: on another, a request may go out twice by itself.
+    // New connections only: on a reused connection, the transport may resend a request by itself.
     try await withCache({ $0.retry.attempts = 4 }) { test in
       test.origin.serve(resource, at: "/b")
       test.origin.script("/b", .on(.all, .closeWithoutAnswer))
@@ -131,7 +131,7 @@ import Testing
     try await withCache({ $0.retry.attempts = 3 }) { test in
       test.origin.serve(.synthetic(seed: 7, length: 200_000), at: "/a")
       try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
-      // The length is known; from here on a 200 ends before it, always at the same byte.
+      // The length is known. From now on every 200 ends before it, always at the same byte.
       test.origin.script("/a", .on(.all, .ignoreRange, .truncatedBody(to: 70_000), .chunked))
       let error = await #expect(throws: MediaCacheError.self) {
         try await test.read("/a", 100_000..<100_010)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Refrain
 
-/// Answers that contradict HTTP, the request or themselves: nothing of them is kept, and what the
-/// origin says next is.
+/// Responses that contradict HTTP, the request or themselves: none of their bytes are kept, and the
+/// origin's next response is used.
 @Suite(.timeLimit(.minutes(1))) struct AnswersThatAreWrongTests {
   private let length: Int64 = 300_007
   private let bytes = SyntheticBytes(seed: 7)
@@ -35,7 +35,7 @@ import Testing
   ) async throws {
     try await withCache({ $0.retry.attempts = 2 }) { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
-      // Under a range that does not begin at 0 every one of them shows.
+      // A range that does not begin at 0 exposes each of these faults.
       test.origin.script("/a", .on(.all, Self.wrong[index]))
       let error = await #expect(throws: MediaCacheError.self) {
         try await test.read("/a", 100_000..<100_010)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// A resource that becomes another one: between requests, and in the middle of one.
+/// A resource that is replaced by another version: between requests, and during one.
 @Suite(.timeLimit(.minutes(1))) struct ChangedResourceTests {
   private let length: Int64 = 1_000_003
   private let old = SyntheticBytes(seed: 1)
@@ -44,9 +44,9 @@ import Testing
         try await reader.bytes(in: 500_000..<501_000)
       }
       #expect(error?.code == .resourceChanged && error?.remedy.isEmpty == false)
-      // What it holds of the old version it may have.
+      // The reader may still return the bytes of the old version that it holds.
       try await #expect(Array(reader.bytes(in: 0..<1000)) == old.bytes(in: 0..<1000))
-      // Whoever comes after it reads the new one.
+      // A later reader gets the new version.
       try await #expect(test.read("/a", 0..<2000) == new.bytes(in: 0..<2000))
     }
   }
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  /// Also while what is stored is fresh: finding out outweighs it.
+  /// Also with fresh stored bytes: an observed change outweighs freshness.
   @Test(arguments: ["max-age=0", "max-age=3600"])
   func `Opening again after a change gives the new version`(_ control: String) async throws {
     let directory = TestCache.temporaryDirectory()
@@ -86,7 +86,7 @@ import Testing
         if !isReopened {
           try await #expect(test.read("/a", 0..<1000) == old.bytes(in: 0..<1000))
           serve(2)
-          // Fresh bytes are given without asking; where they end, the change is found out.
+          // Fresh bytes are returned without a request; the change is detected where they end.
           if control != "max-age=0" {
             let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a") }
             #expect(error?.code == .resourceChanged)
@@ -98,7 +98,7 @@ import Testing
     await origin.stop()
   }
 
-  /// The new version was never read in the process that found out about it.
+  /// The process that detected the change never read the new version.
   @Test func `The next process starts with the new version`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  /// Nothing says that it is the same, and nothing says that it is not.
+  /// Nothing shows whether the resource is the same or has changed.
   @Test func `A second reader of an origin without validators does not end the first`()
     async throws
   {
@@ -165,8 +165,7 @@ import Testing
     }
   }
 
-  /// Both were asked for before anything was known, so that neither request could say which version
-  /// it wants.
+  /// Both requests were sent before any response, and neither could name a version.
   @Test func `Two first answers of two versions are not joined`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")

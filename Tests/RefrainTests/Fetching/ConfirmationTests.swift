@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// When stored bytes are used without asking, and what asking costs (RFC 9111 §4).
+/// When stored bytes are used without revalidation, and the cost of revalidation (RFC 9111 §4).
 @Suite(.timeLimit(.minutes(1))) struct ConfirmationTests {
   private let length: Int64 = 300_007
   private let bytes = SyntheticBytes(seed: 7)

@@ -33,7 +33,8 @@ import Testing
       defer { reader.cancel() }
       let read = Task { try await reader.bytes(in: 0..<1000) }
       try await eventually("the network is waited for") { !transport.requests.isEmpty }
-      // Asked later, and ended for its silence: so long would the other one not have been waited for.
+      // This request starts later and fails for silence: the waiting request has outlasted that
+      // timeout.
       let silent = try await cache.open(Resource(url: url("/silent")))
       defer { silent.cancel() }
       let error = await #expect(throws: MediaCacheError.self) {
@@ -101,7 +102,7 @@ import Testing
       try await Gate().wait()
       throw CancellationError()
     }
-    // Not by what lets go of it after some time.
+    // Rules out the timeout that ends abandoned requests.
     try await withTransport(transport, { $0.abandonedSilence = .seconds(100) }) { cache in
       let waiting = try await cache.open(Resource(url: url("/a")))
       let read = Task { try await waiting.bytes(in: 0..<9) }

@@ -6,13 +6,13 @@ import Testing
 
 @testable import Refrain
 
-/// An origin without ranges whose answers end early: every further one begins at the first byte.
+/// An origin without ranges whose responses end early: each new one begins at the first byte.
 @Suite(.timeLimit(.minutes(1))) struct CutShortTests {
   private let length: Int64 = 1_440_007
   private let cut: Int64 = 914_001
   private let bytes = SyntheticBytes(seed: 7)
 
-  /// - Parameter ends: where each answer ends; the last one holds for all further ones.
+  /// - Parameter ends: the end of each response; the last applies to all later ones.
   private func transport(_ ends: [Int64]) -> ScriptedTransport {
     let number = Mutex(0)
     return ScriptedTransport { [bytes, length] _ in
@@ -55,7 +55,7 @@ import Testing
       #expect(error?.remedy.isEmpty == false)
       #expect(transport.requests.count == 3)
       try await #expect(cache.progress(of: resource).spans == RangeSet(0..<cut))
-      // Nothing is reported twice.
+      // No progress is reported twice.
       let counts = reports.withLock { $0.map(\.storedBytes) }
       #expect(Set(counts).count == counts.count)
     }
@@ -79,7 +79,7 @@ import Testing
     try await withTransport(transport, { $0.retry.attempts = 100 }) { cache in
       let resource = try resource()
       await #expect(throws: MediaCacheError.self) { try await cache.prefetch(resource) }
-      // Whoever is given the last bytes as the error comes asks once more.
+      // A reader that receives the last bytes together with the error sends one more request.
       #expect(transport.requests.count < 20)
     }
   }

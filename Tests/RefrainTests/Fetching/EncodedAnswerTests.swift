@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// Origins that compress although they were asked not to (RFC 9110 §12.5.3).
+/// Origins that compress despite the request not to (RFC 9110 §12.5.3).
 @Suite(.timeLimit(.minutes(1))) struct EncodedAnswerTests {
   @Test func `An origin that compresses is an error at once, which says so`() async throws {
     try await withCache { test async throws in

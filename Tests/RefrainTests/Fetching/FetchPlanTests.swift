@@ -74,7 +74,7 @@ import Testing
       #expect(
         usual.decide(for: demand, readable: .init(), running: [])
           == .start(Self.mib..<Self.mib + 256 * Self.kib))
-      // All of that is there or coming: nothing more is asked for in advance.
+      // All of that is stored or on its way: no read-ahead is requested.
       demand = reading(at: Self.mib + 64 * Self.kib, read: 64 * Self.kib)
       demand.readsOn = readsOn
       let run = RangeSet(Self.mib..<Self.mib + 256 * Self.kib)
@@ -82,7 +82,7 @@ import Testing
       demand = reading(at: Self.mib + 256 * Self.kib, read: 256 * Self.kib)
       demand.readsOn = readsOn
       #expect(usual.decide(for: demand, readable: run, running: []) == .none)
-      // Nor for who waits for the last of it, which is on its way.
+      // The same for a reader that waits for the last bytes, which are on their way.
       demand = waiting(at: Self.mib + 192 * Self.kib, read: 192 * Self.kib)
       demand.readsOn = readsOn
       let coming = FetchPlan.Running(
@@ -90,7 +90,7 @@ import Testing
         isWhole: false)
       let stored = RangeSet(Self.mib..<Self.mib + 192 * Self.kib)
       #expect(usual.decide(for: demand, readable: stored, running: [coming]) == .none)
-      // Who goes further is one who reads on.
+      // A reader that goes further is one that continues.
       demand = waiting(at: Self.mib + 256 * Self.kib, read: 256 * Self.kib)
       demand.readsOn = readsOn
       let next = usual.decide(for: demand, readable: run, running: [])
@@ -151,17 +151,17 @@ import Testing
     let ofItsOwn = FetchPlan.Decision.startAndTruncate(at..<at + 64 * Self.kib, 0)
     let slow = plan { $0.rate = 1024 * 1024 }
     #expect(slow.decide(for: waiting(at: at), readable: .init(), running: [running]) == ofItsOwn)
-    // A further request is answered sooner than it comes by.
+    // A new request is answered before the running one reaches this offset.
     let near = plan {
       $0.rate = 40 * 1024 * 1024
       $0.latency = 0.01
     }
     #expect(near.decide(for: waiting(at: at), readable: .init(), running: [running]) == ofItsOwn)
-    // The answer that brings everything is waited for a little longer.
+    // The response that brings the whole resource is waited for a little longer.
     var whole = running
     whole.isWhole = true
     #expect(near.decide(for: waiting(at: at), readable: .init(), running: [whole]) == .none)
-    // As is any, where the user has said how long.
+    // The same for any response if the user has set the patience.
     let patient = plan {
       $0.latency = 0.01
       $0.patience = 10
@@ -201,8 +201,8 @@ import Testing
     #expect(rangeless.decide(for: demand, readable: .init(), running: [past]) == .start(0..<1000))
   }
 
-  /// Whatever is wanted, there and on its way: never what is there or on its way again, never beyond
-  /// the end, never nothing; and who waits is served.
+  /// Random requested, stored and running ranges: a plan never requests stored or running bytes,
+  /// nothing beyond the end, and no empty range; a waiting reader is served.
   @Test func `Random demands keep the invariants`() {
     let seed = TestSeed.next()
     var random = SeededGenerator(seed: seed)

@@ -25,7 +25,7 @@ import Testing
       let part: ByteRange = 1_500_000..<1_500_010
       try await #expect(Array(reader.bytes(in: part)) == bytes.bytes(in: part))
       try await complete(test, "/a")
-      // What was on its way to be filled when the reader asked elsewhere may come to one chunk.
+      // Bytes of the fill that were on their way when the reader moved may add up to one chunk.
       #expect(reader.statistics.bytesFromOrigin <= length + 96 << 10)
       reader.cancel()
     }

@@ -7,8 +7,8 @@ import Testing
 @testable import Refrain
 @testable import TestSupport
 
-/// Before the first byte, whoever waits learns soon what is wrong; while something plays, an outage
-/// is waited out.
+/// Before the first byte, a waiting reader receives an error soon; during playback, an outage is
+/// waited out.
 @Suite(.timeLimit(.minutes(1))) struct FirstContactTests {
   private let length: Int64 = 300_007
   private let bytes = SyntheticBytes(seed: 7)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// Answers that bring nothing, again and again: an error after a few requests, never a loop.
+/// Repeated responses without usable bytes: an error after a few requests, never a loop.
 @Suite(.timeLimit(.minutes(1))) struct FruitlessFetchTests {
   private let length: Int64 = 300_007
   private let bytes = SyntheticBytes(seed: 7)

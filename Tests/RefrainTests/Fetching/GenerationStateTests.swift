@@ -83,7 +83,7 @@ import Testing
     let reader = attach(&state)
     #expect(starts(wait(&state, reader, at: offset)) == 1)
     let id = state.fetches.keys.first ?? 0
-    // The fetch itself waits then, and asks again or reports it.
+    // The fetch itself then waits, and retries or reports the error.
     #expect(state.endsInVain(id))
   }
 
@@ -109,7 +109,7 @@ import Testing
     _ = state.detach(reader)
     _ = state.commitTransient(id, Data(count: 1000), at: 5_000_000)
     #expect(!state.transient.spans.contains(5_000_999))
-    // A 416 without a length, to a request from there on, is the end.
+    // A 416 without a length, in response to a request from that offset, marks the end.
     #expect(state.reached == 5_001_000)
   }
 
@@ -143,7 +143,7 @@ import Testing
     let readers = (0..<8).map { _ in attach(&state, awaitsConfirmation: true) }
     let started = readers.map { wait(&state, $0, at: nil) }
     #expect(started.filter { startsConfirmation($0) }.count == 1)
-    // What is not stored of it still takes a fetch.
+    // The bytes that are not stored still take a fetch.
     #expect(wakes(state.confirmed(at: .now)) >= 1)
     #expect(state.waiters.isEmpty)
   }
@@ -154,7 +154,7 @@ import Testing
     _ = wait(&state, reader, at: 500)
     let id = state.fetches.keys.first ?? 0
     state.moveFetch(id, to: 900)
-    // The origin tells that there is less than what this fetch is at.
+    // The origin reports a length below the fetch's position.
     _ = state.establish(Self.information(600), whole: nil)
     _ = state.fetchEnded(id, error: Self.error)
     #expect(state.fetches[id] == nil)
@@ -194,7 +194,7 @@ import Testing
     _ = wait(&state, prefetch, at: 5 << 20)
     let far = state.fetches.first { $0.value.range.lowerBound == 5 << 20 }?.key ?? 0
     #expect(!state.isOfUse(far, from: 5 << 20))
-    // A player has jumped there since that was looked up.
+    // A player has jumped there since that check.
     _ = wait(&state, player, at: 5 << 20)
     let actions = state.fetchEnded(far, error: Self.error, isForBackground: true)
     #expect(wakes(actions) == 1)
@@ -225,11 +225,11 @@ import Testing
     #expect(state.transient.isEmpty)
   }
 
-  /// Random lives: at every moment, whoever waits is waited on by a fetch that comes to its offset,
-  /// or by a confirmation; and when every fetch has come home nobody is left waiting.
+  /// Random operations: at every moment, each waiter has a fetch that reaches its offset or a
+  /// confirmation; once every fetch has ended, no waiter remains.
   @Test func `Waiters always end`() throws {
     let seed = TestSeed.next()
-    // It is never written to nor read.
+    // The file is never written or read.
     let path = FileManager.default.temporaryDirectory.appending(path: "refrain-\(UUID()).wav").path
     let file = try EntryFile(path: path, mode: .create, disk: SystemDisk())
     try FileManager.default.removeItem(atPath: path)
@@ -283,7 +283,7 @@ import Testing
         if state.fetches[fetch]?.isConfirmation == true {
           _ = state.confirmed(at: .now)
         } else {
-          // It comes home, however many chunks that takes.
+          // The fetch ends, however many chunks that takes.
           for _ in 0..<100 { receive(&state, fetch, length, ranges, &random) }
         }
         _ = state.fetchEnded(fetch, error: nil)
@@ -300,7 +300,7 @@ import Testing
     }
   }
 
-  /// What a fetch does with a chunk.
+  /// Handles one received chunk as a fetch does.
   private func receive(
     _ state: inout GenerationState, _ id: FetchID, _ length: Int64, _ ranges: Bool,
     _ random: inout SeededGenerator

@@ -22,7 +22,7 @@ import Testing
       let radio = try await test.reader("/radio")
       defer { radio.cancel() }
       _ = try await radio.bytes(in: 0..<200_000)
-      // Its listener waits for what is played next, as one does.
+      // A listener always waits for the next bytes of a live stream.
       let next = Task { try await radio.bytes(in: 200_000..<200_001) }
       try await eventually("it waits") { radio.generation.withState { !$0.waiters.isEmpty } }
       try await prefetch(test)
@@ -40,7 +40,7 @@ import Testing
       test.origin.script("/played", .on(.all, .stall(at: .resource(6_000_000))))
       let player = try await test.reader("/played")
       defer { player.cancel() }
-      // As a player does, which does not say where it will stop.
+      // A player does not say where it will stop reading.
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
       defer { buffer.deallocate() }
       var read: Int64 = 0
@@ -49,7 +49,7 @@ import Testing
       let gate = test.cache.context.gate
       try await eventually("no player is short") { gate.foregroundCount == 0 }
       try await prefetch(test)
-      // It comes to where the bytes end.
+      // The player reaches the end of the stored bytes.
       let edge = Task { try await player.bytes(in: 4_000_000..<6_000_001) }
       try await eventually("the player is short") { gate.foregroundCount > 0 }
       test.origin.serve(.synthetic(seed: 9, length: 1_000_003), at: "/third")

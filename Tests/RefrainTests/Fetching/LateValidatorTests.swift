@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// Validators that come later than the first answer, or with some answers only.
+/// Validators that arrive after the first response, or with some responses only.
 @Suite(.timeLimit(.minutes(1))) struct LateValidatorTests {
   private let length: Int64 = 400_003
   private let old = SyntheticBytes(seed: 1)
@@ -20,7 +20,7 @@ import Testing
       headers: [Field("Cache-Control", control)])
   }
 
-  /// The parts that one reader reads of the same length under each of three answers.
+  /// The ranges that one reader reads, each under another of the three responses.
   private let parts: [ByteRange] = [0..<1000, 150_000..<151_000, 300_000..<301_000]
 
   private static let sequences:
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  /// What is stored says so, too: the second process has seen no answer of the first.
+  /// The record says so, too: the second process has seen no response of the first.
   @Test func `Nor does a reader of the next process`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -68,7 +68,7 @@ import Testing
     try await withCache(directory: directory, origin: origin, { $0.firstRequest = 2000 }) { test in
       let reader = try await test.reader("/a")
       defer { reader.cancel() }
-      // Fresh, so that nobody is asked.
+      // Fresh: no request is sent.
       try await #expect(Array(reader.bytes(in: parts[1])) == old.bytes(in: parts[1]))
       let error = await #expect(throws: MediaCacheError.self) {
         try await reader.bytes(in: parts[2])
@@ -78,7 +78,7 @@ import Testing
     await origin.stop()
   }
 
-  /// It was stored before the tag was known, and a 304 would say nothing of it.
+  /// The bytes were stored before the tag was known, and a 304 would not vouch for them.
   @Test func `A late tag does not confirm what was stored before it`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -88,7 +88,7 @@ import Testing
       let reader = try await test.reader("/a")
       defer { reader.cancel() }
       _ = try await reader.bytes(in: parts[0])
-      // Another version, of which nobody knows that it is another one.
+      // Another version that no response identifies as another one.
       origin.serve(resource(2, etag: "\"v2\"", control: "no-cache"), at: "/a")
       try await #expect(Array(reader.bytes(in: parts[1])) == new.bytes(in: parts[1]))
     }

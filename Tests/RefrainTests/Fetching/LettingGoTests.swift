@@ -6,11 +6,11 @@ import Testing
 
 @testable import Refrain
 
-/// What closing waits for, and what is left after it.
+/// The work that closing waits for, and the state after it.
 @Suite(.timeLimit(.minutes(1))) struct LettingGoTests {
   @Test func `Closing does not wait for a hook that does not end`() async throws {
     let (stream, end) = AsyncStream.makeStream(of: Void.self)
-    // It does not care for being cancelled.
+    // The task ignores cancellation.
     let blocked = Task { for await _ in stream {} }
     let calls = Atomic(0)
     let returns = Atomic(0)
@@ -74,7 +74,7 @@ import Testing
       entry = first.entry
       context = test.cache.context
       generation = first.generation
-      // Who comes later begins a stream of their own, and the first one goes by.
+      // A later reader begins a stream of its own, separate from the first.
       let second = try await test.reader("/radio")
       _ = try await second.bytes(in: 0..<1000)
       #expect(second.generation !== first.generation)

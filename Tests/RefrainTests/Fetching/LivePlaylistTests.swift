@@ -5,8 +5,8 @@ import Testing
 
 @testable import Refrain
 
-/// What an origin changes every few seconds is never given out of date; what stays is not asked for
-/// by everybody.
+/// A resource that changes every few seconds is never served stale; a stable one is not requested
+/// for every reader.
 @Suite(.timeLimit(.minutes(1))) struct LivePlaylistTests {
   private func playlist(_ number: Int, isComplete: Bool = false) -> [UInt8] {
     var text = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:\(number)\n"
@@ -30,7 +30,7 @@ import Testing
     return terms
   }
 
-  /// By a reader of its own, as a front door that answers requests makes one.
+  /// Reads with a new reader, as a proxy does for each request.
   private func get(_ test: TestCache, _ path: String) async throws -> [UInt8] {
     let reader = try await test.cache.open(Resource(url: test.origin.url(path)), on: strict)
     defer { reader.cancel() }
@@ -58,8 +58,8 @@ import Testing
         #expect(try await get(test, path) == list)
         time.pass(1.1)
       }
-      // A moment later is soon enough for another client of the same. By this origin's Date the
-      // answer would be older than it is by the clock that was moved.
+      // A second client a moment later is served from the cache. The origin's Date does not follow
+      // the moved clock, and would make the response look older.
       let last = playlist(9)
       test.origin.script(path, .on(.all, .header("Date", nil)))
       test.origin.serve(resource(last, type, etag: "\"9\"", control: control), at: path)
@@ -157,7 +157,7 @@ import Testing
       let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<300_000)
       test.origin.serve(
         resource(bytes, type, modified: age.map { Date() - $0 }, etag: "\"a\""), at: "/a")
-      // Held, as front doors hold what is asked for again and again.
+      // Proxies hold resources that are requested again and again.
       let held = try await test.reader("/a")
       defer { held.cancel() }
       #expect(try await Array(held.bytes(in: 0..<300_000)) == bytes)

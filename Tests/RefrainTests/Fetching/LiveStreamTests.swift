@@ -6,11 +6,11 @@ import Testing
 @testable import Refrain
 @testable import TestSupport
 
-/// Streams without an end: what they play passes through, and is over when it breaks off.
+/// Streams without an end: their bytes pass through, and a stream that breaks off is over.
 @Suite(.timeLimit(.minutes(2))) struct LiveStreamTests {
   private let bytes = SyntheticBytes(seed: 7)
 
-  /// What a station would be, if it did not say so: no length, no validator, no ranges.
+  /// A station that does not identify itself: no length, no validator, no ranges.
   private func anonymous(_ seed: UInt64, _ length: Int64 = .max) -> OriginResource {
     OriginResource(
       .synthetic(seed: seed, length: length), contentType: "audio/mpeg", supportsRanges: false,
@@ -21,7 +21,7 @@ import Testing
     try await test.cache.usage().allocatedBytes
   }
 
-  /// Reads in pieces and compares them, so that nothing here grows either.
+  /// Reads in pieces and compares them: the test's memory does not grow either.
   private func check(
     _ reader: MediaReader, _ range: ByteRange, piece: Int64 = 1 << 20
   ) async throws {
@@ -87,7 +87,7 @@ import Testing
           try await check(first, 0..<300_000)
           let entry = first.generation.entry
           first.cancel()
-          // It goes on somewhere else, of course.
+          // The station continues at another place.
           test.origin.serve(path == "/radio" ? next : anonymous(seed + 1), at: path)
           await entry.waitUntilClosed()
           try await #expect(test.cache.entries().isEmpty)
@@ -109,7 +109,7 @@ import Testing
       let reader = try await test.reader("/anonymous")
       defer { reader.cancel() }
       try await check(reader, 0..<300_000)
-      // As it is in the middle of things.
+      // A copy of the directory in the middle of the stream.
       try FileManager.default.copyItem(at: test.directory, to: copy)
       try await withCache(directory: copy, origin: test.origin, { $0.offline = true }) { later in
         try await #expect(later.cache.entries().count == 1)
@@ -135,9 +135,9 @@ import Testing
       let reader = try await test.reader("/anonymous")
       try await check(reader, 0..<24 << 20)
       #expect(reader.cachedSpans.byteCount <= 4 << 20)
-      // What was worth keeping is there.
+      // The song was worth keeping and is stored.
       try await #expect(test.cache.entry(for: CacheKey(url: test.origin.url("/song"))) != nil)
-      // Its start is there, too, for whoever comes meanwhile.
+      // Its start is stored, too, for readers that come in the meantime.
       try await check(reader, 0..<1 << 20)
       reader.cancel()
     }
@@ -177,15 +177,15 @@ import Testing
       let error = await #expect(throws: MediaCacheError.self) { try await beyond.value }
       #expect(error?.code == .resourceChanged && error?.remedy.isEmpty == false)
       #expect(test.origin.log("/radio").requests.count == 1)
-      // Opened anew it begins with what is played by then.
+      // A reader opened again begins with the current bytes of the stream.
       let next = SyntheticBytes(seed: 8)
       try await #expect(test.read("/radio", 0..<100_000) == next.bytes(in: 0..<100_000))
     }
   }
 
-  /// It says nothing of itself: what comes again is compared with what is stored.
+  /// The stream has no identity: bytes that come again are compared with the stored ones.
   @Test func `An anonymous stream that breaks off never goes on with other bytes`() async throws {
-    // All of what has come is stored by then, or some of it, or nothing.
+    // By then all received bytes are stored, or some, or none.
     for (limit, control) in [(nil, "no-cache"), (400_000, "no-cache"), (Int64?.none, "no-store")] {
       try await withCache({ $0.limit = limit }) { test in
         var stream = anonymous(7)
@@ -197,7 +197,7 @@ import Testing
             .on(.from(2), .answerFrom(anonymous(8))))
         let reader = try await test.reader("/anonymous")
         defer { reader.cancel() }
-        // What was sent before a connection breaks off may be lost with it.
+        // Bytes sent just before a connection breaks off may be lost with it.
         try await check(reader, 0..<1_400_000)
         test.origin.release("/anonymous")
         let error = await #expect(throws: MediaCacheError.self) {
@@ -245,7 +245,7 @@ import Testing
         try await check(first, part.lowerBound + 5 << 20..<part.upperBound + 5 << 20)
       }
       #expect(test.origin.log("/radio").requests.count == 2)
-      // Closing ends the one and the other.
+      // Closing ends both.
       await test.cache.close()
       for reader in [first, second] {
         let error = await #expect(throws: MediaCacheError.self) {
@@ -281,7 +281,7 @@ import Testing
         }
         #expect(error?.code == .badRange)
       }
-      // A small step is none too many, and the reader goes on where it was.
+      // A small step forward is allowed, and the reader continues from its place.
       let end = reader.generation.withState { $0.liveEnd }
       try await check(reader, end + 50_000..<end + 200_000)
       #expect(test.origin.log("/radio").requests.count == 1)
@@ -314,7 +314,7 @@ import Testing
     }
   }
 
-  /// Some servers cut ranges out of what they play at the moment.
+  /// Some servers cut ranges out of the bytes they play at that moment.
   @Test func `A station that answers ranges is listened to as a whole`() async throws {
     try await withCache { test in
       var station = OriginResource.station(

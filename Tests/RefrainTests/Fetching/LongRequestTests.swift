@@ -5,8 +5,8 @@ import Testing
 
 @testable import Refrain
 
-/// One request for a reader that reads on: what it costs, and what becomes of it when the reader stops,
-/// jumps or leaves.
+/// One request for a reader that continues: its cost, and its end when the reader stops, jumps or
+/// leaves.
 @Suite(.timeLimit(.minutes(1))) struct LongRequestTests {
   private let length: Int64 = 24 << 20
   private let bytes = SyntheticBytes(seed: 7)
@@ -22,7 +22,7 @@ import Testing
     await origin.stop()
   }
 
-  /// Reads chunks until so many bytes have come.
+  /// Reads chunks until `count` bytes have been received.
   private func take(
     _ count: Int64, from start: Int64, of reader: MediaReader
   ) async throws {
@@ -48,7 +48,7 @@ import Testing
     try await withLongFile { test in
       try await test.cache.prefetch(Resource(url: test.origin.url("/a")))
       #expect(test.origin.log("/a").requests.count == 1)
-      // Of what is missing, each hole is one.
+      // Each hole takes one request.
       let key = CacheKey(url: test.origin.url("/a"))
       try await test.cache.remove(key)
       test.origin.resetLog("/a")
@@ -71,7 +71,7 @@ import Testing
       try await eventually("the request waits") {
         reader.generation.withState { $0.fetches.values.contains { $0.paused != nil } }
       }
-      // A window of 1 MiB, and a chunk at either end: of 240 KiB where it is read, and of 96.
+      // A window of 1 MiB, and a chunk at either end: 240 KiB at the reader, 96 KiB at the other.
       #expect(reader.cachedSpans.byteCount <= (2 << 20) + (336 << 10))
       try await take(length, from: 0, of: reader)
       #expect(test.origin.log("/a").requests.count == 1)
@@ -84,7 +84,7 @@ import Testing
     try await withLongFile({ $0.abandonedSilence = .seconds(100) }) { test in
       let reader = try await test.reader("/a")
       defer { reader.cancel() }
-      // One chunk: a look.
+      // One chunk: the reader only looks at the start.
       try await take(1000, from: 0, of: reader)
       try await take(100_000, from: length - 100_000, of: reader)
       let back = try await test.reader("/a")
@@ -105,7 +105,7 @@ import Testing
       let place = length - 1_000_000
       test.origin.script("/a", .on(.all, .stall(at: .resource(place + 10))))
       let next = Task { try await self.take(100_000, from: place, of: reader) }
-      // The first request is ended while the second is waited for.
+      // The first request ends while the second is waited for.
       _ = try await test.origin.wait(for: "/a") { $0.requests.count == 2 && $0.running == 1 }
       test.origin.release("/a")
       try await next.value
@@ -114,7 +114,7 @@ import Testing
 
   @Test func `What nobody comes back to is ended`() async throws {
     try await withLongFile({ $0.abandonedSilence = .milliseconds(20) }) { test in
-      // Slowly enough that the buffers of the system do not take all of it at once.
+      // Slow enough that the system's buffers do not take everything at once.
       var resource = OriginResource.synthetic(seed: 7, length: length)
       resource.bytesPerSecond = 10_000_000
       test.origin.serve(resource, at: "/a")
@@ -122,7 +122,7 @@ import Testing
       defer { reader.cancel() }
       try await take(300_000, from: 0, of: reader)
       try await take(100_000, from: length - 100_000, of: reader)
-      // The reader is still there; what it left is not.
+      // The reader is still open; the request it left has ended.
       _ = try await test.origin.wait(for: "/a") { $0.running == 0 }
       try await take(1_000_000, from: 0, of: reader)
       reader.cancel()
@@ -154,7 +154,7 @@ import Testing
       var read: Int64 = 0
       var jumps = 0
       for _ in 0..<40 {
-        // Each where nothing is stored yet.
+        // Each jump goes to a place without stored bytes.
         var offset = Int64.random(in: 0..<length - (1 << 20), using: &random)
         let stored = reader.cachedSpans
         if !stored.intersection(RangeSet(offset..<offset + (512 << 10))).isEmpty { continue }
@@ -167,7 +167,7 @@ import Testing
           read += count
         }
       }
-      // The first four jumps are not known to be short; what sockets hold of them counts as received.
+      // The first four jumps are not known to be short; bytes in socket buffers count as received.
       let log = try await test.settledLog("/a")
       #expect(
         log.bodyBytesSent <= read + 6 << 20,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// Which networks may be used for what.
+/// The networks that each kind of request may use.
 @Suite(.timeLimit(.minutes(1))) struct NetworkPolicyTests {
   private let memory = MemoryTransport(seed: 7, length: 3_000_017)
   private let bytes = SyntheticBytes(seed: 7)
@@ -14,7 +14,7 @@ import Testing
     Resource(url: try #require(URL(string: "http://h\(path)")))
   }
 
-  /// Low Data Mode: what may not use a constrained network finds none.
+  /// Low Data Mode: a request that may not use constrained networks finds none.
   private func lowDataMode() -> ScriptedTransport {
     ScriptedTransport { [memory] request in
       guard request.access.allowsConstrained else {
@@ -61,7 +61,7 @@ import Testing
       #expect(error?.code == .networkNotAllowed)
       #expect(error?.reason.contains("Low Data Mode") == true)
       #expect(error?.remedy.contains("Configuration.network.prefetch") == true)
-      // Trying again cannot help.
+      // A retry cannot help.
       #expect(transport.requests.count == 1)
       let reader = try await cache.open(resource("/a"))
       defer { reader.cancel() }
@@ -114,13 +114,13 @@ import Testing
       var read: [UInt8] = []
       for try await chunk in reader.chunks() { read += chunk }
       #expect(read == bytes.bytes(in: 0..<3_000_017))
-      // It is tried again after a while, not with every byte that comes.
+      // The prefetch is retried after a while, not with every byte received.
       let refused = transport.requests.filter { $0.purpose == .prefetch }
       #expect(refused.count <= 3)
     }
   }
 
-  /// Playback may use what came, and a prefetch would wait on.
+  /// Playback may use the received bytes; the prefetch would keep waiting.
   @Test func `A player that comes to wait for a prefetch does not wait for its network`()
     async throws
   {

@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  /// Its bytes would be thrown away and asked for again without end.
+  /// Its bytes would be discarded and requested again without end.
   @Test func `A prefetch of what may not be stored ends beside a reader, too`() async throws {
     try await withCache { test in
       serve(test)

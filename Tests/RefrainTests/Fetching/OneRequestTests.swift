@@ -5,14 +5,14 @@ import Testing
 
 @testable import Refrain
 
-/// The request that confirms what is stored brings what the reader wants next, and whatever comes is
-/// used: never two requests for one use.
+/// The request that revalidates stored bytes also brings the reader's next bytes, and every
+/// received byte is used: never two requests for one use.
 @Suite(.timeLimit(.minutes(1))) struct OneRequestTests {
   private let length: Int64 = 50_007
 
   private func bytes(_ seed: UInt64) -> [UInt8] { SyntheticBytes(seed: seed).bytes(in: 0..<length) }
 
-  /// Which validators a resource has.
+  /// The validators of a resource.
   enum Witness: CaseIterable, Sendable {
     case strong, weak, date, none
   }
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  /// It knows neither If-None-Match nor If-Modified-Since, and answers with the range.
+  /// The origin knows neither If-None-Match nor If-Modified-Since, and responds with the range.
   @Test(arguments: [Witness.strong, .weak, .date])
   func `An origin that ignores conditions is asked once`(_ witness: Witness) async throws {
     try await stored(resource(witness, 1)) { test in
@@ -104,7 +104,7 @@ import Testing
             "Last-Modified", resource(witness, 1).lastModified.map { HTTPDate.format($0) })))
       try await #expect(test.read("/a") == bytes(1))
       #expect(test.origin.log("/a").requests.map(\.status) == [206])
-      // What was stored still holds.
+      // The stored bytes are still valid.
       try await #expect(test.read("/a") == bytes(1))
     }
   }
@@ -120,7 +120,7 @@ import Testing
       let log = try await test.settledLog("/a")
       #expect(log.requests.map(\.status) == [206])
       if witness == .none { return }
-      // The rest is a hole of 10,000 bytes: what was there is kept.
+      // The rest is a hole of 10,000 bytes: the stored bytes are kept.
       try await #expect(test.read("/a") == all)
       #expect(log.sent.intersection(RangeSet(0..<20_000)).isEmpty)
     }

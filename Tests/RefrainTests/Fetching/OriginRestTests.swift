@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// An origin that answers with Retry-After is left alone by every reader until then.
+/// No reader sends a request to an origin before its Retry-After time has passed.
 @Suite(.timeLimit(.minutes(1))) struct OriginRestTests {
   private func withClock(
     _ body: (TestCache, TestClock) async throws -> Void
@@ -70,7 +70,7 @@ import Testing
     rests.note(resource("/a"), status: 503, headers: busy, at: start)
     #expect(rests.rest(of: resource("/a"), at: start) == .init(status: 503, seconds: 10))
     #expect(rests.rest(of: resource("/b"), at: start) == nil)
-    // Without a time, with none, and with a status that is not about load.
+    // No Retry-After, a delay of 0, and a status that does not report load.
     rests.note(resource("/c"), status: 503, headers: [:], at: start)
     rests.note(resource("/d"), status: 503, headers: ["Retry-After": "0"], at: start)
     rests.note(resource("/e"), status: 301, headers: busy, at: start)
@@ -89,7 +89,7 @@ import Testing
     #expect(rest(after: 0)?.seconds == 3600)
     #expect(rest(after: 29.5)?.seconds == 3571)
     #expect(rest(after: 30) == nil)
-    // It is forgotten then.
+    // The rest is forgotten then.
     #expect(rest(after: 1) == nil)
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// Origins that ignore Range, give no length, or end their answers by closing the connection.
+/// Origins that ignore Range, give no length, or end responses by closing the connection.
 @Suite(.timeLimit(.minutes(1))) struct OriginsWithoutRangesTests {
   private let length: Int64 = 1_000_003
   private let bytes = SyntheticBytes(seed: 7)
@@ -31,7 +31,7 @@ import Testing
   @Test func `Readers all over an origin without ranges share one answer`() async throws {
     try await withCache { test in
       test.origin.serve(resource { $0.supportsRanges = false }, at: "/a")
-      // The first answer tells that there are no ranges.
+      // The first response shows that there are no ranges.
       let first = try await test.reader("/a")
       defer { first.cancel() }
       _ = try await first.contentInformation()
@@ -78,8 +78,8 @@ import Testing
     }
   }
 
-  /// It says that it has ranges, and ignores them: the second request is joined to the first, not
-  /// made again and again.
+  /// The origin announces ranges and ignores them: the second request joins the first and is not
+  /// repeated.
   @Test func `An origin that claims ranges and ignores them is not asked without end`()
     async throws
   {

@@ -43,7 +43,7 @@ import Testing
     gate.count(1)
     let (first, passed) = wait(gate, 1)
     let (second, other) = wait(gate, 2)
-    // It may not have come to wait yet.
+    // The fetch may not be waiting yet.
     try await eventually("fetch 1 passes") {
       gate.letThrough(1)
       return passed.isPassed

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Refrain
 
-/// Playback goes before prefetch.
+/// Playback takes precedence over prefetch.
 @Suite(.timeLimit(.minutes(1))) struct PriorityTests {
   private let length: Int64 = 8_000_003
   private let bytes = SyntheticBytes(seed: 7)
@@ -15,15 +15,15 @@ import Testing
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/played")
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/prefetched")
-      // The player's answer stays under way until it is released.
+      // The player's response stays open until it is released.
       test.origin.script("/played", .on(.first(1), .stall(at: .body(1000))))
       let player = try await test.reader("/played")
       defer { player.cancel() }
-      // It says nowhere that it wants no more than what has come.
+      // Nothing says that the player wants no more than the received bytes.
       try await #expect(player.waitUntilReadable(at: 0) == 0..<1000)
       let resource = Resource(url: test.origin.url("/prefetched"))
       let prefetch = Task { try await test.cache.prefetch(resource) }
-      // It waits at the gate: nothing is asked for.
+      // The prefetch waits at the gate and sends no request.
       let gate = test.cache.context.gate
       try await eventually("the prefetch waits") { gate.waitingCount == 1 }
       #expect(test.origin.log("/prefetched").requests.isEmpty)
@@ -45,7 +45,7 @@ import Testing
       let prefetch = Task { try await test.cache.prefetch(resource) }
       let gate = test.cache.context.gate
       try await eventually("the prefetch waits") { gate.waitingCount == 1 }
-      // The answer to the other player never goes on.
+      // The response to the other player never continues.
       try await #expect(test.read("/wanted", 0..<1000) == bytes.bytes(in: 0..<1000))
       prefetch.cancel()
       _ = await prefetch.result
@@ -62,7 +62,7 @@ import Testing
       try await test.origin.wait(for: "/a") { $0.bodyBytesSent > 100_000 }
       let far: ByteRange = 7_000_000..<7_001_000
       try await #expect(test.read("/a", far) == bytes.bytes(in: far))
-      // Long before the prefetch would have come by.
+      // Long before the prefetch would have reached that range.
       #expect(test.origin.log("/a").distinctBytesSent < 4_000_000)
       prefetch.cancel()
       _ = await prefetch.result
@@ -79,7 +79,7 @@ import Testing
       #expect(log.sent.byteCount(in: 1000..<2_000_000) == 1_999_000)
       #expect(log.bytesSentTwice == 0 && log.distinctBytesSent < 2_100_000)
       #expect(reports.last?.storedBytes == 1_999_000 && reports.last?.totalBytes == 1_999_000)
-      // Few requests: it grows as it goes on.
+      // Few requests: their size grows as the prefetch continues.
       #expect(log.requests.count <= 12)
       try await test.cache.prefetch(resource) { reports.add($0) }
       #expect(reports.last?.storedBytes == length && reports.last?.totalBytes == length)
@@ -99,7 +99,7 @@ import Testing
       try await test.cache.prefetch(asked, range: 1000..<500_000)
       let stored = try await test.cache.progress(of: asked)
       #expect(stored.spans.byteCount(in: 1000..<500_000) == 499_000)
-      // Beyond its end the length is found out.
+      // A range past the end reveals the length.
       try await test.cache.prefetch(asked, range: 0..<length + 1000)
       try await #expect(test.cache.progress(of: asked).isComplete)
     }

@@ -22,7 +22,7 @@ import Testing
       defer { reader.cancel() }
       try await #expect(Array(reader.bytes(in: 0..<1000)) == bytes.bytes(in: 0..<1000))
       try await #expect(reader.contentInformation().finalURL == test.origin.url("/there/b"))
-      // Stored under what was asked for.
+      // Stored under the requested URL.
       try await #expect(test.cache.entry(for: CacheKey(url: test.origin.url("/here/a"))) != nil)
     }
   }
@@ -80,7 +80,7 @@ import Testing
 
   // MARK: The end of a chain
 
-  /// `/0` leads to `/4` by way of three others.
+  /// `/0` redirects to `/4` through three others.
   private func serveChain(_ test: TestCache, _ resource: OriginResource) {
     for hop in 0..<4 {
       test.origin.script("/\(hop)", .on(.all, .redirect(302, to: "/\(hop + 1)")))
@@ -107,7 +107,7 @@ import Testing
   func `The chain is followed again where its end fails`(_ fault: Fault) async throws {
     try await withCache { test in
       serveChain(test, .synthetic(seed: 7, length: 2_000_003))
-      // Without an answer on a connection that was kept open, the request goes out twice by itself.
+      // A reused connection that closes without a response makes the transport resend the request.
       let failing = if case .closeWithoutAnswer = fault { 2...3 } else { 2...2 }
       test.origin.script("/4", .on(.where { failing.contains($0.number) }, fault))
       let reader = try await test.reader("/0")

@@ -11,7 +11,7 @@ import Testing
   import Darwin
 #endif
 
-/// Whoever leaves takes everything along: fetches, waits, descriptors, connections, memory.
+/// A reader that leaves releases everything: fetches, waits, descriptors, connections, memory.
 @Suite(.timeLimit(.minutes(1))) struct ReleaseTests {
   private let length: Int64 = 3_000_017
 
@@ -28,13 +28,13 @@ import Testing
   /// Open files of this process below a directory.
   private func descriptors(below directory: URL) -> [String] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/dev/fd")) ?? []
-    // By its own name, which no other directory has: on the way to it there may be links.
+    // Matched by its own unique name: the path to it may contain links.
     return names.compactMap(Self.file(ofDescriptor:)).filter {
       $0.contains(directory.lastPathComponent)
     }
   }
 
-  /// The path of the file that a descriptor is open on.
+  /// The path of the file behind a descriptor.
   private static func file(ofDescriptor name: String) -> String? {
     #if canImport(Darwin)
       guard let descriptor = Int32(name) else { return nil }
@@ -85,7 +85,7 @@ import Testing
       for round in 0..<20 {
         let path = "/\(round)"
         origin.serve(resource { $0.supportsRanges = false }, at: path)
-        // The reader leaves before, while, or after the head comes.
+        // The reader leaves before, while, or after the head arrives.
         if round.isMultiple(of: 3) { origin.script(path, .on(.all, .delay(.milliseconds(5)))) }
         let reader = try await test.reader(path)
         let read = Task { try await reader.waitUntilReadable(at: 0) }
@@ -103,7 +103,7 @@ import Testing
     await origin.stop()
   }
 
-  /// It is told to come back after an hour; nobody waits that long.
+  /// The response asks for a retry in an hour; no reader waits that long.
   @Test func `A retry that nobody waits for is not waited for`() async throws {
     try await withCache({ $0.retry.longestDelay = .seconds(3600) }) { test in
       test.origin.serve(resource(), at: "/a")
@@ -191,7 +191,7 @@ import Testing
     }
   }
 
-  /// Entries that are just being opened when the cache is closed end, too.
+  /// Entries that are being opened when the cache is closed end, too.
   @Test func `Closing while readers come ends`() async throws {
     for _ in 0..<30 {
       try await withCache { test in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Refrain
 
-/// What a response is worth, by its head (RFC 9110 §13, §14, §15).
+/// The verdict on a response by its head (RFC 9110 §13, §14, §15).
 @Suite struct ResponseCheckTests {
   private let tag = Validator(etag: "\"a\"")
 
@@ -71,11 +71,11 @@ import Testing
   @Test func `A 206 of another version tells that the resource changed`() {
     let part = "bytes 100-199/1000"
     #expect(verdict(206, ["Content-Range": part, "ETag": "\"b\""], known: known()) == .changed)
-    // The same strong tag over another length contradicts itself.
+    // The same strong tag with another length contradicts itself.
     #expect(
       verdict(206, ["Content-Range": "bytes 100-199/1001", "ETag": "\"a\""], known: known())
         == .invalid)
-    // Where nothing else tells, the length does.
+    // Without other evidence, the length decides.
     let untagged = known(1000, Validator())
     #expect(verdict(206, ["Content-Range": "bytes 100-199/1001"], known: untagged) == .changed)
     #expect(verdict(206, ["Content-Range": part], known: untagged) == .part(100..<200))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// What front doors that announce what they send can rely on.
+/// The guarantees for servers that announce the bytes they send.
 @Suite(.timeLimit(.minutes(1))) struct ServingTests {
   private let length: Int64 = 300_007
 

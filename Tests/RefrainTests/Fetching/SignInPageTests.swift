@@ -5,8 +5,8 @@ import Testing
 
 @testable import Refrain
 
-/// A network that wants its users to sign in answers in the origin's place: a redirect to a page.
-/// That says nothing of what is stored.
+/// A network that requires a sign-in responds in the origin's place with a redirect to a page. That
+/// response says nothing about the stored bytes.
 @Suite(.timeLimit(.minutes(1))) struct SignInPageTests {
   private let length: Int64 = 500_000
   private let bytes = SyntheticBytes(seed: 7)
@@ -49,7 +49,7 @@ import Testing
         #expect(warnings.contains { $0.contains("web page") }, "\(warnings)")
       }
     }
-    // The network lets it through again.
+    // The network lets requests through again.
     origin.script("/a.mp3", FaultScript())
     origin.resetLog("/a.mp3")
     try await withCache(directory: directory, origin: origin) { test in
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  /// They are asked about by a request of their own.
+  /// Other credentials are checked by a request of their own.
   @Test func `Other credentials are not given a sign-in page in place of the song`() async throws {
     try await withCache { test in
       test.origin.serve(song(), at: "/a.mp3")

@@ -86,7 +86,7 @@ import Testing
         try await reader.bytes(in: 200_000..<200_010)
       }
       #expect(error?.status == 404)
-      // The reader goes on when the origin does.
+      // The reader continues once the origin responds.
       try await #expect(Array(reader.bytes(in: 0..<length)) == bytes.bytes(in: 0..<length))
     }
   }

@@ -6,7 +6,8 @@ import Testing
 @testable import Refrain
 @testable import TestSupport
 
-/// Metadata between the audio: it comes to who asked for titles, and never among the bytes.
+/// Metadata between the audio: only readers that requested titles receive it, and never among the
+/// bytes.
 @Suite(.timeLimit(.minutes(2))) struct StreamTitleTests {
   private let bytes = SyntheticBytes(seed: 7)
   private let interleaving = Interleaving(
@@ -70,7 +71,7 @@ import Testing
         #expect(reader.streamTitle(at: .max) == nil)
         reader.cancel()
       }
-      // The key, and what is stored under it, is that of the resource without the field.
+      // The key and the stored bytes are those of the resource without the field.
       let received = test.origin.log("/a").bodyBytesSent
       try await #expect(test.read("/a") == bytes.bytes(in: 0..<300_007))
       #expect(test.origin.log("/a").bytesSentTwice <= 3)
@@ -95,7 +96,7 @@ import Testing
     }
   }
 
-  /// Its Content-Length counts the metadata, too.
+  /// Content-Length counts the metadata, too.
   @Test func `A body with a length and metadata ends where its audio does`() async throws {
     try await withCache { test in
       let length: Int64 = 100_003
@@ -125,19 +126,19 @@ import Testing
       resource.headers = [Field("icy-name", "Radio"), Field("Cache-Control", "max-age=1000")]
       resource.interleaving = interleaving
       test.origin.serve(resource, at: "/radio")
-      // The second breaks in the middle of a block, the first in the middle of the audio.
+      // The second response breaks in the middle of a block, the first in the middle of the audio.
       test.origin.script(
         "/radio",
         .on(.number(1), .drop(at: .body(40_000)))
           .on(.number(2), .drop(at: .body(60 * 8193 + 80))))
       let reader = try await open(test)
-      // To its end, which nobody knows before it has come.
+      // To the end, which is unknown before it is reached.
       try await #expect(Array(reader.bytes(in: 0..<length + 1)) == bytes.bytes(in: 0..<length))
       #expect(reader.streamTitle(at: .max)?.title == "Far - Three")
       reader.cancel()
       let requests = test.origin.log("/radio").requests.count
       #expect(requests == 3)
-      // Without the question: what is stored serves as well.
+      // A reader that requests no titles is served from the stored bytes, too.
       try await #expect(test.read("/radio") == bytes.bytes(in: 0..<length))
       #expect(test.origin.log("/radio").requests.count == requests)
     }

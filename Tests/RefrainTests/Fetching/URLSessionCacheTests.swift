@@ -56,7 +56,7 @@ import Testing
   func `Answers that break off, or are wrong, cost no byte`(_ fault: Fault) async throws {
     try await withURLSession { test in
       test.origin.serve(resource, at: "/a")
-      // Before the first byte nobody would be as patient.
+      // Before the first byte, fewer attempts are made.
       test.origin.script("/a", .on(.where { (2...4).contains($0.number) }, fault))
       try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
     }

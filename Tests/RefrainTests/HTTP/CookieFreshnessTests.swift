@@ -4,7 +4,7 @@ import Testing
 
 @testable import Refrain
 
-/// What cookies say of a response: whether a cache for several people may keep it.
+/// The effect of cookies on a response: whether a shared cache may keep it.
 @Suite struct CookieFreshnessTests {
   static let now = Date(timeIntervalSince1970: 1_700_000_000)
 

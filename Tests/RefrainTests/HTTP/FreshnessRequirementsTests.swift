@@ -4,7 +4,7 @@ import Testing
 
 @testable import Refrain
 
-/// What a request wants of stored bytes (RFC 9111 §5.2.1).
+/// The requirements of a request on stored bytes (RFC 9111 §5.2.1).
 @Suite struct ReadingTermsTests {
   static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
@@ -16,7 +16,7 @@ import Testing
     return terms
   }
 
-  /// Fresh for 60 seconds, of that age.
+  /// Responses fresh for 60 seconds, at the age given.
   static let cases: [(FreshnessRequirements, age: Double, must: Bool, isAccepted: Bool)] = [
     (terms { _ in }, 59, false, true), (terms { _ in }, 60, false, false),
     (terms { $0.noCache = true }, 0, false, false),
@@ -72,7 +72,7 @@ import Testing
   }
 }
 
-/// Who keeps a response, and for whom it was asked (RFC 9111 §3, §3.5, §5.2.2).
+/// Freshness by the kind of cache and the request's credentials (RFC 9111 §3, §3.5, §5.2.2).
 @Suite struct KeeperFreshnessTests {
   static let now = Date(timeIntervalSince1970: 1_700_000_000)
 

@@ -26,14 +26,14 @@ import Testing
     (["Expires": date(100), "Date": date(-50)], 150),
     (["Expires": date(-100)], 0), (["Expires": "0"], 0), (["Expires": "-1"], 0),
     (["Expires": "0", "Last-Modified": date(-1000)], 0),
-    // Invalid: stale, although the date can be guessed (RFC 9111 §5.3).
+    // Invalid dates: stale, although the date can be guessed (RFC 9111 §5.3).
     (["Expires": date(100).replacing("GMT", with: "UTC")], 0),
     (["Expires": date(100).replacing(", ", with: ",  ")], 0),
     (["Expires": "Thu, 18-Aug-2050 02:01:18 GMT"], 0),
     (["Expires": "Thu, 18 aug 2050 02:01:18 GMT"], 0),
     (["Expires": "Thu, 8 Aug 2050 02:01:18 GMT"], 0),
     (["Last-Modified": date(-1000).replacing("GMT", with: "UTC")], 0),
-    // Of what age it is, nobody knows.
+    // The age is unknown.
     (["Cache-Control": "max-age=60", "Age": "x"], 0),
     (["Cache-Control": "max-age=60", "Age": "-10"], 0),
     (["Cache-Control": "max-age=60", "Age": "10s"], 0),
@@ -86,7 +86,7 @@ import Testing
 
   @Test(arguments: [
     (0, true), (49, true), (50, false), (51, false), (1e12, false),
-    // The clock was set back: a little, and by more than the response ever lives.
+    // The clock was set back: a little, and by more than the response's lifetime.
     (-10, true), (-60, true), (-61, false), (-1e9, false),
   ])
   func `It is fresh until its age reaches its lifetime`(_ offset: Double, _ expected: Bool) {

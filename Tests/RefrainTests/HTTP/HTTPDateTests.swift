@@ -5,7 +5,7 @@ import Testing
 @testable import Refrain
 
 @Suite struct HTTPDateTests {
-  /// The example of RFC 9110 §5.6.7.
+  /// The example in RFC 9110 §5.6.7.
   static let example = Date(timeIntervalSince1970: 784_111_777)
 
   @Test(arguments: [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// Whatever bytes an origin sends, every parser returns, and what it returns holds together.
+/// For any bytes an origin sends, every parser returns a consistent result.
 @Suite struct HostileFieldTests {
   static let seed: UInt64 =
     ProcessInfo.processInfo.environment["REFRAIN_SEED"].flatMap(UInt64.init)
@@ -25,14 +25,14 @@ import Testing
     var generator = SeededGenerator(seed: Self.seed)
     for round in 0..<(TestSeed.isSanitized ? 500 : 10_000) {
       try parseEverything(Self.text(&generator))
-      // The tests beside this one have clocks running.
+      // Yields to parallel tests, which depend on timers.
       if round % 100 == 0 { await Task.yield() }
     }
   }
 
   @Test func `A value of 100 KB is read in passing`() throws {
     let clock = ContinuousClock()
-    // A sanitizer makes it twenty times as slow.
+    // A sanitizer makes parsing twenty times as slow.
     let grains = TestSeed.isSanitized ? Self.grains.suffix(5) : Self.grains[...]
     let took = try clock.measure {
       for grain in grains {

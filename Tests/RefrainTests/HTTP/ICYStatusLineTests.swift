@@ -6,11 +6,11 @@
   @testable import Refrain
   @testable import TestSupport
 
-  /// SHOUTcast servers answer with a status line of their own.
+  /// SHOUTcast servers respond with a status line of their own.
   @Suite(.timeLimit(.minutes(1))) struct ICYStatusLineTests {
     private static let head = "ICY 200 OK\r\nicy-name: Radio\r\ncontent-type: audio/mpeg\r\n\r\n"
 
-    /// - Parameter parts: the sizes of the first pieces in which the answer is sent.
+    /// - Parameter parts: the sizes of the first pieces in which the response is sent.
     private func server(_ answer: String, parts: [Int] = []) throws -> RawServer {
       try RawServer { connection in
         _ = connection.readRequest()

@@ -123,7 +123,7 @@ import Testing
   ]) func `An interval is`(_ values: [String], _ answer: ICYAnswer) {
     let headers = HTTPFields(values.map { ("ICY-MetaInt", $0) })
     #expect(ICYAnswer(request: ["icy-metadata": "1"], status: 200, headers: headers) == answer)
-    // Who did not ask is given the body as it is.
+    // A request without the field receives the body as it is.
     for request: HTTPFields in [[:], ["Icy-MetaData": "0"]] {
       #expect(ICYAnswer(request: request, status: 200, headers: headers) == .plain)
     }
@@ -136,7 +136,7 @@ import Testing
     #expect(
       ICYAnswer(request: request, status: 206, headers: headers)
         == .askAgain(without: "Icy-MetaData"))
-    // A part of what is played now: without the range the whole comes, as it is played.
+    // A part of the live stream: without Range, the server sends the stream itself.
     #expect(
       ICYAnswer(request: request, status: 206, headers: ["icy-metaint": "16000"])
         == .askAgain(without: "Range"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Refrain
 
-/// What manifests say of how soon they change.
+/// The update interval that a manifest declares.
 @Suite struct ManifestTests {
   static let cases: [(String, UpdatePace?)] = [
     ("#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\na.ts\n", .every(6)),

@@ -30,7 +30,7 @@ import Testing
     #expect(try policy.follow(status: status, headers: ["Location": "/y"]) == nil)
   }
 
-  /// RFC 3986 §5.4, as far as a media URL can meet it.
+  /// The examples of RFC 3986 §5.4 that apply to media URLs.
   @Test(arguments: [
     ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"),
     ("/g", "http://a/g"), ("//g", "http://g"), ("?y", "http://a/b/c/d;p?y"),

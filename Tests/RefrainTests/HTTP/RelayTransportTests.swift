@@ -7,9 +7,9 @@
 
   @testable import Refrain
 
-  /// What `RelayingTransport` promises: any method, with a body or without.
+  /// The guarantees of `RelayingTransport`: any method, with or without a body.
   @Suite(.timeLimit(.minutes(1))) struct RelayTransportTests {
-    /// What came of a request, as the server saw it.
+    /// A request as the server received it.
     private struct Seen: Sendable {
       var head = ""
       var body: [UInt8] = []
@@ -28,7 +28,7 @@
       }
     }
 
-    /// A server that takes a request whole, and what it took.
+    /// A server that reads a whole request and records it.
     private func recordingServer(_ recorder: Recorder) throws -> RawServer {
       try RawServer { connection in
         var seen = Seen(head: connection.readRequest())
@@ -139,7 +139,7 @@
       }
       defer { server.stop() }
       let body = RelayedRequest.Body(length: nil) {
-        // As slow as the client: it never ends.
+        // A body as slow as its client: it never ends.
         try await Task.sleep(for: .seconds(3600))
         return nil
       }
@@ -167,7 +167,7 @@
         try await CurlTransport().relay(
           RelayedRequest(method: "POST", url: url, headers: [:], body: body))
       }
-      // Wait until nothing was brought for half a second.
+      // Wait until no bytes were read from the body for half a second.
       var brought = -1
       while brought != counter.value || brought == 0 {
         brought = counter.value
@@ -205,7 +205,7 @@
     @Test(arguments: ["POST", "PATCH", "LOCK"])
     func `What may have been carried out is not sent twice`(_ method: String) async throws {
       let count = Counter()
-      // It answers the first request of a connection, and closes at the second.
+      // The server responds to the first request of a connection, and closes at the second.
       let server = try RawServer { connection in
         _ = connection.readRequest()
         count.add()

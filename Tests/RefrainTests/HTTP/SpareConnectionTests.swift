@@ -7,18 +7,18 @@
 
   @testable import Refrain
 
-  /// A connection that is opened in advance where connecting takes long, for a player that jumps.
+  /// A connection that is opened in advance where connecting is slow, for a player that jumps.
   @Suite(.timeLimit(.minutes(1))) final class SpareConnectionTests: Sendable {
     /// The connection of each request, in order.
     private let asked = Mutex<[RawServer.Connection]>([])
 
-    /// As `asked`, by the order in which the server accepted them.
+    /// The connections of `asked` as indices in the order in which the server accepted them.
     private func asked(_ server: RawServer) -> [Int] {
       let all = server.connections
       return asked.withLock(\.self).compactMap { asked in all.firstIndex { $0 === asked } }
     }
 
-    /// Answers each request with the start of a long body.
+    /// Responds to each request with the start of a long body.
     private func server() throws -> RawServer {
       try RawServer { [self] connection in
         guard connection.readRequest().hasPrefix("GET") else { return }
@@ -34,7 +34,7 @@
       return CurlTransport(settings)
     }
 
-    /// - Returns: what has to live for the connection to stay open.
+    /// - Returns: the response that keeps the connection open while it lives.
     private func begin(
       _ transport: CurlTransport, _ server: RawServer,
       _ change: (inout OriginRequest) -> Void = { _ in }
@@ -49,13 +49,13 @@
     @Test func `A second request goes over the connection that was opened for it`() async throws {
       let server = try server()
       defer { server.stop() }
-      // However quick it is.
+      // Any connection counts as slow.
       let transport = transport(slow: -1)
       let first = try await begin(transport, server)
       try await eventually("another is open") { server.connections.count == 2 }
       let second = try await begin(transport, server)
       #expect(asked(server) == [0, 1])
-      // One more is open for the next.
+      // Another one is open for the next request.
       try await eventually("another is open") { server.connections.count == 3 }
       withExtendedLifetime((first, second)) {}
     }
@@ -82,7 +82,7 @@
       kept.append(try await begin(eager, server) { $0.headers["Range"] = "bytes=0-65535" })
       kept.append(try await begin(eager, server) { $0.purpose = .prefetch })
       kept.append(try await begin(transport(slow: 1_000_000), server))
-      // What would come has come by the time that a further request is answered.
+      // Any spare connection is open by the time a further request is answered.
       kept.append(try await begin(eager, server) { $0.headers["Range"] = "bytes=0-65535" })
       #expect(server.connections.count == 4 && asked(server) == [0, 1, 2, 3])
       withExtendedLifetime(kept) {}

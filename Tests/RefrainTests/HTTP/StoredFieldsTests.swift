@@ -3,7 +3,7 @@ import Testing
 
 @testable import Refrain
 
-/// Which fields are kept with what is stored (RFC 9111 §3.1, §3.2).
+/// The fields that are stored with a response (RFC 9111 §3.1, §3.2).
 @Suite struct StoredFieldsTests {
   private func merged(
     _ stored: HTTPFields, _ news: HTTPFields, isConfirmation: Bool = false
@@ -68,7 +68,7 @@ import Testing
     #expect(one != Variant.of(["Accept": "a", "Cookie": "Secret"], names: names))
     #expect(one?.contains("secret") == false)
     #expect(Variant.of(["Accept": "a"], names: []) == nil)
-    // Two fields are one list.
+    // Two fields of one name form one list.
     let two = HTTPFields([("Accept", "a"), ("Accept", "b")])
     #expect(Variant.of(two, names: ["accept"]) == Variant.of(["Accept": "a, b"], names: ["accept"]))
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Refrain
 
-/// Cache-Control for shared caches alone (RFC 9213).
+/// Cache-Control for shared caches only (RFC 9213).
 @Suite struct TargetedCacheControlTests {
   static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
@@ -19,7 +19,7 @@ import Testing
     ("max-age=0, max-age=60", 60), ("max-age=60.5", 0), ("max-age=-1", 0), ("max-age=\"60\"", 0),
     ("no-store=?0, max-age=60", 60), ("public, max-age=60", 60), ("s-maxage=60, max-age=5", 60),
     ("private=(\"a\" \"b\"), max-age=60", 60), ("x=:YQ==:, max-age=60", 60),
-    // Ignored as a whole, so that Cache-Control counts.
+    // Ignored as a whole: Cache-Control applies.
     ("", 9), (" ", 9), ("max-age=60,", 9), ("max-age = 60", 9), ("Max-Age=60", 9),
     ("max-age=60, &", 9), ("max-age=60; no-store=\"", 9), (",max-age=60", 9),
     ("max-age=60 no-store", 9), ("max-age=0000000000000060", 9), ("x=(, max-age=60", 9),

@@ -4,11 +4,11 @@
 
   @testable import Refrain
 
-  /// The transports that have to keep what `Transport` promises.
+  /// The transports that have to keep the guarantees of `Transport`.
   enum TestedTransport: String, CaseIterable, Sendable {
     case curl, urlSession
 
-    /// A new one each time: of a URLSession nothing may be left once its transport is let go.
+    /// A new transport for each call: a URLSession must not outlive its transport.
     var transport: any Transport {
       switch self {
       case .curl: CurlTransport()
@@ -18,7 +18,7 @@
   }
 
   extension OriginResponse {
-    /// All of the body.
+    /// Returns the whole body.
     func whole() async throws -> Data {
       var whole = Data()
       for try await chunk in body { whole.append(chunk) }

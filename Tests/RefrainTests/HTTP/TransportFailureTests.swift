@@ -6,9 +6,9 @@
 
   @testable import Refrain
 
-  /// In which errors of `Transport` it ends that a server, or the way to it, breaks the rules.
+  /// The errors of `Transport` when a server, or the path to it, breaks the rules.
   @Suite(.timeLimit(.minutes(1))) struct TransportFailureTests {
-    /// The error that a server's bytes end in, whether before the head or in the body.
+    /// Returns the error that a server's bytes cause, in the head or in the body.
     private func failure(
       _ tested: TestedTransport,
       after script: @escaping @Sendable (RawServer.Connection) -> Void
@@ -92,8 +92,8 @@
       _ tested: TestedTransport
     ) async throws {
       #expect(try await failure(tested) { _ = $0.readRequest() }?.code == .connectionLost)
-      // URLSession on Linux ends the process ("NativeProtocol.swift: Fatal error: Transfer completed,
-      // but there's no response"), before anybody is told.
+      // URLSession on Linux ends the process ("NativeProtocol.swift: Fatal error: Transfer
+      // completed, but there's no response") before it reports an error.
       guard tested != .urlSession else { return }
       let halfAHead = try await failure(tested) { connection in
         _ = connection.readRequest()
@@ -121,7 +121,7 @@
         Thread.sleep(forTimeInterval: 0.3)
       }
       #expect(error?.code == .malformed)
-      // In words of HTTP, and not in those of a parser's source.
+      // The reason names HTTP terms, not those of a parser's source.
       #expect(error?.reason.contains("constant") == false)
     }
 
@@ -153,8 +153,8 @@
     ) async throws {
       let transport = tested.transport
       let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.deafPort())/"))
-      // Nobody tries again for the 10 s that connecting may take: on a busy machine one quick answer of
-      // several proves it.
+      // The transport does not retry for the 10 s that connecting may take: on a busy machine, one
+      // quick failure among several proves it.
       var quickest = Duration.seconds(3600)
       for _ in 1...5 where quickest > .seconds(5) {
         let start = ContinuousClock.now
@@ -178,7 +178,7 @@
         _ = try await transport.send(OriginRequest(url: url))
       }
       print("  \(error?.reason ?? "")")
-      // URLSession on Linux does not say whether nobody could be asked.
+      // URLSession on Linux does not say whether the resolver could be asked.
       #expect(error?.code == (tested == .urlSession ? .unreachable : .unknownHost))
       #expect(error?.reason.contains("does-not-exist.invalid") == true)
     }

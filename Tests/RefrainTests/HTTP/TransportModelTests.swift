@@ -7,19 +7,19 @@
 
   @testable import Refrain
 
-  /// Random requests at the same time, read, left lying, dropped, cancelled: every byte is the one that
-  /// the server sent.
+  /// Random concurrent requests that are read, left unread, dropped or cancelled: every byte is the
+  /// one that the server sent.
   @Suite(.timeLimit(.minutes(TestSeed.minutes(2)))) struct TransportModelTests {
-    /// How a server delimits, delays or breaks off a body. Each is a word in the path.
+    /// How a server delimits, delays or breaks off a body. Each case is a word in the path.
     private enum Kind: String, CaseIterable, Sendable {
       case length, chunked, close, interim, trickle, trailers
-      /// It breaks off half way.
+      /// Broken off halfway.
       case drop, reset
 
       var isWhole: Bool { self != .drop && self != .reset }
     }
 
-    /// Every body is a part of this; made once, for it takes long where a sanitizer looks on.
+    /// The source of every body; made once, because this is slow under a sanitizer.
     private static let pattern: [UInt8] = {
       var random = SeededGenerator(seed: 1)
       return (0..<400_000).flatMap { _ in
@@ -27,7 +27,7 @@
       }
     }()
 
-    /// The bytes of the body of a seed, which is below a thousand.
+    /// The bytes of the body for a seed, which is below 1000.
     private static func bytes(_ seed: Int, _ range: Range<Int>) -> [UInt8] {
       Array(pattern[(seed * 1009 + range.lowerBound)..<(seed * 1009 + range.upperBound)])
     }
@@ -45,7 +45,7 @@
       }
     }
 
-    /// Answers `/KIND/SEED/LENGTH`.
+    /// Responds to `/KIND/SEED/LENGTH`.
     private func server() throws -> RawServer {
       try RawServer { connection in
         while true {
@@ -99,12 +99,12 @@
       return true
     }
 
-    /// One request, and what becomes of it.
+    /// One request, and how its body is handled.
     private struct Step: Sendable {
       var kind: Kind
       var seed: Int
       var length: Int
-      /// How many bytes are read before the body is dropped; nil: all.
+      /// The number of bytes read before the body is dropped; nil: all.
       var limit: Int?
       var pause: Duration?
       var isCancelled: Bool
@@ -114,7 +114,7 @@
         seed = Int.random(in: 1...999, using: &random)
         length = [0, 1, 100, 16_384, 65_536, 300_000, 2_000_000].randomElement(using: &random) ?? 0
         length += Int.random(in: 0...200, using: &random)
-        // Half of it is less than all.
+        // Half of the length is always less than the length.
         if !kind.isWhole { length += 2 }
         limit = Int.random(in: 0...3, using: &random) == 0 ? length / 3 : nil
         pause =
@@ -124,7 +124,7 @@
       }
     }
 
-    /// - Returns: what was wrong, if anything.
+    /// - Returns: a description of the problem; nil if there is none.
     private static func run(_ step: Step, over transport: any Transport, _ url: URL) async
       -> String?
     {
@@ -146,7 +146,7 @@
         return nil
       } catch let error as TransportError {
         guard !step.kind.isWhole, [.connectionLost].contains(error.code) else { return "\(error)" }
-        // A reset may overtake what was sent before it.
+        // A reset may overtake bytes sent before it.
         return step.kind == .reset || count == step.length / 2
           ? nil : "\(count) of the \(step.length / 2) bytes that came before it broke"
       } catch {
@@ -154,7 +154,7 @@
       }
     }
 
-    /// Not over URLSession, which ends the process on Linux within the first hundred requests
+    /// Skips URLSession, which ends the process on Linux within the first hundred requests
     /// ("NativeProtocol.swift: Fatal error: Transfer completed, but there's no response").
     @Test func `Whatever becomes of requests, no byte is another's`() async throws {
       let server = try server()
@@ -192,7 +192,7 @@
       ) { problem in problems.withLock { $0.append(problem) } }
       #expect(problems.withLock { $0 } == [], "seed \(seed)")
       print("  \(done) requests")
-      // Those that are kept for the next request, and no others.
+      // Only the connections kept for later requests stay open.
       try await eventually("connections are closed") { openConnections(to: port).count <= 32 }
     }
 

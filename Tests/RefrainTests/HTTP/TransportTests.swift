@@ -5,7 +5,7 @@
 
   @testable import Refrain
 
-  /// What `Transport` promises, against a server that can break every rule.
+  /// The guarantees of `Transport`, against a server that can break every rule.
   @Suite(.timeLimit(.minutes(1))) struct TransportTests {
     @Test(arguments: TestedTransport.allCases)
     func `A body arrives whole, and the request as it was made`(
@@ -29,7 +29,7 @@
       #expect(response.status == 206)
       #expect(response.headers["x-seen"] == "GET /a%2Fb%7ec?x=%5b+%e4&y=a/b?c HTTP/1.1")
       #expect(response.headers["X-Range"] == "yes")
-      // URLSession has fields of one name as one, it may be, which means the same (RFC 9110 §5.3).
+      // URLSession may join fields of one name, with the same meaning (RFC 9110 §5.3).
       #expect(response.headers["x-two"] == "1, 2")
       #expect(try await response.whole() == Data(body))
     }
@@ -71,8 +71,8 @@
       #expect(response.headers["X-Line"] == "GET \(expected) HTTP/1.1")
     }
 
-    /// libcurl below URLSession on Linux takes dot segments out of the path (RFC 3986 §6.2.2.3; without
-    /// CURLOPT_PATH_AS_IS, which cannot be set from here), as browsers do: another spelling of the URL.
+    /// The target as URLSession on Linux sends it: its libcurl removes dot segments (RFC 3986
+    /// §6.2.2.3), as browsers do. CURLOPT_PATH_AS_IS cannot be set from here.
     private func withoutDotSegments(_ target: String) -> String {
       ["/a/../b/./c": "/b/c"][target] ?? target
     }
@@ -91,7 +91,7 @@
       var open: [OriginResponse] = []
       for _ in 0...40 { open.append(try await transport.send(OriginRequest(url: server.url()))) }
       #expect(open.count == 41)
-      // A server that is slow to accept may get a spare connection besides.
+      // A slow server may get a spare connection as well.
       #expect(server.connections.count >= 41)
     }
 
@@ -127,7 +127,7 @@
       if tested == .curl {
         #expect(try await response.whole() == Data("nope".utf8))
       } else {
-        // URLSession decodes it, and cannot be told not to: better none than other bytes.
+        // URLSession always decodes it: an error is better than other bytes.
         let error = await #expect(throws: TransportError.self) { try await response.whole() }
         #expect(error?.code == .malformed)
         #expect(error?.reason.contains("gzip") == true)
@@ -161,14 +161,14 @@
       var received = try await iterator.next()?.count ?? 0
       let connection = try #require(server.connections.first)
 
-      // Wait until the server has not been able to send for half a second.
+      // Wait until the server could not send for half a second.
       var sent = -1
       while sent != connection.sent {
         sent = connection.sent
         try await Task.sleep(for: .milliseconds(500))
       }
       print("  sent \(sent >> 10) KiB while \(received >> 10) KiB were read")
-      // Loopback sockets swallow some 10 MiB by themselves: tcp_wmem and tcp_rmem.
+      // Loopback sockets buffer some 10 MiB by themselves: tcp_wmem and tcp_rmem.
       #expect(sent < 12 << 20)
 
       while let chunk = try await iterator.next() { received += chunk.count }
@@ -275,8 +275,8 @@
       #expect(try await response.whole().isEmpty)
     }
 
-    /// URLSession on Linux is asked for three harmless ones: many others end the process there
-    /// ("HTTPURLProtocol.swift: Fatal error: Invalid URL"), before anybody is told of the answer.
+    /// URLSession on Linux gets three harmless ones: many others end the process there
+    /// ("HTTPURLProtocol.swift: Fatal error: Invalid URL") before the response is reported.
     @Test(
       arguments: [
         (TestedTransport.urlSession, "/"), (.urlSession, "http://127.0.0.1:1/x?%41"),

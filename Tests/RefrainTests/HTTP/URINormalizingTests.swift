@@ -4,7 +4,7 @@ import Testing
 
 @testable import Refrain
 
-/// Which URLs are one resource (RFC 3986 §6.2.2), and which are not.
+/// Which URLs identify one resource (RFC 3986 §6.2.2), and which do not.
 struct URINormalizingTests {
   private func key(_ text: String) throws -> String {
     CacheKey(url: try #require(URL(text: text), "\(text)")).rawValue

@@ -7,9 +7,9 @@
 
   @testable import Refrain
 
-  /// What is `URLSessionTransport`'s own.
+  /// Behavior specific to `URLSessionTransport`.
   @Suite(.timeLimit(.minutes(1))) struct URLSessionTests {
-    /// A server that wants a user and password, and then gives "ok".
+    /// A server that requires a user and password, and then responds with "ok".
     private func guarded() throws -> RawServer {
       try RawServer { connection in
         while true {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// Bytes that the origin gave to one account are given to another only with its consent.
+/// Bytes that the origin sent for one account are given to another only with its consent.
 @Suite(.timeLimit(.minutes(1))) struct AccountTests {
   private let length: Int64 = 100_000
   private let range: ByteRange = 0..<100_000
@@ -167,7 +167,7 @@ import Testing
         #expect(try await read(test.cache, resource(test, authorization)) == bytes(1))
       }
       #expect(try await test.settledLog("/a").requests.count == before)
-      // Another expired one is exchanged as well, when the origin is asked about it.
+      // Another expired token is exchanged as well when the origin is asked about it.
       #expect(try await read(test.cache, resource(test, "Bearer older")) == bytes(1))
       #expect(try await test.settledLog("/a").bytesSentTwice == 0)
     }
@@ -184,7 +184,7 @@ import Testing
               let read = try await read(test.cache, resource(test, name))
               #expect(index % 3 < 2 && read == bytes(index % 3 == 0 ? 1 : 2), "\(name)")
             } catch let error as MediaCacheError {
-              // Whose answer came first is what the other had to wait for.
+              // A reader waits for the account whose response came first, and may fail with it.
               #expect(error.status == 401 || error.code == .resourceChanged, "\(name): \(error)")
             }
           }

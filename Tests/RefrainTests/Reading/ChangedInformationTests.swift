@@ -27,7 +27,7 @@ struct ChangedInformationTests {
     }
   }
 
-  /// On a thread that may block.
+  /// Runs `body` on a thread that may block.
   private static func onThread<Result: Sendable>(
     _ body: @Sendable @escaping () throws -> Result
   ) async throws -> Result {

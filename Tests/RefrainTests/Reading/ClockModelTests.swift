@@ -5,8 +5,8 @@ import Testing
 
 @testable import Refrain
 
-/// Random lives under a clock that is set forward and back: however it jumps, nothing is given for
-/// longer than the origin said, and nothing is mixed.
+/// Random operations under a clock that is set forward and back: however it jumps, nothing is
+/// served for longer than the origin allowed, and versions are never mixed.
 @Suite(.timeLimit(.minutes(5))) struct ClockModelTests {
   @Test func `No jump of the clock makes anything stale look fresh`() async throws {
     let seed = TestSeed.next()
@@ -17,9 +17,9 @@ import Testing
   }
 }
 
-/// One origin whose resources change, one cache that is reopened now and then, one reader at a time.
+/// One origin whose resources change, one cache that is sometimes reopened, one reader at a time.
 private final class ClockModelRun {
-  /// How a resource is served, and for how many seconds an old version of it may be given.
+  /// How a resource is served, and for how many seconds an old version may be served.
   private struct Kind {
     var path: String
     var control: String?
@@ -40,7 +40,7 @@ private final class ClockModelRun {
   private let seed: UInt64
   private var random: SeededGenerator
   private let time = TestClock()
-  /// The versions of each kind, and when each was begun.
+  /// The versions of each kind, with their start times.
   private var versions: [[(bytes: [UInt8], begun: Double)]] = kinds.map { _ in [] }
 
   init(seed: UInt64) {
@@ -59,7 +59,7 @@ private final class ClockModelRun {
     var resource = OriginResource(.bytes(bytes), contentType: kind.type, etag: "\"\(number)\"")
     if let control = kind.control { resource.headers = [Field("Cache-Control", control)] }
     origin.serve(resource, at: kind.path)
-    // The origin's clock is another one, and its Date would tell of the jumps.
+    // The origin's clock does not jump, and its Date would reveal the jumps.
     origin.script(kind.path, .on(.all, .header("Date", nil)))
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// What reading costs the origin.
+/// The cost of reading, for the origin.
 @Suite(.timeLimit(.minutes(1))) struct EconomyTests {
   private let length: Int64 = 48 << 20
   private let bytes = SyntheticBytes(seed: 1)
@@ -24,7 +24,7 @@ import Testing
       let reader = try await test.reader("/a")
       let part: ByteRange = 0..<1 << 20
       var taken: [UInt8] = []
-      // As a player does, which does not say where it will stop.
+      // A player does not say where it will stop reading.
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
       defer { buffer.deallocate() }
       while Int64(taken.count) < part.upperBound {
@@ -32,7 +32,7 @@ import Testing
         taken += buffer[..<count]
       }
       #expect(taken == bytes.bytes(in: 0..<Int64(taken.count)))
-      // It stalls: what is under way comes home, and nothing more is asked for.
+      // The player stalls: running requests complete, and no new one is sent.
       let quiet = try await test.origin.wait(for: "/a") { $0.running == 0 }
       #expect(quiet.bodyBytesSent <= 3 << 20)
       reader.cancel()
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  /// Nobody reads from the connection: its buffers fill, and the origin stops.
+  /// Without a reader on the connection, its buffers fill and the origin stops.
   @Test func `A reader that stalls stops an origin without ranges`() async throws {
     let origin = try await OriginServer.start(sendBuffer: 256 << 10)
     try await withCache(origin: origin) { test in
@@ -54,11 +54,11 @@ import Testing
       try await eventually("the fetch pauses") {
         entry?.current?.withState { $0.fetches.values.contains { $0.paused != nil } } == true
       }
-      // The window of a reader that has read 1 MiB, and what sockets hold: the client's receive
+      // The window of a reader that has read 1 MiB, and the bytes in sockets: the client's receive
       // buffer may grow to tcp_rmem's 6 MiB.
       #expect(entry?.current.map { $0.withState { $0.stored.byteCount } } ?? .max <= 3 << 20)
       #expect(origin.log("/a").bodyBytesSent <= 12 << 20)
-      // It goes on when the reader does.
+      // The response continues when the reader does.
       let next: ByteRange = 8 << 20..<(8 << 20) + 100
       try await #expect(Array(reader.bytes(in: next)) == bytes.bytes(in: next))
       reader.cancel()

@@ -6,10 +6,10 @@ import Testing
 
 @testable import Refrain
 
-/// One origin and one cache directory through several lives of a cache, in each of which readers in
-/// tasks and on threads, prefetches and the origin itself do random things at once.
+/// One origin and one cache directory through several lives of a cache. In each life, readers in
+/// tasks and on threads, prefetches and the origin act at random and concurrently.
 ///
-/// The order in which they come to do them is the machine's, what each does is the seed's.
+/// The seed determines each one's actions; the machine determines their order.
 final class ModelRun: Sendable {
   private static let paths = (0..<5).map { "/media/\($0).wav" }
 
@@ -28,7 +28,7 @@ final class ModelRun: Sendable {
     origin = try await OriginServer.start()
     for index in Self.paths.indices { serve(index, version: 0) }
     guard hasFaults else { return }
-    // The first answer may be the page: then it is what the resource is, until the song comes.
+    // The first response may be the page: it is then the resource, until the song arrives.
     let bytes = SyntheticBytes(seed: seed &* 1000 &+ 999)
     versions.withLock { $0[Self.paths[Self.portal], default: []].append(bytes) }
     origin.serve(
@@ -37,11 +37,11 @@ final class ModelRun: Sendable {
         supportsRanges: false), at: Self.page)
   }
 
-  /// Validators come with some answers only, and later than the first.
+  /// Validators come with some responses only, and later than the first.
   private static let untagged = 2
-  /// Two servers answer in turn, with tags of their own.
+  /// Two servers respond in turn, each with its own tags.
   private static let balanced = 0
-  /// Now and then a sign-in page comes in its place.
+  /// A sign-in page sometimes comes in its place.
   private static let portal = 1
   private static let page = "/sign-in.html"
 
@@ -56,9 +56,9 @@ final class ModelRun: Sendable {
   private func serve(_ index: Int, version: UInt64) {
     let path = Self.paths[index]
     let bytes = SyntheticBytes(seed: seed &* 1000 &+ UInt64(index) * 100 &+ version)
-    // Known before it is served: no reader is faster than the model.
+    // Added before it is served: no reader is faster than the model.
     versions.withLock { $0[path, default: []].append(bytes) }
-    // Where an answer may come without a validator, the length alone says that it is another version.
+    // Where a response may lack a validator, only the length identifies another version.
     let isUntagged = hasFaults && index == Self.untagged
     let length = length(index) + (isUntagged ? Int64(version) : 0)
     var resource = OriginResource.synthetic(seed: bytes.seed, length: length)
@@ -68,7 +68,7 @@ final class ModelRun: Sendable {
     origin.serve(resource, at: path)
   }
 
-  /// Transient faults, and what some of the paths do besides.
+  /// Transient faults, and the special behavior of some paths.
   private func script(_ index: Int, seed: UInt64, requests: Int) -> FaultScript {
     let faults = FaultScript.random(seed: seed, requests: requests)
     switch index {
@@ -94,12 +94,12 @@ final class ModelRun: Sendable {
 
   private func configuration() -> Configuration {
     TestCache.configuration {
-      // Where two requests meet, what the one has brought of the other's would come twice.
+      // Where two requests meet, the bytes that one has already brought would come twice.
       if !hasFaults { $0.joinPatience = .seconds(1000) }
       if hasFaults {
         $0.limit = 4 << 20
         $0.retry.attempts = 40
-        // Faults at random may well be three at one byte.
+        // Random faults may well hit one byte three times.
         $0.retry.cutAttempts = 40
         $0.retry.firstAttempts = 40
         $0.silenceTimeout = .seconds(5)
@@ -137,7 +137,7 @@ final class ModelRun: Sendable {
       }
       try await group.waitForAll()
     }
-    // What is asked for comes home.
+    // Every running request completes.
     try await eventually("every entry is closed\n\(Self.dump(cache))") {
       cache.context.table.isEmpty
     }
@@ -147,7 +147,7 @@ final class ModelRun: Sendable {
     if !hasFaults { try await checkEconomy() }
   }
 
-  /// Counts what comes until the cache is closed.
+  /// Counts received bytes until the cache is closed.
   private func count(_ events: AsyncStream<CacheEvent>) -> Task<Void, Never> {
     Task {
       for await event in events {
@@ -157,8 +157,8 @@ final class ModelRun: Sendable {
     }
   }
 
-  /// Every byte has come once: all that came is stored. What was on its way when nobody wanted it any
-  /// more never came.
+  /// Checks that every byte came once: all received bytes are stored. Requested bytes that no
+  /// reader wanted any more never arrived.
   private func checkEconomy() async throws {
     let cache = try MediaCache(directory: directory, configuration: configuration())
     for path in Self.paths {
@@ -183,7 +183,7 @@ final class ModelRun: Sendable {
   private func watchForHanging(_ cache: MediaCache, _ life: UInt64) async throws {
     try await Task.sleep(for: .seconds(60))
     Issue.record("seed \(seed), life \(life) hangs:\n\(Self.dump(cache))")
-    // Nothing would end otherwise.
+    // Otherwise nothing would end.
     for entry in cache.context.table.openEntries { entry.shutDown() }
   }
 
@@ -256,12 +256,12 @@ final class ModelRun: Sendable {
         else { break }
         position = end
       }
-      // Some cancel, and some just let go.
+      // Some readers cancel, and some are just released.
       if Bool.random(using: &random) { reader.cancel() }
     }
   }
 
-  /// - Returns: where the reader came to; nil where it is of no further use.
+  /// - Returns: the reader's new position; nil if the reader is of no further use.
   private func perform(
     _ call: Call, _ reader: MediaReader, _ model: inout ReaderModel, delay: Int
   ) async throws -> Int64? {
@@ -399,7 +399,7 @@ final class ModelRun: Sendable {
 
   // MARK: The world
 
-  /// The resource changes, connections break, entries are removed.
+  /// Changes the resource, breaks connections, removes entries.
   private func disturb(
     _ cache: MediaCache, _ generator: SeededGenerator, _ steps: Int, _ life: UInt64
   ) async throws {
@@ -428,11 +428,11 @@ final class ModelRun: Sendable {
 
   // MARK: The model
 
-  /// What may come out of one reader.
+  /// The bytes that one reader may return.
   struct ReaderModel {
     private let run: ModelRun
     private let index: Int
-    /// Versions that all of the reader's bytes belong to; nil before its first.
+    /// The versions that all of the reader's bytes match; nil before its first byte.
     private var possible: [SyntheticBytes]?
 
     init(_ run: ModelRun, _ index: Int) {

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Refrain
 
-/// Random readers over a random origin, against a model of what may come out: the bytes of one
-/// version that the origin has had.
+/// Random readers over a random origin, against a model of the allowed bytes: those of one version
+/// that the origin has had.
 @Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(3)))) struct ModelTests {
   @Test func `Every byte is right and nothing hangs, whatever happens`() async throws {
     let seed = TestSeed.next()

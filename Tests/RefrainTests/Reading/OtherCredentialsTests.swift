@@ -6,7 +6,8 @@ import Testing
 
 @testable import Refrain
 
-/// Readers of one URL with other credentials share no request that the origin may answer otherwise.
+/// Readers of one URL with other credentials share no request that the origin may answer
+/// differently.
 @Suite(.timeLimit(.minutes(1))) struct OtherCredentialsTests {
   private let length: Int64 = 100_000
   private static let right = "Basic bWU6c2VjcmV0"
@@ -62,7 +63,7 @@ import Testing
         #expect(try await reader.bytes(in: 0..<length).count == Int(length))
       }
       #expect(try await asked(test).count == before)
-      // It is removed with the resource.
+      // The stored entry is removed with the resource.
       try await eventually("every entry is closed") { test.cache.context.table.isEmpty }
       _ = try await test.cache.remove(test.cache.key(for: mine))
       #expect(try await test.cache.entries().isEmpty)

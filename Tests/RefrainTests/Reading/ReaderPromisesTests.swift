@@ -111,7 +111,7 @@ import Testing
       resource.headers.append(Field("Cache-Control", "max-age=100"))
       test.origin.serve(resource, at: "/a")
       _ = try await test.read("/a", 0..<65_536)
-      // What was asked for ahead is stored first, and nothing more is asked for.
+      // The bytes requested ahead are stored first; nothing more is requested.
       try await eventually("the entry is closed") { test.cache.context.table.isEmpty }
       let before = try await test.settledLog("/a").bodyBytesSent
       try await eventually("what was sent is not stored") {

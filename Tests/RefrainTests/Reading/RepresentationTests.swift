@@ -5,7 +5,7 @@ import Testing
 
 @testable import Refrain
 
-/// Representations of one URL (RFC 9111 §4.1), for those who use the cache itself.
+/// Representations of one URL (RFC 9111 §4.1), for users of the cache's own API.
 @Suite(.timeLimit(.minutes(1))) struct RepresentationTests {
   private let length: Int64 = 100_000
 
@@ -42,7 +42,7 @@ import Testing
           #expect(try await Array(reader.bytes(in: 0..<length)) == bytes(seed))
         }
       }
-      // One asks for nothing but the first of both: its answer says that there are two.
+      // One reader requests only the first of the two: its response shows that there are two.
       #expect(try await test.settledLog("/a").bytesSentTwice == 0)
     }
   }
@@ -78,7 +78,7 @@ import Testing
       serve(test)
       let (flac, mpeg) = (resource(test, "audio/flac"), resource(test, "audio/mpeg"))
       try await test.cache.prefetch(flac)
-      // Nothing is known of the other one yet but that there is one.
+      // The other representation is known to exist, and nothing else.
       #expect(try await test.cache.progress(of: mpeg).storedBytes == 0)
       #expect(try await test.cache.completeFile(for: mpeg) == nil)
       try await test.cache.prefetch(mpeg)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Refrain
 
-/// Several caches in one directory, each with a limit, through random lives: every byte is right, the
-/// limit holds at every instant, and what is counted is not less than what is there by more than what
-/// is kept free of the limit.
+/// Several caches in one directory, each with a limit, through random operations: every byte is
+/// right, the limit holds at every instant, and the counted size falls short of the size on disk by
+/// no more than the reserve below the limit.
 @Suite(.serialized, .timeLimit(.minutes(TestSeed.isSoak ? 60 : 3)))
 struct SharedModelTests {
   private static let limit: Int64 = 3 << 20
@@ -51,7 +51,7 @@ struct SharedModelTests {
     }
     let (over, uncounted) = worst.withLock { $0 }
     #expect(over <= 0, "seed \(seed)")
-    // No more than what is kept free of the limit.
+    // At most the reserve below the limit.
     #expect(uncounted <= 32 << 10, "seed \(seed)")
     for index in Self.lengths.indices {
       let bytes = SyntheticBytes(seed: UInt64(index))
@@ -59,7 +59,7 @@ struct SharedModelTests {
     }
   }
 
-  /// One cache after the other, as a process that is started again and again.
+  /// Runs one cache after another, like a process that is restarted again and again.
   private func live(
     _ directory: URL, _ disk: any Disk, _ generator: SeededGenerator, _ seed: UInt64
   ) async throws {
@@ -102,7 +102,7 @@ struct SharedModelTests {
         reader.cancel()
       }
     } catch let error as MediaCacheError where [.inUse, .storage].contains(error.code) {
-      // Another cache has it, or the limit is reached with what is in use.
+      // Another cache holds the entry, or entries in use reach the limit.
     }
   }
 }

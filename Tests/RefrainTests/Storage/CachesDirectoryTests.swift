@@ -45,7 +45,7 @@ struct CachesDirectoryTests {
     }
   }
 
-  /// Not called, for nothing is to be made in the home of whoever runs the tests.
+  /// Never called: a test must not create files in the home of its user.
   private let cacheWithoutArguments: () throws -> MediaCache = { try MediaCache() }
 
   @Test func `The default lies under the user's own folders`() {

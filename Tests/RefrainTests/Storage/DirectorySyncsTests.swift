@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct DirectorySyncsTests {
-  /// A disk whose first sync of a directory takes until it is told to end.
+  /// A disk whose first sync of a directory lasts until it is released.
   private final class SlowDisk: DiskLayer {
     let system = SystemDisk()
     private let began = Mutex(0)
@@ -32,7 +32,7 @@ struct DirectorySyncsTests {
     }
   }
 
-  /// How callers of `DirectorySyncs.sync` ended.
+  /// Counts how calls of `DirectorySyncs.sync` ended.
   private final class Outcomes: Sendable {
     private let counts = Mutex((finished: 0, failed: 0))
 
@@ -44,7 +44,7 @@ struct DirectorySyncsTests {
     }
   }
 
-  /// Syncs on a thread of its own, for it blocks.
+  /// Syncs on a separate thread, because the call blocks.
   private static func start(_ syncs: DirectorySyncs, _ disk: SlowDisk, _ outcomes: Outcomes) {
     Thread {
       do {
@@ -56,7 +56,7 @@ struct DirectorySyncsTests {
     }.start()
   }
 
-  /// Runs one sync, and three that ask while it runs.
+  /// Runs one sync, and three more that are requested while it runs.
   private func run(_ disk: SlowDisk) async throws -> (failed: Int, waited: Int) {
     let (syncs, outcomes) = (DirectorySyncs(), Outcomes())
     Self.start(syncs, disk, outcomes)
@@ -74,7 +74,7 @@ struct DirectorySyncsTests {
     let disk = SlowDisk()
     let (failed, waited) = try await run(disk)
     #expect(failed == 0)
-    // A sync that began before they asked may have missed what they did.
+    // A sync that began before their call may have missed their changes.
     #expect(waited == 4)
     #expect(disk.count == 2)
   }

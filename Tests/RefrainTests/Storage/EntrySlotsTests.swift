@@ -12,7 +12,7 @@ struct EntrySlotsTests {
     try #require(URL(string: "http://origin.test/\(number).wav"))
   }
 
-  /// - Returns: the most slots that were seen taken.
+  /// - Returns: the largest number of slots seen in use.
   private static func prefetch(
     _ url: URL, _ cache: MediaCache, _ slots: EntrySlots
   ) async throws -> Int {
@@ -66,7 +66,7 @@ struct EntrySlotsTests {
         return try await reader.bytes(in: 0..<2000).count
       }
       try await eventually("the second waits") { slots.waiting == 1 }
-      // The same resource needs no other slot.
+      // The same resource takes no second slot.
       let again = try await cache.open(Resource(url: url(1)))
       again.cancel()
       first.cancel()

@@ -51,7 +51,7 @@ struct EvictionTests {
       #expect(freed >= min(wanted, all), "seed \(seed)")
       #expect(Set(steps.map(\.name)).count == steps.count)
       #expect(steps.dropLast().allSatisfy { $0.removesAll })
-      // Whatever stays was used no earlier than what goes.
+      // No remaining entry was used before an evicted one.
       let gone = Set(steps.map(\.name))
       let last = candidates.filter { gone.contains($0.name) }.map(\.lastAccess).max() ?? 0
       #expect(candidates.filter { !gone.contains($0.name) }.allSatisfy { $0.lastAccess >= last })

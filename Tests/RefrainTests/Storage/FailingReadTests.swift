@@ -12,8 +12,8 @@ import Testing
   import Darwin
 #endif
 
-/// A disk that cannot be read says nothing about what is stored; a file that somebody else cuts short
-/// never gives zeros.
+/// A disk that cannot be read says nothing about the stored bytes; a file that another program cuts
+/// short never returns zeros.
 @Suite(.timeLimit(.minutes(1)))
 struct FailingReadTests {
   private let length: Int64 = 2_000_003
@@ -97,7 +97,7 @@ struct FailingReadTests {
           if case .generationChanged = event { changes.withLock { $0 += 1 } }
         }
       }
-      // The first answer breaks off, and the second brings its bytes again.
+      // The first response breaks off, and the second brings its bytes again.
       let isFirst = Mutex(true)
       disk.fail { operation, path in
         guard operation == .read, path.hasSuffix(".wav") else { return nil }
@@ -116,7 +116,7 @@ struct FailingReadTests {
     }
   }
 
-  /// What is written beyond the new end would leave a hole, which reads as zeros.
+  /// Bytes written past the new end would leave a hole, which reads as zeros.
   @Test(arguments: [100_000, 599_000])
   func `a file cut short while it is written to gives no zeros`(_ size: Int64) async throws {
     let directory = TestCache.temporaryDirectory()
@@ -131,7 +131,7 @@ struct FailingReadTests {
     let cache = try cache(directory, SystemDisk(), transport)
     let reader = try await cache.open(Resource(url: url()))
     _ = try await reader.bytes(in: 0..<10)
-    // Whoever looks gets a record of what has come so far.
+    // Listing the entries writes a record of the bytes received so far.
     try await #expect(cache.entries().count == 1)
     let path = try dataFile(directory)
     file.withLock { $0 = path }
@@ -146,8 +146,8 @@ struct FailingReadTests {
   }
 
   #if os(Linux)
-    /// Who reads between the cut and the end of that write may still be given zeros: no system call
-    /// tells a reader that a file was cut and has grown again. Whoever reads afterwards is not.
+    /// A read between the cut and the end of that write may still return zeros: no system call
+    /// reports that a file was cut and has grown again. A later read returns none.
     @Test func `a file cut short in the moment of a write gives no zeros`() async throws {
       let directory = TestCache.temporaryDirectory()
       defer { try? FileManager.default.removeItem(at: directory) }
@@ -162,7 +162,7 @@ struct FailingReadTests {
       _ = try await reader.bytes(in: 0..<600_000)
       let path = try dataFile(directory)
       let isCut = Mutex(false)
-      // Runs between the look at the file's size and the write.
+      // Runs between the check of the file's size and the write.
       disk.fail { operation, written in
         guard operation == .write, written == path else { return nil }
         isCut.withLock { isCut in

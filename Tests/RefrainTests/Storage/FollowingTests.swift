@@ -6,9 +6,9 @@ import Testing
 
 @testable import Refrain
 
-/// A resource that another process is storing: it is waited for instead of fetched twice, and taken
-/// over when the other ends. A second cache in this process stands for the other, for the locks are
-/// flock(2)'s; where it is killed, it is a process.
+/// A resource that another process is storing: a cache waits for it instead of fetching it twice,
+/// and takes over when the other ends. A second cache in this process stands for the other process,
+/// because the locks are flock(2)'s; where it is killed, it is a process.
 @Suite(.timeLimit(.minutes(1)))
 struct FollowingTests {
   private let length: Int64 = 4_000_037
@@ -36,8 +36,8 @@ struct FollowingTests {
     await origin.stop()
   }
 
-  /// Counts how often a lock of an entry's writer is tried: whoever waits for it tries again and
-  /// again, a few times in every `EntryStorage.followInterval`.
+  /// Counts the attempts to lock an entry's writer: a waiting cache retries a few times in every
+  /// `EntryStorage.followInterval`.
   private final class LockTries: Sendable {
     let disk = WatchedDisk()
     private let tries = Mutex(0)
@@ -56,7 +56,7 @@ struct FollowingTests {
     let tries = LockTries()
     try await withTwoCaches(disk: tries.disk) { directory, origin, url, first, second in
       let writer = try await first.open(Resource(url: url))
-      // What is requested later, the prefetch requests.
+      // The prefetch sends any later request itself.
       _ = try await writer.bytes(in: 0..<500_000)
       let log = try await origin.wait(for: "/a.wav") { $0.running == 0 }
       let before = tries.count
@@ -65,7 +65,7 @@ struct FollowingTests {
         defer { isOver.withLock { $0 = true } }
         return try await second.prefetch(Resource(url: url))
       }
-      // Longer than it takes a prefetch to give up on what cannot be stored.
+      // Longer than a prefetch waits before it gives up on bytes that cannot be stored.
       try await eventually("the prefetch waits") {
         tries.count > before + 200 || isOver.withLock { $0 }
       }
@@ -120,7 +120,7 @@ struct FollowingTests {
     for cache in caches { await cache.close() }
     #expect(try StoredBytes(directory, url).spans() == RangeSet(0..<length))
     #expect(try StoredBytes(directory, url).firstWrongByte(bytes) == nil)
-    // Each of them may have to ask for all of it, and no more than that.
+    // Each of them may have to request the whole resource, and no more than that.
     #expect(origin.log("/a.wav").bodyBytesSent <= length * 3 + 2 << 20)
     await origin.stop()
   }

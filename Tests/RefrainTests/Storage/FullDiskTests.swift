@@ -12,7 +12,7 @@ import Testing
   import Darwin
 #endif
 
-/// Promise 5: a disk that is full or fails costs what cannot be stored, and nothing else.
+/// Promise 5: a full or failing disk costs the bytes that cannot be stored, and nothing else.
 @Suite(.timeLimit(.minutes(2)))
 struct FullDiskTests {
   private let length: Int64 = 6_000_013
@@ -46,7 +46,7 @@ struct FullDiskTests {
       try? FileManager.default.removeItem(at: directory)
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       _ = FileManager.default.createFile(atPath: filler.path, contents: nil)
-      // As much as there is room for.
+      // Fills the space that is available.
       let handle = try FileHandle(forWritingTo: filler)
       for _ in 0..<filled / 4096 {
         guard (try? handle.write(contentsOf: Data(count: 4096))) != nil else { break }
@@ -59,7 +59,7 @@ struct FullDiskTests {
           directory: directory,
           configuration: configuration(MemoryTransport(seed: 1, length: length)))
       } catch {
-        // Not even a directory can be made: said at once, with a remedy.
+        // Not even a directory can be created: an immediate error, with a remedy.
         #expect(!(error as? MediaCacheError ?? .init(.usage, "")).remedy.isEmpty)
         continue
       }
@@ -70,7 +70,7 @@ struct FullDiskTests {
       let spans = stored.usableSpans()
       if filled == 0 { #expect(spans.byteCount > 1 << 20) }
 
-      // What is stored plays from disk. With room again, the rest is stored, too.
+      // Stored bytes play from disk. With room again, the rest is stored, too.
       try FileManager.default.removeItem(at: filler)
       let origin = MemoryTransport(seed: 1, length: length)
       let again = try MediaCache(directory: directory, configuration: configuration(origin))
@@ -101,7 +101,7 @@ struct FullDiskTests {
       [UInt8](reader.bytes(in: 100_000..<3_000_000)) == bytes.bytes(in: 100_000..<3_000_000))
     #expect(!reader.isStoring)
     disk.fail(nil)
-    // A pause after the failure has to pass: until then, what is read is not stored.
+    // A pause follows the failure: until it has passed, bytes read are not stored.
     var offset: Int64 = 0
     while !reader.isStoring {
       offset = (offset + 777_777) % (length - 1)
@@ -136,7 +136,7 @@ struct FullDiskTests {
         let before = StoredBytes(directory, url).usableSpans()
         if round < 2 {
           disk.fail { operation, path in
-            // Whether synced bytes are there is another test's matter.
+            // Another test checks whether synced bytes are on disk.
             if operation == .sync, path.hasSuffix(".wav") { return nil }
             guard operation.changesDisk else { return nil }
             let dice: Double = random.withLock { .random(in: 0..<1, using: &$0) }
@@ -166,7 +166,7 @@ struct FullDiskTests {
     }
   }
 
-  /// fsync(2) tells once that bytes could not be written, and forgets it: they are not claimed.
+  /// fsync(2) reports once that bytes could not be written, then forgets it: they are not claimed.
   @Test(arguments: [EIO, ENOSPC])
   func bytesThatCannotBeSyncedAreNeverClaimed(_ code: Int32) async throws {
     let url = try #require(url)

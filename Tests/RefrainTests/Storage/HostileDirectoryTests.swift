@@ -12,7 +12,7 @@ import Testing
   import Darwin
 #endif
 
-/// Whatever lies in the directory: no crash, no wrong byte, a warning, and playback goes on.
+/// Arbitrary files in the directory: no crash, no wrong byte, a warning, and playback continues.
 @Suite(.timeLimit(.minutes(1)))
 struct HostileDirectoryTests {
   private let length: Int64 = 700_001
@@ -29,9 +29,9 @@ struct HostileDirectoryTests {
       })
   }
 
-  /// Stores the resource whole, spoils what is there, and plays it in a new cache.
+  /// Stores the resource whole, damages the stored files, and plays it in a new cache.
   ///
-  /// - Returns: what the new cache warned of, and what it fetched.
+  /// - Returns: the new cache's warnings, and the bytes it fetched.
   private func play(
     stored range: ByteRange? = nil, _ spoil: (EntryDirectory, _ dataFile: String) throws -> Void,
     sourceLocation: SourceLocation = #_sourceLocation,
@@ -52,7 +52,7 @@ struct HostileDirectoryTests {
     let events = second.events()
     _ = try await second.entries()
     let reader = try await second.open(Resource(url: url))
-    // Backwards, so that a file is written to beyond what it holds.
+    // Backwards: writes go past the end of the file.
     for start in stride(from: (length - 1) / 100_000 * 100_000, through: 0, by: -100_000) {
       let range = start..<min(start + 100_000, length)
       let read = try await reader.bytes(in: range)
@@ -191,7 +191,7 @@ struct HostileDirectoryTests {
     #expect(!result.warnings.isEmpty)
   }
 
-  /// What is written beyond the new end leaves a hole behind it, which reads as zeros.
+  /// Bytes written past the new end leave a hole before them, which reads as zeros.
   @Test func aFileThatIsCutShortWhileItPlaysGivesNoZeros() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -234,7 +234,7 @@ struct HostileDirectoryTests {
       ] {
         try write("garbage", to: "\(directory.path)/\(name)")
       }
-      // A journal that claims the moon.
+      // A journal that claims every possible byte.
       let moon =
         SpanJournal.header(bootIdentity: directory.bootIdentity)
         + SpanJournal.record(0..<Int64.max)

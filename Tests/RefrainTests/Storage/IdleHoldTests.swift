@@ -7,7 +7,7 @@ import Testing
 @testable import Refrain
 
 @Suite(.timeLimit(.minutes(1))) struct IdleHoldTests {
-  /// Holds an entry that nobody reads, until it is asked to let go.
+  /// Holds an entry without a reader until it is asked to release it.
   private final class Holder: Sendable {
     private let held: Mutex<EntryLease?>
     private let asked = Atomic(0)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Refrain
 
-/// Promise 4: after `kill -9` at any instant, no byte is wrong, and at most the last 256 KiB that
-/// were received are fetched again.
+/// Promise 4: after `kill -9` at any instant, no byte is wrong, and at most the last 256 KiB
+/// received are fetched again.
 @Suite(.timeLimit(.minutes(TestSeed.minutes(3))))
 struct KilledProcessTests {
   private static let kills = TestSeed.isSoak ? 1000 : 56
@@ -52,7 +52,7 @@ struct KilledProcessTests {
         #expect(lost <= 256 << 10, "seed \(seed), \(path)")
         before = after
       }
-      // What is stored is played from disk, and only the rest is fetched.
+      // Stored bytes are played from disk, and only the rest is fetched.
       origin.resetLog(path)
       try await withCache(directory: directory, origin: origin, { $0.trustStored = true }) { test in
         try await #expect(test.read(path) == bytes.bytes(in: 0..<Self.length))
@@ -63,7 +63,7 @@ struct KilledProcessTests {
     print("\(mode): killed \(killed) times, at most \(mostLost) bytes lost")
   }
 
-  /// What the child received before it was killed, and whether it was.
+  /// Returns the ranges the child received before it was killed, and whether it was.
   private static func kill(
     _ mode: String, _ directory: URL, _ url: URL, _ seed: UInt64, after limit: Int64,
     _ pause: UInt32
@@ -75,7 +75,7 @@ struct KilledProcessTests {
       received.insert(contentsOf: chunk)
       total += chunk.upperBound - chunk.lowerBound
     }
-    // Anywhere between two chunks, and not only right after one.
+    // At any point between two chunks, not only right after one.
     usleep(pause)
     child.kill()
     while let chunk = child.nextChunk() { received.insert(contentsOf: chunk) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Refrain
 
-/// Promise 3: the cache takes no more of the disk than its limit, open entries included.
+/// Promise 3: the cache takes no more disk space than its limit, open entries included.
 @Suite(.timeLimit(.minutes(1)))
 struct LimitTests {
   private let length: Int64 = 2_000_000
@@ -24,7 +24,8 @@ struct LimitTests {
     }
   }
 
-  /// A cache directory with these entries, stored whole, the first one used the longest ago.
+  /// Creates a cache directory with these entries, stored whole, the first one used the longest
+  /// ago.
   private func fill(_ directory: URL, _ names: [String]) async throws {
     let cache = try MediaCache(
       directory: directory,
@@ -132,7 +133,7 @@ struct LimitTests {
     for await event in events { if case .evicted(let key, _) = event { evicted.append(key) } }
     #expect(try evicted.first == CacheKey(url: url("c")))
     #expect(try Set(evicted).isSubset(of: [CacheKey(url: url("c")), CacheKey(url: url("a"))]))
-    // Its age is what it was.
+    // Its age is unchanged.
     let shortened = try StoredBytes(directory, url("a"))
     #expect(SystemFiles.status(of: shortened.directory.recordPath)?.changed == 1_000_001_000)
     #expect(try shortened.firstWrongByte(bytes) == nil)
@@ -177,7 +178,7 @@ struct LimitTests {
       configuration: configuration(MemoryTransport(seed: 1, length: length), used))
     let here = try await cache.open(Resource(url: url("here")))
     _ = try await here.bytes(in: 0..<10)
-    // Opening made them the freshest, and it is not age that is to protect them.
+    // Opening made them the most recent; their age must not protect them.
     for name in ["here", "there"] {
       try SystemFiles.setChangeTime(
         of: StoredBytes(directory, url(name)).directory.recordPath, to: 1000)
@@ -210,7 +211,7 @@ struct LimitTests {
     }
     let child = try await onThread { () -> Sending in
       let child = try ChildProcess("hold", directory, held, UInt64(count))
-      // It says that it has read.
+      // The child reports that it has read.
       while let byte = child.read(1).first, byte != UInt8(ascii: "\n") {}
       return Sending(child)
     }
@@ -227,7 +228,7 @@ struct LimitTests {
       return child.child.wait()
     }
     #expect(status == 0)
-    // Nobody uses it any more.
+    // The entry is no longer in use.
     try await withCache(
       directory: directory, origin: origin, { $0.limit = count + (1 << 20) }
     ) { test in
@@ -238,7 +239,7 @@ struct LimitTests {
   }
 }
 
-/// A child on its way between threads, one of which uses it at a time.
+/// A child passed between threads, of which one at a time uses it.
 struct Sending: @unchecked Sendable {
   let child: ChildProcess
   init(_ child: ChildProcess) { self.child = child }

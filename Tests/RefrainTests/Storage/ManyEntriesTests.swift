@@ -5,13 +5,13 @@ import Testing
 
 @testable import Refrain
 
-/// What work on all entries of a cache costs: system calls per entry, which do not depend on the
-/// machine.
+/// The cost of work on all entries of a cache, in system calls per entry, which do not depend on
+/// the machine.
 @Suite(.timeLimit(.minutes(1)))
 struct ManyEntriesTests {
   private static let count = 60
 
-  /// The system's disk, which counts.
+  /// The system's disk, which counts its calls.
   private final class CountingDisk: DiskLayer {
     enum Call: Hashable {
       case open, create, openToLock, remove, removeDirectory, status, list, lock, write
@@ -62,7 +62,7 @@ struct ManyEntriesTests {
     }
   }
 
-  /// A cache with entries in several shards.
+  /// Runs `body` with a cache with entries in several shards.
   private func withEntries(
     limit: Int64? = nil, _ body: (MediaCache, CountingDisk, _ shards: Int) async throws -> Void
   ) async throws {
@@ -112,7 +112,7 @@ struct ManyEntriesTests {
   @Test func `Listing opens one file per entry`() async throws {
     try await withEntries { cache, disk, shards in
       try await #expect(cache.entries().count == Self.count)
-      // With that of the locks.
+      // Includes the open of the locks.
       #expect(disk[.open] == Self.count + 1)
       #expect(disk[.list] == Self.count + shards + 1)
       #expect(disk[.status] <= 2 * Self.count)
@@ -145,7 +145,7 @@ struct ManyEntriesTests {
     try await withEntries { cache, disk, shards in
       try await #expect(cache.removeAll() > 0)
       try await #expect(cache.entries().isEmpty)
-      // The record, for its key, and once that of the locks.
+      // The record, for its key, and one open of the locks.
       #expect(disk[.open] == Self.count + 1)
       #expect(disk[.create] == 0)
       #expect(disk[.remove] == 2 * Self.count)
@@ -159,7 +159,7 @@ struct ManyEntriesTests {
       disk.reset()
       await #expect(cache.context.evictor.free(.max) > 0)
       try await #expect(cache.entries().isEmpty)
-      // The record, and the data file to lock it, and once that of the locks.
+      // The record, and the data file to lock it, and one open of the locks.
       #expect(disk[.open] <= 2 * Self.count + 1)
       #expect(disk[.list] <= Self.count + 2)
     }

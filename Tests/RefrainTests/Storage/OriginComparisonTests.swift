@@ -6,12 +6,12 @@ import Testing
 
 @testable import Refrain
 
-/// What is stored, compared with what the origin has.
+/// Stored bytes, compared with the origin's.
 @Suite(.timeLimit(.minutes(2)))
 struct OriginComparisonTests {
   private let length: Int64 = 700_000
 
-  /// Stores a resource whole, flips a byte of its file where `flip` says, and runs `body`.
+  /// Stores a resource whole, flips a byte of its file at offset `flip`, and runs `body`.
   private func withStored(
     etag: String? = "\"one\"", flip: Int64? = nil,
     _ body: (TestCache, Resource, OriginResource) async throws -> Void

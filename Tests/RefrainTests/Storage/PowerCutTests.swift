@@ -6,8 +6,8 @@ import Testing
 
 @testable import Refrain
 
-/// Promise 4: after a power cut at any instant, no byte is wrong, and of what was received at most
-/// 4 MiB or 2 seconds are lost.
+/// Promise 4: after a power cut at any instant, no byte is wrong, and at most 4 MiB or 2 seconds of
+/// the received bytes are lost.
 @Suite(.timeLimit(.minutes(TestSeed.minutes(2))))
 struct PowerCutTests {
   private static let seeds = TestSeed.isSoak ? 200 : 6
@@ -43,7 +43,7 @@ struct PowerCutTests {
           // The cache was closed before the last cut.
           if index == run.cuts.count - 1 { #expect(lost.all == 0, "seed \(seed)") }
           guard die == 0 else { continue }
-          // It plays on, and what is stored is not fetched again.
+          // Playback continues, and stored bytes are not fetched again.
           let origin = MemoryTransport(seed: seed, length: transport.length)
           let cache = try run.reopened(copy, origin)
           let reader = try await cache.open(Resource(url: url))
@@ -113,7 +113,7 @@ struct PowerCutTests {
     }
   }
 
-  /// A burst that ends is synced without another byte having to come.
+  /// A burst that ends is synced without a further byte.
   @Test func whatCameInABurstIsSyncedThoughNothingFollows() async throws {
     var random = SeededGenerator(seed: 1)
     let run = try PowerCutRun(seed: 1, limit: nil, &random)
@@ -145,14 +145,14 @@ struct PowerCutTests {
   }
 }
 
-/// One use of a cache over a disk that is cut off now and then.
+/// One use of a cache over a disk whose power is sometimes cut.
 private final class PowerCutRun: Sendable {
   struct Cut: Sendable {
     var image: PowerCutDisk.Image
     var received: [(range: ByteRange, at: ContinuousClock.Instant)]
     var at: ContinuousClock.Instant
 
-    /// What was received and is not there, and what of it had come more than 2 s before.
+    /// The received bytes that are missing, and those of them received more than 2 s before.
     func lost(_ spans: RangeSet<Int64>) -> (all: Int64, old: Int64) {
       var all: Int64 = 0
       var old: Int64 = 0
@@ -204,7 +204,7 @@ private final class PowerCutRun: Sendable {
     if isDue { cut() }
   }
 
-  /// Keeps what would be left now.
+  /// Records the state that a power cut would leave now.
   func cut() {
     guard let disk = disk.withLock({ $0 }) else { return }
     let received = state.withLock { $0.received }
@@ -232,7 +232,7 @@ private final class PowerCutRun: Sendable {
       directory: directory, configuration: configuration(transport), disk: disk)
   }
 
-  /// A cache over what is left, after the machine has been started again.
+  /// Returns a cache over the remaining files, after a restart of the machine.
   func reopened(_ copy: URL, _ transport: MemoryTransport) throws -> MediaCache {
     try MediaCache(
       directory: copy, configuration: configuration(transport), disk: SystemDisk(),
@@ -247,7 +247,7 @@ private final class PowerCutRun: Sendable {
     return copy
   }
 
-  /// Readers that begin in several places and each read on for a while.
+  /// Runs readers that begin in several places and each continue for a while.
   func read(
     _ url: URL, from starts: [Int64], _ cache: MediaCache, _ transport: MemoryTransport
   ) async throws {

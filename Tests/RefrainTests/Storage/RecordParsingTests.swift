@@ -52,7 +52,7 @@ struct RecordParsingTests {
         accepted += 1
         #expect(parsed == written, "seed \(seed)")
       }
-      // And damaged in one place.
+      // The same bytes, damaged in one place.
       var damaged = bytes
       let place = Int.random(in: 0..<bytes.count, using: &random)
       switch Int.random(in: 0..<3, using: &random) {
@@ -65,7 +65,7 @@ struct RecordParsingTests {
         #expect(parsed == decoded, "seed \(seed): \(String(decoding: damaged, as: UTF8.self))")
       }
     }
-    // Only those with rare escapes are left to the other.
+    // Only records with rare escapes are left to the other parser.
     #expect(accepted > 200, "seed \(seed)")
   }
 

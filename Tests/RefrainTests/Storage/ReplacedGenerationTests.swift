@@ -12,13 +12,14 @@ import Testing
   import Darwin
 #endif
 
-/// What is stored of a resource that has changed goes once bytes of the new version are stored, and
+/// The stored bytes of a changed resource are removed once bytes of the new version are stored, and
 /// not before.
 @Suite(.timeLimit(.minutes(2)))
 struct ReplacedGenerationTests {
   private let length: Int64 = 500_003
 
-  /// A directory in which the first version is stored whole, over an origin that has the second.
+  /// Runs `body` with a directory that holds the whole first version, over an origin with the
+  /// second.
   private func withChange(
     _ length: Int64? = nil, limit: Int64? = nil, disk: any Disk = SystemDisk(),
     in directory: URL = TestCache.temporaryDirectory(),
@@ -79,7 +80,7 @@ struct ReplacedGenerationTests {
     var files: [String] { SystemFiles.names(in: stored.directory.path).sorted() }
   }
 
-  /// Before the first byte is stored all of the old version, then bytes of the new one.
+  /// All of the old version until the first new byte is stored, then bytes of the new one.
   @Test func `At every instant bytes of one version are stored`() async throws {
     let directory = TestCache.temporaryDirectory()
     let watched = Mutex<StoredBytes?>(nil)
@@ -148,7 +149,7 @@ struct ReplacedGenerationTests {
       let old = change.files
       let disk = WatchedDisk()
       disk.fail { operation, path in
-        // Its data, and nothing else.
+        // Its data file only.
         operation == .write && path.contains("/entries/") && !path.hasSuffix(SpanJournal.suffix)
           && !path.hasSuffix(".new") ? EIO : nil
       }
@@ -184,7 +185,7 @@ struct ReplacedGenerationTests {
     async throws
   {
     try await withChange { change in
-      // As when the process ends between the first bytes and their record.
+      // The state after the process ends between the first bytes and their record.
       let path = change.stored.directory.path
       for name in ["abc.bin", "abc-1.spans", "entry.json.new"] {
         try Data(repeating: 1, count: 100_000).write(to: URL(filePath: "\(path)/\(name)"))
@@ -207,7 +208,7 @@ struct ReplacedGenerationTests {
     }
   }
 
-  /// Where there is no room for bytes of both, the old ones go first.
+  /// Without room for bytes of both, the old ones are removed first.
   @Test func `A new version is stored within a limit that the old one fills`() async throws {
     let limit: Int64 = 2 << 20
     let directory = TestCache.temporaryDirectory()
@@ -217,7 +218,7 @@ struct ReplacedGenerationTests {
       let now = allocatedBytes(path)
       most.withLock { $0 = max($0, now) }
     }
-    // Not a block is left for a chunk of another version.
+    // No block is left for a chunk of another version.
     try await withChange(limit - 130_000, limit: limit, disk: disk, in: directory) { change in
       #expect(change.stored.usableSpans().byteCount == change.length)
       try await change.withCache(disk: disk) { try await $0.prefetch(change.resource) }
@@ -228,7 +229,7 @@ struct ReplacedGenerationTests {
     #expect(most.withLock { $0 } <= limit)
   }
 
-  /// On a full disk, too.
+  /// The same on a full disk.
   @Test func `A new version is stored on a disk that the old one fills`() async throws {
     let directory = TestCache.temporaryDirectory()
     try await withChange(in: directory) { change in

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Refrain
 
-/// Several processes may use one directory. A second cache in this process stands for one: the locks
-/// belong to an open file and not to a process.
+/// Several processes may use one directory. A second cache in this process stands for another
+/// process: the locks belong to an open file and not to a process.
 @Suite(.timeLimit(.minutes(1)))
 struct SharedDirectoryTests {
   private let length: Int64 = 9_000_037
@@ -71,19 +71,19 @@ struct SharedDirectoryTests {
       let writer = try await first.open(Resource(url: url))
       _ = try await writer.bytes(in: 0..<1_000_000)
       let reader = try await second.open(Resource(url: url))
-      // What the first has stored is not fetched by the second.
+      // The second does not fetch bytes that the first has stored.
       origin.resetLog("/a.wav")
       try await #expect([UInt8](reader.bytes(in: 0..<1_000_000)) == bytes.bytes(in: 0..<1_000_000))
-      // (But for what was only just on its way into the file.)
+      // Except for the last bytes, which may not be in the file yet.
       #expect(origin.log("/a.wav").sent.intersection(RangeSet(0..<700_000)).isEmpty)
-      // The rest is, and is not stored.
+      // The rest is fetched, and not stored.
       try await #expect(
         [UInt8](reader.bytes(in: 3_000_000..<3_100_000)) == bytes.bytes(in: 3_000_000..<3_100_000))
       #expect(!reader.isStoring)
       writer.cancel()
       await first.close()
       let before = try StoredBytes(directory, url).spans()
-      // A pause has to pass before it looks again.
+      // A pause has to pass before the second tries again.
       var offset: Int64 = 1_500_000
       while !reader.isStoring {
         offset = 1_500_000 + (offset + 777_777) % 7_000_000
@@ -99,12 +99,12 @@ struct SharedDirectoryTests {
     }
   }
 
-  /// It had nothing to go by when it began: what the other has stored meanwhile must not be lost.
+  /// The second cache had no record when it began: bytes stored by the other must not be lost.
   @Test func whoComesToStoreLaterKeepsWhatTheFirstHasStored() async throws {
     try await keepsWhatTheFirstHasStored(etag: "\"1\"")
   }
 
-  /// A weak validator does not vouch for every byte, and yet what is stored under it is of use.
+  /// A weak validator does not vouch for every byte, but bytes stored under it are still useful.
   @Test func `what is stored under a weak validator is not replaced by a second cache`()
     async throws
   {
@@ -154,7 +154,7 @@ struct SharedDirectoryTests {
       let url = origin.url("/a.wav")
       let writer = try await first.open(Resource(url: url))
       _ = try await writer.bytes(in: 0..<1_000_000)
-      // Readable comes before written down, by a moment.
+      // Bytes are readable a moment before they are recorded.
       try await eventually("the other sees what is stored") {
         try await second.entries().first?.cachedBytes ?? 0 >= 1_000_000
       }

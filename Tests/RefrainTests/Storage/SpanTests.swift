@@ -4,7 +4,7 @@ import Testing
 
 @testable import Refrain
 
-/// What is done with sets of ranges, against a model that has a place for every offset.
+/// Operations on sets of ranges, against a model with an element for every offset.
 struct SpanTests {
   private func random(_ name: String) -> (UInt64, SeededGenerator) {
     let seed = UInt64.random(in: 0...UInt64.max)
@@ -72,10 +72,10 @@ struct SpanTests {
       let record = SpanJournal.record(range)
       #expect(record.count == SpanJournal.recordSize)
       journal += record
-      // A place that was left out, for its record could not be written.
+      // A slot that was skipped because its record could not be written.
       journal += [UInt8](repeating: 0, count: SpanJournal.recordSize)
       spans.insert(contentsOf: range)
-      // Half of a record says nothing.
+      // Half a record is ignored.
       let torn = SpanJournal.decode(journal + record.prefix(17), bootIdentity: "this")
       #expect(torn == spans, "seed \(seed)")
     }
@@ -102,7 +102,7 @@ struct SpanTests {
       for step in 0..<12 {
         let lower = Int.random(in: 0..<200, using: &random)
         let upper = Int.random(in: lower...200, using: &random)
-        // What is there already stays as it is.
+        // Bytes already present stay as they are.
         let chunk = Data(repeating: UInt8(step), count: upper - lower)
         transient.insert(chunk, at: Int64(lower))
         for index in lower..<upper where model[index] == nil { model[index] = UInt8(step) }
@@ -140,7 +140,7 @@ struct SpanTests {
       most = max(most, transient.chunkCount)
       #expect(transient.bytes(at: offset)?.first == UInt8(truncatingIfNeeded: index))
     }
-    // Two MiB, in pieces of nearly 64 KiB.
+    // 2 MiB, in pieces of nearly 64 KiB.
     #expect(most < 40)
     let first = transient.spans.ranges.first?.lowerBound ?? 0
     for offset in stride(from: first, to: 8000 * Int64(size), by: 1000) {
@@ -163,7 +163,7 @@ struct SpanTests {
       names.insert(name)
     }
     #expect(names.count == keys.count)
-    // The offset basis and a published vector of FNV-1a, 128 bits.
+    // The offset basis and a published vector of 128-bit FNV-1a.
     #expect(KeyHash.name(of: CacheKey(rawValue: "")) == "6c62272e07bb014262b821756295c58d")
     #expect(KeyHash.name(of: CacheKey(rawValue: "a")) == "d228cb696f1a8caf78912b704e4a8964")
   }

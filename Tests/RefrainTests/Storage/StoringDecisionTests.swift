@@ -4,7 +4,7 @@ import Testing
 
 @testable import Refrain
 
-/// What becomes of a generation that wants to be stored: the table.
+/// The decision table for a generation that is to be stored.
 @Suite struct StoringDecisionTests {
   private static let strong = Validator(
     etag: "\"1\"", lastModified: nil, isStrongLastModified: false)
@@ -37,7 +37,7 @@ import Testing
     var testDescription: String
     var found: StoringDecision.Found
     var memory: StoringDecision.Memory
-    /// With the lock, and without.
+    /// The decisions with the lock (`writer`) and without (`other`).
     var writer: StoringDecision
     var other: StoringDecision
 

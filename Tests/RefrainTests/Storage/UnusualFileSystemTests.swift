@@ -12,7 +12,7 @@ import Testing
   import Darwin
 #endif
 
-/// File systems that cannot lock or may not be written to, and directories that go away.
+/// File systems without locks or without write access, and directories that disappear.
 @Suite(.timeLimit(.minutes(1)))
 struct UnusualFileSystemTests {
   private let length: Int64 = 3_000_017

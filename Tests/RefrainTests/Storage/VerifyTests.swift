@@ -25,7 +25,7 @@ struct VerifyTests {
     let stored = StoredBytes(directory, url)
     let reader = try await cache.open(Resource(url: url))
     reader.cancel()
-    // Closed when it can be opened anew: nothing of it is in use.
+    // Waits until the entry is closed: no part of it is in use.
     while try await cache.entry(for: CacheKey(url: url))?.isInUse != false { await Task.yield() }
     let record = try stored.directory.loadRecord().record
     try await body(cache, directory, stored, "\(stored.directory.path)/\(record.file)")

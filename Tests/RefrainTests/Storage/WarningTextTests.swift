@@ -10,12 +10,12 @@ import Testing
   import Darwin
 #endif
 
-/// A warning about what is stored names the resource by its URL, without a password.
+/// A warning about stored bytes names the resource by its URL, without a password.
 @Suite(.timeLimit(.minutes(1)))
 struct WarningTextTests {
   private enum Damage: CaseIterable, Sendable {
-    /// The record cannot be parsed, cannot be read, or is a later version's; the data file is shorter
-    /// than it says, or cannot be written to.
+    /// The record cannot be parsed, cannot be read, or belongs to a later version; the data file is
+    /// shorter than the record says, or cannot be written to.
     case broken, unreadable, newer, short, unwritable
   }
 

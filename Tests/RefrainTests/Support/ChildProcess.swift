@@ -7,7 +7,7 @@ import Foundation
   import Darwin
 #endif
 
-/// A `refrain-crash-child` with a pipe to its stdin and one from its stdout. Its calls block.
+/// A `refrain-crash-child` with pipes to its stdin and from its stdout. Its calls block.
 final class ChildProcess {
   private let process: pid_t
   private let input: Int32
@@ -19,10 +19,10 @@ final class ChildProcess {
     var description: String
   }
 
-  /// The program is built beside the tests.
+  /// The path of the program, which is built beside the tests.
   static var path: String {
     #if canImport(Darwin)
-      // Tests are a bundle there, which another program loads.
+      // On Darwin, tests are a bundle that another program loads.
       let own = Bundle(for: ChildProcess.self).bundleURL
     #else
       let own = URL(
@@ -36,7 +36,7 @@ final class ChildProcess {
   init(_ mode: String, _ directory: URL, _ url: URL, _ number: UInt64) throws {
     var toChild: [Int32] = [-1, -1]
     var fromChild: [Int32] = [-1, -1]
-    // Another child that is started in the meantime must not inherit the ends of these pipes.
+    // Another child started in the meantime must not inherit the ends of these pipes.
     Self.starting.lock()
     defer { Self.starting.unlock() }
     guard Self.pipe(&toChild), Self.pipe(&fromChild) else { throw Failure(description: "pipe") }
@@ -51,7 +51,7 @@ final class ChildProcess {
     defer { posix_spawn_file_actions_destroy(&actions) }
     let path = directory.path(percentEncoded: false)
     let arguments = [Self.path, mode, path, url.absoluteString, String(number)]
-    // `environ` is not to be had in Swift on every platform.
+    // Swift does not offer `environ` on every platform.
     let variables = ProcessInfo.processInfo.environment.map { "\($0)=\($1)" }
     let words = Self.cStrings(arguments)
     let environment = Self.cStrings(variables)
@@ -77,7 +77,7 @@ final class ChildProcess {
     close(output)
   }
 
-  /// Ended by a null pointer, as C wants them.
+  /// Returns C strings, ended by a null pointer.
   private static func cStrings(_ texts: [String]) -> [UnsafeMutablePointer<CChar>?] {
     texts.map { strdup($0) } + [nil]
   }
@@ -91,14 +91,14 @@ final class ChildProcess {
   func kill() { _ = Foundation.kill(process, SIGKILL) }
 
   func endInput() {
-    // Not closed, for `deinit` closes it, and the number may be another's by then.
+    // Not closed, because `deinit` closes it: by then the number may belong to another file.
     let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
     _ = dup2(null, input)
     close(null)
     _ = fcntl(input, F_SETFD, FD_CLOEXEC)
   }
 
-  /// The status it exited with; 128 and the signal where one ended it.
+  /// Waits for the child. Returns its exit status, or 128 plus the signal that ended it.
   @discardableResult
   func wait() -> Int32 {
     if let status { return status }
@@ -109,7 +109,7 @@ final class ChildProcess {
     return status
   }
 
-  /// The next bytes of its stdout, as many as that unless it ends before.
+  /// Reads the next `count` bytes of its stdout, fewer if it ends before.
   func read(_ count: Int) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
     var done = 0
@@ -134,7 +134,7 @@ final class ChildProcess {
     }
   }
 
-  /// The next chunk that it told of.
+  /// Reads the next chunk that the child reported.
   func nextChunk() -> Range<Int64>? {
     let record = read(16)
     guard record.count == 16 else { return nil }
@@ -145,7 +145,7 @@ final class ChildProcess {
   }
 }
 
-/// Runs blocking work on a thread of its own, where no task waits for a turn.
+/// Runs blocking work on a thread of its own, where it delays no task.
 func onThread<Result: Sendable>(
   _ work: @Sendable @escaping () throws -> Result
 ) async throws -> Result {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 @testable import Refrain
 
-/// A disk over the system's: what it does not implement itself is the system's own call.
+/// A disk over the system's: calls that it does not implement go to the system.
 protocol DiskLayer: Disk {
   var system: SystemDisk { get }
 }
@@ -66,17 +66,17 @@ extension DiskLayer {
   }
 }
 
-/// Files as the system sees them, past every scripted disk.
+/// Files as the system sees them, bypassing every scripted disk.
 enum SystemFiles {
   private static let disk = SystemDisk()
 
-  /// Nil where nothing has that name, or it cannot be looked up.
+  /// Returns nil if no file has that name, or it cannot be looked up.
   static func status(of path: String) -> FileStatus? { try? disk.status(of: path) }
 
-  /// None where it cannot be listed.
+  /// Returns no names if the directory cannot be listed.
   static func names(in path: String) -> [String] { (try? disk.names(in: path)) ?? [] }
 
-  /// Writes a file again but for a range of it, which is left without blocks.
+  /// Rewrites a file except for a range of it, which is left without blocks.
   static func makeHole(_ hole: ByteRange, in path: String) throws {
     let descriptor = try disk.open(path, .readWrite)
     defer { disk.close(descriptor) }
@@ -99,7 +99,7 @@ enum SystemFiles {
   }
 }
 
-/// What a directory and all that is in it takes, in allocated blocks (as du(1) counts).
+/// Returns the size of a directory and its contents in allocated blocks (as du(1) counts).
 func allocatedBytes(_ path: String) -> Int64 {
   guard let own = SystemFiles.status(of: path) else { return 0 }
   guard own.kind == .directory else { return own.allocated }

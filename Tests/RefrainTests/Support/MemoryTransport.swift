@@ -6,7 +6,7 @@ import Synchronization
 @testable import Refrain
 
 /// An origin without a network: synthetic bytes under a strong ETag, in chunks of random sizes. It
-/// tells of every chunk before it is handed on.
+/// reports every chunk before passing it on.
 final class MemoryTransport: Transport {
   let bytes: SyntheticBytes
   let length: Int64
@@ -24,9 +24,9 @@ final class MemoryTransport: Transport {
     self.onChunk = onChunk
   }
 
-  /// What was handed on.
+  /// The ranges passed on.
   var received: RangeSet<Int64> { state.withLock { $0.received } }
-  /// How much; a byte that came twice counts twice.
+  /// The number of bytes passed on; a byte that came twice counts twice.
   var total: Int64 { state.withLock { $0.total } }
 
   func send(_ request: Refrain.OriginRequest) async throws -> OriginResponse {

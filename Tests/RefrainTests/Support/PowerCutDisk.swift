@@ -4,22 +4,22 @@ import Synchronization
 
 @testable import Refrain
 
-/// The system's disk, and beside it an account of what a power cut would leave: what was synced, and
-/// of what was not, whatever chance picks.
+/// The system's disk, with an account of the state that a power cut would leave: all synced data,
+/// and a random part of the rest.
 ///
 /// A file's bytes are safe once the file was synced after they were written, its name once its
-/// directory was. Of the rest, any block of 4 KiB and any name may or may not be there, in whatever
-/// order it was written. Files are synced in the account only: a real disk's fsync would take the
+/// directory was. Of the rest, any block of 4 KiB and any name may or may not survive, regardless
+/// of the order of writing. Files are synced in the account only: a real disk's fsync would take
 /// time and prove nothing.
 final class PowerCutDisk: DiskLayer {
-  /// What the disk would be like after a cut at one moment, chance aside.
+  /// The state of the disk at the moment of a cut, before random losses.
   struct Image: Sendable {
     fileprivate var files: [Int: File] = [:]
     fileprivate var names = Names()
   }
 
   fileprivate struct File: Sendable {
-    /// As of the last sync.
+    /// The bytes as of the last sync.
     var durable: [UInt8] = []
     var unsynced: [Change] = []
 
@@ -37,7 +37,7 @@ final class PowerCutDisk: DiskLayer {
   fileprivate struct Names: Sendable {
     var durable: [String: Node] = [:]
     var current: [String: Node] = [:]
-    /// By directory, in order.
+    /// The unsynced changes of each directory, in order.
     var unsynced: [String: [Change]] = [:]
 
     enum Change: Sendable {
@@ -79,7 +79,7 @@ final class PowerCutDisk: DiskLayer {
     self.afterOperation = afterOperation
   }
 
-  /// What a cut at this moment would leave.
+  /// The state that a cut at this moment would leave.
   var image: Image { state.withLock { $0.image } }
 
   private func note(_ change: (inout State) -> Void) {
@@ -105,7 +105,7 @@ final class PowerCutDisk: DiskLayer {
     }
   }
 
-  /// Of no bytes and no names: a power cut takes nothing of it that is not set again.
+  /// Not in the account: attributes are neither bytes nor names, and lost ones are set again.
   func setStoredMediaAttributes(_ path: String) throws {
     try system.setStoredMediaAttributes(path)
   }
@@ -144,7 +144,7 @@ final class PowerCutDisk: DiskLayer {
   }
 
   func sync(_ descriptor: Int32) throws(DiskError) {
-    // What is written while it goes on is not promised anything.
+    // Bytes written during the sync are not covered by it.
     let (file, count) = state.withLock { state in
       let file = state.descriptors[descriptor]
       return (file, file.flatMap { state.image.files[$0]?.unsynced.count } ?? 0)
@@ -213,10 +213,10 @@ extension PowerCutDisk.File {
     }
   }
 
-  /// Some blocks of what was not synced, in no particular order.
+  /// Returns the file after a cut: with a random part of its unsynced blocks.
   fileprivate func afterCut(_ random: inout SeededGenerator) -> [UInt8] {
     var file = self
-    // Now and then nothing of it, or everything.
+    // Sometimes none or all of them.
     let share: Double = ([0, 0.2, 0.5, 0.9, 1] as [Double]).randomElement(using: &random) ?? 0
     for change in unsynced {
       guard case .write(let offset, let bytes) = change else {
@@ -229,7 +229,7 @@ extension PowerCutDisk.File {
         if Double.random(in: 0..<1, using: &random) < share {
           file.apply(.write(at: offset + start, Array(bytes[start..<end])))
         } else if Bool.random(using: &random) {
-          // The file has grown, and what it has grown by was not written.
+          // The file has grown, but the new bytes were not written.
           let size = offset + end
           if file.durable.count < size {
             file.durable += [UInt8](repeating: 0, count: size - file.durable.count)
@@ -243,7 +243,7 @@ extension PowerCutDisk.File {
 }
 
 extension PowerCutDisk.Image {
-  /// Makes a directory as one cut might leave `directory`, which the disk was used in.
+  /// Creates `copy` as a cut might leave `directory`, in which the disk was used.
   func materialise(
     _ directory: String, as copy: String, _ random: inout SeededGenerator
   ) throws {
@@ -255,7 +255,7 @@ extension PowerCutDisk.Image {
       }
     }
     try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
-    // Parents first; what has lost its parent is lost.
+    // Parents first; a file that has lost its parent is lost.
     for path in names.keys.sorted(by: { $0.utf8.count < $1.utf8.count }) {
       let target = copy + path.dropFirst(directory.utf8.count)
       let parent = target.lastIndex(of: "/").map { String(target[..<$0]) } ?? ""

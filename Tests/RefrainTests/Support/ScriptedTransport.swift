@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import Refrain
 
-/// A transport that answers as a script has it, and notes what it was asked for.
+/// A transport that responds as a script says, and records its requests.
 final class ScriptedTransport: Transport {
   private let asked = Mutex<[Refrain.OriginRequest]>([])
   private let script: @Sendable (Refrain.OriginRequest) async throws -> OriginResponse
@@ -26,7 +26,7 @@ final class ScriptedTransport: Transport {
   }
 }
 
-/// Closed until it is opened. Whoever waits before it can be cancelled.
+/// A gate that is closed until it is opened. A task that waits for it can be cancelled.
 final class Gate: Sendable {
   private let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
 
@@ -38,7 +38,7 @@ final class Gate: Sendable {
   }
 }
 
-/// Runs a test over a cache in a directory of its own, and ends it whatever becomes of it.
+/// Runs a test over a cache in a directory of its own, and closes it in any case.
 func withTransport(
   _ transport: ScriptedTransport, _ change: (inout Configuration) -> Void = { _ in },
   _ body: (MediaCache) async throws -> Void

@@ -5,11 +5,11 @@ import Foundation
   import Glibc
 #endif
 
-/// A real file system of a few MiB in memory, where this process may mount one.
+/// A real file system of a few MiB in memory, if this process may mount one.
 final class SmallFileSystem {
   let directory: URL
 
-  /// Nil where mounting is not allowed; `reason` says why.
+  /// Returns nil where mounting is not allowed; `reason` says why.
   static func mount(bytes: Int) -> (SmallFileSystem?, reason: String) {
     #if os(Linux)
       let directory = TestCache.temporaryDirectory()

@@ -4,7 +4,7 @@ import OriginServer
 
 @testable import Refrain
 
-/// What lies in a cache directory, looked at without a cache.
+/// The contents of a cache directory, read without a cache.
 struct StoredBytes {
   let directory: EntryDirectory
   var bootIdentity: String { directory.bootIdentity }
@@ -33,7 +33,7 @@ struct StoredBytes {
     }
   }
 
-  /// What a cache that opens the entry now takes for readable; nothing where there is no entry.
+  /// Returns the ranges that a cache would find readable now; none if there is no entry.
   func spans() throws -> RangeSet<Int64> {
     switch load() {
     case .found(let contents): return contents.spans
@@ -42,18 +42,17 @@ struct StoredBytes {
     }
   }
 
-  /// As `spans`, and nothing where the entry cannot be used.
+  /// As `spans`, but none if the entry cannot be used.
   func usableSpans() -> RangeSet<Int64> {
     if case .found(let contents) = load() { contents.spans } else { RangeSet() }
   }
 
-  /// The ETag of what is stored; nil where nothing usable is.
+  /// The ETag of the stored bytes; nil if none are usable.
   var etag: String? {
     if case .found(let contents) = load() { contents.record.validator.etag } else { nil }
   }
 
-  /// The first offset at which a claimed byte is not what it should be; nil where all are right, and
-  /// where nothing is claimed.
+  /// Returns the offset of the first wrong byte among those claimed; nil if there is none.
   func firstWrongByte(_ bytes: SyntheticBytes) throws -> Int64? {
     guard case .found(let contents) = load() else { return nil }
     for span in contents.spans.ranges {

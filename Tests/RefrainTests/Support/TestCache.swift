@@ -4,7 +4,7 @@ import OriginServer
 
 @testable import Refrain
 
-/// A cache in a directory of its own, over an origin of its own; both go when the test ends.
+/// A cache in a directory of its own, over an origin of its own; the end of the test removes both.
 final class TestCache: Sendable {
   let origin: OriginServer
   let directory: URL
@@ -25,11 +25,11 @@ final class TestCache: Sendable {
       .appending(path: "refrain-test-\(UUID().uuidString)", directoryHint: .isDirectory)
   }
 
-  /// Retries come at once, for no test waits for a clock.
+  /// The default test configuration: short retry delays, because no test waits for a clock.
   static func configuration(_ change: (inout Configuration) -> Void = { _ in }) -> Configuration {
     var configuration = Configuration()
     configuration.limit = nil
-    // Many tests at once make a machine slow; those of silence set their own.
+    // Many tests at once slow the machine down; tests of silence set their own timeouts.
     configuration.responseTimeout = .seconds(100)
     configuration.silenceTimeout = .seconds(100)
     configuration.retry.firstDelay = .milliseconds(1)
@@ -42,7 +42,7 @@ final class TestCache: Sendable {
     try await cache.open(Resource(url: origin.url(path)), fill: fill)
   }
 
-  /// What the origin saw, once it has counted all that it sent: its log may trail the reader.
+  /// Returns the origin's log once all sent bytes are counted: the log may trail the reader.
   func settledLog(_ path: String) async throws -> OriginLog {
     try await origin.wait(for: path) { $0.running == 0 }
   }
@@ -56,7 +56,7 @@ final class TestCache: Sendable {
   }
 }
 
-/// Runs a test over a cache and an origin, and ends both whatever becomes of it.
+/// Runs a test over a cache and an origin, and ends both in any case.
 func withCache(
   directory: URL? = nil, _ change: (inout Configuration) -> Void = { _ in },
   _ body: (TestCache) async throws -> Void
@@ -71,7 +71,7 @@ func withCache(
   await origin.stop()
 }
 
-/// As above, over an origin that is there.
+/// As above, over an existing origin.
 func withCache(
   directory: URL? = nil, origin: OriginServer, _ change: (inout Configuration) -> Void = { _ in },
   _ body: (TestCache) async throws -> Void

@@ -9,7 +9,7 @@ final class TestClock: Sendable {
   private let start = Moment.now
   private let state = Mutex((passed: 0.0, jumped: 0.0))
 
-  /// For `Configuration.clock`.
+  /// The clock for `Configuration.clock`.
   var now: @Sendable () -> Moment {
     { [self] in
       let (passed, jumped) = state.withLock { $0 }
@@ -17,11 +17,11 @@ final class TestClock: Sendable {
     }
   }
 
-  /// Seconds that have passed.
+  /// The seconds that have passed.
   var passed: Double { state.withLock { $0.passed } }
 
   func pass(_ seconds: Double) { state.withLock { $0.passed += seconds } }
 
-  /// The clock on the wall is set, and no time passes.
+  /// Sets the wall clock; no time passes.
   func set(forwardBy seconds: Double) { state.withLock { $0.jumped += seconds } }
 }

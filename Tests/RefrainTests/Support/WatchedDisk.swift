@@ -4,17 +4,16 @@ import Synchronization
 
 @testable import Refrain
 
-/// The system's disk, failing where it is told to, and watched: `after` runs when an operation has
-/// been done, before its caller goes on and before the next one begins. So what it finds on disk was
-/// there at one instant.
+/// The system's disk, with scripted failures. `after` runs when an operation is done, before its
+/// caller continues and before the next one begins: it sees the disk as of one instant.
 final class WatchedDisk: DiskLayer {
   enum Operation: Sendable, Hashable {
     case makeDirectory, attributes, open, write, sync, syncDirectory, rename, remove
     case truncate, read, status, list, lock
-    /// Opens a file that is there, for writing too, or to read it alone.
+    /// Opens an existing file, for writing too, or for reading only.
     case openExisting, openForReading
 
-    /// Whether it changes anything on the disk.
+    /// Whether the operation changes the disk.
     var changesDisk: Bool {
       switch self {
       case .truncate, .makeDirectory, .attributes, .open, .write, .sync, .syncDirectory, .rename,
@@ -28,21 +27,21 @@ final class WatchedDisk: DiskLayer {
   let system = SystemDisk()
   private let fault = Mutex<Fault?>(nil)
 
-  /// A closure that a lock's value is by itself gets a layer each time it is taken from there.
+  /// Wraps the closure: a lock's value that is itself a closure gains a layer each time it is read.
   private struct Fault: Sendable {
     let code: @Sendable (Operation, String) -> Int32?
   }
 
   private let paths = Mutex<[Int32: String]>([:])
   private let after: @Sendable (Operation) -> Void
-  /// One operation at a time.
+  /// Allows one operation at a time.
   private let turn = NSRecursiveLock()
 
   init(after: @Sendable @escaping (Operation) -> Void = { _ in }) {
     self.after = after
   }
 
-  /// Which error an operation on a path gets from now on; nil: none.
+  /// Sets the error for later operations by kind and path; nil: none.
   func fail(_ fault: (@Sendable (Operation, String) -> Int32?)?) {
     self.fault.withLock { $0 = fault.map(Fault.init) }
   }
@@ -99,7 +98,7 @@ final class WatchedDisk: DiskLayer {
     do throws(DiskError) {
       try check(.write, descriptor)
     } catch {
-      // A disk that fills up takes a part first.
+      // A disk that fills up accepts a part first.
       let part = UnsafeRawBufferPointer(rebasing: bytes[..<(bytes.count / 2)])
       try system.write(part, to: descriptor, at: offset)
       throw error
@@ -158,7 +157,7 @@ final class WatchedDisk: DiskLayer {
     after(.truncate)
   }
 
-  // Nothing runs after those that change nothing.
+  // Operations that change nothing do not call `after`.
 
   func read(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
@@ -170,7 +169,7 @@ final class WatchedDisk: DiskLayer {
   func readWithoutWaiting(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) -> Int? {
-    // As on a disk that fails, the cold read finds out why.
+    // As on a failing disk, the blocking read reports the error.
     let path = paths.withLock { $0[descriptor] } ?? ""
     if fault.withLock({ $0 })?.code(.read, path) != nil { return nil }
     return system.readWithoutWaiting(descriptor, into: buffer, at: offset)

@@ -5,7 +5,7 @@
 
   @testable import Refrain
 
-  /// What the codes and the words of libcurl mean.
+  /// The meaning of libcurl's codes and messages.
   struct CurlFailureTests {
     private func error(
       _ code: CURLcode, _ text: String = "", proxy: String? = nil,

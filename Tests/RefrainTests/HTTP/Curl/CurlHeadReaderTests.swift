@@ -4,7 +4,7 @@
 
   @testable import Refrain
 
-  /// What libcurl forgives in the head of an answer, and what must not be forgiven.
+  /// Errors in a response's head that libcurl tolerates, and those that must be rejected.
   struct CurlHeadReaderTests {
     private func read(_ lines: [String], end: String = "\r\n") -> [CurlHeadReader.Step] {
       var reader = CurlHeadReader()

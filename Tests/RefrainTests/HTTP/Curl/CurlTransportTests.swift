@@ -12,7 +12,7 @@
     import Musl
   #endif
 
-  /// What libcurl does of its own accord, or fails to do.
+  /// Actions that libcurl takes by itself, or fails to take.
   @Suite(.timeLimit(.minutes(1))) struct CurlTransportTests {
     private let transport = CurlTransport()
 
@@ -98,7 +98,7 @@
       }
       defer { server.stop() }
       var settings = CurlTransport.Settings(environment: [:])
-      // However slow the machine is just now, none is opened in advance.
+      // No spare connection is opened, however slow the machine is.
       settings.slowConnect = .max
       let transport = CurlTransport(settings)
       for _ in 0..<10 {
@@ -191,7 +191,7 @@
     }
   }
 
-  /// A server that answers with the head of each request.
+  /// A server that responds with the head of each request.
   final class EchoingServer: Sendable {
     private let server: RawServer
     var port: UInt16 { server.port }

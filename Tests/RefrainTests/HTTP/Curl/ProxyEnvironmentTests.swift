@@ -5,7 +5,7 @@
 
   @testable import Refrain
 
-  /// Which requests go through which of the proxies that the environment names.
+  /// The proxy from the environment that each request uses.
   struct ProxyEnvironmentTests {
     private func proxy(_ environment: [String: String], _ url: String) throws -> String? {
       try ProxyEnvironment(environment).proxy(for: #require(URL(string: url)))?.url
@@ -21,7 +21,7 @@
       #expect(try proxy([:], "http://e.example/") == nil)
     }
 
-    /// In a CGI script it is the field "Proxy" of the request.
+    /// In a CGI script the variable holds the request's field "Proxy".
     @Test func `HTTP_PROXY in capitals is not heeded`() throws {
       #expect(try proxy(["HTTP_PROXY": "evil"], "http://e.example/") == nil)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Refrain
 
-/// What stands in a request's first line for a URL.
+/// The target in a request's first line for a URL.
 struct RequestTargetTests {
   @Test(arguments: [
     ("/", "/"), ("", "/"), ("?", "/?"), ("?a=b", "/?a=b"), ("/a%20b", "/a%20b"),

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Refrain
 
-/// The time of last access is by the cache's clock, and its order that of the uses, though the clock
-/// is set back.
+/// The time of last access follows the cache's clock; its order is that of the uses, even if the
+/// clock is set back.
 @Suite(.timeLimit(.minutes(1)))
 struct AccessTimeTests {
   private let length: Int64 = 1_000_003
@@ -42,7 +42,7 @@ struct AccessTimeTests {
       }
       for path in ["/a", "/b", "/c"] { try await prefetch(path) }
       clock.set(forwardBy: -86_400)
-      // Used last, a day before the others by the clock.
+      // Used last, but a day before the others by the clock.
       try await prefetch("/a")
       try await prefetch("/d")
       func isStored(_ path: String) async throws -> Bool {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Refrain
 
-/// Which entries eviction is offered.
+/// The entries that eviction considers.
 @Suite(.timeLimit(.minutes(1))) struct EntryIndexTests {
   private func entry(_ name: String, _ age: Double, _ size: Int64 = 4096) -> Eviction.Candidate {
     .init(name: name, lastAccess: age, allocatedBytes: size)
@@ -34,7 +34,7 @@ import Testing
     #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["3"])
   }
 
-  /// Against a model that sorts all there is each time.
+  /// Compares the index with a model that sorts all entries each time.
   @Test func `Whatever becomes of many entries, the oldest of them go`() {
     let seed = TestSeed.next()
     var random = SeededGenerator(seed: seed)
@@ -45,7 +45,7 @@ import Testing
       model[name] = entry(name, age)
       index.note(entry(name, age))
     }
-    // More than are sorted at once, some of them used at the same time.
+    // More than are sorted at once, some with the same time of use.
     for number in 0..<3000 { put("\(number)", Double(Int.random(in: 0..<2000, using: &random))) }
     for round in 0..<2000 {
       let name = "\(Int.random(in: 0..<4000, using: &random))"
@@ -65,7 +65,7 @@ import Testing
         #expect(chosen.allSatisfy { model[$0.name] == $0 && !open.contains($0.name) })
         #expect(Set(chosen.map(\.name)).count == chosen.count)
         #expect(chosen.isEmpty == free.isEmpty, "seed \(seed), round \(round)")
-        // Among the ages, for which of two that were used together goes makes no difference.
+        // Compares ages: of two entries used at the same time, either may go.
         #expect(
           chosen.map(\.lastAccess) == free.prefix(chosen.count).map(\.lastAccess),
           "seed \(seed), round \(round)")

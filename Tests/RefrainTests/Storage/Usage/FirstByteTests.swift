@@ -6,7 +6,7 @@ import Testing
 
 @testable import Refrain
 
-/// Under a limit too, the first byte waits for nothing that grows with the number of entries.
+/// Even under a limit, the first byte waits for nothing that grows with the number of entries.
 @Suite(.timeLimit(.minutes(2)))
 struct FirstByteTests {
   private let length: Int64 = 300_000
@@ -27,7 +27,7 @@ struct FirstByteTests {
       }, disk: disk)
   }
 
-  /// Counts the directories that are listed, and keeps those waiting that list a shard.
+  /// Counts the directories that are listed, and blocks listings of shards.
   private final class ListingDisk: DiskLayer {
     let system = SystemDisk()
     private let isClosed: Mutex<Bool>
@@ -93,7 +93,7 @@ struct FirstByteTests {
     let whole = 0..<length
     #expect(try await [UInt8](reader.bytes(in: whole)) == bytes.bytes(in: whole))
     #expect(reader.isStoring)
-    // Nothing was measured yet.
+    // Nothing has been measured yet.
     #expect(usage.update { isMissing ? $0.unchecked != nil : !$0.writers.isEmpty })
     disk.open()
     try await eventually("the directory is measured") {
@@ -115,7 +115,7 @@ struct FirstByteTests {
         if let entry = try? budget.measure(name) { budget.index.withLock { $0.note(entry) } }
       }
     }
-    // A scan that does not come on.
+    // A scan that makes no progress.
     let slow = ListingDisk(isClosed: true)
     let waiting = try self.cache(directory, 64 << 20, slow)
     let index = budget.index.withLock { $0 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Refrain
 
-/// The limit holds for the directory, whoever writes to it.
+/// The limit holds for the directory, regardless of which cache writes to it.
 @Suite(.timeLimit(.minutes(2)))
 struct SharedLimitTests {
   private let length: Int64 = 700_000
@@ -45,8 +45,8 @@ struct SharedLimitTests {
     allocatedBytes(directory.path(percentEncoded: false))
   }
 
-  /// While the directory is measured, what is written counts twice: measures it once more when
-  /// nothing is written any more.
+  /// Measures the directory once more when writing has ended: bytes written during a measurement
+  /// count twice.
   private func measureQuietly(_ directory: URL) async throws {
     let cache = try cache(directory, 1 << 40)
     await cache.context.budget.startScan()?.value
@@ -85,7 +85,7 @@ struct SharedLimitTests {
     try await measureQuietly(directory)
     #expect(most.withLock { $0 } <= limit)
     #expect(allocated(directory) > limit / 3)
-    // Nobody writes any more: what is counted is what is there.
+    // Writing has ended: the counted size is the size on disk.
     #expect(used(directory) == allocated(directory))
   }
 
@@ -112,11 +112,11 @@ struct SharedLimitTests {
     let other = try self.cache(directory, 2 << 20)
     try await other.remove(other.key(for: Resource(url: url("a"))))
     #expect(used(directory) == allocated(directory))
-    // One that is open here, while a reader has it.
+    // An entry that is open here, while a reader holds it.
     let reader = try await cache.open(Resource(url: url("b")))
     _ = try await reader.bytes(in: 0..<10)
     try await cache.remove(cache.key(for: Resource(url: url("b"))))
-    // Its blocks are free when the reader lets go, and not before.
+    // Its blocks are freed when the reader releases it, and not before.
     #expect(used(directory) >= allocated(directory) + length)
     reader.cancel()
     await cache.close()
@@ -133,7 +133,7 @@ struct SharedLimitTests {
     await first.close()
     let path = directory.path(percentEncoded: false)
     let file = usageFile(path)
-    // As a process leaves it that was killed. There is none of that number.
+    // The state left by a killed process. No process has that number.
     file.update { record in
       _ = record.grant(
         1 << 20, quantum: 0, to: (id: 7, process: Int64(Int32.max)), limit: nil, freed: 0, left: 0)

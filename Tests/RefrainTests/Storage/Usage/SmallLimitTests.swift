@@ -12,7 +12,7 @@ import Testing
   import Darwin
 #endif
 
-/// What a limit can hold: little, but never nothing, and not at the price of all else.
+/// A small limit holds little, but never nothing, and not at the expense of everything else.
 @Suite(.timeLimit(.minutes(2)))
 struct SmallLimitTests {
   private let bytes = SyntheticBytes(seed: 1)
@@ -61,13 +61,13 @@ struct SmallLimitTests {
     try await fill(directory, names, length: 2000)
     let limit: Int64 = 256 << 10
     let cache = try cache(directory, limit, length: 2000)
-    // A slow machine would choose among the entries that were measured within a second.
+    // A slow machine would choose only among entries measured within a second.
     await cache.context.budget.startScan()?.value
     try await cache.prefetch(Resource(url: url("new")))
     await cache.close()
     #expect(allocated(directory) <= limit)
     #expect(try stored(directory, ["new"]) == ["new"])
-    // The newest of the old ones are there still.
+    // The newest of the old ones remain.
     let left = try stored(directory, names)
     #expect(left.count >= 4)
     #expect(left == Array(names.suffix(left.count)))
@@ -85,7 +85,7 @@ struct SmallLimitTests {
     let entry = try StoredBytes(directory, url).directory
     let times = Mutex(0)
     disk.fail { operation, path in
-      // Between the two.
+      // Between creating the shard and creating the entry in it.
       guard operation == .makeDirectory, path == entry.path else { return nil }
       let time = times.withLock { times in
         times += 1
@@ -130,7 +130,7 @@ struct SmallLimitTests {
       offset = range.upperBound
     }
     #expect(offset == length)
-    // It has what room there is.
+    // The reader stored as much as there was room for.
     #expect(reader.cachedSpans.byteCount > 64 << 10)
     reader.cancel()
     await cache.close()
@@ -164,7 +164,7 @@ struct SmallLimitTests {
     try await fill(directory, names, length: length)
     let disk = WatchedDisk()
     disk.fail { operation, _ in operation == .truncate ? EOPNOTSUPP : nil }
-    // Half an entry would do.
+    // Half an entry would be enough.
     let limit = allocated(directory) + length / 2
     let cache = try cache(directory, limit, length: length, disk: disk)
     try await cache.prefetch(Resource(url: url("new")))
@@ -182,7 +182,7 @@ struct SmallLimitTests {
     let names = (0..<200).map { "old-\($0)" }
     try await fill(directory, names, length: 2000)
     let root = directory.path(percentEncoded: false)
-    // Another process measures what there is when a quarter has gone.
+    // Another process measures the directory when a quarter of the entries has been removed.
     let other = DiskBudget(
       directory: root, limit: 1 << 20, disk: SystemDisk(), clock: { Moment.now })
     let removed = Mutex(0)
@@ -211,7 +211,7 @@ struct SmallLimitTests {
     #expect(removed.withLock { $0 } > 50)
     await cache.close()
     #expect(allocated(directory) <= limit / 4 + 64 << 10)
-    // Not everything went for it.
+    // Not everything was removed for it.
     #expect(!(try stored(directory, names)).isEmpty)
   }
 

@@ -12,7 +12,7 @@ import Testing
   import Darwin
 #endif
 
-/// What is counted is at no instant less than what is there, in whatever order things happen.
+/// The counted size is at no instant below the size on disk, in whatever order operations happen.
 @Suite(.timeLimit(.minutes(2)))
 struct UsageOrderTests {
   private let length: Int64 = 2_000_000
@@ -34,7 +34,7 @@ struct UsageOrderTests {
     }
   }
 
-  /// Compares after every operation what is counted with what is there.
+  /// Compares the counted size with the size on disk after every operation.
   private final class Auditor: Sendable {
     private let path: String
     private let worst = Mutex(Int64.min)
@@ -45,7 +45,7 @@ struct UsageOrderTests {
     }
 
     func check() {
-      // Nothing to compare with before the first grant.
+      // Nothing to compare before the first grant.
       guard let bytes = try? SystemDisk().contents(of: "\(path)/usage"),
         let record = UsageRecord.decode(bytes)
       else { return }
@@ -54,7 +54,7 @@ struct UsageOrderTests {
       count.withLock { $0 += 1 }
     }
 
-    /// By how much more was there than was counted.
+    /// The largest amount by which the size on disk exceeded the counted size.
     var excess: Int64 { worst.withLock { $0 } }
     var checks: Int { count.withLock { $0 } }
   }
@@ -83,7 +83,7 @@ struct UsageOrderTests {
     let stored = try StoredBytes(directory, url)
     try stored.directory.create()
     try Data(count: 8192).write(to: URL(filePath: "\(stored.directory.path)/leftover"))
-    // It counts from the first.
+    // The usage is counted from the start.
     let path = directory.path(percentEncoded: false)
     let usage = UsageFile(
       path: "\(path)/usage", bootIdentity: BootIdentity.current, disk: SystemDisk()
@@ -157,7 +157,7 @@ struct UsageOrderTests {
     let reader = try await cache.open(Resource(url: url))
     let all = try await reader.bytes(in: 0..<100_000)
     #expect([UInt8](all) == bytes.bytes(in: 0..<100_000))
-    // As a process that is killed now leaves it; the last piece is written down after it was read.
+    // The state after a kill at this moment; the last piece is recorded after it was read.
     try await eventually("all is written down") {
       RangeSet(0..<100_000).subtracting(stored.usableSpans()).isEmpty
     }
@@ -189,7 +189,7 @@ struct UsageOrderTests {
       let offset = SpanJournal.headerSize + number * SpanJournal.recordSize
       bytes += [UInt8](repeating: 0, count: max(0, offset + SpanJournal.recordSize - bytes.count))
       let record = SpanJournal.record(span)
-      // Torn anywhere: the span is there, but for its last piece.
+      // Torn at any point: the span is there, except for its last piece.
       for cut in 0...record.count {
         bytes.replaceSubrange(offset..<offset + cut, with: record[..<cut])
         let upper = SpanJournal.decode(bytes, bootIdentity: "boot").ranges.last?.upperBound ?? 0
@@ -197,7 +197,7 @@ struct UsageOrderTests {
       }
       try journal.write(span, number: number)
     }
-    // What another fetch brings is written elsewhere.
+    // Bytes of another fetch are recorded elsewhere.
     state.fetches[2] = .init(range: 5000..<6000, position: 5000)
     let commit = state.commit(2, 5000..<5100, to: file, now: .now)
     #expect(commit?.journal?.number == 2)

@@ -19,7 +19,7 @@ struct UsageRecordTests {
     #expect(grant(&record, 100, to: one, quantum: 400) == 400)
     #expect(grant(&record, 100, to: two, quantum: 400) == 400)
     #expect(record.used == 800)
-    // There is no room for a quantum any more, but for what is needed there is.
+    // There is no more room for a quantum, but there is for the bytes needed.
     #expect(grant(&record, 100, to: one, quantum: 400, left: 100) == 100)
     #expect(grant(&record, 101, to: two) == nil)
     #expect(record.shortage(of: 101, limit: 1000) == 1)
@@ -42,7 +42,7 @@ struct UsageRecordTests {
     var record = UsageRecord(unchecked: 0, bootIdentity: "run")
     #expect(grant(&record, 60, to: one, limit: limit) == 60)
     #expect(grant(&record, 60, to: two, limit: limit) == nil)
-    // What one has freed oneself is known.
+    // The bytes that a process itself freed are known to it.
     #expect(grant(&record, 60, to: two, limit: limit, freed: 60) == 60)
     let start = record.beginCheck(dead: [])
     record.endCheck(start, measured: 100, at: 5)
@@ -52,11 +52,11 @@ struct UsageRecordTests {
 
   @Test func `A measurement misses nothing that is written while it is made`() {
     var record = UsageRecord(used: 300, bootIdentity: "run")
-    // Of these, 100 are on disk when the measuring begins.
+    // Of these, 100 are on disk when the measurement begins.
     _ = grant(&record, 200, to: one)
     let start = record.beginCheck(dead: [])
     _ = grant(&record, 50, to: two, left: 0)
-    // Whatever of it was seen: 300 were there, and 100 to 250 more.
+    // For any part that the measurement saw: 300 were there, and 100 to 250 more.
     for seen in stride(from: 400, through: 550, by: 50) as StrideThrough<Int64> {
       var checked = record
       checked.endCheck(start, measured: seen, at: 1)
@@ -91,10 +91,10 @@ struct UsageRecordTests {
       var record = UsageRecord(bootIdentity: "run")
       var accounts = (0..<3).map { _ in Account() }
       var real: Int64 = 0
-      // What was removed and is held since a measurement began, which may have seen it.
+      // Bytes removed and still held since a measurement began, which may have seen them.
       var hidden: Int64 = 0
       var check: UsageRecord.CheckStart?
-      // What a measurement that began may miss.
+      // Bytes that a running measurement may miss.
       var written: Int64 = 0
       for _ in 0..<80 {
         let index = Int.random(in: 0..<3, using: &random)
@@ -107,7 +107,7 @@ struct UsageRecordTests {
             let taken = Int64.random(in: 0...bytes, using: &random)
             real += taken
             written += taken
-            // Now and then a measurement ends between writing and settling.
+            // Sometimes a measurement ends between writing and settling.
             if Bool.random(using: &random) {
               accounts[index].settle(bytes, actual: taken, for: "a")
             } else {
@@ -119,7 +119,7 @@ struct UsageRecordTests {
           let mark = accounts[index].lastCheck
           let gone = Int64.random(in: 0...real, using: &random)
           real -= gone
-          // Now and then a measurement ends before that is noted, and something else is reported.
+          // Sometimes a measurement ends before that is recorded, and something else is reported.
           if Bool.random(using: &random) {
             Self.end(&check, &record, real, written, hidden, &random)
             accounts[index].report(to: &record, process: 1)
@@ -131,7 +131,7 @@ struct UsageRecordTests {
           let gone = Int64.random(in: 0...real, using: &random)
           real -= gone
           hidden += gone
-          // Now and then a measurement ends between removing and reporting.
+          // Sometimes a measurement ends between removing and reporting.
           if Bool.random(using: &random) {
             Self.end(&check, &record, real, written, hidden, &random)
           }
@@ -173,7 +173,7 @@ struct UsageRecordTests {
     _ = record.grant(3, quantum: 9, to: one, limit: nil, freed: 0, left: 0)
     #expect(UsageRecord.decode(record.encoded()) == record)
     record.unchecked = nil
-    // What an earlier, longer one left behind it does no harm.
+    // Remains of an earlier, longer record do no harm.
     #expect(UsageRecord.decode(record.encoded() + [1, 2, 3, 4, 5, 6, 7, 8]) == record)
   }
 
