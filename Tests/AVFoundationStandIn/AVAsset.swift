@@ -10,20 +10,20 @@
   public let AVURLAssetAllowsConstrainedNetworkAccessKey =
     "AVURLAssetAllowsConstrainedNetworkAccessKey"
 
-  /// Unchecked, as Apple's, for it is open: all that changes is behind locks.
+  /// Unchecked, as Apple's, because it is open: locks guard all mutable state.
   @available(iOS 4, macOS 10.7, tvOS 9, visionOS 1, *)
   open class AVAsset: NSObject, AVAsynchronousKeyValueLoading, @unchecked Sendable {
     let associations = AssociatedObjects()
     private let knownDuration = Mutex(CMTime.indefinite)
     private let knownMetadata = Mutex<[StandInMetadata]>([])
 
-    /// What `load(.duration)` finds.
+    /// The result of `load(.duration)`.
     package var standInDuration: CMTime {
       get { knownDuration.withLock { $0 } }
       set { knownDuration.withLock { $0 = newValue } }
     }
 
-    /// What `load(.commonMetadata)` finds.
+    /// The result of `load(.commonMetadata)`.
     package var standInMetadata: [StandInMetadata] {
       get { knownMetadata.withLock { $0 } }
       set { knownMetadata.withLock { $0 = newValue } }
@@ -42,7 +42,7 @@
       self.options = Mutex((options ?? [:]).mapValues { "\($0)" })
     }
 
-    /// The options that it was made with, as text.
+    /// The options passed to the initializer, as text.
     package var standInOptions: [String: String] { options.withLock { $0 } }
   }
 

@@ -8,9 +8,9 @@
     public import FoundationNetworking
   #endif
 
-  /// AVAssetResourceLoader, as Apple's documentation has it.
+  /// AVAssetResourceLoader, as documented by Apple.
   ///
-  /// Unchecked, for the delegate is a weak reference: it is behind the lock.
+  /// Unchecked, because the delegate is a weak reference: the lock guards it.
   @available(iOS 6, macOS 10.9, tvOS 9, visionOS 1, *)
   open class AVAssetResourceLoader: NSObject, @unchecked Sendable {
     private struct State: @unchecked Sendable {
@@ -51,8 +51,8 @@
     }
   }
 
-  /// All of it is optional in Objective-C, where a method whose name is misspelt is one that nobody
-  /// calls. Here it is required, so that such a method does not compile.
+  /// All methods are optional in Objective-C, where a misspelt method is never called. Here they
+  /// are required, so that a misspelt method does not compile.
   @available(iOS 6, macOS 10.9, tvOS 9, visionOS 1, *)
   public protocol AVAssetResourceLoaderDelegate: NSObjectProtocol {
     func resourceLoader(

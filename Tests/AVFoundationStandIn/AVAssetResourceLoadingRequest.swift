@@ -6,9 +6,9 @@
     public import FoundationNetworking
   #endif
 
-  /// As Apple's, it is not Sendable and cannot be made by anyone but the loader. Apple's documentation
-  /// has its behaviour; what a delegate must not do is noted as a violation, where AVFoundation would
-  /// throw, stall or play something else.
+  /// As Apple's, it is not Sendable and only the loader can create it. Its behaviour follows
+  /// Apple's documentation; a delegate's mistake is recorded as a violation where AVFoundation
+  /// would throw, stall or play something else.
   @available(iOS 6, macOS 10.9, tvOS 9, visionOS 1, *)
   open class AVAssetResourceLoadingRequest: NSObject {
     let exchange: Exchange

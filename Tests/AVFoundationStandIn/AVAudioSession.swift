@@ -10,7 +10,8 @@
   @available(macOS, unavailable)
   public let AVAudioSessionRouteChangeReasonKey = "AVAudioSessionRouteChangeReasonKey"
 
-  /// AVAudioSession of iOS: it notes what it is told. Not declared Sendable, as not everywhere.
+  /// AVAudioSession of iOS, recording the calls it receives. Not declared Sendable, because not
+  /// every SDK does.
   @available(macOS, unavailable)
   open class AVAudioSession: NSObject {
     public struct Category: RawRepresentable, Hashable, Sendable {
@@ -69,7 +70,7 @@
     }
     private let state = Mutex(State())
 
-    /// Unsafe only by its type: what changes is behind a lock.
+    /// Unsafe only by its type: a lock guards the mutable state.
     private nonisolated(unsafe) static let shared = AVAudioSession()
     open class func sharedInstance() -> AVAudioSession { shared }
 
@@ -93,7 +94,7 @@
 
     package var standInIsActive: Bool { state.withLock { $0.isActive } }
     package var standInActivations: Int { state.withLock { $0.activations } }
-    /// What activating it fails with.
+    /// The error that activation throws.
     package var standInRefusal: NSError? {
       get { state.withLock { $0.refusal } }
       set { state.withLock { $0.refusal = newValue } }

@@ -2,7 +2,7 @@
 #if !canImport(AVFoundation)
   public let AVFoundationErrorDomain = "AVFoundationErrorDomain"
 
-  /// Of AVError what a player tells apart.
+  /// The AVError codes that a player distinguishes.
   public enum AVError {
     public enum Code: Int, Sendable {
       case unknown = -11800

@@ -17,7 +17,7 @@
     public static let icyMetadataStreamTitle = AVMetadataIdentifier(rawValue: "icy/StreamTitle")
   }
 
-  /// Not Sendable, as Apple's was before it was declared to be.
+  /// Not Sendable, as Apple's class in earlier SDKs.
   open class AVMetadataItem: NSObject, AVAsynchronousKeyValueLoading {
     public let commonKey: AVMetadataKey?
     public let identifier: AVMetadataIdentifier?
@@ -41,7 +41,7 @@
     }
   }
 
-  /// A metadata item before it is one.
+  /// The contents of a metadata item that does not exist yet.
   package struct StandInMetadata: Sendable, Hashable {
     package var commonKey: AVMetadataKey?
     package var identifier: AVMetadataIdentifier?
@@ -104,7 +104,7 @@
     }
 
     func emit(_ metadata: [StandInMetadata]) {
-      // Unsafe only by their types: whoever set the delegate made both for its queue.
+      // Unsafe only by their types: the code that set the delegate made both for its queue.
       nonisolated(unsafe) let (output, delegate) = (self, self.delegate)
       queue?.async {
         delegate?.metadataOutput(
@@ -116,7 +116,7 @@
   }
 
   extension AVPlayerItem {
-    /// The media says something of itself while it plays.
+    /// Delivers timed metadata while the media plays.
     package func standInEmit(_ metadata: [StandInMetadata]) {
       for output in outputs { (output as? AVPlayerItemMetadataOutput)?.emit(metadata) }
     }

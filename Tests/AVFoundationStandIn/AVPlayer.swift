@@ -4,7 +4,7 @@
   public import Foundation
   import Synchronization
 
-  /// AVPlayer as Apple's documentation has it, in time that a test lets pass.
+  /// AVPlayer as documented by Apple, in time that a test advances.
   @available(iOS 4, macOS 10.7, tvOS 9, visionOS 1, *)
   @MainActor open class AVPlayer: ObservedObject, KeyValueObserved {
     public enum Status: Int, Sendable {
@@ -62,13 +62,13 @@
     open var allowsExternalPlayback = true
     open var actionAtItemEnd = ActionAtItemEnd.pause
 
-    /// What was done that AVFoundation throws at, a sentence each.
+    /// Calls for which AVFoundation throws, a sentence each.
     package var standInViolations: [String] = []
-    /// How it reports that it ran out of bytes; nil: all at once.
+    /// The reports of running out of bytes; nil: all at once.
     package var standInStall: StandInStall?
-    /// Whether reports of that are still to come.
+    /// Whether stall reports are still to come.
     package internal(set) var standInIsStalling = false
-    /// How long notifications of its rate trail the change, and are posted on another thread; nil: at
+    /// The delay of notifications of the rate, which are then posted on another thread; nil: at
     /// once, on the main one.
     package var standInNoticeLag: Duration?
     let observers = TimeObservers()
@@ -104,10 +104,10 @@
         name: Self.rateDidChangeNotification, object: self, userInfo: details)
     }
 
-    /// The system pauses: for a phone call, say.
+    /// Pauses as the system does, for example for a phone call.
     package func standInPause(for reason: RateDidChangeReason?) { set(rate: 0, reason: reason) }
 
-    /// It cannot be used any more.
+    /// Makes the player unusable.
     package func standInFail(_ error: any Error) {
       status = .failed
       self.error = error
@@ -143,7 +143,7 @@
 
     // MARK: What follows from what has come
 
-    /// Finds out whether it plays, waits, or is paused, and tells whoever observes it.
+    /// Determines whether it plays, waits, or is paused, and notifies the observers.
     func settle() {
       defer { tellObservers() }
       guard !standInIsStalling else { return }
@@ -174,7 +174,7 @@
       reasonForWaitingToPlay = reason
     }
 
-    /// Reports it piece by piece.
+    /// Reports the stall piece by piece.
     private func begin(_ stall: StandInStall, of item: AVPlayerItem) {
       standInIsStalling = true
       item.hidesEmptyBuffer = true
@@ -207,7 +207,7 @@
         userInfo: [AVPlayerItemFailedToPlayToEndTimeErrorKey: AVPlayerItem.error(of: failure)])
     }
 
-    /// What comes after an item; a queue has more.
+    /// Pauses at the end of an item if `actionAtItemEnd` says so; a queue can advance instead.
     func itemHasEnded() {
       if actionAtItemEnd == .pause { set(rate: 0, reason: nil) }
     }

@@ -13,8 +13,8 @@
 
   public let AVPlayerItemFailedToPlayToEndTimeErrorKey = "AVPlayerItemFailedToPlayToEndTimeErrorKey"
 
-  /// AVPlayerItem as Apple's documentation has it, of WAV files, in time that a test lets pass (see
-  /// `AVPlayer.standInAdvance(_:)`). Its bytes come by way of its asset's delegate.
+  /// AVPlayerItem as documented by Apple, for WAV files, in time that a test advances (see
+  /// `AVPlayer.standInAdvance(_:)`). Its bytes come from its asset's delegate.
   @MainActor open class AVPlayerItem: ObservedObject, KeyValueObserved {
     public enum Status: Int, Sendable {
       case unknown, readyToPlay, failed
@@ -37,10 +37,10 @@
     open var preferredForwardBufferDuration: TimeInterval = 0
     public private(set) var outputs: [AVPlayerItemOutput] = []
 
-    /// In seconds.
+    /// The position in seconds.
     var position = 0.0
     let bytes: MediaBytes
-    /// Where it is enqueued.
+    /// The player in which it is enqueued.
     weak var player: AVPlayer?
     private var seek: (target: Double, completion: (@Sendable (Bool) -> Void)?)?
 
@@ -55,7 +55,7 @@
 
     public convenience init(url: URL) { self.init(asset: AVURLAsset(url: url)) }
 
-    /// It turns out to have pictures of that size.
+    /// Gives the item pictures of that size.
     package func standInShow(_ size: CGSize) {
       presentationSize = size
       tellObservers()
@@ -69,7 +69,7 @@
 
     // MARK: What has come
 
-    /// Where what can be played without a further byte goes on to.
+    /// The end of the part that is playable without further bytes.
     private var playableEnd: Double {
       guard case .file(let format) = bytes.kind else {
         if case .stream = bytes.kind { return .infinity }
@@ -83,16 +83,16 @@
       return format.seconds(at: span.upperBound)
     }
 
-    /// Up to where it plays, in seconds.
+    /// The position up to which it plays, in seconds.
     var bound: Double { max(playableEnd, position) }
     var isAtEnd: Bool { duration.isNumeric && position >= duration.seconds - 1e-9 }
     var isSeeking: Bool { seek != nil }
 
-    /// Whether nothing more can be played, reported or not.
+    /// Whether nothing more can be played, even if not reported yet.
     var isOutOfBytes: Bool {
       !isAtEnd && (status != .readyToPlay || playableEnd <= position + 1e-6)
     }
-    /// Does not report that its buffer is empty.
+    /// Whether it does not report an empty buffer.
     var hidesEmptyBuffer = false
 
     public var isPlaybackBufferEmpty: Bool { isOutOfBytes && !hidesEmptyBuffer }
@@ -141,7 +141,7 @@
       }
     }
 
-    /// On the thread that it is called on.
+    /// Posts the notification on the calling thread.
     nonisolated func postStall() {
       NotificationCenter.default.post(name: Self.playbackStalledNotification, object: self)
     }
@@ -151,7 +151,7 @@
       self.error = error
     }
 
-    /// As AVFoundation tells of a loader's error.
+    /// Returns AVFoundation's error for a loader's error.
     static func error(of failure: any Error) -> NSError {
       NSError(
         domain: AVFoundationErrorDomain, code: AVError.Code.unknown.rawValue,

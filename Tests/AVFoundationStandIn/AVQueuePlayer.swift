@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if !canImport(AVFoundation)
-  /// AVQueuePlayer as Apple's documentation has it: what was played leaves the queue.
+  /// AVQueuePlayer as documented by Apple: played items leave the queue.
   @available(iOS 4.1, macOS 10.7, tvOS 9, visionOS 1, *)
   @MainActor open class AVQueuePlayer: AVPlayer {
     private var queue: [AVPlayerItem] = []
@@ -21,7 +21,7 @@
       !queue.contains { $0 === item } && item.player == nil
     }
 
-    /// - Parameter afterItem: nil: at the end.
+    /// - Parameter afterItem: nil: appends at the end.
     open func insert(_ item: AVPlayerItem, after afterItem: AVPlayerItem?) {
       guard canInsert(item, after: afterItem) else {
         standInViolations.append("NSInvalidArgumentException: an item cannot be enqueued twice")

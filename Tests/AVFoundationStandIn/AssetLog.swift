@@ -2,7 +2,7 @@
 #if !canImport(AVFoundation)
   import Synchronization
 
-  /// What went on between an asset's loader and its delegate. It outlives the asset.
+  /// The exchange between an asset's loader and its delegate. It outlives the asset.
   package final class AssetLog: Sendable {
     private struct State {
       var violations: [String] = []
@@ -14,15 +14,15 @@
     }
     private let state = Mutex(State())
 
-    /// What the delegate did that it must not do, a sentence each.
+    /// The delegate's violations of the contract, a sentence each.
     package var violations: [String] { state.withLock { $0.violations } }
-    /// What it took on and neither finished nor was told to forget.
+    /// Requests that the delegate accepted, and that were neither finished nor cancelled.
     package var unfinished: [Wish] { state.withLock { Array($0.open.values) } }
-    /// How many requests the delegate took on.
+    /// The number of requests that the delegate accepted.
     package var accepted: Int { state.withLock { $0.accepted } }
-    /// How many bytes it gave.
+    /// The number of bytes that it delivered.
     package var bytes: Int64 { state.withLock { $0.bytes } }
-    /// What the delegate said of the resource, on whichever request.
+    /// The delegate's content information, from any request.
     package var information: StandInInformation? { state.withLock { $0.information } }
 
     func violation(_ text: String) { state.withLock { $0.violations.append(text) } }

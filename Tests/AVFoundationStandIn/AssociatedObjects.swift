@@ -6,9 +6,9 @@
     case OBJC_ASSOCIATION_RETAIN
   }
 
-  /// What is let go of together with an object.
+  /// Values that are released together with an object.
   final class AssociatedObjects: Sendable {
-    /// Unchecked, as Objective-C does not check what is associated either.
+    /// Unchecked, because Objective-C does not check associated values either.
     private struct Value: @unchecked Sendable {
       let value: Any
     }
@@ -28,7 +28,7 @@
     }
   }
 
-  /// Objective-C's, for assets.
+  /// Objective-C's function, for assets.
   public func objc_setAssociatedObject(
     _ object: Any, _ key: UnsafeRawPointer, _ value: Any?, _ policy: objc_AssociationPolicy
   ) {

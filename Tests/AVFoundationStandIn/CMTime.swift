@@ -3,7 +3,7 @@
   public typealias CMTimeValue = Int64
   public typealias CMTimeScale = Int32
 
-  /// Of CoreMedia's CMTime what the resource loader uses.
+  /// The part of CoreMedia's CMTime that the resource loader uses.
   public struct CMTime: Sendable, Hashable {
     public var value: CMTimeValue
     public var timescale: CMTimeScale
@@ -26,7 +26,7 @@
     }
 
     public static let invalid = CMTime()
-    /// Of a live stream.
+    /// The duration of a live stream.
     public static let indefinite = CMTime(value: 1)
     public static let positiveInfinity = CMTime(value: 2)
     public static let zero = CMTime(value: 0, timescale: 1)
@@ -52,7 +52,7 @@
     }
   }
 
-  /// A time range where Objective-C's collections need an object.
+  /// A time range for Objective-C's collections, which need an object.
   public struct TimeRangeValue: Sendable, Hashable {
     public let timeRangeValue: CMTimeRange
   }

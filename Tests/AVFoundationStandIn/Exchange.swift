@@ -5,13 +5,13 @@
 
   /// How a request ended.
   package enum PlayerOutcome: Sendable {
-    /// - Parameter redirect: where the delegate sent AVFoundation.
+    /// - Parameter redirect: the URL to which the delegate redirected AVFoundation.
     case finished(redirect: URL?)
     case failed(any Error)
     case cancelled
-    /// The delegate would not take it.
+    /// The delegate refused the request.
     case refused
-    /// AVFoundation loads such URLs by itself.
+    /// AVFoundation loads such URLs itself.
     case notMediated
 
     package var isFinished: Bool {
@@ -89,7 +89,7 @@
       if offset + Int64(data.count) > end {
         return log.violation("\(wish): \(data.count) bytes at \(offset), more than asked")
       }
-      // On the delegate's thread, as the data is taken; before anybody is told of it.
+      // On the delegate's thread, as the data is received; before it is reported.
       sink(offset, data)
       log.count(data.count)
       let reached = state.withLock { state in
@@ -147,7 +147,7 @@
       if isOver { log.end(id) }
     }
 
-    /// - Returns: false where it was over already.
+    /// - Returns: false if the request was over already.
     @discardableResult
     func end(_ outcome: PlayerOutcome) -> Bool {
       let (isFirst, id, waiters) = state.withLock { state -> (Bool, UInt64?, [Waiter]) in
@@ -161,7 +161,7 @@
       return isFirst
     }
 
-    /// Returns once the data has come to `offset`, or the request is over.
+    /// Returns once the data has reached `offset`, or the request is over.
     func wait(until offset: Int64) async {
       await withCheckedContinuation { continuation in
         let isThere = state.withLock { state in

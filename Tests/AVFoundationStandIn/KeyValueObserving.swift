@@ -3,7 +3,7 @@
   public import Foundation
   import Synchronization
 
-  /// Key-value observing as Foundation has it on Apple's platforms, for the stand-in's own objects.
+  /// Key-value observing as in Foundation on Apple's platforms, for the stand-in's own objects.
   public struct NSKeyValueObservingOptions: OptionSet, Sendable {
     public let rawValue: UInt
     public init(rawValue: UInt) { self.rawValue = rawValue }
@@ -18,7 +18,7 @@
     public let oldValue: Value?
   }
 
-  /// Ends when it is invalidated, or let go.
+  /// Ends when it is invalidated or released.
   public final class NSKeyValueObservation: NSObject, Sendable {
     let isLive = Liveness()
 
@@ -33,7 +33,7 @@
     func end() { value.withLock { $0 = false } }
   }
 
-  /// Unchecked: it is made for the one thread that reports it.
+  /// Unchecked: only the one thread that reports it uses it.
   private struct LateChange<Object: AnyObject, Value>: @unchecked Sendable {
     weak var object: Object?
     let change: NSKeyValueObservedChange<Value>
@@ -41,24 +41,25 @@
 
   public protocol KeyValueObserved: AnyObject {}
 
-  /// What can be observed: compares what is observed with what it was, whenever something may have
-  /// changed, and tells on the main thread.
+  /// An observable object: compares the observed values with the previous ones whenever something
+  /// may have changed, and reports on the main thread.
   @MainActor open class ObservedObject: NSObject {
     private struct Observer {
       let isLive: Liveness
       let compare: @MainActor () -> Void
     }
     private var observers: [Observer] = []
-    /// How long reports trail a change, and come on another thread; nil: at once, on the main one.
+    /// The delay of reports after a change, which then come on another thread; nil: at once, on the
+    /// main one.
     package var standInChangeLag: Duration?
 
-    /// Tells whoever observes something that is not what it was.
+    /// Reports every observed value that has changed.
     func tellObservers() {
       observers.removeAll { !$0.isLive.isLive }
       for observer in observers where observer.isLive.isLive { observer.compare() }
     }
 
-    /// How many observations of it nobody has ended.
+    /// The number of its observations that have not ended.
     package var standInObservationCount: Int { observers.count { $0.isLive.isLive } }
 
     fileprivate func add(_ isLive: Liveness, _ compare: @escaping @MainActor () -> Void) {

@@ -25,7 +25,7 @@
     case unknown, playing, paused, stopped, interrupted
   }
 
-  /// What the lock screen shows. Not Sendable, as Apple's.
+  /// The contents of the lock screen. Not Sendable, as Apple's.
   @available(iOS 5, macOS 10.12.2, tvOS 9, visionOS 1, *)
   open class MPNowPlayingInfoCenter: NSObject {
     open var nowPlayingInfo: [String: Any]? {
@@ -33,7 +33,7 @@
     }
     @available(iOS 13, macOS 10.12.2, tvOS 13, visionOS 1, *)
     open var playbackState = MPNowPlayingPlaybackState.unknown
-    /// How often it was told something.
+    /// The number of writes.
     package private(set) var standInWrites = 0
 
     @MainActor private static let center = MPNowPlayingInfoCenter()
@@ -42,7 +42,7 @@
     override package init() {}
   }
 
-  /// A picture, of which nothing is known but its bytes: they begin as a PNG or a JPEG does.
+  /// A picture known only by its bytes, which begin as a PNG or a JPEG does.
   @available(macOS, unavailable)
   open class UIImage: NSObject, @unchecked Sendable {
     public let size: CGSize

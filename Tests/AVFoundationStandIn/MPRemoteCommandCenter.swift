@@ -31,7 +31,7 @@
 
     package var standInHandlerCount: Int { handlers.count }
 
-    /// Somebody presses the button. Nil where it is disabled, or nobody listens.
+    /// Presses the button. Returns nil if the command is disabled or has no target.
     @discardableResult
     package func standInFire(_ event: MPRemoteCommandEvent? = nil) -> MPRemoteCommandHandlerStatus?
     {

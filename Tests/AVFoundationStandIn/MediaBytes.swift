@@ -3,10 +3,10 @@
   import Foundation
   import Synchronization
 
-  /// The bytes of one player item, asked for as AVFoundation asks for a WAV file's: what it is, then
-  /// from the start to the end; after a seek from there to the end.
+  /// The bytes of one player item, requested as AVFoundation requests a WAV file: the content
+  /// information, then everything from the start; after a seek, everything from there.
   @MainActor final class MediaBytes {
-    /// What came, on the delegate's thread, and is not known on the main thread yet.
+    /// Data received on the delegate's thread that the main thread has not processed yet.
     private struct Arrived {
       var spans = RangeSet<Int64>()
       var head: [UInt8] = []
@@ -16,7 +16,7 @@
     enum Kind {
       case unknown
       case file(WAVFormat)
-      /// AVFoundation loads it by itself, from where it is.
+      /// AVFoundation loads it itself, from its own URL.
       case stream
       case unplayable
     }
@@ -29,7 +29,7 @@
     private let arrived = Mutex(Arrived())
     private var request: PlayerRequest?
     private var reads: UInt64 = 0
-    /// More of a file's head than this is not looked at.
+    /// The maximum length of a file's head that is parsed.
     private nonisolated static let headLength = 65_536
 
     init(_ asset: AVURLAsset, onChange: @escaping @MainActor () -> Void) {
@@ -52,11 +52,11 @@
       } catch {
         failure = error
       }
-      // As ever, it is told later.
+      // The report comes later, as always.
       Task { onChange() }
     }
 
-    /// Goes on from that offset to the end, in place of what is under way.
+    /// Reads from that offset to the end, replacing the request in progress.
     func read(from offset: Int64) {
       ask(.toEnd(from: offset)) { _ in }
     }
@@ -85,7 +85,7 @@
       }
     }
 
-    /// On the delegate's thread.
+    /// Receives data on the delegate's thread.
     private nonisolated func take(at offset: Int64, _ data: Data) {
       let isNews = arrived.withLock { arrived in
         arrived.spans.insert(contentsOf: offset..<offset + Int64(data.count))
@@ -116,7 +116,7 @@
       }
     }
 
-    /// Nothing comes any more.
+    /// Cancels the request: nothing more comes.
     func cancel() {
       reads += 1
       guard let request else { return }

@@ -3,13 +3,13 @@
   package import Foundation
   import Synchronization
 
-  /// A request as the player sees it, to be waited for and cancelled.
+  /// A request as the player sees it, which can be awaited and cancelled.
   package final class PlayerRequest: Sendable {
     private let exchange: Exchange
     private let loader: AVAssetResourceLoader
     private let issued = Mutex<Issued?>(nil)
 
-    /// Unchecked, for it is not Sendable: it is made and used on the delegate's queue alone.
+    /// Unchecked, because it is not Sendable: only the delegate's queue creates and uses it.
     private struct Issued: @unchecked Sendable {
       let request: AVAssetResourceLoadingRequest
     }
@@ -57,25 +57,25 @@
     package var information: StandInInformation { exchange.information }
     package var outcome: PlayerOutcome? { exchange.outcome }
 
-    /// Waits for its end.
+    /// Waits for the end of the request.
     @discardableResult
     package func end() async -> PlayerOutcome {
       await exchange.wait(until: .max)
       return exchange.outcome ?? .cancelled
     }
 
-    /// Waits until so many bytes have come.
+    /// Waits until `count` bytes have come.
     ///
-    /// - Returns: false where it ended before.
+    /// - Returns: false if the request ended before.
     @discardableResult
     package func received(_ count: Int64) async -> Bool {
       await exchange.wait(until: exchange.wish.offset + count)
       return exchange.currentOffset >= exchange.wish.offset + count
     }
 
-    /// As AVFoundation does: `isCancelled` first, then the delegate is told; on its queue.
+    /// Cancels as AVFoundation does: sets `isCancelled`, then notifies the delegate on its queue.
     ///
-    /// - Returns: when the delegate was told, or the request was over before.
+    /// - Returns: when the delegate was notified, or the request was over before.
     package func cancel() async {
       guard let queue = loader.delegateQueue else { return }
       await withCheckedContinuation { continuation in
@@ -90,12 +90,11 @@
   }
 
   extension AVURLAsset {
-    /// Asks the asset's delegate for something, as AVFoundation does when a player needs it.
+    /// Requests something from the asset's delegate, as AVFoundation does when a player needs it.
     ///
     /// - Parameters:
-    ///   - other: what it is asked for instead of the asset's own URL.
-    ///   - sink: is given each piece of data and the offset that it is for, on the
-    ///     delegate's thread.
+    ///   - other: the URL to request instead of the asset's own.
+    ///   - sink: receives each piece of data and its offset, on the delegate's thread.
     package func standInRequest(
       _ wish: Wish, other: URL? = nil, sink: @Sendable @escaping (Int64, Data) -> Void = { _, _ in }
     ) -> PlayerRequest {

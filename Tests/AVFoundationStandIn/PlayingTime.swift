@@ -3,7 +3,7 @@
   import Foundation
   import Synchronization
 
-  /// Who wants to be told of the time, every so many seconds of the media.
+  /// Observers of the time, each called every so many seconds of the media.
   final class TimeObservers: Sendable {
     private struct Observer {
       let interval: Double
@@ -32,7 +32,7 @@
       all.withLock { $0.observers[token.id] = nil }
     }
 
-    /// When the next of them is to be told.
+    /// Returns the time of the next report.
     func next(after position: Double) -> Double? {
       all.withLock { all in
         all.observers.values.map { Self.next($0.interval, after: position) }.min()
@@ -54,8 +54,8 @@
   }
 
   extension AVPlayer {
-    /// Lets time pass: so many seconds on the clock, of which the media plays what its rate and its
-    /// bytes allow.
+    /// Advances the clock by `seconds`, of which the media plays as much as its rate and its bytes
+    /// allow.
     package func standInAdvance(_ seconds: Double) {
       var left = seconds
       settle()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if !canImport(AVFoundation)
-  /// How a player reports that it ran out of bytes. Apple documents no order of these reports, nor that
-  /// each of them comes.
+  /// The reports of a player that ran out of bytes. Apple documents neither an order of these
+  /// reports nor that each of them comes.
   package struct StandInStall: Sendable, Hashable {
     package enum Report: Sendable, Hashable, CaseIterable {
       /// `rate` is 0, and `timeControlStatus` is paused.

@@ -2,12 +2,12 @@
 #if !canImport(AVFoundation)
   import Foundation
 
-  /// Where the sound of a WAV file is, and how fast it goes: what a player reads of a file first.
+  /// The place and the rate of a WAV file's sound: the part of a file that a player reads first.
   struct WAVFormat: Sendable, Hashable {
-    /// In bytes of the file.
+    /// The range of the sound in bytes of the file.
     var body: Range<Int64>
     var bytesPerSecond: Int64
-    /// Of the chunk LIST/INFO, by the names of its chunks.
+    /// The texts of the chunk LIST/INFO, by the names of its chunks.
     var texts: [String: String] = [:]
 
     var seconds: Double { Double(body.count) / Double(bytesPerSecond) }
@@ -18,7 +18,7 @@
       case isNot
     }
 
-    /// RIFF: chunks with a name and a length, padded to an even number of bytes.
+    /// Parses RIFF: chunks with a name and a length, padded to an even number of bytes.
     static func parse(_ bytes: [UInt8]) -> Parsed {
       func number(_ count: Int, at offset: Int) -> Int64 {
         (0..<count).reduce(0) { $0 | Int64(bytes[offset + $1]) << (8 * $1) }

@@ -2,7 +2,7 @@
 #if !canImport(AVFoundation)
   package import Foundation
 
-  /// What a player asks a loader for.
+  /// A player's request to a loader.
   package struct Wish: Sendable, Hashable, CustomStringConvertible {
     package var offset: Int64 = 0
     /// `requestedLength`; nil: no data request at all.
@@ -12,7 +12,7 @@
     package var information = false
     package var allowedContentTypes: [String]?
 
-    /// Content information, with the first bytes.
+    /// Requests content information, with the first bytes.
     package static func information(bytes: Int? = 2, allowed: [String]? = nil) -> Wish {
       Wish(bytes: bytes, information: true, allowedContentTypes: allowed)
     }
@@ -21,12 +21,12 @@
       Wish(offset: offset, bytes: count)
     }
 
-    /// - Parameter length: what AVFoundation takes to be left; without one, as where it does not know.
+    /// - Parameter length: the remaining length by AVFoundation's knowledge; by default unknown.
     package static func toEnd(from offset: Int64, length: Int = .max) -> Wish {
       Wish(offset: offset, bytes: length, toEnd: true)
     }
 
-    /// Where the data ends; nil: where the resource does.
+    /// The end of the data, or nil for the end of the resource.
     var end: Int64? { toEnd || bytes == .max ? nil : offset + Int64(bytes ?? 0) }
 
     package var description: String {
@@ -35,7 +35,7 @@
     }
   }
 
-  /// What a loader says of the resource.
+  /// A loader's content information.
   package struct StandInInformation: Sendable, Hashable {
     package var contentType: String?
     package var contentLength: Int64 = 0

@@ -8,12 +8,12 @@ import Refrain
   import Darwin
 #endif
 
-/// A process that uses a cache directory until somebody kills it, or until it is done.
+/// A process that uses a cache directory until it is killed or has finished.
 ///
-///     refrain-crash-child prefetch DIR URL SEED    every chunk that came goes to stdout
+///     refrain-crash-child prefetch DIR URL SEED    every received chunk goes to stdout
 ///     refrain-crash-child read DIR URL SEED        the same, from readers that jump about
 ///     refrain-crash-child play DIR URL BYTES       reads all under RLIMIT_FSIZE; bytes to stdout
-///     refrain-crash-child hold DIR URL BYTES       reads so many, says so, and keeps them open
+///     refrain-crash-child hold DIR URL BYTES       reads BYTES, reports it, and stays open
 @main
 struct CrashChild {
   static func main() async throws {
@@ -53,7 +53,7 @@ struct CrashChild {
     await cache.close()
   }
 
-  /// Four readers that each read some, jump, and read on; then whatever is left.
+  /// Runs four readers that each read eight random ranges; then prefetches the rest.
   private static func read(_ directory: URL, _ url: URL, seed: UInt64) async throws {
     let cache = try open(directory, counting: true)
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -92,7 +92,7 @@ struct CrashChild {
     await cache.close()
   }
 
-  /// Ends when stdin does.
+  /// Holds the cache open until stdin ends.
   private static func hold(_ directory: URL, _ url: URL, count: Int64) async throws {
     let cache = try open(directory, counting: false)
     let reader = try await cache.open(Resource(url: url))
@@ -105,7 +105,7 @@ struct CrashChild {
 }
 
 enum Standard {
-  /// Writes to stdout, wholly and at once. A parent that has gone ends this process.
+  /// Writes all of `data` to stdout at once. If the parent is gone, this process ends.
   static func write(_ data: Data) {
     data.withUnsafeBytes { buffer in
       var rest = buffer[...]
@@ -129,8 +129,8 @@ enum Standard {
   }
 }
 
-/// Tells, before it hands on a chunk, where it lies: offset and length, 8 bytes each. What went
-/// into the pipe outlives this process.
+/// Reports the place of each chunk before it passes it on: offset and length, 8 bytes each. Bytes
+/// in the pipe outlive this process.
 struct CountingTransport: Transport {
   let base: any Transport
 

@@ -4,10 +4,10 @@ import Foundation
 import OriginServer
 import Testing
 
-/// Faults that stand instead of the answer, or in its head.
+/// Faults that replace the response, or are in its head.
 @Suite(.timeLimit(.minutes(1)))
 struct FaultAnswerTests {
-  /// The answer to one request for 1000 bytes under these faults.
+  /// Returns the response to one request for 1000 bytes under these faults.
   func answer(
     _ faults: Fault..., fields: [String] = [], length: Int64 = 1000
   ) async throws -> Reply {
@@ -159,7 +159,7 @@ struct FaultAnswerTests {
       #expect(second["Content-Range"] == "bytes 10-19/2000")
       #expect(second.body == SyntheticBytes(seed: 2).bytes(in: 10..<20))
       #expect(try await get(origin, "/a", range + ["If-Range: \"seed-1\""]).status == 200)
-      // The same offsets of two generations are not the same bytes.
+      // Bytes of two generations at the same offsets count separately.
       let log = try await origin.wait(for: "/a") { $0.running == 0 }
       #expect(log.bytesSentTwice == 10)
     }

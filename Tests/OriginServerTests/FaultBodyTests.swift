@@ -35,7 +35,7 @@ struct FaultBodyTests {
       try await RawConnection.open(port: origin.port) { connection in
         let reply = try await connection.reply(to: "/a")
         #expect(reply.body == bytes.bytes(in: 0..<995))
-        // The rest comes where the next answer should begin.
+        // The rest comes where the next response should begin.
         #expect(try await connection.read(upTo: 5) == bytes.bytes(in: 995..<1000))
       }
     }

@@ -4,7 +4,7 @@ import Foundation
 import OriginServer
 import Testing
 
-/// Faults while a body is sent, and the log that tells of them.
+/// Faults while a body is sent, and their records in the log.
 @Suite(.timeLimit(.minutes(1)))
 struct FaultSendingTests {
   let bytes = SyntheticBytes(seed: 1)
@@ -30,7 +30,7 @@ struct FaultSendingTests {
       origin.script("/a", .on(.all, .drop(at: .resource(500))))
       let dropped = try await get(origin, "/a", ["Range: bytes=450-"])
       #expect(dropped.body.count == 50)
-      // Ranges that do not have the byte are whole.
+      // Ranges that do not contain the byte are complete.
       #expect(try await get(origin, "/a", ["Range: bytes=0-499"]).isComplete)
       #expect(try await get(origin, "/a", ["Range: bytes=501-"]).isComplete)
     }
@@ -124,7 +124,7 @@ struct FaultSendingTests {
       let start = clock.now
       let reply = try await get(origin, "/a")
       #expect(reply.body == bytes.bytes(in: 0..<100_000))
-      // 1000 bytes at 10 kB/s; the last of them need not be waited for.
+      // 1000 bytes at 10 kB/s; the client does not wait for the last of them.
       #expect(clock.now - start >= .milliseconds(50))
     }
   }

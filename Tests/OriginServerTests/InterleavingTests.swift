@@ -7,7 +7,7 @@ import Testing
   private let interleaving = Interleaving(
     interval: 10, blocks: [2: [65, 66], 3: [UInt8](repeating: 67, count: 17)])
 
-  /// The whole of it, piece by piece.
+  /// Returns the whole body, piece by piece.
   private func body(_ audio: [UInt8]) -> [UInt8] {
     var body: [UInt8] = []
     let length = interleaving.length(of: Int64(audio.count))

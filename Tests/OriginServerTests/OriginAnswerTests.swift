@@ -89,7 +89,7 @@ struct OriginAnswerTests {
       try await RawConnection.open(port: origin.port) { connection in
         let head = try await connection.reply(to: "/a", method: "HEAD")
         #expect(head["Content-Length"] == "1000")
-        // The next answer follows at once on the same connection.
+        // The next response follows at once on the same connection.
         #expect(try await connection.reply(to: "/a").body.count == 1000)
       }
       #expect(origin.log("/a").connections == 1)

@@ -7,10 +7,11 @@ import Testing
 
 @testable import OriginServer
 
-/// What the log cannot show: that no more of a body is made than the channel wants.
+/// Back pressure, which the log cannot show: the origin makes no more of a body than the channel
+/// wants.
 @Suite(.timeLimit(.minutes(1)))
 struct OriginBackPressureTests {
-  /// Stops being writable when so much has come that was not taken.
+  /// Stops being writable once too many bytes have not been taken.
   final class Narrow: ChannelOutboundHandler {
     typealias OutboundIn = IOData
 

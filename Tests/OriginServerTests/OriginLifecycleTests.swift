@@ -28,7 +28,7 @@ struct OriginLifecycleTests {
       for _ in 0..<20 {
         await origin.stopListening()
         await #expect(throws: (any Error).self) { try await get(origin, "/a") }
-        // The port is not to be had by another server either.
+        // Nor can another server take the port.
         let other = try await OriginServer.start()
         #expect(other.port != origin.port)
         await other.stop()

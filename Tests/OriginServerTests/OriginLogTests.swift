@@ -49,7 +49,7 @@ struct OriginLogTests {
       let length: Int64 = 64 << 20
       origin.serve(.synthetic(seed: 1, length: length), at: "/a")
       if chunked { origin.script("/a", .on(.all, .chunked)) }
-      // Another answer, complete, gives the first one all the time it could want.
+      // A complete second response gives the first one ample time.
       origin.serve(.synthetic(seed: 2, length: length), at: "/b")
       try await RawConnection.open(port: origin.port, receiveBuffer: 64 * 1024) { connection in
         try await connection.request("/a")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct RandomScriptTests {
-  /// A client that asks again for what is missing gets everything.
+  /// A client that requests missing bytes again receives everything.
   @Test(arguments: 0..<60 as Range<UInt64>)
   func everythingComesInTheEnd(_ seed: UInt64) async throws {
     try await withOrigin { origin in

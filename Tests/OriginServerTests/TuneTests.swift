@@ -45,7 +45,7 @@ struct TuneTests {
   }
 
   @Test func isTheMelody() {
-    // The frequency with the most power of a few candidates, at the middle of each note.
+    // The strongest of a few candidate frequencies, at the middle of each note.
     let notes: [(beat: Double, frequency: Double)] = [
       (0, 739.99), (2, 783.99), (3, 880), (7, 659.26), (8, 587.33), (30, 587.33),
     ]

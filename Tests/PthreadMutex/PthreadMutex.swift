@@ -6,9 +6,9 @@
   import Darwin
 #endif
 
-/// Stands in for `Synchronization.Mutex` under the thread sanitizer, which on Linux does not see that
-/// lock: the standard library is not instrumented, and takes a futex(2) by itself. This one is
-/// pthread_mutex_lock(3), which the sanitizer knows.
+/// A replacement for `Synchronization.Mutex` under the thread sanitizer, which on Linux does not
+/// see that lock: the standard library is not instrumented, and calls futex(2) directly. This one
+/// calls pthread_mutex_lock(3), which the sanitizer knows.
 public struct PthreadMutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
   private let value: UnsafeMutablePointer<Value>
   private let lock: UnsafeMutablePointer<pthread_mutex_t>

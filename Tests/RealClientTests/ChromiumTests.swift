@@ -25,7 +25,7 @@ struct ChromiumTests {
       }
       let direct = try await play { proxied.direct("/direct/" + $0.name) }
       for played in direct {
-        // What is compared is not nothing.
+        // The compared values must not be empty.
         try #require(played.error == nil, "\(played)")
         #expect(abs((played.ended ?? 0) - 8) < 0.2, "\(played)")
         #expect(Set(played.seen ?? []).count == Page.seeks.count, "\(played)")

@@ -4,7 +4,7 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// curl, with the options that people use on media.
+/// curl with the options commonly used on media.
 @Suite(
   .enabled(if: RequiredProgram.curl.isUsable && RequiredProgram.ffmpeg.isUsable),
   .timeLimit(.minutes(2)))
@@ -95,7 +95,7 @@ struct CurlTests {
     }
   }
 
-  /// Serves the media, and checks in the end what that cost the origin.
+  /// Serves the media, and at the end checks the cost at the origin.
   private func withCurl(
     _ media: Media, _ body: (Curl, Data) async throws -> Void
   ) async throws {
@@ -103,7 +103,7 @@ struct CurlTests {
     let bytes = try await media.bytes()
     try await Proxied.with { proxied in
       try await proxied.serve(media, at: path)
-      // Asked directly, it is served elsewhere: that is no cost of the proxy's.
+      // Direct requests use another path, so that they do not count for the proxy.
       try await proxied.serve(media, at: "/direct" + path)
       try await body(
         Curl(

@@ -4,7 +4,7 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// ffmpeg, mpv and VLC, each on a file that nothing is stored of.
+/// ffmpeg, mpv and VLC, each on a file that is not stored.
 @Suite(.enabled(if: RequiredProgram.ffmpeg.isUsable), .timeLimit(.minutes(5)))
 struct DecoderTests {
   @Test(arguments: Decoder.usable, Media.allCases)

@@ -10,10 +10,10 @@ struct InstallScriptTests {
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
     .appending(path: ".ci/install")
 
-  /// Prints what apt prints: very much.
+  /// Prints as many lines as apt does.
   private static let chatter = "for i in $(seq 300); do echo \"Unpacking part $i\"; done"
 
-  /// Runs the script where only `have` is installed and apt-get does what `apt` says.
+  /// Runs the script where only `have` is installed and apt-get behaves as `apt` says.
   private func install(
     _ packages: [String], apt: String
   ) async throws -> (status: CInt?, lines: [Substring], called: Bool) {

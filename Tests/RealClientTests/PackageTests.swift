@@ -4,12 +4,12 @@
   import TestSupport
   import Testing
 
-  /// What comes along with this package, seen from a package that uses it.
+  /// The dependencies that this package brings to a package that uses it.
   @Suite(
     .enabled(if: RequiredProgram.swift.isUsable && RequiredProgram.git.isUsable),
     .timeLimit(.minutes(5)))
   struct PackageTests {
-    /// The names of the packages that are brought in by the one under test.
+    /// Returns the names of the packages that the one under test brings in.
     private func dependencies(traits: String) async throws -> [String] {
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "refrain-consumer-\(UUID().uuidString)", directoryHint: .isDirectory)
@@ -20,7 +20,7 @@
       for folder in [library, sources] {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
       }
-      // As it would be published: a repository with a version.
+      // As published: a repository with a version.
       for name in ["Package.swift", "Sources", "Tests"] {
         try FileManager.default.copyItem(
           at: Self.root.appending(path: name), to: library.appending(path: name))

@@ -3,7 +3,7 @@
   import TestSupport
   import Testing
 
-  /// When tests against libraries of the system run.
+  /// The conditions under which tests against system libraries run.
   struct RequiredLibraryTests {
     @Test func `A library that can be loaded is usable`() {
       #expect(RequiredLibrary("libc.so.6", environment: [:]).isUsable)

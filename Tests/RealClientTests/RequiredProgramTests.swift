@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// When tests against programs of the system run.
+/// The conditions under which tests against system programs run.
 struct RequiredProgramTests {
   @Test func `A program that is installed is found`() throws {
     let shell = RequiredProgram("sh", environment: ["PATH": "/bin"])

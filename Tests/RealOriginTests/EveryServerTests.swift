@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What holds whatever the server can do: the right bytes, cold, warm, interrupted, changed, gone.
+/// Properties of every server: the right bytes, cold, warm, interrupted, changed, gone.
 @Suite(.timeLimit(.minutes(2)))
 struct EveryServerTests {
   private let name = "tune.flac"
@@ -102,7 +102,7 @@ struct EveryServerTests {
             bytes += chunk
             if bytes.count < 600_000 { continue }
             signal.finish()
-            // On pause, until somebody stops it.
+            // Paused until it is stopped.
             try await Task.sleep(for: .seconds(100))
           }
         }
@@ -138,7 +138,7 @@ struct EveryServerTests {
         $0.retry.attempts = 10_000
         $0.retry.firstAttempts = 10_000
       } _: { cache in
-        // nginx sends slowly, so that it is certain to die in the middle of an answer.
+        // nginx sends slowly here, so that it dies in the middle of a response.
         let path = server == .nginx ? "slow/" + name : name
         let reader = try await cache.open(origin.resource(path))
         defer { reader.cancel() }
@@ -238,14 +238,15 @@ struct EveryServerTests {
             bytes += chunk
             if isFirst { try origin.put(name, new, modified: Date()) }
           }
-          // A server that had the old file open sends it to its end.
+          // A server that has the old file open sends it to its end.
           #expect(isSame(bytes, old))
         } catch let error as MediaCacheError {
           #expect(error.code == .resourceChanged)
           #expect(isSame(bytes, old.prefix(bytes.count)))
         }
       }
-      // While it is open, the origin's first word for it holds; opened anew, it is asked again.
+      // While the resource is open, the origin's first response holds; the next open asks the
+      // origin again.
       try await origin.letReadFilesGoStale()
       let after = try await origin.withCache { try await $0.read(resource) }
       #expect(isSame(after.bytes, new), "\(difference(after.bytes, old: old, new: new))")
@@ -262,7 +263,7 @@ struct EveryServerTests {
         _ = try await cache.read(origin.resource("part.flac"), 0..<500_000)
       }
       await origin.kill()
-      // What plays has gone stale.
+      // The playing resource is stale now.
       try await origin.letReadFilesGoStale()
       try await origin.withCache { cache in
         let whole = try await cache.read(origin.resource(name))
@@ -314,7 +315,7 @@ struct EveryServerTests {
         for (number, name) in names.enumerated() {
           let bytes = testBytes(70_000 + number, seed: UInt64(10 + number))
           try origin.put(name, bytes)
-          // Encoded where it must be, encoded wherever it may be, and as a person would spell it.
+          // Three spellings: minimal encoding, full encoding, and as a person would type it.
           let least = name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed)
           let most = name.utf8.map { "%" + ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
           for spelling in [try #require(least), most] {
@@ -343,10 +344,10 @@ struct EveryServerTests {
   }
 }
 
-/// A comparison that a failing `#expect` does not spell out, megabyte by megabyte.
+/// Compares without a failing `#expect` printing megabytes.
 func isSame(_ left: Data, _ right: Data) -> Bool { left == right }
 
-/// What was read instead of the new bytes.
+/// Describes the bytes that were read instead of the new ones.
 private func difference(_ bytes: Data, old: Data, new: Data) -> String {
   if isSame(bytes, old) { return "the old bytes, all of them" }
   if isSame(bytes, old.prefix(bytes.count)) { return "the first \(bytes.count) old bytes" }

@@ -5,14 +5,14 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What nginx's own log says it was asked for, and sent.
+/// The requests and responses in nginx's own log.
 @Suite(.enabled(if: RequiredProgram.nginx.isUsable), .timeLimit(.minutes(2)))
 struct NginxTests {
   private let name = "tune.flac"
   private let content = testBytes(3_000_017, seed: 1)
 
-  /// The log once it has that many lines: nginx writes a line after the last byte of an answer, and
-  /// tells nobody. Looked for in short, bounded pauses.
+  /// Returns the log once it has that many lines: nginx writes a line after the last byte of a
+  /// response, without a notification. Polls in short, bounded pauses.
   private func log(_ origin: RealOrigin, requests: Int) async throws -> [Nginx.LogLine] {
     for _ in 0..<500 {
       if try Nginx.log(in: origin.directory).count >= requests { break }
@@ -33,7 +33,7 @@ struct NginxTests {
       #expect(lines.map(\.bodyBytes).reduce(0, +) == Int64(content.count))
       #expect(lines.allSatisfy { $0.status == 206 })
 
-      // Stale by now: it is confirmed, without a byte of a body.
+      // Stale by now: it is confirmed without a body.
       try await origin.letReadFilesGoStale()
       let warm = try await origin.withCache { try await $0.read(resource) }
       #expect(isSame(warm.bytes, content))
@@ -103,7 +103,7 @@ struct NginxTests {
       let rest = try await origin.withCache { try await $0.read(resource) }
       #expect(isSame(rest.bytes, content))
       #expect(rest.statistics.bytesFromOrigin == Int64(content.count) - stored)
-      // What nginx had sent, and nobody received any more, lay in the buffers of two sockets.
+      // Bytes that nginx had sent to nobody lay in the buffers of two sockets.
       let sent = try Nginx.log(in: origin.directory).map(\.bodyBytes).reduce(0, +)
       print("cancelled and resumed: nginx sent \(sent) bytes of \(content.count)")
       #expect(sent <= Int64(content.count) + 1 << 20)
@@ -129,14 +129,14 @@ struct NginxTests {
     }
   }
 
-  // URLSession decodes what it asked for, and tells nobody that it was compressed.
+  // URLSession decodes compressed responses without reporting the compression.
   #if os(Linux)
     @Test func `Where gzip is on, identity is asked for and comes`() async throws {
       try await withRealOrigin(.nginx) { origin in
         let text = Data(repeating: 0x61, count: 500_000)
         try origin.put("words.txt", text)
         let resource = try origin.resource("compressed/words.txt")
-        // It does compress for whom it may.
+        // nginx does compress for a client that accepts it.
         let taker = OriginRequest(url: resource.url, headers: ["Accept-Encoding": "gzip"])
         let answer = try await CurlTransport().send(taker)
         #expect(answer.headers["Content-Encoding"] == "gzip")

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// The network through proxies as they are installed: of HTTP, of SOCKS5.
+  /// The network through installed HTTP and SOCKS5 proxies.
   @Suite(
     .enabled(
       if: RequiredProgram.nginx.isUsable && RealProxy.allCases.allSatisfy(\.program.isUsable)),
@@ -14,7 +14,8 @@
     private let name = "tune.flac"
     private let content = testBytes(1_000_017, seed: 1)
 
-    /// Any address of this machine, and so the origin's; not one that is asked without a proxy.
+    /// Returns a URL of the origin with an address of this machine that is not exempt from
+    /// proxying.
     private func url(_ origin: RealOrigin, scheme: String = "http", port: Int? = nil) throws -> URL
     {
       try #require(URL(string: "\(scheme)://0.0.0.0:\(port ?? origin.port)/\(name)"))
@@ -47,7 +48,7 @@
             #expect(isSame(bytes, content))
             _ = try await origin.withCache { try await $0.removeAll() }
           }
-          // Had the proxy not been asked, this would go well.
+          // Without the proxy, this would succeed.
           let error = await #expect(throws: MediaCacheError.self) {
             _ = try await read(url(origin), of: origin, ["http_proxy": proxyURL(scheme, "wrong")])
           }
@@ -117,7 +118,7 @@
     }
   }
 
-  /// Runs a test over nginx, which speaks TLS, too, on a port of its own.
+  /// Runs a test over nginx, which also accepts TLS on another port.
   func withTLSOrigin(
     _ body: (_ origin: RealOrigin, _ port: Int, _ authority: PrivateAuthority) async throws -> Void
   ) async throws {

@@ -5,7 +5,7 @@
   import TestSupport
   import Testing
 
-  /// Whom the transport trusts, who it says it is, and where it goes, against nginx.
+  /// The transport's trusted certificates, user agent and routes, against nginx.
   @Suite(
     .enabled(if: RequiredProgram.nginx.isUsable && RequiredProgram.openssl.isUsable),
     .timeLimit(.minutes(2)))
@@ -44,7 +44,7 @@
         }
         let insecure = try await read(url, of: origin) { $0.verifiesCertificates = false }
         #expect(isSame(insecure, content))
-        // Trusted, but another host's.
+        // Trusted, but issued for another host.
         let other = await #expect(throws: MediaCacheError.self) {
           _ = try await read(
             "https://other.example:\(port)/\(name)", of: origin,

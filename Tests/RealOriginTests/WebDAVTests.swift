@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A drive that gives nothing without credentials, and the three ways to give them.
+/// A drive that requires credentials, and the three ways to provide them.
 @Suite(.enabled(if: RequiredProgram.rclone.isUsable), .timeLimit(.minutes(2)))
 struct WebDAVTests {
   private let name = "tune.flac"
@@ -75,7 +75,7 @@ struct WebDAVTests {
         #expect(entry.key.rawValue == "http://127.0.0.1:\(origin.port)/\(name)")
         try #expect(entry.url == origin.url(name))
       }
-      // One resource, however it is asked for.
+      // One resource, whichever way it is requested.
       let other = try await origin.withCache { try await $0.read(origin.resource(name)) }
       #expect(isSame(other.bytes, content))
       #expect(other.statistics.requests == 0)

@@ -12,10 +12,10 @@ import Testing
     #expect(
       progress.line(done: 8000, total: 20_000, after: .seconds(1), isInteractive: true)
         == "Removed 8,000 of 20,000 entries")
-    // Overtaken by a later report.
+    // A later report has overtaken this one.
     #expect(
       progress.line(done: 7999, total: 20_000, after: .seconds(1), isInteractive: true) == nil)
-    // What is finished says so itself.
+    // Completed items report themselves.
     #expect(
       progress.line(done: 20_000, total: 20_000, after: .seconds(3), isInteractive: true) == nil)
   }

@@ -3,8 +3,8 @@
   import Foundation
   import Synchronization
 
-  /// Many clients at once, each with its own connection, on one thread of the test's: all of them
-  /// ask first, and then each takes a little in its turn.
+  /// Many clients at once, each with its own connection, on one thread of the test: all of them
+  /// send their requests first, and then read a little in turn.
   final class Crowd {
     struct Failure: Error, CustomStringConvertible {
       var description: String
@@ -26,7 +26,8 @@
     private var clients: [Client] = []
     private let ended = Mutex<[Answer]>([])
 
-    /// What everyone has by the last `readAll`. From any thread; all else is for one alone.
+    /// The responses received by the last `readAll`. Callable from any thread; all other members
+    /// are for one thread.
     var answers: [Answer] { ended.withLock { $0 } }
 
     deinit { leave() }
@@ -36,8 +37,7 @@
       clients = []
     }
 
-    /// One more client connects; with a small buffer, so that what it does not read it does not
-    /// receive.
+    /// Connects one more client; its small buffer does not receive unread bytes.
     func connect(port: Int) throws {
       let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
       guard descriptor >= 0 else { throw Failure(description: String(cString: strerror(errno))) }
@@ -67,9 +67,10 @@
       else { throw Failure(description: "not sent") }
     }
 
-    /// Everyone reads, a little at a time, until every answer has come to its end. Blocks.
+    /// Reads with all clients, a little at a time, until every response has ended. Blocks.
     ///
-    /// - Parameter enough: after so many bytes a client takes no more, and keeps its connection.
+    /// - Parameter enough: the number of bytes after which a client stops reading, and keeps its
+    ///   connection.
     func readAll(step: Int = 16 << 10, enough: Int = .max) throws {
       var buffer = [UInt8](repeating: 0, count: step)
       var open = clients.indices.filter { !clients[$0].isOver }

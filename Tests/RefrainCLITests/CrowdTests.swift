@@ -26,7 +26,7 @@
           [
             "serve", "--port", "0", "--quiet", "--origin", origin.baseURL.absoluteString,
           ] + options
-        // What other tests have open at the moment may be handed down, and would count.
+        // Descriptors that other tests have open at the moment may be inherited, and would count.
         let alone =
           #"for f in /proc/$$/fd/*; do n=${f##*/}; ((n > 2)) && eval "exec $n>&-"; done; "#
         let limit = openFiles.map { "ulimit -n \($0); " } ?? ""
@@ -41,7 +41,7 @@
       }
     }
 
-    /// As prlimit(1) does it, from outside.
+    /// Lowers the limit from outside, as prlimit(1) does.
     private func lowerLimit(of serve: RunningProgram, to count: Int) async throws {
       try await Program.with { program in
         let prlimit = try RunningProgram(
@@ -52,7 +52,7 @@
       }
     }
 
-    /// A number of /proc/PID/status.
+    /// Returns a number from /proc/PID/status.
     private func status(_ name: String, of serve: RunningProgram) throws -> Int {
       let text = try String(contentsOfFile: "/proc/\(serve.process)/status", encoding: .utf8)
       let line = try #require(text.split(separator: "\n").first { $0.hasPrefix(name + ":") })
@@ -63,7 +63,7 @@
       try await withServer([]) { origin, serve, port in
         let bytes = SyntheticBytes(seed: Self.seed).bytes(in: 0..<Int64(Self.length))
         let size = 96 << 10
-        // All cold, then all warm.
+        // All misses, then all hits.
         for _ in 0..<2 {
           let crowd = Crowd()
           try await OnAThread.run {
@@ -80,7 +80,7 @@
             #expect(Data(answer.body) == Data(bytes[answer.range]))
           }
         }
-        // The address sanitizer has memory of its own for all that is allocated, and was.
+        // The address sanitizer keeps extra memory for everything that is or was allocated.
         if ProcessInfo.processInfo.environment["REFRAIN_ADDRESS_SANITIZER"] == nil {
           #expect(try status("VmHWM", of: serve) < 300 << 10, "KiB, at the most at any time")
         }
@@ -90,7 +90,7 @@
       }
     }
 
-    /// Every one is a miss, and none of them is asked for again.
+    /// Every request is a miss, and none is repeated.
     @Test(arguments: [(72, 64), (256, 64), (256, 300)])
     func `Misses without end leave descriptors for all that goes on`(
       openFiles: Int, clients: Int
@@ -110,14 +110,14 @@
         #expect(Set(counts.keys).isSubset(of: [200, 503, 0]))
         #expect(counts[200] ?? 0 > 0)
         #expect(try status("Threads", of: serve) < 40, "it still runs")
-        // So few do not suffice, and the proxy serves all the same.
+        // 72 descriptors do not suffice, and the proxy serves all the same.
         if openFiles > 72 { #expect(!serve.errors.contains("Too many open files")) }
       }
     }
 
-    /// Asks for URLs that nobody has asked for before.
+    /// Requests URLs that were never requested before.
     ///
-    /// - Returns: how often each status was answered.
+    /// - Returns: the number of responses per status.
     private static func miss(
       _ client: Int, port: Int, until end: ContinuousClock.Instant
     ) async throws -> [Int: Int] {
@@ -140,19 +140,19 @@
     func whereDescriptorsRunOutClientsAreToldSoAndThereIsRoomAgain(
       isUnexpected: Bool
     ) async throws {
-      // Below what the proxy took it for when it began, or known to it.
+      // A limit that is lowered while the proxy runs, or the one at its start.
       try await withServer([], openFiles: isUnexpected ? 1000 : 72) { origin, serve, port in
         if isUnexpected {
           try await lowerLimit(of: serve, to: 72)
         }
         let bytes = SyntheticBytes(seed: Self.seed).bytes(in: 0..<4096)
-        // Much more than the sockets hold: who is answered stays.
+        // Far more than the sockets hold: a client that is answered stays connected.
         func ask(_ count: Int) async throws -> [Int] {
           let crowd = Crowd()
           try await OnAThread.run {
             for _ in 0..<count { try crowd.connect(port: port) }
             for index in 0..<count {
-              // Who was refused already cannot be asked.
+              // A client that was refused already cannot send a request.
               try? crowd.ask(
                 index, "/a.mp3", host: "127.0.0.1:\(port)", range: 0..<Self.length)
             }
@@ -174,7 +174,7 @@
     }
   }
 
-  /// Blocking work, away from the threads that tests run on.
+  /// Runs blocking work away from the threads that tests run on.
   enum OnAThread {
     static func run(_ work: @escaping () throws -> Void) async throws {
       let work = Unchecked(work)
@@ -183,7 +183,7 @@
       }
     }
 
-    /// Unchecked, for it is used by one thread after the other.
+    /// Unchecked: one thread after the other uses it.
     private struct Unchecked: @unchecked Sendable {
       let value: () throws -> Void
       init(_ value: @escaping () throws -> Void) { self.value = value }

@@ -22,7 +22,7 @@ struct GetQueueTests {
     #expect(window.width == 1)
   }
 
-  /// Who runs at the same time.
+  /// Counts the items that run at the same time.
   private final class Running: Sendable {
     private let state = Mutex((now: 0, most: 0))
 
@@ -39,7 +39,7 @@ struct GetQueueTests {
     try await GetQueue(items: Array(0..<40)).run { number, _ in
       running.begin()
       defer { running.end() }
-      // The first to know that small ones are coming; from then on all wait for their neighbours.
+      // The first of these find out that items are small; each then waits until 8 run.
       if number >= 7, number < 15 { try await eventually("8 run") { running.most == 8 } }
       return number < 20 ? 1000 : 1 << 30
     } report: { number, result in

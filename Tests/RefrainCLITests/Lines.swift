@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Lines that were told, from whichever thread.
+/// Lines reported from any thread.
 ///
-/// Unchecked: `lines` is read and written under the lock alone, one that the thread sanitizer sees.
+/// Unchecked: `lines` is read and written only under the lock, which the thread sanitizer sees.
 final class Lines: @unchecked Sendable {
   private let lock = NSLock()
   private var lines: [String] = []

@@ -5,10 +5,10 @@
   import TestSupport
   import Testing
 
-  /// libmpv brings hundreds of libraries: only what plays waits for them, and only that needs them.
+  /// libmpv brings hundreds of libraries: only commands that play load and need them.
   @Suite(.timeLimit(.minutes(2)))
   struct LoadedLibraryTests {
-    /// The libraries that the dynamic linker looks for in a run: LD_DEBUG in ld.so(8).
+    /// Returns the libraries that the dynamic linker looks for in a run: LD_DEBUG in ld.so(8).
     private func librariesSought(_ run: Program.Run) -> [Substring] {
       run.errors.split(separator: "\n").compactMap { line in
         guard let name = line.firstRange(of: "find library=") else { return nil }
@@ -27,7 +27,7 @@
       }
     }
 
-    /// An empty file in libmpv's place, which the dynamic linker finds first and cannot load.
+    /// Puts an empty file in libmpv's place, which the dynamic linker finds first and cannot load.
     private func hideLibmpv(in program: Program) throws -> [String: String] {
       try Data().write(to: program.directory.appending(path: "libmpv.so.2"))
       return ["LD_LIBRARY_PATH": program.directory.path(percentEncoded: false)]

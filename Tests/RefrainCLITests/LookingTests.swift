@@ -4,7 +4,7 @@
   import OriginServer
   import Testing
 
-  /// Commands that look after a cache, where there is none.
+  /// Commands that inspect a cache, where there is none.
   @Suite(.timeLimit(.minutes(2)))
   struct LookingTests {
     private func exists(_ url: URL) -> Bool {

@@ -6,10 +6,10 @@
 
   @testable import RefrainCLI
 
-  /// How the program reaches origins, as its options and its environment say.
+  /// How the program reaches origins, by its options and its environment.
   @Suite(.timeLimit(.minutes(2)))
   struct NetworkOptionTests {
-    /// An origin that has one small file for whoever has the right password.
+    /// Starts an origin that serves one small file to requests with the right password.
     private func origin() throws -> RawServer {
       try RawServer { connection in
         while true {
@@ -38,7 +38,7 @@
         let run = try await program.run(["get", "--output", "-"] + options + [url])
         #expect(run.status == 0 && run.output == "song", "\(run.errors)")
 
-        // The proxy fetches, and relays, in the same way.
+        // The proxy fetches and relays in the same way.
         let serve = try RunningProgram(
           program,
           ["serve", "--port", "0", "--quiet", "--origin", "http://song.example:\(origin.port)"]
@@ -82,7 +82,7 @@
       }
     }
 
-    /// A proxy that is told to ask itself.
+    /// The environment makes the proxy request itself.
     @Test func `A proxy that the environment sends to itself ends the loop at once`() async throws {
       try await Program.with { program in
         let port = try #require(FreePort.next())

@@ -7,11 +7,11 @@
 
   @testable import RefrainCLI
 
-  /// What cannot get better ends the program soon, with a text of its own that names the remedy; the
-  /// proxy answers with the same text.
+  /// Permanent failures end the program soon, with a text that names the remedy; the proxy responds
+  /// with the same text.
   @Suite(.timeLimit(.minutes(2)))
   struct PermanentFailureTests {
-    /// A server whose certificate nobody has signed.
+    /// Runs `body` with a server whose certificate is self-signed.
     private func withUntrustedServer(
       _ program: Program, _ body: (_ url: String) async throws -> Void
     ) async throws {
@@ -39,7 +39,7 @@
       _ = await server.end()
     }
 
-    /// Checks what the program and the proxy say of a URL.
+    /// Checks the texts of the program and the proxy for a URL.
     private func expect(
       _ words: [String], of url: String, _ program: Program,
       sourceLocation: SourceLocation = #_sourceLocation

@@ -5,10 +5,11 @@
   import TestSupport
   import Testing
 
-  /// What `refrain play` says of what cannot be played, and that the rest has its turn.
+  /// The messages of `refrain play` about unplayable items; the rest of the list still plays.
   @Suite(.timeLimit(.minutes(2)))
   struct PlayFailureTests {
-    /// The program, the path of a file with the tune, and where to write what is heard.
+    /// Runs `body` with the program, the path of a file with the tune, and the path for the
+    /// recording.
     private func withTune(
       _ body: (Program, _ tune: String, _ output: String) async throws -> Void
     ) async throws {
@@ -21,7 +22,7 @@
       }
     }
 
-    /// An origin with one text.
+    /// Runs `body` with an origin that serves one text.
     private func withText(
       _ text: String, _ type: String, at path: String,
       _ body: (Program, _ url: String) async throws -> Void
@@ -105,7 +106,7 @@
         ("#EXTM3U\nhttp://h/a.mp3\n", "a playlist"),
       ])
     func `What is no media is named`(_ text: String, _ kind: String) async throws {
-      // mpv looks further into what is longer.
+      // mpv inspects longer files further.
       let text = text + String(repeating: "\n", count: 5000)
       try await withText(text, "application/octet-stream", at: "/thing") { program, url in
         let run = try await program.run("play", "--json", url)

@@ -5,14 +5,15 @@
   import TestSupport
   import Testing
 
-  /// `refrain play` without a terminal: files, playlists, and what fails.
+  /// `refrain play` without a terminal: files, playlists, and failures.
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct PlayListProgramTests {
-    /// A program, and an origin with the tune. Sound goes to `heard.wav`, faster than it is heard.
+    /// Runs `body` with a program, and an origin with the tune. Sound goes to `heard.wav`, faster
+    /// than real time.
     private func withTune(
       _ body: (Program, OriginServer, _ url: String, _ output: String) async throws -> Void
     ) async throws {
-      // What sockets hold counts as sent: no more than on a network.
+      // Bytes in socket buffers count as sent: no more than on a network.
       let origin = try await OriginServer.start(sendBuffer: 64 << 10)
       var tune = Tune.resource
       tune.headers.append(Field("Cache-Control", "max-age=86400"))
@@ -218,8 +219,8 @@
         while try await !running.nextLine().contains(#""event":"started""#) {}
         running.send(SIGTERM)
         #expect(await running.end() == 143)
-        // On a slow machine the request that the jump left behind is ended, and what its sockets held
-        // comes again.
+        // On a slow machine the request from before the jump is ended, and the bytes in its sockets
+        // come again.
         #expect(origin.log("/tune.wav").bytesSentTwice <= 256 << 10)
       }
     }

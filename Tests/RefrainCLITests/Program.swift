@@ -6,7 +6,7 @@
 
   /// The program itself, as it was built beside the tests.
   struct Program {
-    /// What a run came to.
+    /// The result of a run.
     struct Run {
       var status: CInt
       var output: String
@@ -30,7 +30,7 @@
       return sizes?.max() ?? 0
     }
 
-    /// Runs `body` with a folder of its own, and leaves nothing behind.
+    /// Runs `body` with a new folder, and removes it.
     static func with(_ body: (Program) async throws -> Void) async throws {
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "refrain-cli-\(UUID().uuidString)", directoryHint: .isDirectory)
@@ -39,7 +39,7 @@
       try await body(Program(directory: directory))
     }
 
-    /// As `with`, and an origin with one song.
+    /// Runs `body` as `with` does, with an origin that serves one song.
     static func withSong(
       _ bytes: [UInt8], headers: [Field] = [],
       _ body: (Program, OriginServer, _ url: String) async throws -> Void
@@ -61,8 +61,8 @@
     /// Runs the program to its end.
     ///
     /// - Parameters:
-    ///   - input: what it reads from standard input.
-    ///   - signal: sent once `isDue` says so.
+    ///   - input: its standard input.
+    ///   - signal: sent once `isDue` returns true.
     func run(
       _ arguments: String..., input: String = "", signal: CInt? = nil,
       when isDue: () -> Bool = { true }
@@ -70,9 +70,9 @@
       try await run(arguments, input: input, signal: signal, when: isDue)
     }
 
-    /// As above.
+    /// Runs the program to its end.
     ///
-    /// - Parameter variables: of its environment, besides those it always has.
+    /// - Parameter variables: added to its usual environment.
     func run(
       _ arguments: [String], adding variables: [String: String] = [:], input: String = "",
       signal: CInt? = nil, when isDue: () -> Bool = { true }
@@ -100,14 +100,14 @@
         errors: try String(contentsOf: errors.url, encoding: .utf8))
     }
 
-    /// Its environment: nothing of the one who tests.
+    /// Its environment: nothing of the user who tests.
     var environment: [String: String] {
       var environment = [
         "REFRAIN_CACHE": cache.path(percentEncoded: false),
         "HOME": directory.path(percentEncoded: false), "PATH": "/usr/bin:/bin",
         "TMPDIR": directory.path(percentEncoded: false),
       ]
-      // A sanitized program is to be looked at as its tests are, and find the libraries they find.
+      // A sanitized program needs the options and the libraries of its tests.
       for name in ["ASAN_OPTIONS", "TSAN_OPTIONS", "LD_LIBRARY_PATH"] {
         environment[name] = ProcessInfo.processInfo.environment[name]
       }

@@ -5,12 +5,12 @@
   import TestSupport
   import Testing
 
-  /// The program from outside: what it prints, what it leaves, how it ends.
+  /// The program from outside: its output, its files, its exit.
   @Suite(.timeLimit(.minutes(2)))
   struct ProgramTests {
     private static let bytes = SyntheticBytes(seed: 7).bytes(in: 0..<700_000)
 
-    /// An origin with one song of 700,000 bytes, and the program.
+    /// Runs `body` with an origin that serves one song of 700,000 bytes, and the program.
     private func withSong(
       _ body: (Program, OriginServer, _ url: String) async throws -> Void
     ) async throws {
@@ -246,7 +246,7 @@
         #expect(run.lines[1].contains("from disk 0 B"))
         #expect(run.lines[2].contains("from the origin 0 B in 0 requests"))
         #expect(run.output.contains("every byte once"))
-        // mpv's head of a WAV file is longer than ours; the samples are the file's end.
+        // mpv writes a longer WAV header than ours; the samples are at the file's end.
         let expected = Tune.wav.dropFirst(44)
         for name in ["heard.wav", "heard-2.wav"] {
           let heard = try Data(contentsOf: program.directory.appending(path: name))

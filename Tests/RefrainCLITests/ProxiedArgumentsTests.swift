@@ -6,7 +6,7 @@ import Testing
 @testable import RefrainCLI
 
 struct ProxiedArgumentsTests {
-  /// Marks what it was asked for; spelled as it is.
+  /// Replaces URLs by marked ones, spelled as they are.
   private func replacing(_ arguments: String..., port: Int? = 8573) throws -> [String] {
     let proxied = ProxiedArguments(port: port) { "proxied:\($0.absoluteString)" }
     return proxied.replacing(arguments)

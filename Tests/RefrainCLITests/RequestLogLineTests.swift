@@ -93,7 +93,7 @@ struct RequestLogTests {
     let lines = Lines()
     let log = RequestLog { requests, _ in lines.add("\(requests.count)") }
     for number in 0..<5000 { log.note(request(number)) }
-    // Nobody ends it: it writes by itself.
+    // The log is not closed: it writes by itself.
     try await eventually("all is written") {
       lines.all.compactMap { Int($0) }.reduce(0, +) == 5000
     }
@@ -107,7 +107,7 @@ struct RequestLogTests {
       gate.wait()
       lines.add("\(requests.count) \(leftOut)")
     }
-    // The first ones may be under way already, and then no longer count as waiting.
+    // The first lines may be in progress already, and then no longer count as waiting.
     for number in 0..<50 { log.note(request(number)) }
     await log.end(patience: .milliseconds(1))
     for _ in 0..<50 { gate.signal() }

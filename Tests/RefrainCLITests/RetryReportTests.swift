@@ -11,7 +11,7 @@
   /// The reason of a failure is shown from the first one on.
   @Suite(.timeLimit(.minutes(2)))
   struct RetryReportTests {
-    /// An origin whose first answer is an error, and the program.
+    /// Runs `body` with an origin whose first response is an error, and the program.
     private func withTrouble(
       _ body: (Program, _ url: String) async throws -> Void
     ) async throws {

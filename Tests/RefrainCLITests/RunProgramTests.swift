@@ -4,10 +4,10 @@
   import TestSupport
   import Testing
 
-  /// `refrain run` from outside: what the program it runs gets, and what becomes of that.
+  /// `refrain run` from outside: the environment of its child, and the child's end.
   @Suite(.timeLimit(.minutes(2)))
   struct RunProgramTests {
-    /// Waits for signals, without a program of its own to wait for.
+    /// A script that waits for signals without a child process to wait for.
     private static let waiting = "echo ready; while :; do sleep 0.02; done"
 
     @Test func urlsAreReplacedAndNothingElse() async throws {
@@ -73,7 +73,7 @@
         let lookup = """
           ls -1 /proc/self/fd | wc -l; ulimit -n; grep -E 'SigBlk|SigIgn' /proc/self/status
           """
-        // By one shell, which has the same files open for both.
+        // One shell, which has the same files open for both.
         let shell = try RunningProgram(
           program, path: "/bin/sh",
           [
@@ -97,7 +97,7 @@
         #expect(try await running.nextLine() == "got")
         running.send(SIGUSR2)
         #expect(await running.end() == 7)
-        // Not a second time.
+        // It must not come a second time.
         for await line in running.lines { Issue.record("came too: \(line)") }
         #expect(running.errors.isEmpty)
       }
@@ -113,7 +113,7 @@
       }
     }
 
-    /// A terminal sends SIGINT to all that is in its foreground.
+    /// A terminal sends SIGINT to all processes in its foreground.
     @Test(.enabled(if: RequiredProgram.python3.isUsable))
     func controlCComesOnce() async throws {
       try await Program.with { program in

@@ -3,20 +3,20 @@
   import Foundation
   import Testing
 
-  /// A program while it runs, in a process that ends with the tests whatever becomes of them.
+  /// A running program, in a process that ends with the tests on every outcome.
   ///
-  /// Started with posix_spawn(3) and waited for with waitpid(2): `Process` takes for running what
-  /// has left a child behind, and hands on which signals the tests ignore.
+  /// Started with posix_spawn(3) and waited for with waitpid(2): `Process` considers a program with
+  /// a remaining child as running, and passes on the tests' ignored signals.
   final class RunningProgram: Sendable {
     let process: pid_t
     private let leash: CInt
     private let errorFile: String
     private let exits: AsyncStream<CInt>
-    /// The lines of its standard output as they come.
+    /// The lines of its standard output, as they arrive.
     let lines: AsyncStream<String>
 
-    /// `$$` is the shell, which becomes the program: it keeps the number. The reader of the pipe
-    /// stays behind, and kills it once the pipe is closed.
+    /// `$$` is the shell, which becomes the program with the same process ID. The reader of the
+    /// pipe stays behind, and kills the program once the pipe is closed.
     private static let script =
       #"exec 3<&0; (read -r _ <&3; kill -9 $$) >/dev/null 2>&1 & exec "$@" 3<&- </dev/null"#
 
@@ -24,12 +24,12 @@
       var description: String
     }
 
-    /// The program of the tests.
+    /// Starts the program under test.
     convenience init(_ program: Program, _ arguments: [String]) throws {
       try self.init(program, path: Program.executable().path(percentEncoded: false), arguments)
     }
 
-    /// Any program, in the environment of the one under test.
+    /// Starts any program, in the environment of the one under test.
     init(_ program: Program, path: String, _ arguments: [String]) throws {
       errorFile = program.directory.appending(path: "errors-\(UUID().uuidString)").path()
       let (input, output) = (try Self.pipe(), try Self.pipe())
@@ -71,13 +71,14 @@
 
     func send(_ signal: CInt) { kill(process, signal) }
 
-    /// The exit code, once it ended; of one that a signal ended, that signal below zero.
+    /// Returns the exit code once the program has ended, or the negative number of the signal that
+    /// ended it.
     func end() async -> CInt? {
       for await code in exits { return code }
       return nil
     }
 
-    /// The next line of its standard output.
+    /// Returns the next line of its standard output.
     func nextLine() async throws -> String {
       for await line in lines { return line }
       throw Failure(description: "It ended: \(errors)")
@@ -85,8 +86,8 @@
 
     // MARK: Starting
 
-    /// A pair of sockets: unlike a pipe's ends they are at once what no other test's program gets,
-    /// and keeps open.
+    /// Returns a pair of sockets: unlike the ends of a pipe, they are close-on-exec from the start,
+    /// so no other test's program inherits them.
     private static func pipe() throws -> (reading: CInt, writing: CInt) {
       var ends: [CInt] = [-1, -1]
       let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)

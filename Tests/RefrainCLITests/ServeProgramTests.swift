@@ -17,7 +17,7 @@
     }
 
     @Test func firstLineIsTheURLAndSignalsEndIt() async throws {
-      // Of a hundred signals that came through Dispatch, one was lost.
+      // Dispatch once lost one of a hundred signals.
       let rounds = TestSeed.isSoak ? 200 : 4
       try await Program.with { program in
         for round in 0..<rounds {
@@ -47,7 +47,7 @@
           paths.insert(try #require(URL(string: String(url.lines[0]))).path())
           serve.send(SIGTERM)
           _ = await serve.end()
-          // Also when it does not run.
+          // Also when the proxy does not run.
           #expect(try await program.run("url", "https://example.org/a.flac").output == url.output)
         }
         #expect(paths.count == 1)
@@ -96,7 +96,7 @@
           #expect(await serve.end() == 64)
           #expect(serve.errors.split(separator: "\n").count == 1)
         }
-        // An address of documents (RFC 5737), and of no computer.
+        // A documentation address (RFC 5737), which belongs to no computer.
         let run = try await program.run(
           "serve", "--listen", "192.0.2.1:0", "--allow-host", "example.org")
         #expect(run.status == 1)
@@ -136,7 +136,7 @@
 
     @Test func itServesOnWhenNobodyReadsItsLines() async throws {
       try await Program.with { program in
-        // The shell's `read` takes the first line, and then there is no reader any more.
+        // The shell's `read` takes the first line; after that the pipe has no reader.
         let script = """
           "$1" serve --port 0 > "$2/pipe" & process=$!
           read -r base < "$2/pipe"; echo "$base"
@@ -151,7 +151,7 @@
         let base = try await shell.nextLine()
         let url = try #require(URL(string: "\(base)x"))
         for _ in 0..<3 { _ = try await URLSession.shared.data(from: url) }
-        // Opening a pipe waits for its other end: the shell is there by now, or comes soon.
+        // Opening a pipe waits for its other end: the shell has opened it, or will soon.
         let go = try FileHandle(forWritingTo: URL(filePath: directory + "/go"))
         try go.write(contentsOf: Data("\n".utf8))
         #expect(try await shell.nextLine() == "ended 143")

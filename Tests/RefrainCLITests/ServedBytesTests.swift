@@ -6,13 +6,13 @@
   import TestSupport
   import Testing
 
-  /// What players get from `refrain serve` and `refrain run`.
+  /// The bytes that players receive from `refrain serve` and `refrain run`.
   @Suite(.timeLimit(.minutes(2)))
   struct ServedBytesTests {
     private static let bytes = SyntheticBytes(seed: 11).bytes(in: 0..<700_000)
     private static let curl = RequiredProgram("curl")
 
-    /// An origin with one song of 700,000 bytes, and the program.
+    /// Runs `body` with an origin that serves one song of 700,000 bytes, and the program.
     private func withSong(
       _ body: (Program, OriginServer, _ url: String) async throws -> Void
     ) async throws {
@@ -20,7 +20,7 @@
         Self.bytes, headers: [Field("Cache-Control", "max-age=3600")], body)
     }
 
-    /// The URL that a player is given.
+    /// Returns the URL for a player.
     private func proxied(_ url: String, _ program: Program) async throws -> URL {
       let run = try await program.run("url", url)
       let line = try #require(run.lines.first)

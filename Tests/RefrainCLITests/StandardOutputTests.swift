@@ -9,7 +9,7 @@
   struct StandardOutputTests {
     private static let bytes = SyntheticBytes(seed: 7).bytes(in: 0..<3_000_000)
 
-    /// Runs a line of a shell in which `$0` is the program and `$1` the URL.
+    /// Runs a line of shell in which `$0` is the program and `$1` the URL.
     private func shell(
       _ line: String, _ program: Program, _ url: String
     ) throws -> RunningProgram {
@@ -37,7 +37,7 @@
         let line = #""$0" get --log-level error -o - "$1" 2> said | head -c 1000 | wc -c;"#
         let run = try shell("\(line) echo ${PIPESTATUS[0]}", program, url)
         #expect(try await run.nextLine() == "1000")
-        // As shells write the end by SIGPIPE.
+        // The shell's notation for an end by SIGPIPE.
         #expect(try await run.nextLine() == "141")
         let said = try String(
           contentsOf: program.directory.appending(path: "said"), encoding: .utf8)

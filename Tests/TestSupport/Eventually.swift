@@ -5,8 +5,7 @@ package struct NeverHappened: Error, CustomStringConvertible {
   package var description: String
 }
 
-/// Looks again and again until the condition holds; fails after half a minute, under a sanitizer
-/// after two.
+/// Polls until the condition is true; fails after half a minute, or two minutes under a sanitizer.
 package func eventually(
   _ what: @autoclosure () -> String, isolation: isolated (any Actor)? = #isolation,
   _ condition: () async throws -> Bool
@@ -20,18 +19,18 @@ package func eventually(
   }
 }
 
-/// The seed of a test's random numbers: REFRAIN_SEED where it is set.
+/// The seed of a test's random numbers: REFRAIN_SEED if set.
 package enum TestSeed {
   package static func next() -> UInt64 {
     ProcessInfo.processInfo.environment["REFRAIN_SEED"].flatMap { UInt64($0) }
       ?? UInt64.random(in: 0..<1_000_000_000)
   }
 
-  /// Whether there is time for much more than in the usual run.
+  /// Whether this run has time for far more than a usual one.
   package static var isSoak: Bool { ProcessInfo.processInfo.environment["REFRAIN_SOAK"] == "1" }
 
-  /// The time limit of a suite that does much in a soak, or waits for much: the usual one, in minutes;
-  /// an hour in a soak, and four times the usual one under a sanitizer.
+  /// Returns the time limit of a suite that does much in a soak, or waits long: the usual one in
+  /// minutes, an hour in a soak, and four times the usual one under a sanitizer.
   package static func minutes(_ usual: Int) -> Int {
     isSoak ? 60 : isSanitized ? usual * 4 : usual
   }

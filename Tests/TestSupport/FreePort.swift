@@ -12,13 +12,13 @@ import Synchronization
 
 /// Ports of the loopback interface for programs that cannot choose one themselves.
 ///
-/// From below those that the system gives to outgoing connections (32768 on Linux, 49152 on
-/// Darwin), so that a port stays free while its server is started, or started again. Whoever
-/// uses one still has to expect that another process takes it first.
+/// They lie below the system's range for outgoing connections (from 32768 on Linux, from 49152 on
+/// Darwin), so that a port stays free while its server is started, or restarted. The user of a port
+/// still has to expect that another process takes it first.
 package enum FreePort {
   private static let given = Mutex<Set<Int>>([])
 
-  /// A port that nobody listens on, given once in the life of this process.
+  /// Returns a free port, at most once in the life of this process.
   package static func next() -> Int? {
     for _ in 0..<1000 {
       let port = Int.random(in: 18_000..<32_000)
@@ -28,7 +28,7 @@ package enum FreePort {
     return nil
   }
 
-  /// Whether somebody accepts connections on the port.
+  /// Whether a program accepts connections on the port.
   package static func accepts(_ port: Int) -> Bool {
     withSocket(port) { connect($0, $1, $2) } == 0
   }

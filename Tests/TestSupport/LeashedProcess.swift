@@ -10,18 +10,18 @@ package import Foundation
 #endif
 
 /// A program that runs for a test and is killed when the test ends, and also when the test's own
-/// process ends in whatever way: it hangs on a pipe that the system closes with its last writer.
+/// process ends in any way: it depends on a pipe that the system closes with its last writer.
 package final class LeashedProcess: Sendable {
   private let process: Process
   private let leash: FileHandle
   private let exits: AsyncStream<Void>
 
-  /// `$$` is the shell, which becomes the program: it keeps the number. The reader of the pipe stays
-  /// behind, and kills it once a line comes or the pipe is closed.
+  /// `$$` is the shell, which becomes the program with the same process ID. The reader of the pipe
+  /// stays behind, and kills the program once a line comes or the pipe is closed.
   private static let script =
     #"exec 3<&0; (read -r _ <&3; kill -9 $$) >/dev/null 2>&1 & exec "$@" 3<&- </dev/null"#
 
-  /// - Parameter output: what it writes to stdout and stderr goes to that file.
+  /// - Parameter output: the file for its stdout and stderr.
   package init(
     _ program: URL, _ arguments: [String], in directory: URL, output: URL,
     environment: [String: String] = [:]
@@ -53,15 +53,16 @@ package final class LeashedProcess: Sendable {
 
   package var isRunning: Bool { process.isRunning }
 
-  /// Kills it (SIGKILL), and waits until it is gone, unless the current task is cancelled.
+  /// Kills the program (SIGKILL), and waits until it has ended, unless the current task is
+  /// cancelled.
   package func kill() async {
     cut()
     for await _ in exits {}
   }
 
-  /// Waits until it ends by itself, and returns its exit status (a signal's number where it was one);
-  /// nil where it did not within the time, and was killed. Where the current task is cancelled, it is
-  /// killed too: it is gone when this returns.
+  /// Waits until the program ends by itself, and returns its exit status, or the number of the
+  /// signal that ended it; nil if it did not end within the time and was killed. Cancelling the
+  /// current task kills it too: it has ended when this returns.
   ///
   /// - Throws: `CancellationError`.
   package func exitStatus(within limit: Duration) async throws -> CInt? {
@@ -75,8 +76,8 @@ package final class LeashedProcess: Sendable {
       cut()
     }
     watch.cancel()
-    // The reader of the pipe is still there, and Foundation takes nothing for ended before its
-    // descendants are. A task of its own, which waits on when this one is cancelled.
+    // The reader of the pipe still runs, and Foundation reports a process as ended only after its
+    // descendants. A separate task, which keeps waiting when this one is cancelled.
     cut()
     await Task { for await _ in exits {} }.value
     try Task.checkCancellation()
@@ -84,7 +85,7 @@ package final class LeashedProcess: Sendable {
     return process.terminationStatus
   }
 
-  /// Waits for the program itself; leaves it to Foundation to ask how it ended.
+  /// Waits for the program itself; Foundation collects its exit status.
   private func end() async {
     let identifier = id_t(process.processIdentifier)
     await withCheckedContinuation { continuation in
@@ -97,8 +98,8 @@ package final class LeashedProcess: Sendable {
   }
 
   private func cut() {
-    // A line, for another child that was started at the same moment may hold the pipe too. Fails
-    // only where it was cut before.
+    // A line, because another child started at the same moment may hold the pipe too. Fails only if
+    // the pipe was closed before.
     try? leash.write(contentsOf: Data("\n".utf8))
     try? leash.close()
   }

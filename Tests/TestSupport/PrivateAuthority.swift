@@ -2,7 +2,7 @@
 #if os(Linux)
   package import Foundation
 
-  /// A certificate authority that nobody trusts unless told to, and a certificate of its for the
+  /// A certificate authority that is not trusted by default, and a certificate of it for the
   /// addresses of this machine. Made by openssl(1).
   package struct PrivateAuthority: Sendable {
     package let directory: URL
@@ -35,7 +35,7 @@
           ])
     }
 
-    /// A directory that has the authority under its hash, as c_rehash(1) makes it.
+    /// Returns a directory with the authority under its hash, as c_rehash(1) makes it.
     package func hashedDirectory() async throws -> String {
       let hashed = directory.appending(path: "hashed", directoryHint: .isDirectory)
       try FileManager.default.createDirectory(at: hashed, withIntermediateDirectories: true)

@@ -4,7 +4,7 @@ package import NIOCore
 import NIOPosix
 import OriginServer
 
-/// A plain TCP connection that reads HTTP by the letter and forgives nothing it should not.
+/// A plain TCP connection that parses HTTP strictly.
 package final class RawConnection {
   private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
   private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
@@ -20,7 +20,7 @@ package final class RawConnection {
     self.outbound = outbound
   }
 
-  /// Connects to a port of this machine; the connection is closed after `body`.
+  /// Connects to a port of this machine; closes the connection after `body`.
   package static func open<Value: Sendable>(
     port: Int, at address: String = "127.0.0.1", receiveBuffer: Int? = nil,
     _ body: @Sendable (RawConnection) async throws -> Value
@@ -50,8 +50,8 @@ package final class RawConnection {
     do {
       try await outbound.write(ByteBuffer(string: text))
     } catch ChannelError.ioOnClosedChannel {
-      // A server that has too many clients answers, and closes, before it is asked: what it said is
-      // there to be read.
+      // A server with too many clients responds, and closes, before the request: its response can
+      // still be read.
     }
   }
 

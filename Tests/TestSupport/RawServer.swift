@@ -10,8 +10,8 @@ import Synchronization
   import Darwin
 #endif
 
-/// A server on loopback that says exactly what a script makes it say, HTTP or not: for what no
-/// well-behaved server can be made to do. A thread per connection; blocking calls.
+/// A loopback server that sends exactly the bytes of a script, HTTP or not: for responses that no
+/// well-behaved server sends. A thread per connection; blocking calls.
 package final class RawServer: Sendable {
   /// One accepted connection.
   package final class Connection: Sendable {
@@ -23,14 +23,14 @@ package final class RawServer: Sendable {
 
     package init(descriptor: Int32) { self.descriptor = descriptor }
 
-    /// How many bytes the kernel took from us.
+    /// The number of bytes that the kernel accepted.
     package var sent: Int { sentBytes.load(ordering: .relaxed) }
-    /// How many requests `readRequest` has read.
+    /// The number of requests that `readRequest` has read.
     package var requestCount: Int { requests.load(ordering: .relaxed) }
     /// Whether the client closed the connection.
     package var isClosedByClient: Bool { end.withLock { $0 } }
 
-    /// All up to the empty line.
+    /// Reads everything up to the empty line.
     package func readRequest() -> String {
       var received: [UInt8] = []
       var byte: UInt8 = 0
@@ -42,7 +42,7 @@ package final class RawServer: Sendable {
       return String(decoding: received, as: UTF8.self)
     }
 
-    /// The next bytes, all of them; nil where the client ends before.
+    /// Reads exactly `count` bytes; returns nil if the client ends before.
     package func read(_ count: Int) -> [UInt8]? {
       var bytes = [UInt8](repeating: 0, count: count)
       var from = 0
@@ -59,7 +59,7 @@ package final class RawServer: Sendable {
       return bytes
     }
 
-    /// Up to the next CR LF, without it; nil where the client ends before.
+    /// Reads up to the next CR LF, and returns the line without it; nil if the client ends before.
     package func readLine() -> String? {
       var line: [UInt8] = []
       while let byte = read(1)?.first {
@@ -78,7 +78,7 @@ package final class RawServer: Sendable {
       end.withLock { $0 = true }
     }
 
-    /// - Returns: whether all of it was sent; false once the client is gone.
+    /// - Returns: true if everything was sent; false once the client has closed the connection.
     @discardableResult
     package func send(_ text: String) -> Bool { send(Array(text.utf8)) }
 
@@ -105,7 +105,7 @@ package final class RawServer: Sendable {
       setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// Nothing more is sent: the client sees the end of the connection after what was.
+    /// Ends sending: the client sees the end of the connection after the bytes sent.
     package func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     package func close() {
@@ -115,7 +115,7 @@ package final class RawServer: Sendable {
       }
     }
 
-    /// Ends it in both directions; its script sees the end of what the client sends.
+    /// Ends the connection in both directions; its script sees the end of the client's bytes.
     fileprivate func cut() {
       isOpen.withLock { isOpen in
         if isOpen { _ = shutdown(descriptor, Int32(SHUT_RDWR)) }
@@ -129,7 +129,7 @@ package final class RawServer: Sendable {
 
   package var connections: [Connection] { accepted.withLock { $0 } }
 
-  /// - Parameter script: what happens on each connection; it is closed when the script returns.
+  /// - Parameter script: handles each connection, which is closed when the script returns.
   package init(_ script: @escaping @Sendable (Connection) -> Void) throws {
     (listener, port) = try Self.listen()
     Thread.detachNewThread { [self] in serve(script) }
@@ -145,7 +145,7 @@ package final class RawServer: Sendable {
         return
       }
       #if canImport(Darwin)
-        // In place of MSG_NOSIGNAL.
+        // Replaces MSG_NOSIGNAL.
         var yes: Int32 = 1
         setsockopt(
           descriptor, SOL_SOCKET, SO_NOSIGPIPE, &yes, socklen_t(MemoryLayout<Int32>.size))
@@ -168,16 +168,16 @@ package final class RawServer: Sendable {
 
   package func stop() {
     shutdown(listener, Int32(SHUT_RDWR))
-    // Elsewhere the thread that accepts closes it: were it closed here, its number might be another
-    // server's by the time that thread accepts once more.
+    // Elsewhere the accepting thread closes the socket: if it were closed here, its number might be
+    // another server's when that thread accepts again.
     #if canImport(Darwin)
       closeDescriptor(listener)
     #endif
-    // A client may have kept them for its next request, which may be to another server on this port.
+    // A client may keep them for its next request, which may be to another server on this port.
     for connection in connections { connection.cut() }
   }
 
-  /// A port on which nobody listens, nor will: it stays bound while the process lives.
+  /// Returns a port on which nothing ever listens: it stays bound while the process lives.
   package static func deafPort() throws -> UInt16 { try listen(backlog: nil).1 }
 
   private static func listen(backlog: Int32? = 128) throws -> (Int32, UInt16) {

@@ -2,12 +2,12 @@
 
 package import OriginServer
 
-/// What came back for one request.
+/// The response to one request.
 package struct Reply: Sendable {
   package var informational: [Int] = []
   package var status = 0
   package var fields: [Field] = []
-  /// Without the framing of chunks.
+  /// The body without chunk framing.
   package var body: [UInt8] = []
   /// Whether the body reached the end that its framing declares.
   package var isComplete = false

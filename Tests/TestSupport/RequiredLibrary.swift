@@ -3,18 +3,18 @@
   import Foundation
   import Glibc
 
-  /// A library of the system that Refrain loads while it runs.
+  /// A system library that Refrain loads at run time.
   ///
-  /// Tests that need it are skipped, or fail, as those that need a `RequiredProgram`. It cannot be
-  /// hidden from what is tested by a variable of ours: `make test-bare` has the dynamic linker find an
-  /// empty file in its place. Use:
+  /// Tests that need it are skipped, or fail, as those that need a `RequiredProgram`. No
+  /// environment variable of ours can hide it from the tested code: `make test-bare` has the
+  /// dynamic linker find an empty file in its place. Use:
   ///
   ///     @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable))
   package struct RequiredLibrary: Sendable {
     private let requirement: Requirement<Void>
 
-    /// Loads it as the product does, for there is no other way to know what the dynamic linker finds.
-    /// Keep it in a `static let`, so that this happens once.
+    /// Loads the library as the product does, because nothing else shows which one the dynamic
+    /// linker finds. Keep it in a `static let`, so that this happens once.
     package init(
       _ name: String, environment: [String: String] = ProcessInfo.processInfo.environment
     ) {
@@ -23,7 +23,7 @@
       }
     }
 
-    /// Whether tests that need it are to run. True also where it is missing and must not be.
+    /// Whether tests that need it run. Also true if it is missing but required.
     package var isUsable: Bool { requirement.isUsable }
 
     package static let libmpv = RequiredLibrary("libmpv.so.2")

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-/// A program of the system that tests start: a server, a player, a checker.
+/// A system program that tests start: a server, a player, a checker.
 ///
-/// Where it is not installed, the tests that need it are skipped and a line says so; with
-/// `REFRAIN_REQUIRE_CLIENTS=1` in the environment they run, and fail. `REFRAIN_HIDE_CLIENTS=1` hides
-/// every program, which shows on any machine what the tests do on one that has none. Every test that
-/// starts a client finds it here, and nowhere else. Use:
+/// Where it is not installed, the tests that need it are skipped and a line reports this; with
+/// `REFRAIN_REQUIRE_CLIENTS=1` in the environment they run, and fail. `REFRAIN_HIDE_CLIENTS=1`
+/// hides every program, which shows on any machine how the tests behave without them. Every test
+/// that starts a client finds it only here. Use:
 ///
 ///     @Suite(.enabled(if: RequiredProgram.nginx.isUsable))
 ///     let nginx = try RequiredProgram.nginx.path
@@ -18,7 +18,7 @@ package struct RequiredProgram: Sendable {
     package var description: String { "\(name) is not installed (make clients)" }
   }
 
-  /// Looks for it, and prints a line where tests are skipped for the lack of it. Keep it in a
+  /// Looks for the program, and prints a line if tests are skipped without it. Keep it in a
   /// `static let`, so that this happens once.
   package init(
     _ name: String, environment: [String: String] = ProcessInfo.processInfo.environment
@@ -28,7 +28,7 @@ package struct RequiredProgram: Sendable {
 
   package var name: String { requirement.name }
 
-  /// Whether tests that need it are to run. True also where it is missing and must not be.
+  /// Whether tests that need it run. Also true if it is missing but required.
   package var isUsable: Bool { requirement.isUsable }
 
   /// - Throws: `Missing`.
@@ -54,8 +54,8 @@ package struct RequiredProgram: Sendable {
   package static let tinyproxy = RequiredProgram("tinyproxy")
   package static let microsocks = RequiredProgram("microsocks")
 
-  /// The system's own before what a version manager put in its place: such a shim is slow to start.
-  /// Servers live where a user's PATH need not lead.
+  /// Returns the system's own program before a version manager's shim, which is slow to start. Also
+  /// looks in the folders of servers, which a user's PATH need not contain.
   private static func find(_ name: String, in environment: [String: String]) -> URL? {
     let path = environment["PATH"] ?? ""
     let directories =

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 
-/// Something of the system that tests need, and whether they run where it is missing.
+/// A system requirement of tests, and whether they run without it.
 ///
-/// They are skipped then, and a line says so; with `REFRAIN_REQUIRE_CLIENTS=1` in the environment
-/// they run, and fail. With `REFRAIN_HIDE_CLIENTS=1` everything counts as missing, and its tests are
-/// skipped.
+/// They are then skipped, and a line reports this; with `REFRAIN_REQUIRE_CLIENTS=1` in the
+/// environment they run, and fail. With `REFRAIN_HIDE_CLIENTS=1` everything counts as missing, and
+/// its tests are skipped.
 struct Requirement<Found: Sendable>: Sendable {
   let name: String
   let found: Found?
-  /// Whether tests that need it are to run. True also where it is missing and must not be.
+  /// Whether tests that need it run. Also true if it is missing but required.
   let isUsable: Bool
 
-  /// Looks for it with `find`, and prints a line where tests are skipped.
+  /// Calls `find`, and prints a line if tests are skipped.
   init(_ name: String, environment: [String: String], find: () -> Found?) {
     self.name = name
     let isHidden = environment["REFRAIN_HIDE_CLIENTS"] == "1"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// SplitMix64: numbers that one seed brings back, so that a failure can be repeated.
+/// SplitMix64: random numbers that a seed reproduces, so that a failure can be repeated.
 package struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 

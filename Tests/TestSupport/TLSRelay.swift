@@ -2,8 +2,9 @@
 #if os(Linux)
   package import Foundation
 
-  /// Puts TLS before a server on loopback, and hands on every byte and every end as it comes: a
-  /// connection that the server ends is ended with TLS's own notice, one that it resets is broken off.
+  /// Puts TLS in front of a loopback server, and relays every byte and every end at once: a
+  /// connection that the server ends is ended with TLS's close_notify, one that it resets is broken
+  /// off.
   package final class TLSRelay: Sendable {
     package let port: UInt16
     private let process: LeashedProcess
@@ -43,7 +44,7 @@
       asyncio.run(main())
       """
 
-    /// - Parameter server: the port that it listens on.
+    /// - Parameter server: the port on which it listens.
     package init(before server: UInt16, _ authority: PrivateAuthority) async throws {
       let output = authority.directory.appending(path: "relay-\(server).txt")
       process = try LeashedProcess(

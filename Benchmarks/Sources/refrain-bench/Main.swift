@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// `refrain-bench [NAME…]`: measures, each against a peer or the raw system call in the same run,
-/// and prints a row for each, then all of them. Without a name, everything; `proxy` stands for
-/// `proxy-warm` and `proxy-cold`. Exits with 1 where a row misses its goal or could not be measured.
+/// `refrain-bench [NAME…]`: measures each row against a peer or the raw system call in the same
+/// run, prints each row, then all of them. Without a name, it runs everything; `proxy` stands for
+/// `proxy-warm` and `proxy-cold`. Exits with 1 if a row misses its goal or could not be measured.
 @main
 enum Main {
   static let benchmarks: [any Benchmark.Type] = [

@@ -2,7 +2,7 @@
 import OriginServer
 @_exported import TestSupport
 
-/// One request on a connection of its own.
+/// Sends one request on a connection of its own.
 func get(
   _ origin: OriginServer, _ target: String, _ headers: [String] = [], method: String = "GET"
 ) async throws -> Reply {

@@ -3,11 +3,11 @@ import Foundation
 import OriginServer
 import TestSupport
 
-/// Chromium without a window, with a profile of its own: nothing is in its caches.
+/// Chromium without a window, with a new profile whose caches are empty.
 enum Chromium {
-  /// Plays the media on a page of the origin's, and returns what the page says came of it.
+  /// Plays the media on a page of the origin, and returns the page's report.
   ///
-  /// The page's report is waited for: Chromium itself would play on for ever.
+  /// Waits for that report: Chromium itself would run for ever.
   static func play(_ media: [Page.Medium], from origin: OriginServer) async throws -> [Page.Played]
   {
     origin.serve(OriginResource(.bytes(Page.html.utf8), contentType: "text/html"), at: Page.path)
@@ -32,7 +32,8 @@ enum Chromium {
     }
   }
 
-  /// Without its sandbox, for that is refused to root; without what needs a desktop or a network.
+  /// Runs without the sandbox, which is refused to root, and without features that need a desktop
+  /// or a network.
   private static func arguments(_ page: URL, profile: URL) -> [String] {
     [
       "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",

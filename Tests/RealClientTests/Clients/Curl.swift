@@ -2,13 +2,13 @@
 import Foundation
 import TestSupport
 
-/// curl, on one resource.
+/// curl on one resource.
 struct Curl {
   enum Server { case origin, proxy }
 
   struct Answer {
     var status: Int
-    /// Lines of the head.
+    /// The lines of the head.
     var head: [Substring]
     var body: Data
 
@@ -23,7 +23,7 @@ struct Curl {
   let proxy: URL
   let directory: URL
 
-  /// - Parameter after: what the file has that curl writes to; nil: there is no file.
+  /// - Parameter after: the contents of curl's output file beforehand; nil: there is no file.
   func get(
     _ options: [String], from server: Server = .proxy, after: Data? = nil
   ) async throws -> Answer {
@@ -37,7 +37,7 @@ struct Curl {
         + options + [url.absoluteString],
       in: directory)
     let head = try String(contentsOf: directory.appending(path: name + ".head"), encoding: .utf8)
-    // No file is written for an answer without a body, and -I writes the head.
+    // curl writes no file for a response without a body, and -I writes the head.
     let exists = FileManager.default.fileExists(atPath: file.path(percentEncoded: false))
     return Answer(
       status: Int(status) ?? 0, head: head.split(separator: "\r\n"),

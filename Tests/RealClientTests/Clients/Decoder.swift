@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The programs that decode what a URL leads to, as fast as they can, and say what they decoded.
+/// Programs that decode a URL as fast as they can, and report the decoded frames.
 enum Decoder: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case ffmpeg, mpv, vlc
 
@@ -19,7 +19,7 @@ enum Decoder: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// - Parameter start: seconds to seek to before anything is decoded.
+  /// - Parameter start: seconds to seek to before decoding.
   func decode(_ url: URL, from start: Int? = nil, hasVideo: Bool) async throws -> Decoded {
     try await withDirectory { directory in
       let decoded =
@@ -28,7 +28,7 @@ enum Decoder: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case .mpv: try await MPV.decode(url, from: start, in: directory)
         case .vlc: try await VLC.decode(url, from: start, hasVideo: hasVideo, in: directory)
         }
-      // Nothing at all would equal nothing at all.
+      // Two empty results would be equal.
       try #require(decoded.frames.count > 5, "\(self) decoded \(decoded) of \(url)")
       return decoded
     }

@@ -2,7 +2,7 @@
 import Foundation
 import TestSupport
 
-/// ffmpeg, which reads on over one connection and takes another one to seek.
+/// ffmpeg, which reads over one connection and opens another one to seek.
 enum FFmpeg {
   static func decode(_ url: URL, from start: Int?, in directory: URL) async throws -> Decoded {
     let seek = start.map { ["-ss", "\($0)"] } ?? []

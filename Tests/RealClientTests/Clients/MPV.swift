@@ -2,7 +2,7 @@
 import Foundation
 import TestSupport
 
-/// mpv, with the user's own configuration left out.
+/// mpv without the user's configuration.
 enum MPV {
   static func decode(_ url: URL, from start: Int?, in directory: URL) async throws -> Decoded {
     let seek = start.map { ["--start=\($0)"] } ?? []

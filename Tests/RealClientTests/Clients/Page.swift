@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The page that Chromium plays media on. It says what came of it in the query of a request.
+/// The page on which Chromium plays media. It reports in the query of a request.
 ///
 /// Each medium is played by an element that seeks about and then plays to its end, and decoded as a
-/// whole by Web Audio. Sound is hashed as decoded samples, pictures as what they are on a canvas after
-/// each seek. A canvas may be looked at, and bytes fetched, only where the server lets this page.
+/// whole by Web Audio. Sound is hashed as decoded samples, pictures as canvas contents after each
+/// seek. The page can read a canvas and fetch bytes only if the server permits it.
 enum Page {
   static let path = "/page.html"
   static let report = "/report"
 
-  /// Seconds, in the order in which they are sought: near the end, back, and on.
+  /// Seek targets in seconds, in order: near the end, back, and forward.
   static let seeks = [6.5, 1.02, 4.5, 0.3, 7.3]
 
   struct Medium: Codable, Sendable {
@@ -19,15 +19,15 @@ enum Page {
     var hasVideo: Bool
   }
 
-  /// What came of one medium.
+  /// The page's report on one medium.
   struct Played: Codable, Sendable, Equatable {
     var name: String
     var duration: Double?
-    /// Where each seek led, or what was seen there.
+    /// The position, or the picture, after each seek.
     var seen: [String]?
-    /// Seconds at which playing ended.
+    /// The time at which playback ended, in seconds.
     var ended: Double?
-    /// Of the bytes that a script fetched, and of the samples they decode to.
+    /// The hash of the bytes that a script fetched, and of the samples that they decode to.
     var bytes: String?
     var samples: String?
     var frames: Int?

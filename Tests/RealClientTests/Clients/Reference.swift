@@ -3,8 +3,8 @@ import Foundation
 import OriginServer
 import Synchronization
 
-/// What a decoder makes of a file that the origin itself serves: what it has to make of it through
-/// the proxy. Found out once in a run of the tests.
+/// A decoder's result for a file from the origin itself: the expected result through the proxy.
+/// Computed once per test run.
 enum Reference {
   private struct Key: Hashable {
     var decoder: Decoder

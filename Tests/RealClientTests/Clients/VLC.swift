@@ -10,14 +10,14 @@ import TestSupport
   import Darwin
 #endif
 
-/// VLC without its windows. What it decodes goes into its `stats` output, which hashes each frame.
+/// VLC without its windows. Its `stats` output hashes each decoded frame.
 enum VLC {
   static func decode(
     _ url: URL, from start: Int?, hasVideo: Bool, in directory: URL
   ) async throws -> Decoded {
     let frames = directory.appending(path: "frames.txt").path(percentEncoded: false)
-    // After a seek the sound of an MP4 begins a frame sooner or later each time, and what AAC decodes
-    // to depends on what came before. Pictures do not.
+    // After a seek, the first sound frame of an MP4 varies, and decoded AAC depends on the frames
+    // before it. Pictures do not.
     let codecs = hasVideo && start != nil ? "vcodec=I420" : "vcodec=I420,acodec=s16l"
     try await run(
       program,
@@ -28,11 +28,12 @@ enum VLC {
     let text = try String(contentsOfFile: frames, encoding: .utf8)
     let (sound, pictures) = (hashes(of: "Audio", in: text), hashes(of: "Video", in: text))
     guard start != nil else { return Decoded(frames: sound + pictures) }
-    // Where it begins is its own business, by a frame or two; the rest is the file's.
+    // The first frame after a seek varies by one or two; the rest is the file's.
     return Decoded(frames: Array((hasVideo ? pictures : sound).suffix(80)))
   }
 
-  /// Lines are `prefix track type number time length hash`, and one with `#` at the end of each track.
+  /// Returns the hashes of lines `prefix track type number time length hash`; a line with `#` ends
+  /// each track.
   private static func hashes(of type: Substring, in text: String) -> [String] {
     text.split(separator: "\n").compactMap { line in
       let fields = line.split(separator: "\t")
@@ -40,8 +41,7 @@ enum VLC {
     }
   }
 
-  /// VLC refuses to run as root; a program of its own puts another user in root's place, the one
-  /// that sudo(8) says it works for.
+  /// VLC refuses to run as root; a wrapper program switches to the user that sudo(8) names.
   private static var program: RequiredProgram { geteuid() == 0 ? wrapper : .vlc }
   private static let wrapper = RequiredProgram("vlc-wrapper")
 

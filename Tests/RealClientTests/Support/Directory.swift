@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Runs `body` with a directory of its own, and removes it. Any user may write into it, for not every
-/// client runs as the one who tests (see `VLC`).
+/// Runs `body` with a new directory, and removes it. Any user may write into it, because not every
+/// client runs as the user who tests (see `VLC`).
 func withDirectory<Result>(_ body: (URL) async throws -> Result) async throws -> Result {
   let directory = FileManager.default.temporaryDirectory
     .appending(path: "refrain-clients-\(UUID().uuidString)", directoryHint: .isDirectory)

@@ -5,20 +5,20 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What is played: some seconds of noise and of moving bars, which ffmpeg makes.
+/// The test media: some seconds of noise and of moving bars, made by ffmpeg.
 enum Media: String, CaseIterable, Sendable, CustomTestStringConvertible {
   case wav
   case mp3
-  /// An MP4 that begins with its index, as one that is made for the web does.
+  /// An MP4 that begins with its index, as for the web.
   case indexFirst = "first.mp4"
-  /// An MP4 whose index is its end: a player reads that before it can begin.
+  /// An MP4 that ends with its index: a player reads the index before it can begin.
   case indexLast = "last.mp4"
 
   var testDescription: String { rawValue }
 
   var hasVideo: Bool { self == .indexFirst || self == .indexLast }
 
-  /// Where a seek leads, in seconds.
+  /// The target of a seek, in seconds.
   static let middle = 4
 
   /// The name of its file.
@@ -32,14 +32,15 @@ enum Media: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// As an origin serves it: with both validators, and modified so long ago that it stays fresh.
+  /// Returns the resource as an origin serves it: with both validators, and modified so long ago
+  /// that it stays fresh.
   func resource() async throws -> OriginResource {
     OriginResource(
       .bytes(try await bytes()), contentType: contentType, etag: "\"\(rawValue)-1\"",
       lastModified: Date(timeIntervalSinceNow: -100 * 24 * 3600))
   }
 
-  /// Made once in a run of the tests.
+  /// Returns the file's bytes, which are made once per test run.
   func bytes() async throws -> Data {
     let making = Self.made.withLock { made in
       if let making = made[self] { return making }
@@ -70,7 +71,7 @@ enum Media: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case .wav: return noise + ["-ac", "2"]
     case .mp3: return noise + ["-c:a", "libmp3lame", "-b:a", "320k"]
     case .indexFirst: return video + ["-movflags", "+faststart"]
-    // Large: noise in the pictures costs bits.
+    // A large file: noise in the pictures costs bits.
     case .indexLast: return video + ["-vf", "noise=alls=30:allf=t", "-b:v", "5M"]
     }
   }

@@ -11,29 +11,29 @@ struct Proxied {
   let directory: URL
   private let cache: MediaCache
   private let proxy: CacheProxy
-  /// How many bytes of each resource came from the origin, until the cache is closed.
+  /// The number of bytes of each resource received from the origin, until the cache is closed.
   private let counting: Task<[CacheKey: Int64], Never>
 
-  /// Where the origin itself serves a path.
+  /// Returns the origin's URL of a path.
   func direct(_ path: String) -> URL { origin.url(path) }
 
-  /// Where the proxy serves it.
+  /// Returns the proxy's URL of a path.
   func proxied(_ path: String) throws -> URL { try proxy.url(for: origin.url(path)) }
 
-  /// Serves the media at a path of its own, which nothing is stored of.
+  /// Serves the media at a new path, of which nothing is stored.
   func serve(_ media: Media, at path: String) async throws {
     origin.serve(try await media.resource(), at: path)
   }
 
-  /// Ends the proxy, and with it all that it had begun: what the origin sent is final then.
+  /// Ends the proxy and everything that it had begun: the origin's byte counts are final then.
   func stop() async {
     await proxy.stop()
     await cache.close()
     _ = await counting.value
   }
 
-  /// Checks what came from the origin, against what it serves at the path. What was on its way when a
-  /// client jumped or left may have been sent again. After `stop`.
+  /// Checks the bytes received from the origin against the bytes it serves at the path. Bytes in
+  /// flight when a client jumped or left may have been sent again. Call after `stop`.
   func expectNoByteReceivedTwice(_ path: String, of bytes: Data) async {
     let log = origin.log(path)
     let asked = log.requests.map { $0.request.range ?? "all" }
@@ -43,17 +43,17 @@ struct Proxied {
     #expect(log.bytesSentTwice <= Self.mostOnItsWay * count, "asked for \(asked)")
   }
 
-  /// Of one request, between the socket and the disk.
+  /// The bytes of one request between the socket and the disk.
   private static let mostInHand: Int64 = 96 << 10
-  /// Of one request, with what its sockets hold: the system gives a connection that was fast a larger
-  /// buffer, how large depends on how long the reader was held up.
+  /// The bytes of one request, including its sockets: the system gives a fast connection a larger
+  /// buffer, whose size depends on the reader's delays.
   private static let mostOnItsWay: Int64 = 1 << 20
 
-  /// Runs `body`, and ends both whatever becomes of it. Pages of the origin's may read through the
-  /// proxy.
+  /// Runs `body`, and ends origin and proxy on every outcome. Pages of the origin may read through
+  /// the proxy.
   static func with(_ body: (Proxied) async throws -> Void) async throws {
     try await withDirectory { directory in
-      // What sockets hold counts as sent: no more than on a network.
+      // Bytes in socket buffers count as sent: no more than on a network.
       let origin = try await OriginServer.start(sendBuffer: 64 << 10)
       let cache = try MediaCache(directory: directory.appending(path: "cache"))
       let events = cache.events(includingTraffic: true)

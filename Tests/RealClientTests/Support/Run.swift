@@ -2,13 +2,13 @@
 import Foundation
 import TestSupport
 
-/// A client that did not do what it was asked to, and what it said.
+/// The failure of a client, with its output.
 struct ClientFailure: Error, CustomStringConvertible {
   var description: String
 }
 
-/// Runs a program to its end, and returns what it said on stdout and stderr. Where it fails, or
-/// still runs after the limit, that is an error: it is killed then.
+/// Runs a program to its end, and returns its stdout and stderr. A failing program is an error, and
+/// so is one that runs beyond the limit, which is killed.
 @discardableResult
 func run(
   _ program: RequiredProgram, _ arguments: [String], in directory: URL,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// nginx's configuration, and the log that it writes.
+/// nginx's configuration and its log.
 enum Nginx {
-  /// One process that stays in the foreground, for it is to be killed as a whole.
+  /// Returns a configuration with one process in the foreground, so that a kill ends all of nginx.
   ///
-  /// - Parameter certificate: files of one, and of its key: it speaks TLS.
+  /// - Parameter certificate: the files of a certificate and of its key; enables TLS.
   static func configuration(
     port: Int, directory: URL, certificate: (file: String, key: String)? = nil
   ) -> String {
@@ -54,10 +54,10 @@ enum Nginx {
     var authorization: String
   }
 
-  /// Requests that are over, in the order in which they ended.
+  /// Returns the completed requests, in the order in which they ended.
   static func log(in directory: URL) throws -> [LogLine] {
     let text = try String(contentsOf: directory.appending(path: "access.log"), encoding: .utf8)
-    // The last line may be half written.
+    // The last line may be incomplete.
     return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
       .compactMap { line in
         let fields = line.split(separator: " ", maxSplits: 4).map(String.init)

@@ -4,13 +4,13 @@ import Refrain
 import Synchronization
 import TestSupport
 
-/// A real server over a folder of its own, and a directory for caches that read from it.
+/// A real server over a new folder, and a directory for caches that read from it.
 final class RealOrigin: Sendable {
   let server: RealServer
   let directory: URL
   let port: Int
   private let process: Mutex<LeashedProcess?>
-  /// The oldest of the recent dates that files were given.
+  /// The oldest recent modification date given to a file.
   private let oldestRecent = Mutex(Date.distantFuture)
 
   struct Problem: Error, CustomStringConvertible {
@@ -32,7 +32,7 @@ final class RealOrigin: Sendable {
         let process = try await launch(server, port: port, in: directory)
         return RealOrigin(server: server, directory: directory, port: port, process: process)
       } catch let failure as Problem {
-        // Somebody else may have taken the port.
+        // Another process may have taken the port.
         problem = failure
       }
     }
@@ -52,8 +52,8 @@ final class RealOrigin: Sendable {
   ) async throws -> LeashedProcess {
     let output = directory.appending(path: "output-\(UUID().uuidString).txt")
     let process = try LeashedProcess(program.path, arguments, in: directory, output: output)
-    // A foreign process tells nobody that it listens: one can only try. The pauses are short, and
-    // they are bounded.
+    // A foreign process does not report that it listens, so this polls. The pauses are short and
+    // bounded.
     let deadline = ContinuousClock.now + .seconds(30)
     while process.isRunning, ContinuousClock.now < deadline {
       if FreePort.accepts(port), process.isRunning { return process }
@@ -73,7 +73,7 @@ final class RealOrigin: Sendable {
     await process?.kill()
   }
 
-  /// Starts it again, on the same port and over the same folder.
+  /// Restarts the server on the same port and over the same folder.
   func startAgain() async throws {
     let process = try await Self.launch(server, port: port, in: directory)
     self.process.withLock { $0 = process }
@@ -81,7 +81,7 @@ final class RealOrigin: Sendable {
 
   // MARK: Its folder
 
-  /// Puts a file in the place of what is there, as an editor does: readers of the old one keep it.
+  /// Replaces a file as an editor does: readers of the old file keep it.
   func put(_ name: String, _ bytes: Data, modified: Date = .distantlyModified) throws {
     let files = directory.appending(path: "files", directoryHint: .isDirectory)
     let new = directory.appending(path: "new-\(UUID().uuidString)")
@@ -97,8 +97,8 @@ final class RealOrigin: Sendable {
     }
   }
 
-  /// Waits until what was read of recently modified files so far must be confirmed: it counts as
-  /// fresh for a tenth of the age that it had (RFC 9111 §4.2.2), which is told in whole seconds.
+  /// Waits until recently modified files that were read so far must be revalidated: a file stays
+  /// fresh for a tenth of its age (RFC 9111 §4.2.2), which is reported in whole seconds.
   func letReadFilesGoStale() async throws {
     let age = -oldestRecent.withLock { $0 }.timeIntervalSinceNow
     try await Task.sleep(for: .seconds((age + 1) / 10))
@@ -117,14 +117,14 @@ final class RealOrigin: Sendable {
 
   // MARK: Caches
 
-  /// As one process opens the directory, reads, and closes it.
+  /// Opens a cache on the directory, runs `body`, and closes the cache, as one process does.
   func withCache<Result>(
     _ change: (inout Configuration) -> Void = { _ in },
     _ body: (MediaCache) async throws -> Result
   ) async throws -> Result {
     var configuration = Configuration()
     configuration.limit = nil
-    // No test waits for a clock.
+    // Tests do not wait for a clock.
     configuration.retry.firstDelay = .milliseconds(1)
     configuration.retry.longestDelay = .milliseconds(20)
     change(&configuration)
@@ -140,7 +140,7 @@ final class RealOrigin: Sendable {
     }
   }
 
-  /// What is stored of a resource.
+  /// Returns the number of stored bytes of a resource.
   func storedBytes(_ path: String) async throws -> Int64 {
     try await withCache { cache in
       try await cache.entry(for: cache.key(for: resource(path)))?.cachedBytes ?? 0
@@ -148,7 +148,7 @@ final class RealOrigin: Sendable {
   }
 }
 
-/// Runs a test over a real server, and ends it whatever becomes of the test.
+/// Runs a test over a real server, and ends the server on every outcome.
 func withRealOrigin(
   _ server: RealServer, _ body: (RealOrigin) async throws -> Void
 ) async throws {
@@ -176,7 +176,7 @@ extension MediaReader {
 }
 
 extension MediaCache {
-  /// What the whole resource, or a range of it, is to a reader of its own; and what it cost.
+  /// Returns the resource, or a range of it, as a new reader receives it, and its cost.
   func read(
     _ resource: Resource, _ range: ByteRange? = nil
   ) async throws -> (bytes: Data, statistics: MediaReader.Statistics) {
@@ -188,15 +188,15 @@ extension MediaCache {
 }
 
 extension Date {
-  /// So long ago that what was modified then counts as fresh for a day (RFC 9111 §4.2.2).
+  /// A date so long ago that a file modified then counts as fresh for a day (RFC 9111 §4.2.2).
   static let distantlyModified = Date(timeIntervalSinceNow: -100 * 24 * 3600)
 
-  /// Just long enough ago for Last-Modified to be a strong validator, a second (RFC 9110 §8.8.2.2),
-  /// and not long enough to count as fresh for long: see `letReadFilesGoStale`.
+  /// A date old enough (a second) for Last-Modified to be a strong validator (RFC 9110 §8.8.2.2),
+  /// and too recent to count as fresh for long: see `letReadFilesGoStale`.
   static var recentlyModified: Date { Date(timeIntervalSinceNow: -1) }
 }
 
-/// Bytes of which each 4 KiB says where it belongs, and to which seed.
+/// Returns bytes in which each 4 KiB identifies its position and its seed.
 func testBytes(_ count: Int, seed: UInt64) -> Data {
   var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
   var block = [UInt8](repeating: 0, count: 4096)

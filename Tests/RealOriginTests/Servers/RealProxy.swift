@@ -3,7 +3,7 @@
   import Foundation
   import TestSupport
 
-  /// A proxy of the network that wants a user and a password.
+  /// A network proxy that requires a user and a password.
   enum RealProxy: String, CaseIterable, Sendable {
     /// Speaks HTTP.
     case tinyproxy
@@ -38,9 +38,9 @@
       }
     }
 
-    /// Runs while `body` does.
+    /// Runs the proxy while `body` does.
     ///
-    /// - Parameter body: gets what `http_proxy` is to say, as a function of scheme and password.
+    /// - Parameter body: receives the value for `http_proxy`, as a function of scheme and password.
     func run(
       in directory: URL, _ body: (_ url: (String, String) -> String) async throws -> Void
     ) async throws {

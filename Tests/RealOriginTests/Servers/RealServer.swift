@@ -4,12 +4,11 @@ import Refrain
 import TestSupport
 import Testing
 
-/// The servers that are tested against: a plain one, one of a cloud drive's kind, and one that can
-/// do almost nothing.
+/// The tested servers: a plain one, one like a cloud drive, and one with almost no features.
 enum RealServer: String, CaseIterable, Sendable, CustomTestStringConvertible {
   /// ETag, Last-Modified, ranges.
   case nginx
-  /// WebDAV: as nginx, but nothing without a user and a password.
+  /// WebDAV: as nginx, but requires a user and a password.
   case rclone
   /// Last-Modified, no ranges, HTTP/1.0.
   case python
@@ -37,7 +36,8 @@ enum RealServer: String, CaseIterable, Sendable, CustomTestStringConvertible {
     self == .rclone ? ["Authorization": Self.authorization] : [:]
   }
 
-  /// - Parameter directory: has `files`, which is served; all else the server writes goes beside it.
+  /// - Parameter directory: contains `files`, which is served; the server's other files go beside
+  ///   it.
   func arguments(port: Int, directory: URL) throws -> [String] {
     let files = directory.appending(path: "files").path(percentEncoded: false)
     switch self {
@@ -47,7 +47,7 @@ enum RealServer: String, CaseIterable, Sendable, CustomTestStringConvertible {
       let path = directory.path(percentEncoded: false)
       return ["-p", path, "-c", configuration.path(percentEncoded: false), "-e", "stderr"]
     case .rclone:
-      // What changes in the folder is seen at once.
+      // Changes in the folder are visible at once.
       return [
         "serve", "webdav", files, "--addr", "127.0.0.1:\(port)", "--user", Self.user, "--pass",
         Self.password, "--dir-cache-time", "0s", "--poll-interval", "0",

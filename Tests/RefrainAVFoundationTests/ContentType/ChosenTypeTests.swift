@@ -47,7 +47,7 @@ import Testing
     #expect(ContentType.choose("public.mp3", from: []) == nil)
     #expect(ContentType.choose("public.mp3", from: ["com.apple.m4a-audio"]) == nil)
     #expect(ContentType.choose("made.up", from: ["public.mp3"]) == nil)
-    // The key of an encrypted stream is no media.
+    // The key of an encrypted stream is not media.
     let keys = ["com.apple.streamingkeydelivery.contentkey"]
     #expect(ContentType.choose("public.mpeg-4", from: keys) == nil)
   }

@@ -76,7 +76,7 @@ import Testing
     Case("application/ogg", "ogv", "org.xiph.ogv"),
     Case("audio/x-aiff", "aifc", "public.aifc-audio"),
     Case("video/mp2t", "m2ts", "public.avchd-mpeg-2-transport-stream"),
-    // And not where it is the MIME type that says more.
+    // Nor if the MIME type is more specific.
     Case("audio/mp4", "mp4", "public.mpeg-4-audio"),
     Case("video/ogg", "ogg", "org.xiph.ogv"),
     Case("video/webm", "mkv", "org.webmproject.webm"),

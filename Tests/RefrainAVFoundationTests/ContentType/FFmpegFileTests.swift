@@ -5,11 +5,11 @@ import Testing
 
 @testable import RefrainAVFoundation
 
-/// Files as ffmpeg writes them, known by their first bytes.
+/// Files as ffmpeg writes them, recognised by their first bytes.
 @Suite(.enabled(if: RequiredProgram.ffmpeg.isUsable), .timeLimit(.minutes(2)))
 struct FFmpegFileTests {
-  /// File, how it is encoded, type. MP4 files of ffmpeg's are of the brand `isom` whatever is in
-  /// them, so that a rule about brands is all that is seen.
+  /// File, encoding, type. MP4 files of ffmpeg have the brand `isom` whatever their contents, so
+  /// only a rule about brands is visible.
   static let files: [(String, [String], String)] = [
     ("a.mp3", ["-c:a", "libmp3lame"], "public.mp3"),
     ("bare.mp3", ["-c:a", "libmp3lame", "-id3v2_version", "0", "-write_xing", "0"], "public.mp3"),

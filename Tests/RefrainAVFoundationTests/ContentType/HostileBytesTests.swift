@@ -4,10 +4,10 @@ import Testing
 
 @testable import RefrainAVFoundation
 
-/// Whatever bytes come, sniffing returns, and it does not see media in noise.
+/// Arbitrary bytes: sniffing returns, and does not detect media in noise.
 @Suite struct HostileBytesTests {
-  /// A beginning that is cut short shows what it shows, or nothing: never another format, but for
-  /// a tag that is still alone.
+  /// A truncated beginning is recognised as its own format or not at all: never as another format,
+  /// except for a tag that is still alone.
   @Test(arguments: SniffedTypeTests.known) func `A file cut short is not another one`(
     _ file: NamedBytes
   ) async {
@@ -36,8 +36,9 @@ import Testing
       }
       if start % 1000 == 0 { await Task.yield() }
     }
-    // The likeliest is an ID3 tag, in one place of 270 million; four characters in one of 4 billion,
-    // the two headers of MP3 in one of 2 billion. Two in 196,000 are out of the question.
+    // The likeliest is an ID3 tag, at one position in 270 million; four characters at one in 4
+    // billion, the two headers of MP3 at one in 2 billion. Two in 196,000 are practically
+    // impossible.
     #expect(found.values.reduce(0, +) <= 1, "\(found), REFRAIN_SEED=\(seed)")
   }
 
@@ -56,7 +57,7 @@ import Testing
       if ContentType.sniffed(header + rest) != nil { found += 1 }
       if round % 1000 == 0 { await Task.yield() }
     }
-    // A fifth of the headers are possible, and one place in 200,000 holds another that agrees.
+    // A fifth of the headers are valid, and one position in 200,000 holds another that agrees.
     #expect(found <= 2, "REFRAIN_SEED=\(seed)")
   }
 
@@ -68,7 +69,7 @@ import Testing
     for round in 0..<5_000 {
       var bytes = known[round % known.count]
       for _ in 0..<(1 + generator.next() % 8) where !bytes.isEmpty {
-        // Most of what is read is at the beginning.
+        // Most of the inspected bytes are at the beginning.
         let place = Int(generator.next() % UInt64(min(bytes.count, 48)))
         bytes[place] =
           [0, 0x7F, 0x80, 0xFF, UInt8(truncatingIfNeeded: generator.next())][

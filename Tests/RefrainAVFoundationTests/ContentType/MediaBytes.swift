@@ -2,11 +2,11 @@
 
 import Testing
 
-/// First bytes under a name, for the log of the tests.
+/// First bytes under a name, for the test log.
 struct NamedBytes: Sendable, CustomTestStringConvertible {
   let name: String
   let bytes: [UInt8]
-  /// What they are; nil: nothing known.
+  /// The expected type; nil: unknown.
   let type: String?
 
   init(_ name: String, _ bytes: [UInt8], _ type: String? = nil) {
@@ -16,7 +16,7 @@ struct NamedBytes: Sendable, CustomTestStringConvertible {
   var testDescription: String { name }
 }
 
-/// First bytes of media files, put together by hand from the specifications of their formats.
+/// First bytes of media files, assembled by hand from the specifications of their formats.
 enum MediaBytes {
   static func text(_ text: String) -> [UInt8] { Array(text.utf8) }
 
@@ -43,7 +43,7 @@ enum MediaBytes {
 
   // MARK: Frames
 
-  /// Frames of zeros behind a header each.
+  /// Returns frames of zeros, each after a header.
   static func frames(_ header: [UInt8], size: Int, count: Int = 4) -> [UInt8] {
     let frame = header + [UInt8](repeating: 0, count: size - header.count)
     return [[UInt8]](repeating: frame, count: count).flatMap { $0 }
@@ -97,7 +97,7 @@ enum MediaBytes {
   static let oggFLAC = [0x7F] + text("FLAC") + [1, 0, 0, 1] + text("fLaC")
   static let theora = [0x80] + text("theora") + [3, 2, 1]
 
-  /// As ffmpeg writes it: the sizes of the header in eight bytes.
+  /// Returns a header as ffmpeg writes it, with sizes of eight bytes.
   static func ebml(_ documentType: String) -> [UInt8] {
     let elements: [UInt8] =
       [0x42, 0x86, 0x81, 1, 0x42, 0xF7, 0x81, 1, 0x42, 0xF2, 0x81, 4, 0x42, 0xF3, 0x81, 8]

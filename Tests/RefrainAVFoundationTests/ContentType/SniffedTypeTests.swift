@@ -82,7 +82,7 @@ import Testing
   ) {
     let (name, bytes, type) = (file.name, file.bytes, file.type)
     #expect(ContentType.sniffed(bytes) == type, "\(name)")
-    // Neither what follows nor how the bytes are held matters.
+    // Neither the following bytes nor the storage of the bytes matters.
     let more = bytes + [UInt8](repeating: 0x5A, count: 3 * ContentType.sniffLength)
     if type != "public.mpeg-2-transport-stream" {
       #expect(ContentType.sniffed(more.prefix(ContentType.sniffLength)) == type, "\(name)")

@@ -5,9 +5,9 @@
   import Synchronization
 
   /// One download at a time into one temporary file without holes. A request that begins before the
-  /// file does, or more than 300 KiB beyond what has come, cancels the download and whatever waits
-  /// for it, and begins the file anew at its offset. Kept is a file that was filled from 0 to the
-  /// end in one go. As published by TBPlayer.
+  /// file does, or more than 300 KiB beyond the received bytes, cancels the download and all
+  /// waiting requests, and restarts the file at its offset. Only a file that was filled from 0 to
+  /// the end in one go is kept. As published by TBPlayer.
   final class ContiguousFile: EarlierDesign {
     private struct State {
       var calls: [Call] = []
@@ -15,7 +15,7 @@
       var count: Int64 = 0
       var length: Int64?
       var download: Task<Void, Never>?
-      /// Tells a download's bytes from those of one that was cancelled.
+      /// Distinguishes a download's bytes from those of a cancelled one.
       var number = 0
     }
 

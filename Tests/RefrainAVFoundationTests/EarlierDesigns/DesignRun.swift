@@ -17,25 +17,25 @@
     case sparseFileOfPieces = "sparse file, requests of 512 KiB"
     case refrain = "Refrain"
 
-    /// Whatever is asked for.
+    /// Whether it downloads from the start, whichever bytes are requested.
     var downloadsFromTheStart: Bool { self == .wholeInMemory || self == .byteByByte }
   }
 
-  /// One design under one trace, over an origin of its own.
+  /// One design under one trace, over a new origin.
   struct DesignRun: Sendable {
     struct Result: Sendable {
       var originBytes: Int64 = 0
       var originRequests = 0
-      /// What the player was given.
+      /// The number of bytes that the player received.
       var heardBytes: Int64 = 0
       var counts = Meter.Counts()
-      /// From asking at the place that was jumped to, to the first byte.
+      /// The time from the request at the seek target to the first byte.
       var seekTime: Duration?
-      /// From the first request of a start to the end of the last, all starts together.
+      /// The time from the first request of a launch to the end of the last, over all launches.
       var time = Duration.zero
-      /// Requests that the design ended with an error, and the player had to make again.
+      /// Requests that the design ended with an error, and that the player had to repeat.
       var brokenOff = 0
-      /// Pieces that were not what the origin has there.
+      /// Pieces that differed from the origin's bytes.
       var wrongPieces = 0
     }
 
@@ -76,7 +76,8 @@
       self.directory = directory
       var resource = OriginResource.synthetic(seed: 7, length: trace.length)
       resource.contentType = "video/mp4"
-      // Each answer by itself, so that sockets do not fill with what the link does not take.
+      // Limits each response separately, so that sockets do not fill with bytes that the link does
+      // not take.
       resource.bytesPerSecond = Self.bytesPerSecond
       resource.headers = [Field("Cache-Control", "max-age=3600")]
       origin.serve(resource, at: path)
@@ -109,7 +110,7 @@
       }
       guard let disguised = URL(string: "design-\(url.absoluteString)") else { return }
       let asset = AVURLAsset(url: disguised)
-      // AVFoundation does not hold it.
+      // AVFoundation does not retain the delegate.
       let delegate = DesignDelegate(design)
       asset.resourceLoader.setDelegate(delegate, queue: DispatchQueue(label: "design"))
       try await play(steps, asset, &result)
@@ -135,8 +136,8 @@
       }
     }
 
-    /// Refrain reads for each request into a buffer of its own, which is not seen from here: counted
-    /// in full for as long as the request is open. What the others read and copy, they count.
+    /// Refrain reads for each request into a separate buffer that is not visible from here: counted
+    /// in full while the request is open. The other designs count their reads and copies.
     private var readBuffer: Int { design == .refrain ? MediaReader.Chunks.size : 0 }
 
     // MARK: The player
@@ -178,7 +179,7 @@
         var request = request
         while await request.end().error != nil, result.brokenOff < 10 {
           result.brokenOff += 1
-          // As AVFoundation does, from where it was left.
+          // As AVFoundation does, from the offset reached.
           let left = Int(trace.length - request.currentOffset)
           request = asset.standInRequest(
             .toEnd(from: request.currentOffset, length: left), sink: sink)

@@ -3,24 +3,24 @@
   import AVFoundationStandIn
   import TestSupport
 
-  /// Requests of a player, in the order in which AVPlayer was seen to make them.
+  /// Requests of a player, in an order observed with AVPlayer.
   struct DesignTrace: Sendable, CustomStringConvertible {
     struct Step: Sendable {
       var wish: Wish
-      /// So many bytes are waited for; nil: all of it.
+      /// The number of bytes to wait for; nil: all.
       var count: Int64?
-      /// What is not waited for to its end is cancelled, or goes on beside what comes next.
+      /// Whether an unfinished request stays open beside the next one instead of being cancelled.
       var staysOpen = false
-      /// Where somebody jumped, and waits to hear something.
+      /// Whether this is a seek after which a listener waits for sound.
       var isSeek = false
     }
 
     var description: String
     var length: Int64
-    /// From each start of the app to its end.
+    /// The steps of each launch of the app.
     var launches: [[Step]]
 
-    /// How many bytes are waited for, in whichever start.
+    /// The number of bytes waited for, over all launches.
     var heard: Int64 {
       var heard = RangeSet<Int64>()
       for step in launches.joined() {
@@ -35,7 +35,7 @@
 
     static let all = [opening, gap, seek, jump, twoAtOnce, again]
 
-    /// A whole file of 2,988,434 bytes, as AVPlayer asked for it.
+    /// A whole file of 2,988,434 bytes, as AVPlayer requested it.
     static let opening: DesignTrace = {
       let length: Int64 = 2_988_434
       return DesignTrace(
@@ -48,11 +48,11 @@
         ])
     }()
 
-    /// A usual run takes a part of each length, so as not to take long.
+    /// Shortens a length outside of soak runs, to save time.
     private static func scaled(_ length: Int64) -> Int64 { TestSeed.isSoak ? length : length / 3 }
 
-    /// A file whose beginning is asked for twice with a gap left between, a tenth of the length that
-    /// was seen.
+    /// A file whose beginning is requested twice with a gap left between, at a tenth of the
+    /// observed length.
     static let gap: DesignTrace = {
       let length = scaled(15_800_837)
       return DesignTrace(
@@ -69,7 +69,7 @@
     private static let long = scaled(24 << 20)
     private static let ninety = long / 10 * 9
 
-    /// Some of the beginning, then to 90 %, and on from there to the end.
+    /// Some of the beginning, then a seek to 90 %, and from there to the end.
     static let seek = DesignTrace(
       description: "24 MiB, a seek to 90 %, to the end", length: long,
       launches: [

@@ -5,21 +5,21 @@
   import FoundationNetworking
   import Refrain
 
-  /// A way to answer AVFoundation's requests, modelled after published ones: as much of it as
-  /// decides what is fetched, kept in memory and written.
+  /// A way to answer AVFoundation's requests, modelled after published ones: the parts that decide
+  /// which bytes are fetched, kept in memory and written.
   protocol EarlierDesign: Sendable {
-    /// A request came.
+    /// Adds a new request.
     func add(_ call: Call)
-    /// AVFoundation cancelled it.
+    /// Removes a request that AVFoundation cancelled.
     func cancel(_ call: Call)
-    /// The asset is gone.
+    /// Ends the design once the asset is gone.
     func end()
   }
 
-  /// A loading request in a design's hands.
+  /// A loading request that a design handles.
   ///
-  /// Unchecked, for AVFoundation's classes are not Sendable: what the stand-in's hold is behind
-  /// locks, and a design answers under a lock of its own.
+  /// Unchecked, because AVFoundation's classes are not Sendable: locks guard the stand-in's state,
+  /// and a design answers under a lock of its own.
   struct Call: @unchecked Sendable {
     private let request: AVAssetResourceLoadingRequest
 
@@ -27,10 +27,10 @@
 
     var id: ObjectIdentifier { ObjectIdentifier(request) }
 
-    /// The next byte that it needs.
+    /// The next byte that the request needs.
     var offset: Int64 { request.dataRequest?.currentOffset ?? 0 }
 
-    /// Where it ends.
+    /// Returns the end of the request.
     func end(length: Int64) -> Int64 {
       guard let wish = request.dataRequest else { return 0 }
       if wish.requestsAllDataToEndOfResource { return length }
@@ -78,7 +78,7 @@
       design.cancel(Call(loadingRequest))
     }
 
-    // None of the designs has an answer to these.
+    // None of the designs answers these.
 
     func resourceLoader(
       _ resourceLoader: AVAssetResourceLoader,
@@ -96,12 +96,12 @@
     ) {}
   }
 
-  /// One GET of a design's: its head, then its bytes.
+  /// One GET of a design: its head, then its bytes.
   struct Download {
     let length: Int64
     let body: any AsyncSequence<Data, any Error> & Sendable
 
-    /// - Parameter range: nil: all of it, without asking for a range.
+    /// - Parameter range: nil: the whole resource, requested without a range.
     init(
       _ url: URL, _ range: (from: Int64, end: Int64?)?, by transport: any Transport
     ) async throws {

@@ -3,10 +3,10 @@
   import TestSupport
   import Testing
 
-  /// What Refrain costs beside four earlier designs under the same requests.
+  /// The costs of Refrain beside four earlier designs under the same requests.
   ///
-  /// docs/earlier-designs.md has the figures: the lines that this prints with REFRAIN_SOAK=1, when
-  /// one runs after the other. Times are printed only, and in a usual run say little.
+  /// docs/earlier-designs.md has the figures: the lines that this prints with REFRAIN_SOAK=1, with
+  /// the runs one after the other. Times are only printed, and mean little outside of a soak.
   @Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(4)))) struct EarlierDesignTests {
     @Test(arguments: DesignTrace.all)
     func `Refrain fetches nothing twice, holds little and writes nothing twice`(
@@ -23,13 +23,13 @@
       let refrain = try #require(results[.refrain])
       let others = results.filter { $0.key != .refrain }
       #expect(refrain.brokenOff == 0)
-      // No byte is written twice, whatever came twice.
+      // No byte is written twice, even if some came twice.
       #expect(refrain.counts.mediaWritten <= min(trace.length, refrain.originBytes))
-      // Whatever the length, some pieces and no more.
+      // A bounded number of pieces, whatever the length.
       #expect(refrain.counts.peakMemory <= 1 << 20)
 
-      // What is under way when a request is called off is lost to every design; how much that is
-      // depends on the machine. A piece that has just arrived may be among it.
+      // Bytes in flight when a request is cancelled are lost to every design; their number depends
+      // on the machine. They may include a piece that has just arrived.
       let piece: Int64 = 128 << 10
       let fetched = refrain.counts.received
       for (design, other) in others {
@@ -42,8 +42,8 @@
           #expect(refrain.counts.peakMemory <= other.counts.peakMemory, "\(design)")
         }
       }
-      // Read ahead of somebody who leaves: a window, which is what was heard in sequence, beyond
-      // half a window.
+      // Read-ahead for a listener who leaves: one window, as large as the bytes heard in sequence,
+      // beyond half a window.
       #expect(fetched <= refrain.heardBytes * 5 / 2 + 512 << 10)
     }
 

@@ -3,11 +3,11 @@ import Foundation
 import Refrain
 import Synchronization
 
-/// The way to an origin that all connections of a run share. Loopback has neither a rate nor a
-/// length, and what a design loses by calling requests off is what is on the way.
+/// The link to an origin, shared by all connections of a run. Loopback has neither a rate limit nor
+/// a latency, and a design that cancels requests loses the bytes in flight.
 final class Link: Sendable {
-  /// From a request to the first byte of its answer; what the origin has sent in that time is under
-  /// way when a request is called off.
+  /// The time from a request to the first byte of its response; bytes that the origin has sent in
+  /// that time are in flight when a request is cancelled.
   let roundTrip: Duration
   private let bytesPerSecond: Double
   private let free = Mutex(ContinuousClock.now)
@@ -17,13 +17,13 @@ final class Link: Sendable {
     self.roundTrip = roundTrip
   }
 
-  /// What comes while nobody takes it, as sockets hold it: a receiver that is late by so much has
-  /// lost nothing.
+  /// Arriving bytes that sockets hold while nobody takes them: a receiver that is late by this much
+  /// loses nothing.
   private static let slack = Duration.milliseconds(50)
 
-  /// Returns when the bytes have left: in the order in which they come, at the link's rate.
+  /// Sends bytes in order, at the link's rate, and returns when they have left.
   ///
-  /// - Returns: when they arrive.
+  /// - Returns: the time at which they arrive.
   func send(_ bytes: Int) async throws -> ContinuousClock.Instant {
     let left = free.withLock { free in
       free = max(free, .now - Self.slack) + .seconds(Double(bytes) / bytesPerSecond)
@@ -34,7 +34,7 @@ final class Link: Sendable {
   }
 }
 
-/// A transport over a link, whose bytes are counted from their arrival for as long as anybody has
+/// A transport over a link. Its bytes count from their arrival until their last holder releases
 /// them.
 struct MeteredTransport: Transport {
   let base: any Transport
@@ -54,7 +54,7 @@ struct MeteredTransport: Transport {
     let link: Link
     let meter: Meter
 
-    /// Sending goes on while what was sent is on its way, as far as the receiver has room.
+    /// Sending continues while bytes are in flight, as far as the receiver has room.
     func makeAsyncIterator() -> Iterator {
       let (stream, continuation) = AsyncThrowingStream<Sent, any Error>.makeStream()
       let window = ReceiveWindow()
@@ -96,7 +96,7 @@ struct MeteredTransport: Transport {
         return counted(sent.bytes)
       }
 
-      /// A copy that says when the last one that has it lets go.
+      /// Returns a copy that reports when its last holder releases it.
       private func counted(_ chunk: Data) -> Data {
         let count = chunk.count
         let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)

@@ -4,15 +4,15 @@ import Synchronization
 /// Counts what a design costs besides the network.
 final class Meter: Sendable {
   struct Counts: Sendable {
-    /// Media in memory now: received and not let go of, read, or kept.
+    /// Bytes of media in memory: received and not released, read, or kept.
     var held: Int64 = 0
     var peakMemory: Int64 = 0
-    /// Media that arrived: what was under way when a request was called off did not.
+    /// Bytes of media that arrived, without those in flight when a request was cancelled.
     var received: Int64 = 0
     var mediaWritten: Int64 = 0
-    /// What was written to remember which bytes are there.
+    /// Bytes written to record which ranges are stored.
     var recordsWritten: Int64 = 0
-    /// How often it was looked whether a waiting request can be answered.
+    /// The number of checks whether a waiting request can be answered.
     var scans: Int64 = 0
   }
 

@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import Refrain
 
-/// The system's disk, with what Refrain writes counted: media apart from records.
+/// The system's disk, counting Refrain's writes: media apart from records.
 final class MeteredDisk: Disk {
   private let system = SystemDisk()
   private let meter: Meter

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Synchronization
 
-/// What a sender may have under way before the receiver has taken any of it, as TCP's window: more than
-/// the link holds, so that it slows nobody down who reads on. One sender at a time.
+/// The number of bytes that a sender may have in flight before the receiver takes any, as TCP's
+/// window: more than the link holds, so that it does not slow a steady reader. One sender at a
+/// time.
 final class ReceiveWindow: Sendable {
   private struct State {
     var room = 512 << 10
@@ -33,7 +34,7 @@ final class ReceiveWindow: Sendable {
     sender?.resume()
   }
 
-  /// Nobody receives any more.
+  /// Opens the window for good: nobody receives any more.
   func open() {
     let sender = state.withLock { state in
       state.isOpen = true

@@ -4,14 +4,14 @@
   import Refrain
   import Synchronization
 
-  /// A file with holes and a list of what is in it. Each request is parted, when it comes, into what
-  /// is there, which is read in pieces of 200 KiB, and what is missing, for each of which the origin
-  /// is asked, to the end of the hole or of the request. Requests know nothing of each other. As
-  /// published by VIMediaCache; KTVHTTPCache's is alike.
+  /// A file with holes and a list of its ranges. Each new request is split into stored ranges,
+  /// which are read in pieces of 200 KiB, and missing ones, each of which is requested from the
+  /// origin, to the end of the hole or of the request. Requests are independent of each other. As
+  /// published by VIMediaCache; KTVHTTPCache's is similar.
   ///
-  /// With `fill`, the origin is asked for no more than that at a time.
+  /// With `fill`, each request to the origin is at most that long.
   final class SparseFile: EarlierDesign {
-    /// What is kept from one start of the app to the next.
+    /// State kept from one launch of the app to the next.
     final class Stored: Sendable {
       fileprivate let ranges = Mutex(RangeSet<Int64>())
       fileprivate let length = Mutex<Int64?>(nil)
@@ -52,7 +52,7 @@
     func end() { for task in tasks.withLock({ Array($0.values) }) { task.cancel() } }
 
     private func answer(_ call: Call) async throws {
-      // The plan is made once, of what is there when the request comes.
+      // The plan is made once, from the ranges stored when the request comes.
       let there = stored.ranges.withLock { $0 }
       while true {
         let length = stored.length.withLock { $0 }

@@ -5,11 +5,11 @@
   import Synchronization
 
   /// One download from the first byte on, kept in memory; a request is answered when the download
-  /// has come to it; the file is written when all is there. As published by CachingPlayerItem.
+  /// has reached it; the file is written when it is complete. As published by CachingPlayerItem.
   ///
-  /// With `scansEveryByte` the bytes are taken one by one from an asynchronous sequence, and after
-  /// each one every waiting request is looked at, as in published variations of it. Only counted:
-  /// otherwise it is the same.
+  /// With `scansEveryByte` the bytes are taken one by one from an asynchronous sequence, and each
+  /// one triggers a check of every waiting request, as in published variations. The checks are only
+  /// counted: otherwise it is the same.
   final class WholeInMemory: EarlierDesign {
     private struct State {
       var calls: [Call] = []
@@ -35,7 +35,7 @@
       self.transport = transport
       self.meter = meter
       guard let stored = try? Data(contentsOf: file) else { return }
-      // Played from the file that was saved: read into memory as a whole.
+      // Played from the saved file, which is read into memory as a whole.
       meter.hold(stored.count)
       state.withLock { state in
         state.bytes = stored
@@ -90,7 +90,7 @@
       }
     }
 
-    /// Before the last request is answered, after which the player may leave.
+    /// Saves the file before the last request is answered, after which the player may leave.
     private func save(_ state: State) {
       guard Int64(state.bytes.count) == state.length else { return }
       if (try? state.bytes.write(to: file)) != nil { meter.wrote(media: state.bytes.count) }
@@ -104,7 +104,7 @@
         let end = call.end(length: length)
         let upTo = min(Int64(state.bytes.count), end)
         if call.offset < upTo {
-          // A copy.
+          // This copies.
           let piece = state.bytes.subdata(in: Int(call.offset)..<Int(upTo))
           meter.hold(piece.count)
           call.give(piece)

@@ -8,7 +8,7 @@
   import Synchronization
   import Testing
 
-  /// What AVPlayer cannot send by itself.
+  /// Credentials, which AVPlayer cannot send by itself.
   @Suite(.timeLimit(.minutes(1))) struct AssetAuthorizationTests {
     @Test func `A token in a header reaches every request`() async throws {
       try await withAssets { test in

@@ -7,7 +7,7 @@
   import RefrainAVFoundation
   import Testing
 
-  /// What a scrubber shows.
+  /// The progress that a scrubber shows.
   @Suite(.timeLimit(.minutes(1))) struct AssetProgressTests {
     @Test func `The stored spans are told in bytes and in time`() async throws {
       try await withAssets { test in
@@ -77,7 +77,7 @@
         let following = Task { for await _ in updates {} }
         await test.cache.close()
         await following.value
-        // And whoever comes too late has nothing to wait for.
+        // A late subscriber has nothing to wait for.
         for await _ in asset.cacheProgress {}
         for await _ in test.cache.events() {}
       }

@@ -10,7 +10,7 @@
   import TestSupport
   import Testing
 
-  /// Authentication challenges of what AVFoundation loads by itself.
+  /// Authentication challenges of resources that AVFoundation loads itself.
   @Suite(.timeLimit(.minutes(1))) struct ChallengeTests {
     final class Told: Sendable {
       let texts = Mutex<[String]>([])
@@ -21,7 +21,7 @@
       init(_ value: Sender) { self.value = value }
     }
 
-    /// Writes down what it is told.
+    /// Records the calls it receives.
     final class Sender: NSObject, URLAuthenticationChallengeSender, Sendable {
       private let told: Told
 
@@ -98,7 +98,7 @@
         let delegate = try #require(asset.resourceLoader.delegate)
         let queue = try #require(asset.resourceLoader.delegateQueue)
         let told = Told()
-        /// Gone when nobody is left who could tell it anything.
+        /// Begins and cancels a challenge, and returns its sender, which nothing should retain.
         func begin() -> Weak {
           let sender = Sender(told)
           let challenge = challenge(sender)
@@ -123,7 +123,7 @@
         let told = Told()
         func begin() throws {
           let asset = test.cache.asset(for: test.resource()) { _ in
-            // Until it is cancelled.
+            // Waits until it is cancelled.
             for await _ in AsyncStream<Void>.makeStream().stream {}
             return (.performDefaultHandling, nil)
           }

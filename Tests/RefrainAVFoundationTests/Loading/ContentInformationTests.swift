@@ -7,7 +7,7 @@
   import RefrainAVFoundation
   import Testing
 
-  /// What AVFoundation is told of a resource.
+  /// The content information that AVFoundation receives.
   @Suite(.timeLimit(.minutes(1))) struct ContentInformationTests {
     @Test(arguments: [
       ("/a.mp3", "audio/mpeg", "public.mp3"), ("/a", "audio/mpeg", "public.mp3"),
@@ -68,7 +68,7 @@
         try await withAssets { test in
           test.serve(200_000)
           let player = test.player()
-          // In one breath: the stand-in complains of data before the information.
+          // Together: the stand-in reports data that comes before the information.
           let requests = [
             try player.request(.bytes(1000, at: 70_000)), try player.request(.toEnd(from: 0)),
             try player.request(.information()), try player.request(.information(bytes: nil)),

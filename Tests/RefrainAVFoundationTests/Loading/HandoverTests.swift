@@ -8,7 +8,7 @@ import Testing
   import AVFoundationStandIn
 #endif
 
-/// A disk gives bytes faster than AVFoundation says that it has enough.
+/// A disk delivers bytes faster than AVFoundation reports that it has enough.
 @Suite(.timeLimit(.minutes(1))) struct HandoverTests {
   private let start = ContinuousClock.now
 
@@ -16,7 +16,7 @@ import Testing
     var pace = HandoverPace()
     var given = 0
     var now = start
-    // A disk that takes no time at all, in pieces of 256 KiB.
+    // A disk without latency, in pieces of 256 KiB.
     while given < 400 << 20 {
       given += 256 << 10
       if let next = pace.resumption(after: 256 << 10, now: now) {

@@ -9,24 +9,24 @@
   import TestSupport
   import Testing
 
-  /// How requests end: each once, whatever happens.
+  /// The end of requests: each ends once, in every case.
   @Suite(.timeLimit(.minutes(1))) struct LoadingEndTests {
     @Test func `When the asset goes, whoever waits is told`() async throws {
       try await withAssets { test in
         test.serve(5_000_000)
-        // Both answers stall: the one from the start, and the one for the place further on.
+        // Both responses stall: the one from the start, and the one for the later position.
         test.origin.script(
           "/song.wav", .on(.all, .stall(at: .resource(60_000)), .stall(at: .resource(4_000_000))))
         let player = test.player()
         try await player.ask()
         let requests = [
           try player.request(.toEnd(from: 0)),
-          // What the fetch that stalls was asked for, too: what lies beyond another would bring.
+          // Bytes of the stalled fetch, too; those further on would come by another fetch.
           try player.request(.bytes(10, at: 61_000)),
           try player.request(.bytes(10, at: 4_000_000)),
         ]
         await requests[0].received(60_000)
-        // Requests reach the loader in order: with this one, those above have.
+        // Requests reach the loader in order: once this one has, so have those above.
         _ = try await player.request(.bytes(10, at: 0)).end()
         player.leave()
         for request in requests {
@@ -34,7 +34,7 @@
           #expect(error?.code == URLError.cancelled.rawValue)
         }
         player.check()
-        // Nothing is fetched for it any more, and nothing is held.
+        // Nothing is fetched for the asset any more, and no file is held.
         try await eventually("\(test.openDescriptors) files are open") { test.openDescriptors == 0 }
       }
     }
@@ -67,7 +67,7 @@
         await test.cache.close()
         let error = await request.end().error as? NSError
         #expect((error?.userInfo[NSUnderlyingErrorKey] as? MediaCacheError)?.code == .closed)
-        // Those that come later are told as well.
+        // Later requests receive the error as well.
         #expect(await (try player.request(.bytes(1, at: 4_000_000))).end().error != nil)
         player.check()
       }
@@ -82,10 +82,10 @@
         let request = try player.request(.toEnd(from: 0))
         await request.received(60_000)
         await request.cancel()
-        // What the origin sends now, nobody takes.
+        // Nobody takes the bytes that the origin sends now.
         test.origin.release("/song.wav")
         _ = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
-        // What sockets held is lost.
+        // Bytes in socket buffers are lost.
         let spans = try await test.cache.progress(of: test.resource()).spans
         #expect(!spans.contains(1_000_000))
         player.check()

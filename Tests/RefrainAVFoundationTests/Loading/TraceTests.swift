@@ -8,9 +8,9 @@
   import TestSupport
   import Testing
 
-  /// What players were seen to ask for, over every state that an entry can be in.
+  /// Observed request sequences of players, over every state that an entry can be in.
   @Suite(.timeLimit(.minutes(TestSeed.minutes(3)))) struct TraceTests {
-    /// Those of which all can be stored.
+    /// Traces of which everything can be stored.
     static let small = [
       Trace.mp4, .moovLast, .mp3, .jumping(of: 20_000_000, upTo: 16_000_000),
     ]
@@ -23,7 +23,7 @@
         for outcome in try await trace.run(player) { #expect(outcome?.isFinished != false) }
         player.check()
         let log = try await test.origin.wait(for: "/song.wav") { $0.running == 0 }
-        // What was under way when a request was cancelled comes again; nothing else does.
+        // Only bytes in flight when a request was cancelled come again.
         #expect(log.bytesSentTwice <= 1 << 20)
       }
     }

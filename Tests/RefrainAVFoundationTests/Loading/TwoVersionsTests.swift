@@ -7,7 +7,7 @@
   import RefrainAVFoundation
   import Testing
 
-  /// The resource changes at the origin while it is played.
+  /// A resource that changes at the origin while it plays.
   @Suite(.timeLimit(.minutes(1))) struct TwoVersionsTests {
     @Test func `A player is never given two versions`() async throws {
       try await withAssets { test in
@@ -19,11 +19,11 @@
         var changed = OriginResource.synthetic(seed: 99, length: 3_000_000)
         changed.contentType = "audio/wav"
         test.origin.serve(changed, at: "/song.wav")
-        // Somewhere else: the origin says that it has another one by now.
+        // Elsewhere in the resource, the origin reports that it has changed.
         let error = await (try player.request(.bytes(1000, at: 2_000_000))).end().error as? NSError
         #expect(
           (error?.userInfo[NSUnderlyingErrorKey] as? MediaCacheError)?.code == .resourceChanged)
-        // What is there of the old one plays on, and nothing of the new one comes in between.
+        // Stored bytes of the old version play on, and no bytes of the new one come in between.
         #expect(await (try player.request(.bytes(200_000, at: 0))).end().isFinished)
         #expect(await (try player.request(.bytes(10, at: 2_500_000))).end().error != nil)
         player.check()

@@ -60,13 +60,13 @@
       if let failure { throw failure }
     }
 
-    /// On a thread of its own, for AVFoundation blocks it while the cache fetches.
+    /// Reads on a separate thread, because AVFoundation blocks it while the cache fetches.
     private func samples(of asset: AVURLAsset) async throws -> Data {
       let track = try #require(try await asset.loadTracks(withMediaType: .audio).first)
       let reader = try AVAssetReader(asset: asset)
       let output = AVAssetReaderTrackOutput(track: track, outputSettings: nil)
       reader.add(output)
-      // Unsafe only by their types: the thread alone has them until it is done.
+      // Unsafe only by their types: only this thread uses them until it is done.
       nonisolated(unsafe) let (source, queue) = (reader, output)
       return try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread {

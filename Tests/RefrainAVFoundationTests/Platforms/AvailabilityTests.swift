@@ -2,8 +2,8 @@
 import Foundation
 import Testing
 
-/// The stand-in for AVFoundation has what each of Apple's platforms has, and says where something is
-/// missing. The sources have to compile on all of them.
+/// The stand-in for AVFoundation has the declarations of each of Apple's platforms, with their
+/// availability. The sources have to compile on all of them.
 @Suite struct AvailabilityTests {
   private static let platforms = ["macOS", "iOS", "tvOS", "visionOS"]
 
@@ -18,7 +18,7 @@ import Testing
   private struct Line {
     var place: String
     var text: String
-    /// The conditions around it, one within the other.
+    /// The enclosing conditions, from the outermost to the innermost.
     var conditions: [String]
 
     func isCompiled(on platform: String) -> Bool {
@@ -32,7 +32,7 @@ import Testing
     var lines: [Line] = []
     while let file = files?.nextObject() as? URL {
       guard file.pathExtension == "swift" else { continue }
-      // The branches of each #if so far: what is true of a line is the last, and none before it.
+      // The branches of each #if so far: the last one holds for the line, and none before it does.
       var stack: [[String]] = []
       let text = try String(contentsOf: file, encoding: .utf8)
         .split(separator: "\n", omittingEmptySubsequences: false)
@@ -62,14 +62,14 @@ import Testing
 
   private struct Declaration {
     var name: String
-    /// `@available(…)` of it, and of what it is in.
+    /// `@available(…)` of the declaration and of the enclosing ones.
     var attributes: [String]
 
     func isMissing(on platform: String) -> Bool {
       attributes.contains("@available(\(platform), unavailable)")
     }
 
-    /// Major and minor number of the first system that had it.
+    /// Major and minor number of the first version of the system that had it.
     func version(on platform: String) throws -> Double? {
       let pattern = try Regex("\\b\(platform) ([0-9]+(\\.[0-9]+)?)")
       for attribute in attributes {
@@ -117,7 +117,7 @@ import Testing
         }
       }
     }
-    // What is checked is there to be checked.
+    // The checked declarations exist.
     let onMacOS = Set(declarations.filter { $0.isMissing(on: "macOS") }.map(\.name))
     #expect(onMacOS.isSuperset(of: ["AVAudioSession", "mediaServicesWereReset"]))
   }

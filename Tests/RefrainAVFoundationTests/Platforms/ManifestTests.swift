@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-/// What the package says of itself to Apple's tools.
+/// The package's manifest, as Apple's tools read it.
 @Suite struct ManifestTests {
   private static let root: URL = {
     var url = URL(filePath: #filePath)
@@ -55,7 +55,7 @@ import Testing
     }
     let manifest = try Self.text("Package.swift")
     let libraries = manifest.matches(of: /\.library\(name: "([^"]+)"/).map { String($0.output.1) }
-    // The origin is for tests, which the job for macOS runs.
+    // The origin is for tests, which the macOS job runs.
     #expect(try Set(list("scheme")) == Set(libraries).subtracting(["OriginServer"]))
     let line = try #require(manifest.split(separator: "\n").first { $0.contains("platforms: [") })
     for platform in line.matches(of: /\.(\w+)\(\.v/).map(\.output.1) where platform != "macOS" {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// The value of an `#if` condition for one of Apple's platforms: `!`, `&&`, `||`, parentheses, and the
-/// conditions that these sources use. Anything else is false.
+/// The value of an `#if` condition for one of Apple's platforms: `!`, `&&`, `||`, parentheses, and
+/// the conditions that these sources use. Any other condition is false.
 struct PlatformCondition {
   private var tokens: ArraySlice<String>
   private let platform: String

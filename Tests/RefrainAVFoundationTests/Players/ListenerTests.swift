@@ -7,7 +7,7 @@
   import TestSupport
   import Testing
 
-  /// Somebody who drags the scrubber about.
+  /// A listener who drags the scrubber about.
   @Suite(.timeLimit(.minutes(TestSeed.minutes(4)))) struct ListenerTests {
     /// Random seeks, cancels and repetitions over one resource.
     struct Listener {
@@ -37,7 +37,7 @@
         case 0..<35: open.append(try player.request(wish()))
         case 35..<60: await cancelOne()
         case 60..<75:
-          // AVFoundation asks again for what it has just given up.
+          // AVFoundation requests again the bytes whose request it has just cancelled.
           guard let last = open.last?.wish else { return }
           await cancelOne()
           open.append(try player.request(last))
@@ -45,7 +45,7 @@
           guard let request = open.randomElement(using: &random) else { return }
           await request.received(Int64.random(in: 1...40_000, using: &random))
         default:
-          // The same item, played anew.
+          // The same item, played again.
           players.append(player)
           open = []
           player = test.player()
@@ -80,7 +80,7 @@
       let length: Int64 = 16_000_000
       try await withAssets(seed: seed) { test in
         test.serve(length)
-        // Counts what comes for all of them.
+        // Counts the bytes received for all players.
         let counter = try await test.cache.open(test.resource())
         // Two players of one URL.
         try await withThrowingTaskGroup(of: [CheckedPlayer].self) { group in
@@ -93,7 +93,7 @@
           }
           for try await players in group {
             for player in players {
-              // Who was left in the middle is told so.
+              // Requests that a leaving player abandons end with an error.
               player.leave()
               try await eventually("unfinished") { player.log.unfinished.isEmpty }
               player.check()
@@ -105,8 +105,7 @@
         print(
           "received \(bytes) of \(length), sent \(log.bodyBytesSent), twice \(log.bytesSentTwice), \(log.requests.count) requests"
         )
-        // Where one request takes over from another, what the one has brought of the other's comes
-        // twice: part of a chunk.
+        // Where one request takes over from another, part of a chunk comes twice.
         #expect(bytes <= length + Int64(log.requests.count) * 4096)
       }
     }

@@ -9,7 +9,7 @@
 
   @testable import RefrainAVFoundation
 
-  /// Somebody who skips from item to item.
+  /// A listener who skips from item to item.
   @Suite(.timeLimit(.minutes(2))) struct SwitcherTests {
     private struct Left {
       weak var asset: AVURLAsset?
@@ -59,7 +59,7 @@
           logs.allSatisfy(\.unfinished.isEmpty)
         }
         for log in logs { #expect(log.violations == []) }
-        // Entries are closed once nobody holds them: readers, fetches and tasks among those who do.
+        // Entries are closed once they have no holder: readers, fetches and tasks count as holders.
         try await eventually("\(test.openDescriptors) files are open") { test.openDescriptors == 0 }
         for song in 0..<20 {
           _ = try await test.origin.wait(for: "/\(song).wav") { $0.running == 0 }

@@ -6,7 +6,7 @@
   import Refrain
   import RefrainAVFoundation
 
-  /// A cache in a directory of its own over an origin of its own, for players.
+  /// A cache in a new directory over a new origin, for players.
   final class AssetTest: Sendable {
     let origin: OriginServer
     let directory: URL
@@ -39,7 +39,7 @@
       CheckedPlayer(cache.asset(for: resource(path), fill: fill), bytes: bytes)
     }
 
-    /// The same directory after a new start of the app, over the same origin.
+    /// Returns a test with the same directory and origin, as after a relaunch of the app.
     func relaunched(
       _ change: (inout Configuration) -> Void = { _ in },
       _ body: (AssetTest) async throws -> Void
@@ -55,13 +55,14 @@
       await next.cache.close()
     }
 
-    /// Begins a new log, once the origin has counted all that it sent before: it may trail the reader.
+    /// Starts a new log once the origin has counted all bytes it sent before; the count may trail
+    /// the reader.
     func forgetRequests(_ path: String = "/song.wav") async throws {
       _ = try await origin.wait(for: path) { $0.running == 0 }
       origin.resetLog(path)
     }
 
-    /// How many descriptors of this process are files of the cache.
+    /// The number of this process's descriptors that are files of the cache.
     var openDescriptors: Int {
       let directory = directory.resolvingSymlinksInPath().path(percentEncoded: false)
       let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
@@ -72,7 +73,7 @@
       }
     }
 
-    /// Retries come at once, for no test waits for a clock.
+    /// Retries come at once, because tests do not wait for a clock.
     fileprivate static func configuration(
       _ change: (inout Configuration) -> Void
     ) -> Configuration {

@@ -7,7 +7,7 @@
   import Synchronization
   import Testing
 
-  /// Asks an asset for things as AVFoundation does, and compares every byte that it is given.
+  /// Makes requests of an asset as AVFoundation does, and compares every byte that it receives.
   final class CheckedPlayer: Sendable {
     private let held: Mutex<AVURLAsset?>
     let log: AssetLog
@@ -27,7 +27,7 @@
 
     var asset: AVURLAsset? { held.withLock { $0 } }
 
-    /// Nil once the asset was let go.
+    /// Requests `wish` of the asset; throws once the asset has been released.
     func request(_ wish: Wish) throws -> PlayerRequest {
       try #require(asset).standInRequest(wish) { [bytes, mistakes] offset, data in
         let expected = bytes.bytes(in: offset..<offset + Int64(data.count))
@@ -37,7 +37,7 @@
       }
     }
 
-    /// By memcmp(3): `elementsEqual` takes most of the time of a debug build.
+    /// Compares by memcmp(3): `elementsEqual` takes most of the time of a debug build.
     private static func isEqual(_ data: Data, _ expected: [UInt8]) -> Bool {
       data.withUnsafeBytes { data in
         expected.withUnsafeBytes { expected in
@@ -49,7 +49,7 @@
       }
     }
 
-    /// As AVFoundation begins: what is it?
+    /// Requests the content information, as AVFoundation does first.
     @discardableResult
     func ask(allowed: [String]? = nil) async throws -> StandInInformation {
       let request = try request(.information(allowed: allowed))
@@ -58,10 +58,10 @@
       return request.information
     }
 
-    /// Lets go of the asset, as a player that goes on to the next item does.
+    /// Releases the asset, as a player that goes on to the next item does.
     func leave() { held.withLock { $0 = nil } }
 
-    /// Whatever was asked was answered rightly, and once.
+    /// Checks that every request was answered correctly, and once.
     func check(_ comment: String = "", location: SourceLocation = #_sourceLocation) {
       let comment = Comment(rawValue: comment)
       #expect(log.violations == [], comment, sourceLocation: location)

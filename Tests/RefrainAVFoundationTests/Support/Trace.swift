@@ -3,13 +3,14 @@
   import AVFoundationStandIn
   import Testing
 
-  /// What a player asked for one after the other, as it was seen (see Apple's developer forums and the
-  /// reports of those who built caches before).
+  /// A player's requests in an observed order (see Apple's developer forums and reports by authors
+  /// of other caches).
   struct Trace: Sendable, CustomTestStringConvertible {
     enum Step: Sendable {
-      /// Waits for all of it.
+      /// Waits for the whole wish.
       case all(Wish)
-      /// Goes on once so much of it is there, and cancels it when the next step has begun.
+      /// Continues once so many bytes have come, and cancels the request when the next step has
+      /// begun.
       case part(Wish, Int64)
     }
 
@@ -19,7 +20,7 @@
 
     var testDescription: String { name }
 
-    /// - Returns: how each step ended: nil where it was cancelled as the trace has it.
+    /// - Returns: how each step ended: nil if it was cancelled as in the trace.
     @discardableResult
     func run(_ player: CheckedPlayer) async throws -> [PlayerOutcome?] {
       var last: PlayerRequest?
@@ -52,7 +53,7 @@
         .all(.toEnd(from: 65_538, length: 2_922_896)),
       ])
 
-    /// Of 158,008,374 bytes.
+    /// The observed file had 158,008,374 bytes.
     static func jumping(of length: Int64, upTo end: Int64) -> Trace {
       Trace(
         name: "jumping in \(length)", length: length,

@@ -18,7 +18,7 @@ struct DisplayWidthTests {
     #expect(text.displayWidth == width)
   }
 
-  /// The first and last of each range are wide, and their neighbours outside are not.
+  /// The first and last character of each range are wide, and their neighbours outside are not.
   @Test(
     arguments: [
       (0x10FF, 0x1100), (0x2E7F, 0x2E80), (0xABFF, 0xAC00), (0xFF00, 0xFF01), (0x1FFFF, 0x20000),

@@ -4,10 +4,10 @@ import Testing
 
 @testable import RefrainCLI
 
-/// Whole screens, as they are in `Screens/`, for people to look at. Without colours.
+/// Whole screens, stored in `Screens/` for review. Without colours.
 ///
-/// After a change that is meant, `REFRAIN_WRITE_SCREENS=1 swift test --filter GoldenScreenTests`
-/// writes them anew.
+/// After an intended change, `REFRAIN_WRITE_SCREENS=1 swift test --filter GoldenScreenTests`
+/// rewrites them.
 struct GoldenScreenTests {
   static let sizes = [ScreenSize(columns: 80, rows: 24), ScreenSize(columns: 120, rows: 40)]
 

@@ -5,7 +5,7 @@ import TestSupport
 @testable import RefrainCLI
 
 struct KeyParserTests {
-  /// What terminals send, and what it means. In the order of xterm's ctlseqs.
+  /// Terminal input and its meaning, in the order of xterm's ctlseqs.
   static let sequences: [(bytes: String, keys: [Key])] = [
     ("a", [Key("a")]), ("é", [Key("é")]), ("桜", [Key("桜")]), ("\u{1F338}", [Key("\u{1F338}")]),
     (" ", [Key(" ")]), ("\r", [Key(.enter)]), ("\n", [Key(.enter)]), ("\t", [Key(.tab)]),
@@ -32,7 +32,7 @@ struct KeyParserTests {
     ("\u{1B}[27;5;99~", [Key("c", .control)]), ("\u{1B}[13;2u", [Key(.enter, .shift)]),
     ("\u{1B}[200~q\u{1B}[Ax\u{1B}[201~", [Key(.paste("q\u{1B}[Ax"))]),
     ("\u{1B}[200~桜\u{1B}[201~", [Key(.paste("桜"))]),
-    // Answers and keys that mean nothing here.
+    // Responses and keys without a meaning here.
     ("\u{1B}[[A", []), ("\u{1B}[?1;2c", []), ("\u{1B}[>0;276;0c", []),
     ("\u{1B}[12;40R", [Key(.function(3), [.shift, .alt, .control])]),
     ("\u{1B}[?2026;2$y", []), ("\u{1B}]11;rgb:0000/0000/0000\u{7}", []),
@@ -132,7 +132,7 @@ struct KeyParserTests {
           : Array("\u{1B}[O]1;2~A".utf8).randomElement(using: &random) ?? 0
       }
       _ = parser.feed(noise)
-      // Neither in a paste nor in a string, and after a moment.
+      // Outside of pastes and strings, and after a pause.
       _ = parser.feed(Array("\u{1B}\\\u{1B}[201~".utf8))
       _ = parser.flush()
       #expect(parser.feed(Array("q".utf8)) == [Key("q")], "seed \(seed): \(noise)")

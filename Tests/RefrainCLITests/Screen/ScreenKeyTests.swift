@@ -7,10 +7,10 @@
 
   @testable import RefrainCLI
 
-  /// `refrain play` in a terminal: what keys do.
+  /// `refrain play` in a terminal: the effects of keys.
   @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: Tmux.canPlay))
   struct ScreenKeyTests {
-    /// Plays a list of five, each the tune.
+    /// Plays a list of five entries, each the tune.
     private func withList(
       _ arguments: String = "", _ body: (Tmux) async throws -> Void
     ) async throws {
@@ -197,7 +197,7 @@
       }
     }
 
-    /// All three come in one read, before the screen is drawn again.
+    /// All three keys come in one read, before the screen is drawn again.
     @Test func eachOfManyKeysActsOnTheQueueAsTheOneBeforeLeftIt() async throws {
       try await ScreenStateTests.withTune { tmux, program, _, url in
         let list = (1...5000).map { "#EXTINF:14,Song \($0)\n\(url)?\($0)\n" }.joined()
@@ -224,7 +224,7 @@
         }
         try await tmux.press("PageDown", "PageDown", "PageDown", "PageDown")
         try await tmux.waits(for: "not stored")
-        // At once: the end is not gone beyond.
+        // At once: the selection does not move beyond the end.
         try await tmux.press("Up")
         try await tmux.waits(until: "one line back") { lines in
           !lines.contains { $0.contains("not stored") }

@@ -151,7 +151,7 @@ struct KnownItemsTests {
     #expect(known.items[items[0].id]?.title == "One")
     #expect(known.items[items[0].id]?.duration == .seconds(5))
     #expect(known.items[items[1].id]?.title == "Two")
-    // Back at it, what is not said again stays known.
+    // Back at the item, values that are not reported again stay known.
     known.note(.item(items[0]))
     known.note(.metadata(MediaMetadata()))
     known.note(.cached(CacheProgress(length: 10, spans: RangeSet(0..<5))))
@@ -191,7 +191,7 @@ struct StepTests {
         .at(now + .seconds(900)), .at(now + .seconds(1800)), .at(now + .seconds(3600)), .endOfItem,
         nil,
       ])
-    // One that has run out begins anew.
+    // Steps that have run out start over.
     _ = steps.next(isSet: false, now: now)
     #expect(steps.next(isSet: false, now: now) == .at(now + .seconds(900)))
   }

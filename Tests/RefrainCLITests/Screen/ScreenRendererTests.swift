@@ -5,7 +5,7 @@ import TestSupport
 @testable import RefrainCLI
 
 struct ScreenRendererTests {
-  /// Any model in any size stays within it, and holds no control character.
+  /// A screen of any model and size stays within its size, and contains no control character.
   @Test func nothingOverflowsWhateverTheModelAndTheSize() {
     let seed = TestSeed.next()
     var random = SeededGenerator(seed: seed)
@@ -76,7 +76,7 @@ struct ScreenRendererTests {
     model.position = .seconds(35)
     model.map = CacheMap(cached: [0..<0.2, 0.3..<0.6], fetching: [0.6..<0.7])
     let line = ScreenRenderer(.blocks).scrubberLine(model, 22)
-    // Ten cells: what was not stored shows before the position, too.
+    // Ten cells: a part that is not stored shows before the position, too.
     #expect(line.text == "0:35  ━━·●──╌···  1:40")
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 @testable import RefrainCLI
 
-/// Screens as they come up in use.
+/// Screens from actual use.
 enum ScreenSamples {
   static let all: [(name: String, model: ScreenModel)] = [
     ("cold", cold), ("half-cached", halfCached), ("warm", warm), ("buffering", buffering),

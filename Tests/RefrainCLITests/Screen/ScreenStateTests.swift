@@ -7,13 +7,13 @@
 
   @testable import RefrainCLI
 
-  /// `refrain play` in a terminal: what it shows of what goes on.
+  /// `refrain play` in a terminal: its display of the state.
   @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: Tmux.canPlay))
   struct ScreenStateTests {
     static let sizes = [ScreenSize(columns: 80, rows: 24), ScreenSize(columns: 120, rows: 40)]
 
-    /// The program in a terminal, and an origin with the tune, which takes 14 seconds and has
-    /// 2.4 MiB.
+    /// Runs `body` with the program in a terminal, and an origin with the tune, which lasts 14
+    /// seconds and has 2.4 MiB.
     static func withTune(
       _ size: ScreenSize = sizes[0], bytesPerSecond: Int? = nil,
       _ body: (Tmux, Program, OriginServer, _ url: String) async throws -> Void
@@ -43,13 +43,13 @@
       for line in lines { #expect(line.displayWidth <= size.columns, "\(line)") }
     }
 
-    /// The bar of the scrubber.
+    /// Returns the scrubber's bar.
     private func bar(_ lines: [String]) throws -> Substring {
       let line = try #require(lines.first { $0.contains("●") })
       return line.drop { !"━─╌·●".contains($0) }.prefix { "━─╌·●".contains($0) }
     }
 
-    /// In percent.
+    /// Returns the stored part in percent.
     private func stored(_ lines: [String]) -> Int? {
       lines.first { $0.contains("% of 2.4 MiB stored") }.flatMap {
         Int($0.split(separator: "%")[0].drop { $0 == " " })
@@ -69,7 +69,7 @@
         #expect(lines.contains { $0.contains("▶  tune.wav") })
         #expect(
           lines.contains { $0.contains("% of 2.4 MiB stored") && $0.contains("hit ratio 0%") })
-        // All that is missing is on its way.
+        // All missing bytes are being fetched.
         #expect(try bar(lines).contains("╌"))
         #expect(lines.last { !$0.isEmpty }?.contains("q quit") == true)
         try await tmux.press("q")
@@ -82,7 +82,7 @@
       try await Self.withTune(size) { tmux, _, origin, url in
         origin.script("/tune.wav", .on(.all, .stall(at: .resource(1_200_000))))
         try await tmux.enter("./refrain play --paused \(url)")
-        // What is asked for behind the place where it stalls comes.
+        // Bytes requested beyond the stalled position arrive.
         let lines = try await tmux.waits(until: "a part of it") { lines in
           lines.contains { $0.contains("Paused") } && lines.contains { $0.contains("╌") }
             && (stored(lines) ?? 0) > 30
@@ -141,7 +141,7 @@
         let url = origin.url("/missing.flac").absoluteString
         try await tmux.enter(
           "./refrain play \(url) 2> errors; code=$?; cat errors; echo code $code")
-        // The line of the queue, which is drawn after the others.
+        // The queue's line, which is drawn after the others.
         let lines = try await tmux.waits(for: "✗ 1  missing.flac")
         expectWithin(size, lines)
         #expect(lines.contains { $0.contains("Failed") })
@@ -169,7 +169,7 @@
         expectWithin(size, lines)
         #expect(lines.contains { $0.contains("‖  桜の歌") && $0.contains("Paused") })
         #expect(lines.contains { $0.contains("2  Concerning the Great") && $0.contains("…") })
-        // The last column stands in one column, whatever is before it.
+        // The last column is aligned, whatever precedes it.
         let ends = lines.filter { $0.contains("  0:14") && !$0.contains("●") }.map(\.displayWidth)
         #expect(ends.count == 3 && Set(ends) == [size.columns - 2])
       }

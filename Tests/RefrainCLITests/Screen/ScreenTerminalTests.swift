@@ -7,10 +7,11 @@
 
   @testable import RefrainCLI
 
-  /// `refrain play` in a terminal: sizes, stopping and going on, and how it leaves it.
+  /// `refrain play` in a terminal: sizes, stopping and continuing, and the terminal's state at
+  /// exit.
   @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: Tmux.canPlay))
   struct ScreenTerminalTests {
-    /// Plays the tune; `$!` of the program is in the file `pid`.
+    /// Plays the tune; the file `pid` contains the program's process ID.
     private func playing(
       _ arguments: String = "", _ body: (Tmux, Program) async throws -> Void
     ) async throws {
@@ -43,7 +44,7 @@
       #expect(try await !tmux.isAlternate())
       #expect(try await tmux.hasCursor())
       #expect(try text("after", program) == text("before", program))
-      // Lines wrap again, and pastes are not marked.
+      // Lines wrap again, and pastes are not bracketed.
       try await tmux.enter("printf 'x%.0s' $(seq 100); echo")
       try await tmux.waits(until: "a wrapped line") {
         $0.contains(String(repeating: "x", count: 20))
@@ -67,7 +68,7 @@
       }
     }
 
-    /// Of the sanitizers' programs the signals of a crash are their own.
+    /// In sanitized programs, the sanitizer handles the signals of a crash.
     @Test(
       .disabled(if: TestSeed.isSanitized),
       arguments: [(SIGSEGV, 139), (SIGABRT, 134)])
@@ -79,7 +80,7 @@
       }
     }
 
-    /// No program sees that signal. The shell is one that leaves the terminal as it is.
+    /// No program receives that signal. The shell leaves the terminal's state as it is.
     @Test func killedTheTerminalIsGivenBackByAnotherProcess() async throws {
       try await ScreenStateTests.withTune { tmux, program, _, url in
         let script = """
@@ -176,7 +177,7 @@
 
     @Test func withoutAScreenFreeOfColoursThereAreNone() async throws {
       try await ScreenStateTests.withTune { tmux, program, _, url in
-        // What is sent, as script(1) writes it down.
+        // The sent bytes, as script(1) records them.
         try await tmux.enter(
           "NO_COLOR=1 script -qc './refrain play --paused \(url)' sent; echo code $?")
         try await tmux.waits(for: "‖  tune.wav")

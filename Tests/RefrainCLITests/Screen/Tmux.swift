@@ -6,7 +6,7 @@
 
   @testable import RefrainCLI
 
-  /// A terminal that tests type into and look at: tmux, with a server of its own, and a shell in it.
+  /// A terminal that tests type into and read: tmux, with a separate server and a shell.
   ///
   /// The shell's folder is the program's, where `./refrain` is.
   struct Tmux {
@@ -14,14 +14,14 @@
     private let server: LeashedProcess
     private let socket: String
 
-    /// Whether tests in which something plays in a terminal are to run.
+    /// Whether tests that play in a terminal run.
     static let canPlay = RequiredProgram.tmux.isUsable && RequiredLibrary.libmpv.isUsable
 
     struct Failure: Error, CustomStringConvertible {
       var description: String
     }
 
-    /// Runs `body` in a terminal of that size, which is gone when this returns.
+    /// Runs `body` in a terminal of that size, and closes it.
     static func with(
       _ program: Program, columns: Int = 80, rows: Int = 24,
       _ body: (Tmux) async throws -> Void
@@ -33,7 +33,7 @@
       let variables = program.environment.merging([
         "LC_ALL": "C.UTF-8", "NO_COLOR": "", "SWIFT_BACKTRACE": "enable=no",
       ]) { $1 }
-      // -D: in the foreground, so that it ends with the tests.
+      // -D: in the foreground, so that the server ends with the tests.
       let server = try LeashedProcess(
         try RequiredProgram.tmux.path, ["-S", socket, "-f", "/dev/null", "-D"],
         in: program.directory, output: program.directory.appending(path: "tmux-output"),
@@ -87,17 +87,17 @@
       .map(String.init)
     }
 
-    /// Whether the other screen is shown, which programs leave when they end.
+    /// Whether the alternate screen is shown, which programs leave when they end.
     func isAlternate() async throws -> Bool {
       try await command("display-message", "-p", "#{alternate_on}").hasPrefix("1")
     }
 
-    /// Whether the cursor is to be seen.
+    /// Whether the cursor is visible.
     func hasCursor() async throws -> Bool {
       try await command("display-message", "-p", "#{cursor_flag}").hasPrefix("1")
     }
 
-    /// Waits until the screen is as the condition wants it, and returns it.
+    /// Waits until the screen satisfies the condition, and returns it.
     @discardableResult
     func waits(
       until what: String, _ condition: ([String]) -> Bool
@@ -107,7 +107,7 @@
         try await eventually(what) {
           last = try await screen()
           if condition(last) { return true }
-          // Each look is a process.
+          // Each look starts a process.
           try await Task.sleep(for: .milliseconds(20))
           return false
         }

@@ -9,8 +9,8 @@
 
   @testable import RefrainPlayer
 
-  /// An engine over the stand-in for AVPlayer, an origin, an empty cache, and what the engine tells.
-  /// Bytes come as they come; the time that is heard passes when a test lets it.
+  /// An engine over the stand-in for AVPlayer, an origin, an empty cache, and the engine's events.
+  /// Bytes arrive in real time; playing time passes when a test advances it.
   @MainActor final class AppleListening {
     let origin: OriginServer
     let cache: MediaCache
@@ -28,7 +28,7 @@
       engine.report = { [weak self] in self?.events.append($0) }
     }
 
-    /// Runs `body` and leaves nothing behind.
+    /// Runs `body`, and removes everything.
     static func with(
       _ change: (inout Configuration) -> Void = { _ in },
       _ body: (AppleListening) async throws -> Void
@@ -56,7 +56,7 @@
 
     // MARK: Items
 
-    /// A file of that length at the origin, and an item of it.
+    /// Serves a file of that length at the origin, and returns an item of it.
     func item(
       _ path: String = "/a.wav", seconds: Double = 10,
       _ change: (inout OriginResource) -> Void = { _ in }
@@ -74,7 +74,7 @@
 
     // MARK: Time
 
-    /// Lets so many seconds pass on the clock, in steps, and what comes of each be told.
+    /// Advances the clock by `seconds`, in steps, and delivers the events of each.
     func pass(_ seconds: Double, step: Double = 0.5) async {
       await settle()
       var left = seconds
@@ -85,12 +85,12 @@
       }
     }
 
-    /// Lets the engine see and tell what is.
+    /// Lets the engine observe and report the current state.
     func settle() async {
       for _ in 0..<4 { await Task { @MainActor in }.value }
     }
 
-    /// Waits, in real time, for something to be told. Playing time stands still.
+    /// Waits, in real time, for an event. Playing time stands still.
     func wait(_ what: String, _ condition: @escaping @MainActor (EngineEvent) -> Bool) async throws
     {
       try await eventually("\(what) (told: \(events.suffix(20)))") {
@@ -99,7 +99,7 @@
       }
     }
 
-    /// Waits until all of it has come that AVPlayer asks for.
+    /// Waits until all bytes that AVPlayer requests have come.
     func loaded() async throws {
       try await eventually("all of it came") {
         engine.player.items().allSatisfy(\.isPlaybackBufferFull)
@@ -111,7 +111,7 @@
       try await wait("\(item.id) is ready") { $0.isReady(item.id) }
     }
 
-    /// Loads and waits until it plays, and all of its bytes are there.
+    /// Loads the item, and waits until it plays and all of its bytes have come.
     func start(_ item: EngineItem, at start: Duration = .zero, isPaused: Bool = false) async throws
     {
       engine.load(item, at: start, isPaused: isPaused)
@@ -119,7 +119,7 @@
       try await loaded()
     }
 
-    /// What was told from here on.
+    /// Discards the events so far.
     func forget() { events = [] }
 
     var positions: [Duration] {
@@ -128,7 +128,7 @@
   }
 
   extension FaultScript {
-    /// Whatever is asked for from there on does not come, until the origin is told to release it.
+    /// Returns faults that withhold all bytes from `offset` on, until the origin releases them.
     static func nothingBeyond(_ offset: Int64) -> FaultScript {
       .on(.all, .stall(at: .resource(offset)))
         .on(
@@ -144,7 +144,8 @@
       if case .ready(item, _) = self { true } else { false }
     }
 
-    /// Of positions and what is loaded there are many, and as many as time and the network want.
+    /// Whether the number of these events, positions and loaded ranges, depends on timing and the
+    /// network.
     var isOfMany: Bool {
       switch self {
       case .position, .buffered: true
@@ -158,7 +159,7 @@
       if case .failed(_, let error) = self { error } else { nil }
     }
 
-    /// The item that it is about.
+    /// The item that the event is about.
     var item: EngineItem.ID? {
       switch self {
       case .began(let id), .ready(let id, _), .duration(let id, _), .position(let id, _),

@@ -24,7 +24,7 @@
         let error = try await failure(listening)
         #expect(error.code == .status && error.status == 404 && !error.remedy.isEmpty)
         #expect(listening.engine.player.items().isEmpty)
-        // It goes on with whatever comes next.
+        // The engine continues with the next item.
         let next = listening.item("/b.wav")
         try await listening.start(next)
       }

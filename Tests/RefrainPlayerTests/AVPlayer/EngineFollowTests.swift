@@ -73,7 +73,7 @@
         listening.engine.follow(with: items[1])
         try await listening.loaded()
         listening.engine.player.standInAdvance(6)
-        // The engine has not told of it yet.
+        // The engine has not reported the item yet.
         listening.engine.follow(with: items[2])
         await listening.settle()
         #expect(listening.events.contains(.ended(items[0].id, followedBy: items[1].id)))

@@ -199,14 +199,14 @@
         let item = listening.item("/radio.wav", seconds: 30) {
           $0.declaresLength = false
           $0.supportsRanges = false
-          // Once all of it had come, its length would be known.
+          // If all of it had come, its length would be known.
           $0.bytesPerSecond = 500
         }
         listening.engine.load(item, at: .zero, isPaused: false)
         try await listening.waitForReady(item)
         #expect(listening.events.contains(.live(item.id)))
         #expect(listening.engine.player.automaticallyWaitsToMinimizeStalling)
-        // Its URL still has a scheme that nobody else knows.
+        // The item's URL still has a scheme that only this process knows.
         #expect(!listening.engine.player.allowsExternalPlayback)
         await listening.pass(50)
         #expect(listening.positions.last == .seconds(50))
@@ -275,7 +275,7 @@
         let again = listening.item(seconds: 50)
         try await listening.start(again)
         let warm = try #require(listening.engine.statistics(of: again.id))
-        // What the player reads twice counts once.
+        // Bytes that the player reads twice count once.
         #expect(warm.bytesFromOrigin == 0 && warm.bytesFromDisk <= warm.bytesRead)
         #expect((1...50_044).contains(warm.bytesFromDisk))
         #expect(

@@ -9,9 +9,9 @@
 
   @testable import RefrainPlayer
 
-  /// Somebody who presses everything, at any time.
+  /// Random commands at random times.
   @MainActor @Suite(.timeLimit(.minutes(TestSeed.minutes(4)))) struct EngineRandomTests {
-    /// Looks at every event: whether it may come where it comes.
+    /// Checks that every event may come where it comes.
     @MainActor private final class Judge {
       enum Stage { case none, begun, ready, over }
       private var stage = Stage.none
@@ -19,13 +19,13 @@
       private var followedBy: EngineItem.ID?
       private(set) var complaints: [String] = []
       private(set) var counts: [String: Int] = [:]
-      /// Of the last seek that was asked for.
+      /// The serial of the last requested seek.
       var serial = 0
       private var lastSerial = 0
       private var isWaiting = false
       var isPaused = false
 
-      /// Everything before is over.
+      /// Resets the state: everything before the load is over.
       func commandedToLoad() { (stage, current, followedBy) = (.none, nil, nil) }
 
       func take(_ event: EngineEvent) {
@@ -113,7 +113,7 @@
         }
         print("told: \(judge.counts.sorted { $0.key < $1.key })")
         #expect(judge.complaints == [])
-        // After all that it plays.
+        // After all of this, it still plays.
         engine.report = nil
         var events: [EngineEvent] = []
         engine.report = { events.append($0) }

@@ -77,7 +77,7 @@
         listening.forget()
         await listening.pass(5)
         #expect(listening.positions.isEmpty, "no position is told while it is on its way")
-        // Another overtakes it.
+        // Another seek overtakes this one.
         listening.engine.seek(to: .seconds(100), serial: 2)
         try await listening.wait("sought") { isSought($0, 2) }
         #expect(!listening.events.contains { isSought($0, 1) })

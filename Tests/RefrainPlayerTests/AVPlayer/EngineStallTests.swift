@@ -9,12 +9,12 @@
 
   @testable import RefrainPlayer
 
-  /// AVPlayer reports a stall, and a pause, in any order and on any thread: a stall goes on by itself,
+  /// AVPlayer reports a stall, and a pause, in any order and on any thread: a stall ends by itself,
   /// and a pause stays one.
   @MainActor @Suite(.timeLimit(.minutes(TestSeed.minutes(3)))) struct EngineStallTests {
     typealias Report = StandInStall.Report
 
-    /// Every order of every set of reports that has the rate in it.
+    /// Every order of every set of reports that includes the rate.
     nonisolated static let orders: [[Report]] = {
       var orders: [[Report]] = []
       func extend(_ order: [Report]) {
@@ -25,7 +25,7 @@
       return orders
     }()
 
-    /// How long reports of a property and of the rate's reason trail, in milliseconds.
+    /// The delays of reports of a property and of the rate's reason, in milliseconds.
     nonisolated static let lags: [(Int?, Int?)] = [
       (nil, nil), (nil, 30), (30, nil), (5, 40), (40, 5),
     ]
@@ -36,7 +36,7 @@
       }
     }
 
-    /// Plays, with bytes up to 100 s.
+    /// Plays an item with bytes up to 100 s.
     private func playing(_ listening: AppleListening) async throws -> EngineItem {
       let item = listening.item(seconds: 200)
       listening.origin.script("/a.wav", .nothingBeyond(100_044))
@@ -113,7 +113,7 @@
         await listening.pass(110, step: 10)
         try await eventually("it stood still") { listening.engine.player.rate == 0 }
         try await eventually("it reports all") { !listening.engine.player.standInIsStalling }
-        // The report of this comes when it stands still again.
+        // The report of this pause comes when playback has stopped again.
         listening.engine.pause()
         listening.engine.play()
         listening.forget()
@@ -187,7 +187,7 @@
         engine.load(listening.item(seconds: 100), at: .zero, isPaused: false)
         try await eventually("it plays") { engine.player.timeControlStatus == .playing }
         await listening.settle()
-        // An interruption of a session that mixes has AVPlayer play on.
+        // After an interruption of a mixing session, AVPlayer plays on.
         listening.session.standInEndInterruption(shouldResume: true)
         await listening.settle()
         #expect(engine.player.rate == 1 && !listening.session.standInIsActive)

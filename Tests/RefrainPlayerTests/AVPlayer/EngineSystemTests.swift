@@ -11,9 +11,9 @@
 
   @testable import RefrainPlayer
 
-  /// Calls, headphones, other apps, and whoever else has the player in their hands.
+  /// Calls, headphones, other apps, and other code that controls the player.
   @MainActor @Suite(.timeLimit(.minutes(2))) struct EngineSystemTests {
-    /// What was told of pauses.
+    /// Returns the reported pauses.
     private func pauses(_ listening: AppleListening) -> [Bool] {
       listening.events.compactMap {
         if case .pausedBySystem(let isPaused) = $0 { isPaused } else { nil }
@@ -72,7 +72,7 @@
         listening.session.standInEndInterruption(shouldResume: false)
         await listening.pass(2)
         #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)
-        // The end of another interruption is none of its business.
+        // The end of another interruption has no effect.
         listening.session.standInEndInterruption(shouldResume: true)
         await listening.pass(2)
         #expect(pauses(listening) == [true])
@@ -136,7 +136,7 @@
         await listening.pass(2)
         #expect(pauses(listening) == [true, false])
         #expect(listening.positions.last == .seconds(3))
-        // A call comes long after somebody has paused: its end does not play.
+        // A call comes long after a pause: its end does not start playback.
         listening.engine.player.pause()
         await listening.settle()
         listening.session.standInInterrupt()
@@ -169,7 +169,7 @@
         try await listening.loaded()
         await listening.pass(5)
         #expect(listening.engine.player.rate == 0 && listening.positions.isEmpty)
-        // Nobody who was there before the reset resumes it.
+        // No interruption from before the reset resumes it.
         listening.session.standInEndInterruption(shouldResume: true)
         await listening.pass(1)
         #expect(pauses(listening) == [true] && listening.engine.player.rate == 0)

@@ -10,7 +10,7 @@
   @testable import RefrainPlayer
 
   @MainActor @Suite(.timeLimit(.minutes(2))) struct EngineWaitingTests {
-    /// Plays up to where nothing comes.
+    /// Plays up to the end of the available bytes.
     private func stalled(_ listening: AppleListening) async throws -> EngineItem {
       let item = listening.item(seconds: 200)
       listening.origin.script("/a.wav", .nothingBeyond(100_044))

@@ -63,7 +63,7 @@
         nowPlaying.update(song)
       }
       #expect(info.standInWrites == 1)
-      // A jump is told, and counted on from.
+      // A jump is reported, and later positions are counted from it.
       song.position = .seconds(20)
       nowPlaying.update(song)
       #expect(info.standInWrites == 2)
@@ -110,7 +110,7 @@
       song.artwork = Data([0x89, 0x50, 1, 2, 3])
       nowPlaying.update(song)
       let first = try #require(shown(MPMediaItemPropertyArtwork, as: MPMediaItemArtwork.self))
-      // The system asks on a thread of its own.
+      // The system requests the picture on its own thread.
       nonisolated(unsafe) let artwork = first
       #expect(
         await Task.detached { artwork.image(at: CGSize(width: 100, height: 100)) }.value != nil)

@@ -8,7 +8,7 @@
 
   @testable import RefrainPlayer
 
-  /// A player over AVPlayer's engine, and a call.
+  /// A player over AVPlayer's engine during a call.
   @MainActor @Suite(.timeLimit(.minutes(1))) struct PlayerInterruptionTests {
     private func playing(
       _ listening: AppleListening, _ body: (Player) async throws -> Void

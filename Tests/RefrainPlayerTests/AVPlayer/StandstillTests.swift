@@ -68,7 +68,7 @@ import Testing
       now += delay
     }
     #expect(delays == [250, 500, 1000, 2000, 4000, 4000, 4000, 4000])
-    // Once time has passed, it is as at the beginning.
+    // Once time has passed, the state is as at the beginning.
     standstill.notePlaying(at: .seconds(6))
     standstill.noteStall()
     #expect(

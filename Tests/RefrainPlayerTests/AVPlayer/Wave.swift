@@ -3,7 +3,7 @@
   import Foundation
   import OriginServer
 
-  /// A WAV file of few bytes: one channel of 8 bits each, a thousand a second.
+  /// A small WAV file: one channel of 8 bits, a thousand samples a second.
   struct Wave {
     static let bytesPerSecond = 1000
     static let headLength = 44

@@ -5,7 +5,7 @@ import RefrainPlayer
 import TestSupport
 import Testing
 
-/// What every engine owes a player, whichever turns the bytes into sound.
+/// The contract of every engine with a player.
 @MainActor
 @Suite(.timeLimit(.minutes(TestSeed.minutes(3))))
 struct EngineContractTests {
@@ -54,7 +54,7 @@ struct EngineContractTests {
       let second = try #require(rig.referee.follow(with: rig.media(tenths: 100)))
       try await rig.until("the second is ready") { rig.referee.isReady(second) }
       #expect(rig.referee.isOver(first))
-      // It may have played since it was ready.
+      // It may have played since it became ready.
       let position = try #require(rig.referee.position(of: second))
       #expect(position < ContinuousClock.now - start + .seconds(0.5))
       #expect(
@@ -139,7 +139,7 @@ struct EngineContractTests {
   func seeksLandWhereTheLastOneLeads(_ kind: EngineKind, isPaused: Bool) async throws {
     try await kind.with { rig in
       let id = rig.referee.load(rig.media(tenths: 100), isPaused: isPaused)
-      // Also before anything can be heard.
+      // Also before anything is audible.
       rig.referee.seek(to: .seconds(2))
       let early = rig.referee.seek(to: .seconds(3))
       try await rig.until("it arrives") { rig.referee.arrival(of: id)?.serial == early }
@@ -232,7 +232,7 @@ struct EngineContractTests {
           step(rig, &random)
           for _ in 0..<Int.random(in: 0...4, using: &random) { try await rig.pass() }
         }
-        // Whatever went before, this one plays.
+        // This one plays, whatever came before.
         let last = rig.referee.load(rig.media(tenths: 2))
         rig.referee.engine.setRate(1)
         try await rig.until("life \(life) of seed \(seed) ends") { rig.referee.isOver(last) }

@@ -8,7 +8,7 @@
 
   @testable import RefrainPlayer
 
-  /// What becomes of playing where libmpv is missing, or is not the one that is needed.
+  /// Playback where libmpv is missing or has the wrong version.
   @Suite(.timeLimit(.minutes(1)))
   struct MPVLibraryTests {
     private static let package = "apt-get install libmpv2"

@@ -7,7 +7,7 @@
   import TestSupport
   import Testing
 
-  /// A queue as it is heard.
+  /// A queue as the listener hears it.
   @MainActor
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct QueueTests {
@@ -40,7 +40,7 @@
         }
         #expect(heard.hasEnded)
         #expect(heard.reports.count == 5)
-        // Of what was passed over, at most what was ready to be heard.
+        // Samples of skipped items: at most those that were ready.
         let expected = Tracks.samples[1].count + Tracks.samples[2].count
         #expect(heard.framesOfTheEnd * Tune.channels >= expected)
         #expect(heard.samples.count < expected + Tune.sampleRate)
@@ -52,7 +52,7 @@
       configuration.retry.attempts = 2
       configuration.retry.firstDelay = .milliseconds(10)
       try await Listening.with(configuration) { listening in
-        // From the second third on nothing can be had, until it was waited for.
+        // Bytes from the second third on are withheld until the player has waited for them.
         let gate = Int64(Tune.wav.count) / 3
         listening.origin.script(
           Listening.path, .on(.all, .drop(at: .resource(gate))))

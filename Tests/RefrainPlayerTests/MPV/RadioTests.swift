@@ -7,13 +7,13 @@
   import TestSupport
   import Testing
 
-  /// A live stream, as it is heard.
+  /// A live stream as the listener hears it.
   @MainActor
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct RadioTests {
     @Test func titleAndStationOfALiveStreamAreShownWhileItPlays() async throws {
       try await Listening.with { listening in
-        // The tune's samples behind a header that promises hours of them.
+        // The tune's samples after a header that promises hours of them.
         var wav = Data(Tune.wav)
         wav.replaceSubrange(40..<44, with: [0, 0, 0, 0x7F])
         listening.origin.serve(
@@ -44,7 +44,7 @@
       }
     }
 
-    /// Ten minutes of MPEG frames without any header, as stations send them.
+    /// Serves ten minutes of MPEG frames without any header, as stations send them.
     private func serve(_ listening: Listening, isStation: Bool) -> Media {
       let headers = [Field("icy-name", "Radio Refrain"), Field("Cache-Control", "no-store")]
       listening.origin.serve(
@@ -84,7 +84,7 @@
         }
         #expect(refused == 4)
         #expect(player.isLive && player.status == .playing && player.item?.media == radio)
-        // Beginning elsewhere than the station is now is a seek, too.
+        // A start position other than the station's current one is a seek, too.
         player.play([radio], from: .seconds(10))
         let again = player.events()
         for await event in again {
@@ -93,7 +93,7 @@
           if case .started = event { break }
         }
         #expect(refused == 5 && player.isLive)
-        // What comes after it has a length.
+        // The next item has a length.
         player.play(listening.media)
         #expect(!player.isLive)
         try await eventually("the tune plays") { player.duration != nil }

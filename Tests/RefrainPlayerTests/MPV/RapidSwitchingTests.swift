@@ -23,7 +23,7 @@
           Bool.random(using: &random) ? player.next() : player.previous()
           switch round % 25 {
           case 7: try await eventually("it plays in between") { player.status == .playing }
-          // Not waited for: in the midst of whatever a switch is at by then.
+          // Without waiting: the switch may be at any point by then.
           case 3, 12, 18:
             try await Task.sleep(for: .milliseconds(Int.random(in: 0...4, using: &random)))
           default: break
@@ -34,7 +34,7 @@
           player.status == .playing && player.position > .zero
         }
         #expect(player.item == last && last != nil)
-        // Other tests have threads of their own: what 500 switches would leave shows all the same.
+        // Other tests have threads of their own: a leak of 500 switches shows all the same.
         try await eventually("threads: \(Self.threads) instead of \(threads)") {
           Self.threads < threads + 60
         }
@@ -51,7 +51,7 @@
       (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count) ?? 0
     }
 
-    /// Descriptors of this process that lead there.
+    /// Returns the number of this process's descriptors of files below the directory.
     private static func files(below directory: URL) -> Int {
       let folder = "/proc/self/fd"
       let path = directory.path(percentEncoded: false)

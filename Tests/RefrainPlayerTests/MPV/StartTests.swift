@@ -8,14 +8,14 @@
   import Testing
 
   extension Listening {
-    /// A player whose sound goes to a file.
+    /// Returns a player whose sound goes to a file.
     fileprivate func recording() async throws -> (Player, URL) {
       let file = directory.appending(path: "\(UUID().uuidString).wav")
       let engine = try await MPVEngine(cache: cache, output: .wavFile(file))
       return (Player(cache: cache, engine: engine), file)
     }
 
-    /// Waits until the queue has ended, and closes the player.
+    /// Waits until the queue has ended, closes the player, and returns the sound.
     fileprivate func heard(
       from player: Player, _ events: AsyncStream<PlayerEvent>, in file: URL
     ) async throws -> Heard {
@@ -30,7 +30,7 @@
     }
   }
 
-  /// Where an item begins.
+  /// The start positions of items.
   @MainActor
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(3)))
   struct StartTests {
@@ -40,7 +40,7 @@
       #expect(heard.hasEnded)
       let expected = Self.frames - second * Tune.sampleRate
       #expect(abs(heard.framesOfTheEnd - expected) <= Tune.sampleRate / 20)
-      // Nothing else was heard before it.
+      // Nothing else is audible before it.
       #expect(abs(heard.samples.count / Tune.channels - expected) <= Tune.sampleRate / 20)
     }
 

@@ -8,7 +8,7 @@
 
   @testable import RefrainPlayer
 
-  /// What a failed read leaves behind.
+  /// The state after a failed read.
   @Suite(.timeLimit(.minutes(2)))
   struct StreamFailureTests {
     private let lost = MediaCacheError(.unreachable, "The connection broke.")
@@ -39,7 +39,8 @@
       #expect(failures.error == nil)
     }
 
-    /// As a demuxer reads: on to where the bytes end, at the end of the file, and from the start again.
+    /// Reads as a demuxer does: up to the end of the available bytes, at the end of the file, and
+    /// again from the start.
     @MainActor
     @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
     func `success elsewhere does not hide the bytes that never came`() async throws {
@@ -70,7 +71,7 @@
         #expect((1...33_000).contains(reads.total))
         #expect(playback.error?.code == .unreachable)
 
-        // The origin is back.
+        // The origin is reachable again.
         listening.origin.script(Listening.path, FaultScript())
         let rest = try await Self.onAThread {
           let stream = try MPVStream(of: playback)
@@ -123,7 +124,7 @@
       withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 16) { stream.read(into: $0) }
     }
 
-    /// libmpv's threads may be blocked; those of Swift's concurrency may not.
+    /// Runs `body` on a thread: libmpv's threads may block; those of Swift's concurrency may not.
     private static func onAThread<Value: Sendable>(
       _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {

@@ -5,7 +5,7 @@ import RefrainPlayer
 import TestSupport
 import Testing
 
-/// What comes after the last item.
+/// The end of the last item.
 @MainActor
 @Suite(.timeLimit(.minutes(1)))
 struct LastItemTests {

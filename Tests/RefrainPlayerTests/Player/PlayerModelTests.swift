@@ -6,7 +6,7 @@ import Testing
 
 @testable import RefrainPlayer
 
-/// Random commands, and whatever an engine may tell between them, against what a listener expects.
+/// Random commands, interleaved with random engine events, against a listener's expectations.
 @MainActor
 @Suite(.timeLimit(.minutes(TestSeed.minutes(3))))
 struct PlayerModelTests {
@@ -25,14 +25,14 @@ struct PlayerModelTests {
         Issue.record("life \(life) of seed \(seed): \(trouble ?? "")\n\(run.history.suffix(40))")
         break
       }
-      // Others have the main actor, too.
+      // Other tasks also need the main actor.
       await Task.yield()
     }
     await cache.close()
   }
 }
 
-/// One player, and what becomes of it.
+/// One player and its history.
 @MainActor
 struct PlayerLife {
   let engine = ScriptedEngine()
@@ -50,17 +50,17 @@ struct PlayerLife {
     self.random = random
     player = Player(cache: cache, engine: engine)
     events = EventRecorder(player)
-    // The same chances for shuffling.
+    // The same random numbers for shuffling.
     model.queue = player.queue
   }
 
-  /// Returns what was wrong.
+  /// Runs random steps, and returns the error found.
   mutating func live(steps: Int) -> String? {
     for _ in 0..<steps {
       if Int.random(in: 0..<3, using: &random) == 0 { command() } else { step() }
       if let trouble = contradiction() { return trouble }
     }
-    // Every wait ends, when what has to happen happens.
+    // Every wait ends once the necessary steps have happened.
     for _ in 0..<100 {
       if case .absent = player.stage { hear(.retry) }
       guard let step = engine.necessary else { break }
@@ -82,7 +82,7 @@ struct PlayerLife {
   }
 
   private mutating func id() -> PlayQueue.Item.ID {
-    // Sometimes of an item that is gone, or never was.
+    // Sometimes the ID of an item that is gone, or never existed.
     player.queue.items.randomElement(using: &random)?.id
       ?? player.queue.items.first?.id ?? PlayQueue.Item.ID(rawValue: 7)
   }
@@ -190,12 +190,12 @@ struct PlayerLife {
   }
 }
 
-/// Puts the state together from events alone.
+/// Builds the state from events alone.
 @MainActor
 final class EventRecorder {
   private var state: PlayerState
   private var item: PlayQueue.Item?
-  /// What was told last.
+  /// The last reported state.
   private var last: PlayerState
 
   init(_ player: Player) { (state, last, item) = (player.state, player.state, player.item) }

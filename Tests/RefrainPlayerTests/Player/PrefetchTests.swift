@@ -7,7 +7,7 @@ import Testing
 
 @testable import RefrainPlayer
 
-/// What is fetched before it plays.
+/// Prefetching of the next items.
 @MainActor
 @Suite(.timeLimit(.minutes(2)))
 struct PrefetchTests {
@@ -74,7 +74,7 @@ struct PrefetchTests {
         try await eventually("the second track is stored") {
           try await listening.cache.progress(of: second).isComplete
         }
-        // The third waits until the second plays.
+        // The third item waits until the second plays.
         #expect(player.queue.currentIndex == 0)
         #expect(listening.origin.log("/track-3.wav").requests.isEmpty)
         player.next()

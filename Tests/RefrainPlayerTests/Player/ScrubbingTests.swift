@@ -7,7 +7,7 @@ import Testing
 
 /// A finger on the scrubber.
 struct ScrubbingTests {
-  /// A player at an item of 100 seconds in 1,000 bytes, of which these are stored.
+  /// Returns a player at an item of 100 seconds in 1,000 bytes, with the given ranges stored.
   private func machine(storing spans: Range<Int64>...) throws -> PlayerMachine {
     var machine = PlayerMachine()
     let url = try #require(URL(string: "http://h/a.mp3"))

@@ -75,7 +75,7 @@ struct SessionTests {
       player.setSleepTimer(nil)
       player.sleep(after: .milliseconds(5))
       player.setSleepTimer(.endOfItem)
-      // A timer that is set later and runs out: by then the others would have.
+      // A timer that is set later and expires: the earlier ones would have expired by then.
       try await withPlayer { other, engine in
         other.play(ScriptedEngine.media("ok-300"))
         other.sleep(after: .milliseconds(30))
@@ -117,7 +117,7 @@ struct SessionTests {
   @Test func liveStreamIsHeardAsItComesAndNotSoughtIn() async throws {
     try await withPlayer { player, engine in
       player.play(["ok-30", "live"].map(ScriptedEngine.media), startingAt: 1)
-      // Before anything is known of it.
+      // Before anything is known about the item.
       player.seek(to: .seconds(20))
       for step in [ScriptedEngine.Step.begin, .duration, .ready] { engine.take(step) }
       for _ in 0..<5 { engine.take(.tick) }
@@ -126,7 +126,7 @@ struct SessionTests {
       #expect(engine.current?.seek == nil && player.status == .playing)
       #expect(player.isLive && player.duration == nil && player.position == .seconds(5))
       #expect(player.session.position == 0)
-      // Begun anew, it is what is sent now.
+      // After a restart, it plays what the station sends now.
       let before = engine.current?.item.id
       player.previous()
       #expect(engine.current?.item.id != before && engine.current?.position == .zero)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainPlayer
 
-/// Large, and made so that naive reading takes for ever, or all memory.
+/// Large playlists, built to make naive parsing take for ever or exhaust memory.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct LargePlaylistTests {
   private func filled(_ head: String, _ repeated: String, _ tail: String = "") -> String {
     let rest = (1 << 20) - head.utf8.count - tail.utf8.count

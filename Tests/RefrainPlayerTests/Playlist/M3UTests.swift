@@ -73,7 +73,7 @@ import Testing
       + Data("s\nx.mp3".utf8)
     let playlist = try Playlist(bytes, from: .of("/music/list.m3u"))
     #expect(playlist.artists == ["Björk"] && playlist.titles == ["It’s"])
-    // Of .m3u8 it is known to be UTF-8.
+    // A .m3u8 file is UTF-8 by definition.
     let damaged = try Playlist(bytes, from: .of("/music/list.m3u8"))
     #expect(damaged.artists == ["Bj\u{FFFD}rk"])
   }
@@ -117,7 +117,7 @@ import Testing
     let playlist = try Playlist.reading(
       "file:///etc/passwd\nFILE:/etc/passwd\nfile://localhost/etc/passwd\n/etc/passwd\na.mp3",
       from: "http://music.example/x/list.m3u")
-    // A path is one of that host (RFC 3986 §5.2).
+    // An absolute path belongs to that host (RFC 3986 §5.2).
     #expect(
       playlist.locations == ["http://music.example/etc/passwd", "http://music.example/x/a.mp3"])
     #expect(playlist.skipped.count == 3)

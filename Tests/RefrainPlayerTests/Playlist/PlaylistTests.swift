@@ -57,7 +57,7 @@ import Testing
     #expect(try Playlist.reading(most).entries.count == count)
     let track = "<track><location>a</location></track>"
     for text in [
-      // What is skipped counts too.
+      // Skipped entries count too.
       most + "mms:x", "[playlist]\n" + (0...count).map { "File\($0)=a\n" }.joined(),
       "<playlist><trackList>\(String(repeating: track, count: count))<track/></trackList></playlist>",
     ] {
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  /// A title of several lines would be entries of its own.
+  /// A title of several lines would add entries.
   @Test(arguments: Playlist.Format.allCases) func aTitleCannotWriteEntries(
     _ format: Playlist.Format
   ) throws {
@@ -134,7 +134,8 @@ import Testing
 }
 
 extension Playlist {
-  /// What the format can say: PLS has neither albums, pictures nor parts of a second.
+  /// Returns media that the format can express: PLS has neither albums, pictures nor fractions of a
+  /// second.
   fileprivate static func random(
     for format: Format, _ generator: inout SeededGenerator
   ) -> Playlist {
@@ -148,7 +149,7 @@ extension Playlist {
       let made = (0..<Int.random(in: 1...6, using: &generator)).map { _ in
         grains.randomElement(using: &generator) ?? ""
       }.joined().trimmingCharacters(in: .whitespaces)
-      // A dash between spaces parts artist from title.
+      // A dash between spaces separates artist from title.
       return made.isEmpty || made.contains(" - ") || made.contains(" – ") || made.hasPrefix("- ")
         || made.hasSuffix(" -") || made.hasPrefix("– ") || made.hasSuffix(" –") ? "x" : made
     }
@@ -167,7 +168,7 @@ extension Playlist {
         let seconds = Int.random(in: 1..<100_000, using: &generator)
         media.duration = format == .pls ? .seconds(seconds) : .milliseconds(seconds)
       }
-      // Alone in its line, an artist is a title.
+      // An artist alone in its line is a title.
       if format != .pls || media.title != nil { media.artist = text(&generator) }
       if format != .pls {
         media.album = text(&generator)

@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test func aLongListOfAnyScriptArrivesWhole() throws {
-    // Many times what a parser is given at once, so that characters are cut in two.
+    // Many times the size of the parser's input buffer, so that characters are split.
     let title = String(repeating: "日本語ü", count: 250)
     let track = "<track><location>1</location><title>\(title)</title></track>\n"
     let playlist = try reading(String(repeating: track, count: 300))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RefrainPlayer
 
-/// In listed order.
+/// Playback in listed order.
 @Suite struct PlayQueueTests {
   @Test func anEmptyQueueHasNothingToPlay() {
     var queue = PlayQueue()
@@ -133,7 +133,7 @@ import Testing
     #expect(queue.remove(try #require(queue.id("c"))))
     #expect(queue.current == nil && queue.next(.ended) == nil && queue.next(.asked) == nil)
     #expect(queue.previous()?.media.title == "b")
-    // Before the end: nothing to play. At the end: it is what comes now.
+    // Insertions before the end do not play. One at the end plays next.
     queue.insert("x".media, at: 0)
     #expect(queue.move(try #require(queue.id("a")), to: 2))
     #expect(queue.current == nil && queue.names == "xba")

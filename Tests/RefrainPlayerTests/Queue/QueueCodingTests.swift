@@ -37,7 +37,7 @@ extension PlayQueue {
     #expect(try queue.throughJSON() == queue)
   }
 
-  /// What cannot be a duration is not known, and does not keep a queue from being read again.
+  /// An invalid duration is treated as unknown, and the queue still decodes.
   @Test(arguments: [Duration.seconds(-1), .seconds(Int64.max)])
   func anImpossibleDurationIsNotStored(_ duration: Duration) throws {
     var queue = PlayQueue()
@@ -45,7 +45,7 @@ extension PlayQueue {
     #expect(try queue.throughJSON().current?.media.duration == nil)
   }
 
-  /// The parts of a good queue, each replaced by what contradicts the others.
+  /// The parts of a valid queue, each replaced by one that contradicts the others.
   @Test(arguments: [
     #""position":1 → "position":-1"#, #""position":1 → "position":4"#,
     #""position":1 → "position":9223372036854775807"#, #""position":1 → "position":2"#,
@@ -80,7 +80,7 @@ extension PlayQueue {
     }
   }
 
-  /// Whatever numbers stand in it: a queue that can be used in every way, or an error.
+  /// Arbitrary numbers decode to a fully usable queue, or an error.
   @Test func damagedNumbersNeverMakeAQueueThatContradictsItself() throws {
     let seed = TestSeed.next()
     print("QueueCodingTests: REFRAIN_SEED=\(seed)")

@@ -3,22 +3,22 @@ import RefrainPlayer
 
 typealias QueueID = PlayQueue.Item.ID
 
-/// What a queue has to be, told with plain lists. Where the queue shuffles, the model takes over what
-/// came out of it, and says what must hold of it.
+/// A model of the queue in plain lists. For a shuffled queue, the model takes over the queue's
+/// order, and states its invariants.
 struct QueueModel {
   var mode = PlayQueue.RepeatMode.off
   var listed: [QueueID] = []
-  /// Nil: the listed order plays.
+  /// The shuffled order; nil: the listed order plays.
   var shuffledOrder: [QueueID]?
   var current: QueueID?
-  /// Played, current, or asked for next: what is added comes after all of these.
+  /// Items played, current, or requested next: added items come after all of these.
   var settled: Set<QueueID> = []
   var earlier: [QueueID] = []
 
   var order: [QueueID] { shuffledOrder ?? listed }
   private var place: Int { current.flatMap { order.firstIndex(of: $0) } ?? order.count }
 
-  /// A contradiction in words.
+  /// A contradiction between queue and model.
   struct Wrong: Error {
     var text: String
   }
@@ -95,7 +95,7 @@ struct QueueModel {
     settled.insert(id)
   }
 
-  /// - Parameter isRemoval: the current one is gone from the queue already.
+  /// - Parameter isRemoval: whether the current item is gone from the queue already.
   mutating func advanced(
     _ cause: PlayQueue.Cause, _ queue: PlayQueue, isRemoval: Bool = false
   ) throws {

@@ -3,7 +3,7 @@ import RefrainPlayer
 import TestSupport
 import Testing
 
-/// Whatever is done to a queue in whatever order, it is what plain lists say that it has to be.
+/// A queue matches its plain-list model after any sequence of operations.
 @Suite(.timeLimit(.minutes(TestSeed.minutes(5)))) struct QueueModelTests {
   @Test func aQueueIsWhatItsModelSays() async throws {
     let seed = TestSeed.next()
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  /// In a debug build as well: quadratic time would take minutes.
+  /// In a debug build as well, quadratic time would take minutes.
   @Test(arguments: [false, true]) func tenThousandItemsAreNothingSpecial(_ isShuffled: Bool) throws
   {
     let media = Media.named("a")
@@ -45,7 +45,7 @@ import Testing
   }
 }
 
-/// A queue and its model, side by side.
+/// A queue beside its model.
 private struct QueueRun {
   var queue: PlayQueue
   var model = QueueModel()
@@ -112,13 +112,13 @@ private struct QueueRun {
       note("store")
       let stored = try queue.throughJSON()
       try model.require(stored == queue, "stored and read, it is another")
-      // From here on the stored one has to go on as the first would have.
+      // From here on the decoded queue has to continue as the original would.
       queue = stored
     }
     try model.check(queue)
   }
 
-  /// Removes, moves or jumps to an item, seldom one that is gone.
+  /// Removes, moves or jumps to an item, rarely one that is gone.
   private mutating func touch(_ generator: inout SeededGenerator, _ index: Int) throws {
     let isCurrent = Int.random(in: 0..<3, using: &generator) == 0
     let any = Bool.random(using: &generator) ? queue.items.map(\.id) : Array(seen)

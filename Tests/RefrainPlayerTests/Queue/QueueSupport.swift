@@ -3,14 +3,14 @@ import Foundation
 import RefrainPlayer
 
 extension Media {
-  /// A media by its name alone.
+  /// Returns a media that has only a name.
   static func named(_ name: String) -> Media {
     Media(URL(fileURLWithPath: "/music/\(name).mp3"), title: name)
   }
 }
 
 extension PlayQueue {
-  /// A queue of media named by single letters: "abc" is three.
+  /// Returns a queue of media named by single letters: "abc" is three.
   static func of(
     _ names: String, startingAt index: Int = 0, repeating: RepeatMode = .off,
     shuffled: Bool = false,
@@ -29,7 +29,8 @@ extension PlayQueue {
 
   func id(_ name: String) -> Item.ID? { items.first { $0.media.title == name }?.id }
 
-  /// What plays from here on until the queue is over, the current one first; as many as `limit`.
+  /// Returns the names of the next items, the current one first, until the queue is over or `limit`
+  /// is reached.
   func names(played limit: Int, cause: Cause = .ended) -> String {
     var copy = self
     var played = copy.currentName ?? ""

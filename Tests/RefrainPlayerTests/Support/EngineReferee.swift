@@ -2,12 +2,12 @@
 import Refrain
 import RefrainPlayer
 
-/// Hands commands to an engine, and holds what it tells against the rules of `EngineEvent`.
+/// Passes commands to an engine, and checks its events against the rules of `EngineEvent`.
 @MainActor
 final class EngineReferee {
   let engine: any PlayerEngine
   private(set) var events: [EngineEvent] = []
-  /// What was against the rules.
+  /// The violations of the rules.
   private(set) var violations: [String] = []
   private(set) var current: EngineItem.ID?
   private(set) var next: EngineItem.ID?
@@ -16,7 +16,7 @@ final class EngineReferee {
   private var begun: Set<EngineItem.ID> = []
   private var ready: Set<EngineItem.ID> = []
   private var over: Set<EngineItem.ID> = []
-  /// What has to begin before anything else happens.
+  /// The item that has to begin before any other event.
   private var due: EngineItem.ID?
   private var isPaused = false
   private var isWaiting = false
@@ -84,7 +84,7 @@ final class EngineReferee {
 
   func isOver(_ id: EngineItem.ID) -> Bool { over.contains(id) }
 
-  /// The last place that was told of an item.
+  /// Returns the last reported position of an item.
   func position(of id: EngineItem.ID) -> Duration? {
     for event in events.reversed() {
       switch event {
@@ -97,7 +97,7 @@ final class EngineReferee {
     return nil
   }
 
-  /// Where the last seek led, and its number.
+  /// Returns the target and the serial of the last seek.
   func arrival(of id: EngineItem.ID) -> (serial: Int, position: Duration)? {
     for case .seekCompleted(id, let serial, let position) in events.reversed() {
       return (serial, position)
@@ -152,7 +152,7 @@ final class EngineReferee {
       rule((1...max(1, lastSerial)).contains(serial), "a seek that nobody asked for")
       rule(position >= .zero, "arrived before the start")
     case .ended(_, let follower):
-      // Not ready where it was begun behind its end.
+      // An item that began behind its end ends without being ready.
       rule(begun.contains(id), "ended before it began")
       rule(follower == nil || follower == next, "goes on with what was not asked for")
       over.insert(id)

@@ -11,17 +11,17 @@ import Testing
   import AVFoundationStandIn
 #endif
 
-/// An engine with something to play.
+/// An engine with media to play.
 @MainActor
 protocol EngineRig {
   var referee: EngineReferee { get }
-  /// How many random lives there is time for.
+  /// The number of random runs that fit in the time.
   static var lives: Int { get }
-  /// Media that lasts so long, in tenths of a second.
+  /// Returns media of that duration, in tenths of a second.
   func media(tenths: Int) -> Media
-  /// Media that cannot be had.
+  /// Media that cannot be fetched.
   var missing: Media { get }
-  /// Something that is no media.
+  /// A resource that is not media.
   var noise: Media { get }
   /// Lets some time pass.
   func pass() async throws
@@ -35,7 +35,7 @@ enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case avPlayer
   #endif
 
-  /// Those that this machine has what they need for.
+  /// The engines whose requirements this machine meets.
   static let usable = allCases.filter { kind in
     #if os(Linux)
       kind != .mpv || RequiredLibrary.libmpv.isUsable
@@ -90,7 +90,7 @@ extension EngineRig {
   }
 }
 
-/// The scripted engine, where what can happen happens in turn.
+/// The scripted engine, whose possible steps happen in turn.
 @MainActor
 final class ScriptedRig: EngineRig {
   static let lives = 5_000
@@ -110,7 +110,7 @@ final class ScriptedRig: EngineRig {
     ]
     let possible = likely.filter(engine.possible.contains)
     guard !possible.isEmpty else { return }
-    // Ends only where it has come to its end.
+    // The item ends only once it has reached its end.
     if possible.contains(.end), let now = engine.current,
       now.position >= ScriptedEngine.duration(of: now.item.media) ?? .zero
     {
@@ -126,7 +126,7 @@ final class ScriptedRig: EngineRig {
 }
 
 #if os(Linux)
-  /// libmpv in real time, without a sound, over a real origin.
+  /// libmpv in real time, without sound, over a real origin.
   @MainActor
   final class MPVRig: EngineRig {
     static let lives = 40
@@ -165,7 +165,7 @@ final class ScriptedRig: EngineRig {
     }
   }
 
-  /// AVPlayer's stand-in, whose time passes when it is told, over a real origin.
+  /// AVPlayer's stand-in, whose time the test advances, over a real origin.
   @MainActor
   final class AVPlayerRig: EngineRig {
     static let lives = 200

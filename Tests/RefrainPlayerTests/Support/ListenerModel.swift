@@ -3,8 +3,8 @@ import Refrain
 
 @testable import RefrainPlayer
 
-/// What a listener expects of a player, told without engines, numbers and waits: which item is the
-/// current one, and whether it is to play.
+/// A listener's expectations of a player, without engines, serials and waits: the current item, and
+/// whether it should play.
 struct ListenerModel {
   enum Kind: Equatable {
     case idle, active, ended, failed
@@ -17,7 +17,7 @@ struct ListenerModel {
   private var failures = 0
   private var interrupted = false
 
-  /// - Parameter position: where the player was.
+  /// - Parameter position: the player's position before the command.
   mutating func hear(_ command: PlayerCommand, at position: Duration) {
     switch command {
     case .play, .jump, .next, .previous, .resume, .restore: heard()

@@ -6,7 +6,7 @@
   import RefrainPlayer
   import Testing
 
-  /// An origin with the tune, whole and in three tracks, an empty cache, and a file for what is heard.
+  /// An origin with the tune, whole and in three tracks, an empty cache, and a file for the sound.
   @MainActor
   struct Listening {
     let origin: OriginServer
@@ -19,12 +19,12 @@
     var media: Media { Media(origin.url(Self.path)) }
     var log: OriginLog { origin.log(Self.path) }
 
-    /// The tune in three parts, as tracks of their own.
+    /// The tune in three parts, as separate tracks.
     var tracks: [Media] {
       (1...3).map { Media(origin.url("/track-\($0).wav"), title: "Part \($0)") }
     }
 
-    /// Runs `body` and leaves nothing behind.
+    /// Runs `body`, and removes everything.
     static func with(
       _ configuration: Configuration = Configuration(),
       _ body: (Listening) async throws -> Void
@@ -53,7 +53,7 @@
       await origin.stop()
     }
 
-    /// A player whose sound goes nowhere, in real time.
+    /// Returns a player without sound output, in real time.
     func player(_ configuration: PlayerConfiguration = PlayerConfiguration()) async throws -> Player
     {
       Player(
@@ -61,7 +61,7 @@
         configuration: configuration)
     }
 
-    /// Plays until the queue is over, or has failed; `act` is told of each event.
+    /// Plays until the queue has ended or failed; calls `act` with each event.
     func play(
       _ media: [Media]? = nil, from cache: MediaCache? = nil, start: Duration = .zero,
       isPaused: Bool = false,
@@ -89,7 +89,7 @@
     }
   }
 
-  /// What came of a play.
+  /// The result of playing.
   struct Heard {
     var events: [PlayerEvent] = []
     var samples: [Int16] = []
@@ -114,7 +114,7 @@
 
     var bytesFromOrigin: Int64 { reports.reduce(0) { $0 + ($1.statistics?.bytesFromOrigin ?? 0) } }
 
-    /// How many frames of the tune's end these samples end with.
+    /// The number of frames at the end of these samples that match the tune's end.
     var framesOfTheEnd: Int {
       zip(samples.reversed(), Tune.samples.reversed()).prefix { $0 == $1 }.count / Tune.channels
     }
@@ -132,7 +132,7 @@
 
     static let all: [Data] = samples.map { wav($0) }
 
-    /// A RIFF/WAVE file with the tune's header, for fewer samples.
+    /// Returns a RIFF/WAVE file with the tune's header, for fewer samples.
     static func wav(_ samples: ArraySlice<Int16>) -> Data {
       var file = Data(Tune.wav.prefix(44))
       func put(_ number: Int, at offset: Int) {

@@ -3,11 +3,11 @@ import Foundation
 import Refrain
 import RefrainPlayer
 
-/// An engine that does what its media are named for, one step at a time, as the test says.
+/// An engine whose media's names set their behaviour, one step at a time, as the test requests.
 ///
-/// `ok-20` lasts 20 seconds; `missing` cannot be had (404), `broken` is no media; `gone` cannot be
-/// reached from the first; `breaks` loses its origin in the middle, each time that it plays;
-/// `changes` is another version in the middle; `live` has no end.
+/// `ok-20` lasts 20 seconds; `missing` cannot be fetched (404), `broken` is not media; `gone`
+/// cannot be reached from the start; `breaks` loses its origin in the middle, each time that it
+/// plays; `changes` becomes another version in the middle; `live` has no end.
 @MainActor
 final class ScriptedEngine: PlayerEngine {
   var report: (@MainActor (EngineEvent) -> Void)?
@@ -62,7 +62,7 @@ final class ScriptedEngine: PlayerEngine {
 
   func pause() {
     isPaused = true
-    // Whoever pauses does not want the end of an interruption to resume.
+    // After a pause, the end of an interruption must not resume playback.
     isInterrupted = false
     if current?.waiting != nil { current?.waiting = nil }
   }
@@ -88,10 +88,10 @@ final class ScriptedEngine: PlayerEngine {
 
   // MARK: Steps
 
-  /// What could happen now.
+  /// The steps that are possible now.
   var possible: [Step] { Step.allCases.filter(isPossible) }
 
-  /// What happens by itself if nothing else does, so that every wait ends.
+  /// The step that happens by itself if no other does, so that every wait ends.
   var necessary: Step? {
     [.begin, .fail, .ready, .arrive, .goOn].first(where: isPossible)
   }

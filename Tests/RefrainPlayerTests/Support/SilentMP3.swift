@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Silence as MPEG-1 layer III frames: 44.1 kHz, stereo, 128 kbit/s, without any header before them,
-/// as stations send it.
+/// Silence as MPEG-1 layer III frames: 44.1 kHz, stereo, 128 kbit/s, without a preceding header, as
+/// stations send it.
 enum SilentMP3 {
-  /// Bytes of a frame, which lasts 1152 samples.
+  /// The bytes of a frame, which lasts 1152 samples.
   static let frameLength = 417
 
   static let bytesPerSecond = frameLength * 44_100 / 1152
@@ -17,6 +17,6 @@ enum SilentMP3 {
     return data
   }
 
-  /// Rounded up to a whole frame.
+  /// Returns silence of that duration, rounded up to a whole frame.
   static func lasting(seconds: Int) -> Data { frames((seconds * 44_100 + 1151) / 1152) }
 }

@@ -8,7 +8,7 @@ struct WAVFile {
   let rate: Int
   let samples: [Int16]
 
-  /// RIFF: chunks with a name and a length, padded to an even number of bytes.
+  /// Parses RIFF: chunks with a name and a length, padded to an even number of bytes.
   init(_ url: URL) throws {
     let bytes = [UInt8](try Data(contentsOf: url))
     func number(_ count: Int, at offset: Int) -> Int {

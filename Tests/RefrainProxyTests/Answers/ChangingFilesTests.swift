@@ -5,8 +5,8 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Many clients of files that change all the time: every byte is one of the version that the answer's
-/// ETag names.
+/// Many clients of files that change all the time: every byte belongs to the version that the
+/// response's ETag names.
 @Suite(.timeLimit(.minutes(TestSeed.isSoak ? 8 : TestSeed.minutes(3)))) struct ChangingFilesTests {
   private static let clients = 64
   private static let lengths: [Int64] = [3, 4096, 65_537, 300_001, 1_000_003, 2_000_029]
@@ -76,7 +76,7 @@ import Testing
         "/\(index).mp3", isWhole ? [] : ["Range: bytes=\(lower)-\(upper - 1)"])
       let range = isWhole || reply.status == 200 ? 0..<length : lower..<upper
       guard reply.status == 206 || reply.status == 200 else {
-        // A version that was replaced while it was asked for.
+        // A version that was replaced during its request.
         #expect([502, 503, 504].contains(reply.status) || reply.status == 0, "\(reply.status)")
         counts.refused += 1
         continue

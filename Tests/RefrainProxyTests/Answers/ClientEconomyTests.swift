@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// What clients cost the origin that stall, jump about, or leave.
+/// The cost to the origin of clients that stall, jump about, or leave.
 @Suite(.timeLimit(.minutes(2))) struct ClientEconomyTests {
   private static let length: Int64 = 48 << 20
   private static let bytes = SyntheticBytes(seed: 1)
@@ -14,7 +14,7 @@ import Testing
     "GET \(target) HTTP/1.1\r\nHost: \(test.host)\r\n\(range)\r\n"
   }
 
-  /// With a small buffer of its own: what the client's system takes is taken.
+  /// The client's receive buffer is small, because bytes in it count as taken.
   @Test func `A client that takes a mebibyte, stalls and leaves costs four at most`()
     async throws
   {
@@ -27,7 +27,7 @@ import Testing
         let client = try PlainSocket(port: port, receiveBuffer: 64 << 10)
         try client.send(text)
         let start = try client.receive(exactly: 1 << 20)
-        // What is under way for it comes, and nothing more.
+        // Bytes in flight for it arrive, and nothing more.
         try client.awaitQuiet(milliseconds: 500)
         return start
       }
@@ -42,7 +42,7 @@ import Testing
     await origin.stop()
   }
 
-  /// The same, where the origin cannot be asked for parts.
+  /// The same with an origin that does not support ranges.
   @Test func `A client that leaves ends an origin's answer that has no end`() async throws {
     let origin = try await OriginServer.start(sendBuffer: 256 << 10)
     try await withProxy(origin: origin) { test in
@@ -93,7 +93,7 @@ import Testing
 
   @Test func `A client that was alone ends the request it waits for`() async throws {
     try await withProxy { test in
-      // A part that was asked for comes home; a whole does not.
+      // A requested range completes; a whole response does not.
       var whole = OriginResource.synthetic(seed: 1, length: Self.length)
       whole.supportsRanges = false
       test.origin.serve(whole, at: "/a")
@@ -105,7 +105,7 @@ import Testing
         _ = try client.receive(exactly: 5000)
         client.reset()
       }
-      // Nobody releases it: it is abandoned.
+      // The test does not release the origin: the request is abandoned.
       let log = try await test.settledLog("/a")
       #expect(log.bodyBytesSent <= 64 << 10)
     }
@@ -119,7 +119,7 @@ import Testing
       let reply = try await test.get("/a", ["Range: bytes=\(lower)-\(lower + 9)"])
       #expect(reply.status == 206)
       #expect(reply.body == Self.bytes.bytes(in: lower..<lower + 10))
-      // The same without saying where it ends.
+      // The same without an end of the range.
       let (port, next) = (test.port, lower + 1_000_000)
       let text = Self.start(
         of: try test.target("/a"), test, range: "Range: bytes=\(next)-\r\n")
@@ -132,7 +132,7 @@ import Testing
         client.reset()
       }
       let log = try await test.settledLog("/a")
-      // What sockets hold, and little more.
+      // The capacity of the sockets, and little more.
       #expect(log.bodyBytesSent - closed.bodyBytesSent <= 6 << 20)
     }
     await origin.stop()
@@ -170,7 +170,7 @@ import Testing
         let client = try PlainSocket(port: port, receiveBuffer: 4 << 10)
         try client.send(text)
         _ = try client.receive(exactly: 500)
-        // It takes nothing more, and goes when more than it could take has come.
+        // It reads nothing more, and leaves once the origin has sent more than it could take.
         while origin.log("/a").distinctBytesSent < 6 << 20 { usleep(1000) }
         client.reset()
       }
@@ -190,7 +190,7 @@ import Testing
         var moving = OriginResource(.synthetic(seed: 1, length: Self.length))
         moving.headers = [Field("Cache-Control", "no-store")]
         test.origin.serve(moving, at: "/unkept")
-        // Warm, cold, and passed through.
+        // A hit, a miss, and a relayed response.
         #expect(try await test.get("/a", ["Range: bytes=0-20000000"]).isComplete)
         let port = test.port
         let texts = try ["/a", "/a", "/unkept"].map { Self.start(of: try test.target($0), test) }

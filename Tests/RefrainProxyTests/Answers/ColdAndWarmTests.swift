@@ -26,7 +26,7 @@ import Testing
       let log = try await test.settledLog("/a.mp3")
       #expect(log.bodyBytesSent == length)
       #expect(log.bytesSentTwice == 0)
-      // A request is told of when its answer is over, which its client may know before.
+      // A request is reported when its response is over; its client may know that before.
       try await eventually("all are told of") { test.log.all.count == 6 }
       #expect(test.log.all.map(\.source) == [.miss, .hit, .hit, .hit, .hit, .hit])
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Where sendfile(2) must not be called, stored bytes leave through a buffer.
+/// Where sendfile(2) must not be called, stored bytes are sent from a buffer.
 @Suite(.timeLimit(.minutes(2))) struct CopiedFileTests {
   private static let length: Int64 = 3_000_001
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Whatever the origin does: the right bytes, or a body that visibly ends early.
+/// For every fault of the origin: the right bytes, or a body that visibly ends early.
 @Suite(.timeLimit(.minutes(TestSeed.minutes(3)))) struct FaultTests {
   private static let length: Int64 = 400_000
 
@@ -89,7 +89,7 @@ import Testing
       try await withProxy(cache: { $0.retry.firstAttempts = 6 }) { test in
         let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<Self.length)
         test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
-        // An origin that begins with an error has it handed on.
+        // An error in the origin's first response is relayed.
         _ = try await test.get("/a", ["Range: bytes=0-0"])
         test.origin.script("/a", .random(seed: seed &+ round))
         try await withThrowingTaskGroup { group in

@@ -5,13 +5,13 @@ import Testing
 
 @testable import RefrainProxy
 
-/// What is held open between requests for the sake of speed.
+/// Resources held open between requests for speed.
 @Suite(.timeLimit(.minutes(2))) struct HeldResourceTests {
   private static let length: Int64 = 2 << 20
 
   @Test func `What is held open takes no more than the limit`() async throws {
     try await withProxy(cache: { $0.limit = 5 << 20 }) { test in
-      // More than one fits beside another; all were asked for a moment ago.
+      // More than one fits beside another; all were requested a moment ago.
       for index in 0..<6 as Range<UInt64> {
         let path = "/\(index).mp3"
         test.origin.serve(.synthetic(seed: index, length: Self.length), at: path)

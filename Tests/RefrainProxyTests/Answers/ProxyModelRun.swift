@@ -7,8 +7,8 @@ import Testing
 
 @testable import RefrainProxy
 
-/// One origin and one directory through several lives of a proxy. What each client does is the
-/// seed's; in which order they come to do it is the machine's.
+/// One origin and one directory through several lifetimes of a proxy. The seed determines each
+/// client's actions; the machine determines their order.
 final class ProxyModelRun: Sendable {
   private static let lengths: [Int64] = [700_001, 1_500_003, 65_536, 2_200_019]
 
@@ -58,7 +58,7 @@ final class ProxyModelRun: Sendable {
     try await withProxy(
       directory: directory, origin: origin,
       cache: { configuration in
-        // Where two requests meet, what the one has brought of the other's would come twice.
+        // Where two requests meet, the overlap that one has already fetched would come twice.
         if !hasFaults { configuration.joinPatience = .seconds(1000) }
         if hasFaults {
           configuration.retry.attempts = 40
@@ -70,8 +70,8 @@ final class ProxyModelRun: Sendable {
       let counting = count(test.cache.events(includingTraffic: true))
       let (port, host) = (test.port, test.host)
       let targets = try Self.lengths.indices.map { try test.target(path($0)) }
-      // An origin that begins with an error has it handed on, which the model does not tell from a
-      // wrong answer.
+      // An error in the origin's first response is relayed, which the model cannot distinguish from
+      // a wrong response.
       for index in Self.lengths.indices {
         for _ in 0..<50 where try await test.get(path(index), ["Range: bytes=0-0"]).status != 206 {}
       }
@@ -98,7 +98,7 @@ final class ProxyModelRun: Sendable {
     }
   }
 
-  /// Counts what comes until the cache is closed.
+  /// Counts the received bytes until the cache is closed.
   private func count(_ events: AsyncStream<CacheEvent>) -> Task<Void, Never> {
     Task {
       for await event in events {
@@ -140,8 +140,8 @@ final class ProxyModelRun: Sendable {
 
   // MARK: The origin
 
-  /// Every byte has come once: all that came is stored. What was on its way when nobody wanted it any
-  /// more never came.
+  /// Checks that every byte came once: all received bytes are stored. Bytes in flight without a
+  /// reader never arrived.
   private func checkEconomy(_ origin: OriginServer, _ directory: URL) async throws {
     let cache = try MediaCache(directory: directory)
     for index in Self.lengths.indices {
@@ -157,7 +157,7 @@ final class ProxyModelRun: Sendable {
   }
 }
 
-/// What one client does with one connection.
+/// One client's actions on one connection.
 struct ModelClient: Sendable {
   struct Request: Sendable {
     var index: Int
@@ -168,11 +168,12 @@ struct ModelClient: Sendable {
 
   var requests: [Request]
   var isPipelined: Bool
-  /// As a player that jumps: so much of the last answer is read, and the connection given up.
+  /// The number of bytes of the last response that are read before the connection is closed, as by
+  /// a player that jumps.
   var leavesAfter: Int?
   var resets: Bool
 
-  /// - Returns: what is wrong; nil: nothing.
+  /// - Returns: the error found, or nil.
   func run(port: Int, host: String, targets: [String]) -> String? {
     do {
       let client = try PlainSocket(port: port, patience: 100_000)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Random clients of a proxy that is started again and again on one directory, against a model of
-/// what may come out: the origin's bytes.
+/// Random clients of a proxy that is restarted again and again on one directory, checked against
+/// the origin's bytes.
 @Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(3)))) struct ProxyModelTests {
   @Test func `Every byte is right, whatever the origin and the clients do`() async throws {
     let seed = TestSeed.next()

@@ -5,8 +5,8 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Every row of RFC 9110 §14 (ranges) and §13 (conditions) that a GET or HEAD can meet, each against
-/// the same resource cold, warm, half stored, and of a length that nobody says.
+/// Every row of RFC 9110 §14 (ranges) and §13 (conditions) that applies to a GET or HEAD, each
+/// against the same resource cold, warm, half stored, and of unknown length.
 @Suite(.timeLimit(.minutes(2))) struct SemanticsTableTests {
   static let length: Int64 = 20_000
   static let etag = "\"v1\""
@@ -26,7 +26,7 @@ import Testing
     var headers: [String]
     var status: Int
     var body: Body
-    /// What is answered while the length is not known, where that is something else.
+    /// The response while the length is unknown, if it differs.
     var unknown: (Int, Body)?
 
     init(
@@ -166,7 +166,7 @@ import Testing
           _ = try await test.get(path, ["Range: bytes=1-1999"])
           _ = try await test.get(path, ["Range: bytes=12000-13999"])
         case .unknown:
-          // The origin stops before the end, so that no other request finds out where it is.
+          // The origin stops before the end, so that no other request finds the length.
           test.origin.script(path, .on(.all, .stall(at: .resource(Self.length - 1))))
         }
         let releasing = Task {
@@ -178,7 +178,7 @@ import Testing
         releasing.cancel()
         test.origin.script(path, FaultScript())
         test.origin.release(path)
-        // Where the bytes come late enough for the length to be known by then, a range is one.
+        // If the bytes come only after the length is known, the response is as for a known length.
         let isUnknown = state == .unknown && reply.status != row.status
         let expected = isUnknown ? row.unknown ?? (row.status, row.body) : (row.status, row.body)
         try Self.check(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Clients of a private proxy that show different credentials.
+/// Clients of a private proxy that send different credentials.
 @Suite(.timeLimit(.minutes(1))) struct ProxyAccountTests {
   @Test func `Nobody is given what was stored for another one`() async throws {
     try await withProxy { test async throws in

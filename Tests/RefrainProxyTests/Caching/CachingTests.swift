@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// What tests of caching share: small resources whose origin says how long they are fresh.
+/// Helpers for tests of caching: small resources whose origin states their freshness.
 enum Caching {
   static let length: Int64 = 2000
 
@@ -17,7 +17,7 @@ enum Caching {
     return resource
   }
 
-  /// Stale as soon as it comes.
+  /// Returns fields that make a response stale on arrival.
   static func stale(_ rest: String = "") -> [String: String] {
     ["Cache-Control": "max-age=60" + rest, "Age": "100"]
   }
@@ -36,7 +36,7 @@ extension TestProxy {
     origin.serve(Caching.resource(seed, headers), at: path)
   }
 
-  /// How many requests the origin had for a path.
+  /// Returns the number of requests that the origin received for a path.
   func asked(_ path: String) async throws -> Int {
     try await settledLog(path).requests.count
   }
@@ -187,7 +187,7 @@ extension TestProxy {
         }
         let count = try await test.asked("/a")
         #expect(isKept ? count == 1 : count >= 2, "\(control): \(count)")
-        // Nor is what was given to one the answer for who has no credentials, or others.
+        // Nor is one client's response served to clients without credentials or with others.
         for headers in [[], ["Authorization: Basic dHdvOnR3bw=="]] {
           _ = try await test.get("/a", headers)
           let last = try await test.settledLog("/a").requests.last

@@ -5,13 +5,13 @@ import Testing
 
 @testable import RefrainProxy
 
-/// A cache for several people stores no response that was made for one of them: cookies in the
-/// request, or in the response, make it one person's.
+/// A shared cache stores no response made for one user: cookies in the request, or in the response,
+/// make it personal.
 @Suite(.timeLimit(.minutes(2))) struct CookieTests {
-  /// The freshness of these is guessed: the origin says nothing of it.
+  /// Fields without explicit freshness, which is estimated.
   private static let unstated = ["Last-Modified": HTTPDate.format(Date() - 86400 * 20)]
 
-  /// Serves bytes of seed 2 to whoever is logged in, and of seed 1 to everybody else.
+  /// Serves bytes of seed 2 to logged-in users, and of seed 1 to all others.
   private func servePages(_ test: TestProxy, _ fields: [String: String]) {
     test.serve("/a", 1, fields)
     test.origin.script(
@@ -53,7 +53,7 @@ import Testing
     try await withReverseProxy { test async throws in
       servePages(test, ["Cache-Control": "max-age=600"])
       #expect(try await test.get("/a", ["Cookie: me=1"]).body == Caching.bytes(2))
-      // The first may come while what was answered to the one with cookies is still known.
+      // The first request may come while the response to the one with cookies is still remembered.
       try await eventually("it is stored for others") {
         let reply = try await test.get("/a")
         #expect(reply.body == Caching.bytes(1))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// A request is never answered by what the origin said to other credentials.
+/// A request never receives the origin's response to other credentials.
 @Suite(.timeLimit(.minutes(2))) struct CredentialJoiningTests {
   private static let right = "Basic bWU6c2VjcmV0"
 
@@ -29,7 +29,7 @@ import Testing
       for round in 0..<60 {
         let path = "/a\(round)"
         serve(test, path)
-        // Two connections that stay open, as a player's.
+        // Two persistent connections, as a player's.
         try await test.connect { first async throws in
           let target = try test.target(path)
           let refused = try await first.reply(to: target, host: test.host)

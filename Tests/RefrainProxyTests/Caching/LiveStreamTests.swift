@@ -5,13 +5,13 @@ import Testing
 
 @testable import RefrainProxy
 
-/// ffmpeg, mpv and VLC ask every server for metadata between the bytes.
+/// ffmpeg, mpv and VLC request metadata between the bytes from every server.
 @Suite(.timeLimit(.minutes(2))) struct LiveStreamTests {
   private let length: Int64 = 300_007
   private let bytes = SyntheticBytes(seed: 7).bytes(in: 0..<300_007)
   private let interleaving = Interleaving(interval: 8000, titles: [1: "One", 5: "Two"])
 
-  /// A recording of a server that interleaves.
+  /// Returns a recording from a server that interleaves.
   private func recording(maxAge: Int = 1000) -> OriginResource {
     var resource = OriginResource.synthetic(seed: 7, length: length)
     resource.supportsRanges = false
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  /// What is stored has none between its bytes, whatever a confirmation says.
+  /// Stored bodies have no interleaved metadata, whatever a 304 response says.
   @Test func `A confirmation does not announce metadata`() async throws {
     try await withProxy(proxy: { configuration, _ in configuration.headers["Icy-MetaData"] = "1" })
     {
@@ -66,7 +66,7 @@ import Testing
       test.origin.serve(recording(), at: "/a")
       let reply = try await test.get("/a", ["Cache-Control: no-store", "Icy-MetaData: 1"])
       #expect(reply["icy-metaint"] == "8000")
-      // A byte each, and two titles of 18 bytes, padded to 32.
+      // One byte per block, and two titles of 18 bytes, padded to 32.
       let blocks = 300_007 / 8000 + 2 * 32
       #expect(reply.body.count == 300_007 + blocks)
     }
@@ -76,7 +76,7 @@ import Testing
   func `A station is streamed from what it plays now`(_ headers: [String]) async throws {
     try await withProxy { test in
       var station = OriginResource.station(seed: 7, interleaving: interleaving)
-      // It breaks off there, and so does what is given of it.
+      // The station breaks off there, and so does the response.
       station.content = .synthetic(seed: 7, length: length)
       test.origin.serve(station, at: "/radio")
       for _ in 0..<2 {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// What a client wants of the cache (RFC 9111 §5.2.1).
+/// The client's cache directives (RFC 9111 §5.2.1).
 @Suite(.timeLimit(.minutes(2))) struct RequestDirectiveTests {
   static let cases: [(String, stored: [String: String], asks: Bool)] = [
     ("Cache-Control: no-cache", ["Cache-Control": "max-age=600"], true),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// What is stale, where the origin cannot be asked (RFC 9111 §4.2.4).
+/// Stale responses while the origin cannot be reached (RFC 9111 §4.2.4).
 @Suite(.timeLimit(.minutes(2))) struct UnreachableOriginTests {
   static let served: [(fields: [String: String], isShared: Bool)] = [
     (Caching.stale(), false), (Caching.stale(), true),
@@ -37,7 +37,7 @@ import Testing
     (Caching.stale(", proxy-revalidate"), true),
     (["Cache-Control": "s-maxage=60", "Age": "100"], true),
     (["Cache-Control": "no-cache"], false),
-    // Nothing says how long it is fresh.
+    // Without explicit freshness.
     (["Cache-Control": "must-revalidate"], false),
   ]
 

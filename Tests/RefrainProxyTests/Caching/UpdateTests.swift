@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// How what is stored follows what the origin says later (RFC 9111 §3.2, §4.3.4, §4.3.5, §4.4).
+/// Updates of stored responses by later ones (RFC 9111 §3.2, §4.3.4, §4.3.5, §4.4).
 @Suite(.timeLimit(.minutes(2))) struct UpdateTests {
   private func directory() -> URL {
     FileManager.default.temporaryDirectory.appending(
@@ -47,7 +47,7 @@ import Testing
     try await withProxy { test async throws in
       test.serve("/a", Caching.stale(", must-revalidate"))
       _ = try await test.get("/a")
-      // It says when it runs out, and no more: that it must be confirmed still holds.
+      // The response states only its expiry: the stored must-revalidate still applies.
       test.serve("/a", ["Expires": HTTPDate.format(Date() + 3600), "Age": "100"])
       #expect(try await test.get("/a").status == 200)
       await test.origin.stopListening()

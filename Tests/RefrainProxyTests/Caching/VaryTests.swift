@@ -44,7 +44,7 @@ import Testing
   @Test func `Who asks at the same time for another representation gets that one`() async throws {
     try await withReverseProxy { test async throws in
       for round in 0..<10 {
-        // Each under a key of its own, by the query.
+        // Each has a key of its own, by the query.
         serve(test)
         let target = "/a?\(round)"
         try await withThrowingTaskGroup { group in
@@ -123,7 +123,7 @@ import Testing
       serve(test)
       let bytes = Caching.bytes(1)
       test.origin.script("/a", .on(.from(2), .header("Vary", nil)))
-      // Only the first bytes are asked for, so that another request brings the rest.
+      // Only the first bytes are requested, so that another request fetches the rest.
       for range in [0..<10, 1000..<2000] as [Range<Int>] {
         let reply = try await test.get(
           "/a", ["Accept-Language: en", "Range: bytes=\(range.lowerBound)-\(range.upperBound - 1)"])

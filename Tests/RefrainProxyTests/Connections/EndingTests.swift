@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// How connections end: what was said reaches the client, and none stays for ever.
+/// The end of connections: the response reaches the client, and no connection stays for ever.
 @Suite(.timeLimit(.minutes(2))) struct EndingTests {
   private static let bytes = SyntheticBytes(seed: 1)
 
@@ -15,7 +15,7 @@ import Testing
     try await withProxy { test in
       test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
       let (target, host, port) = (try test.target("/a"), test.host, test.port)
-      // Cold, then warm.
+      // A miss, then a hit.
       for round in 0..<2 {
         let received = try await onThread {
           let client = try PlainSocket(port: port)
@@ -38,8 +38,8 @@ import Testing
     }
   }
 
-  /// A socket that is closed with unread bytes in it resets the connection, and what the client has
-  /// not read of its answer is lost (RFC 9112 §9.6).
+  /// Closing a socket with unread bytes resets the connection, and the client loses the unread part
+  /// of its response (RFC 9112 §9.6).
   @Test func `A client that goes on sending gets its last answer whole`() async throws {
     try await withProxy { test in
       let length: Int64 = 3_000_000
@@ -52,7 +52,7 @@ import Testing
           "GET \(target) HTTP/1.1\r\nHost: \(host)\r\nConnection: close\r\n\r\n"
             + String(repeating: "more ", count: 10_000))
         let head = try client.receive(exactly: 1)
-        // More than a moment later.
+        // Longer than a moment.
         try client.awaitQuiet(milliseconds: 1500)
         let rest = try client.receiveToEnd()
         return (bytes: head + rest.bytes, wasReset: rest.wasReset)
@@ -70,7 +70,7 @@ import Testing
       test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       let (target, host, port) = (try test.target("/a"), test.host, test.port)
       let fields = "\(target) HTTP/1.1\r\nHost: \(host)\r\n"
-      // A small one keeps the connection.
+      // A small body keeps the connection.
       let small = try await onThread {
         let client = try PlainSocket(port: port)
         try client.send(
@@ -88,7 +88,7 @@ import Testing
         return try client.receiveToEnd()
       }
       #expect(try AnswerReader.read(large.bytes).map(\.status) == [405])
-      // Who waits for 100 is told the answer instead.
+      // A client that waits for 100 receives the final response instead.
       let waiting = try await onThread {
         let client = try PlainSocket(port: port)
         try client.send("POST \(fields)Content-Length: 100000000\r\nExpect: 100-continue\r\n\r\n")
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  /// It would be taken for the answer to a request that the client has not sent yet.
+  /// A second response would be taken for that of the client's next request.
   @Test func `A body that goes wrong behind its answer is not answered once more`() async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.headTimeout = .milliseconds(200)
@@ -108,7 +108,7 @@ import Testing
       test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       let (target, host, port) = (try test.target("/a"), test.host, test.port)
       let head = "POST \(target) HTTP/1.1\r\nHost: \(host)\r\nTransfer-Encoding: chunked\r\n\r\n"
-      // Never comes to its end; is no chunk.
+      // The first never ends; the second contains an invalid chunk.
       for body in ["5\r\nab", "5\r\nabcde\r\nnonsense\r\n"] {
         let received = try await onThread {
           let client = try PlainSocket(port: port)
@@ -169,7 +169,7 @@ import Testing
         let first = try PlainSocket(port: port)
         // Connections are counted on their own event loops, in no order.
         for _ in 0..<30_000 where test.proxy.connectionCount == 0 { usleep(1000) }
-        // None of them reads, and none closes.
+        // None of them reads or closes.
         let others = try (0..<10).map { _ in try PlainSocket(port: port) }
         for other in others { try other.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n") }
         for other in others {
@@ -184,7 +184,7 @@ import Testing
     }
   }
 
-  /// HTTP/1.0 has nothing but the connection's end to tell where the body ends.
+  /// In HTTP/1.0 only the end of the connection marks the end of the body.
   @Test func `Who takes nothing of an open body is reset`() async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.sendTimeout = .milliseconds(300)

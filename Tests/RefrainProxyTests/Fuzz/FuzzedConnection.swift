@@ -4,7 +4,7 @@ import Refrain
 
 @testable import RefrainProxy
 
-/// What one client does with its connection, decided beforehand, and what may come back.
+/// One client's actions on its connection, decided beforehand, and the expected responses.
 struct FuzzedConnection: Sendable {
   enum Ending: Sendable { case read, halfClose, close, reset }
 
@@ -16,28 +16,29 @@ struct FuzzedConnection: Sendable {
 
   var pieces: [[UInt8]]
   var ending: Ending
-  /// So much is read at most, where the client leaves early.
+  /// The most that is read, if the client leaves early.
   var readLimit: Int
-  /// What each answer has to be; nil where bytes were changed, and anything may come.
+  /// The expected responses; nil if bytes were changed, and anything may come.
   var expected: [Expected]?
   var secret: String
 
   struct Expected: Sendable {
     var isHEAD: Bool
-    /// Nil: a refusal or an error, whichever.
+    /// Nil: any refusal or error.
     var status: Int?
     var body: [UInt8]?
-    /// No answer comes after it.
+    /// Whether no response comes after it.
     var isLast: Bool
   }
 
   // MARK: Running
 
-  /// - Returns: what is wrong; nil: nothing.
+  /// - Returns: the error found, or nil.
   func run(port: Int) -> String? {
     do {
       let client = try PlainSocket(port: port)
-      // Who is refused early finds the connection closed: what came is read nevertheless.
+      // A client that is refused early finds the connection closed; it reads the received bytes
+      // nevertheless.
       for piece in pieces { guard try client.send(piece) else { break } }
       switch ending {
       case .close:
@@ -90,7 +91,7 @@ struct FuzzedConnection: Sendable {
     return nil
   }
 
-  /// Whatever was asked, it is one of the two resources that comes, or a word of the proxy's.
+  /// Checks that the body is one of the two resources, or a text of the proxy's.
   private static func wrongBytes(_ reply: Reply) -> String? {
     guard reply.status == 200 || reply.status == 206, !reply.body.isEmpty, reply.isComplete,
       reply["Content-Type"] == "application/octet-stream"
@@ -146,7 +147,7 @@ extension FuzzedConnection {
         bytes = fuzz.mutated(
           bytes, with: Array("\r\n\r\n \t:;,/*?#%.0159aAxX\"\\-+@[]".utf8) + [0, 0x7F, 0x80, 0xFF])
       }
-      // With no last request, only the client can end it.
+      // Without a last request, only the client can end the connection.
       let isOpen = expected.last?.isLast == false
       let endings: [Ending] = [.halfClose, .halfClose, .read, .close, .reset]
       var ending = endings[fuzz.number(below: endings.count)]
@@ -191,7 +192,7 @@ extension FuzzedConnection {
       return (text(isHEAD ? "HEAD" : "GET", target, fields), wanted)
     }
 
-    /// What must be refused: never a byte of it.
+    /// Returns a request that must be refused: none of it may be served.
     private func hostile(_ fuzz: inout Fuzz) -> (String, Expected) {
       let away = "127.0.0.1:\(forbidden.port)"
       let dots = fuzz.pick(["..", "%2e%2e", "%2E.", ".%2e", "..%2f..", "%252e%252e", "....//.."])

@@ -5,7 +5,8 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Connections full of requests, good and broken, split, cut off and left, over real sockets.
+/// Connections full of requests, valid and invalid, split, cut off and abandoned, over real
+/// sockets.
 @Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(2)))) struct SocketFuzzTests {
   @Test func `Whatever clients send, what is right goes on and what is forbidden stays so`()
     async throws

@@ -7,7 +7,7 @@
 
   @testable import RefrainProxy
 
-  /// The system takes the listening socket away, as iOS does with programs that it suspends.
+  /// The system closes the listening socket, as iOS does to suspended programs.
   @Suite(.timeLimit(.minutes(2))) struct LostListenerTests {
     @Test func `The same URLs are served again after the socket was lost`() async throws {
       try await withProxy { test in
@@ -45,7 +45,7 @@
       }
     }
 
-    /// The descriptor of this process that listens on the port.
+    /// Returns the descriptor of this process that listens on the port.
     private static func listener(at port: Int) -> CInt? {
       let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
       return names.compactMap { CInt($0) }.first { descriptor in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// `run()`, `stop()` and `waitUntilListening()`, in whatever order they are called.
+/// `run()`, `stop()` and `waitUntilListening()`, in any order.
 @Suite(.timeLimit(.minutes(2))) struct RunAndStopTests {
   private func withCache(_ body: (MediaCache) async throws -> Void) async throws {
     let directory = FileManager.default.temporaryDirectory.appending(
@@ -45,7 +45,7 @@ import Testing
       await proxy.stop()
       try await running.value
       #expect(proxy.listeningAddress == nil)
-      // Players have it: it does not change.
+      // Players hold this URL: it does not change.
       #expect(try proxy.url(for: url) == proxied)
     }
   }
@@ -165,7 +165,7 @@ import Testing
       do {
         try await proxy.waitUntilListening()
       } catch let error as MediaCacheError where error.code == .usage {
-        // A machine without IPv6.
+        // The machine has no IPv6.
         return await origin.stop()
       }
       let url = try proxy.url(for: origin.url("/a"))

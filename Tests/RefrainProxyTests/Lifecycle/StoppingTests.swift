@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// What becomes of connections when the proxy stops.
+/// Connections when the proxy stops.
 @Suite(.timeLimit(.minutes(2))) struct StoppingTests {
   private static let length: Int64 = 2_000_000
 
@@ -96,7 +96,7 @@ import Testing
     }
   }
 
-  /// A body that ends with the connection must not seem to be whole.
+  /// A body that ends with the connection must not seem complete.
   @Test func `An answer that only the connection's end could end is reset`() async throws {
     try await withProxy { test in
       var open = OriginResource(.synthetic(seed: 1, length: Self.length), etag: "\"1\"")

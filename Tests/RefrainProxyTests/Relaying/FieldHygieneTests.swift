@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Behind one address there are many origins: what is one's own is none of the others'.
+/// One address serves many origins: each origin's state is isolated from the others.
 @Suite(.timeLimit(.minutes(2))) struct FieldHygieneTests {
   @Test func `What an origin says of its name is not said of the proxy's`() async throws {
     try await withProxy { test async throws in
@@ -49,7 +49,7 @@ import Testing
           #expect(!seen.contains { $0.value.contains(String(test.port)) })
         }
       }
-      // A player's cookies are for the origin.
+      // A player's cookies are sent to the origin.
       _ = try await test.get("/a", ["Cookie: mine=1"])
       let last = try await test.settledLog("/a").requests.last
       #expect(last?.request.headers.first("Cookie") == "mine=1")

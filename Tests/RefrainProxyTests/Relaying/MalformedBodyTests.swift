@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Requests to a reverse proxy that are refused once their head was taken, or have no path.
+/// Requests to a reverse proxy that are refused after their head, or have no path.
 @Suite(.timeLimit(.minutes(2))) struct MalformedBodyTests {
   private func withEcho(
     _ body: @Sendable (TestProxy, EchoServer) async throws -> Void
@@ -25,7 +25,7 @@ import Testing
   func `Malformed chunks are answered 400`(_ chunks: String) async throws {
     try await withEcho { test, server async throws in
       try await test.connect { connection async throws in
-        // In one piece, and with the head before.
+        // In one piece with the head.
         let head = "POST /a HTTP/1.1\r\nHost: \(test.host)\r\nTransfer-Encoding: chunked\r\n\r\n"
         try await connection.send(head + chunks)
         let reply = try await connection.readReply()

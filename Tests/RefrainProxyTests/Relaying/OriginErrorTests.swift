@@ -5,14 +5,14 @@ import Testing
 
 @testable import RefrainProxy
 
-/// What of an origin's answers cannot be kept or followed, and is handed on as it came.
+/// Origin responses that cannot be stored or followed are relayed unchanged.
 @Suite(.timeLimit(.minutes(2))) struct OriginErrorTests {
   @Test(arguments: [500, 502, 503, 404, 403])
   func `An error of the origin reaches the client after one more request`(
     status: Int
   ) async throws {
     for isShared in [false, true] {
-      // With the delays of real life the client would wait for seconds.
+      // With the default delays the client would wait for seconds.
       try await Caching.withEither(isShared: isShared) { test async throws in
         test.serve("/a", [:])
         let fault = Fault.status(status, headers: [Field("X-Why", "so")], body: Array("sorry".utf8))

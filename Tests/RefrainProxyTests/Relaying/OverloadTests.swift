@@ -6,7 +6,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// An origin that says that it is overloaded is not asked over and over.
+/// An overloaded origin is not asked again and again.
 @Suite(.timeLimit(.minutes(2))) struct OverloadTests {
   /// A clock that stands still until a test moves it.
   private final class Clock: Sendable {
@@ -23,7 +23,7 @@ import Testing
     func pass(_ seconds: Double) { passed.withLock { $0 += seconds } }
   }
 
-  /// With the waits of real life.
+  /// Runs with the default retry delays.
   private func withEither(
     isShared: Bool, _ clock: Clock = Clock(), _ body: (TestProxy) async throws -> Void
   ) async throws {
@@ -51,7 +51,7 @@ import Testing
         if method == "GET" { #expect(reply.text == "busy") }
         #expect(try await test.asked("/a") == 2 * client)
       }
-      // Retrying with its waits would take 7.75 seconds for each.
+      // Retrying with the delays would take 7.75 seconds for each.
       #expect(ContinuousClock.now - start < .seconds(7))
     }
   }

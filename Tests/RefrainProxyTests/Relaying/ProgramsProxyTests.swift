@@ -5,7 +5,8 @@ import Testing
 
 @testable import RefrainProxy
 
-/// A proxy for one program, which may send what it likes, and whose helpers know sites by their URLs.
+/// A proxy for one program, which may send any request, and whose helpers identify sites by their
+/// URLs.
 @Suite(.timeLimit(.minutes(2))) struct ProgramsProxyTests {
   @Test(arguments: ["PUT", "POST", "DELETE"])
   func `What the program sends reaches the origin whole`(_ method: String) async throws {

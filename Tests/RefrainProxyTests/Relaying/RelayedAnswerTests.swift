@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// What the origin answers that is not the resource.
+/// Origin responses other than the resource.
 @Suite(.timeLimit(.minutes(2))) struct RelayedAnswerTests {
   @Test(arguments: [400, 401, 403, 404, 410, 418, 429, 500, 503])
   func `An error keeps its status and its body`(status: Int) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// What a reverse proxy passes on as it is.
+/// Requests that a reverse proxy relays unchanged.
 @Suite(.timeLimit(.minutes(2))) struct RelayedRequestTests {
   private func withEcho(
     _ answer: @escaping @Sendable (EchoServer.Request) -> String? = { _ in nil },
@@ -84,7 +84,7 @@ import Testing
         try await connection.send(
           "PUT /a HTTP/1.1\r\nHost: \(test.host)\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
         )
-        // Nothing else comes before the body was sent.
+        // No other response comes before the body was sent.
         let interim = try await connection.read(upTo: 25)
         #expect(String(decoding: interim, as: UTF8.self) == "HTTP/1.1 100 Continue\r\n\r\n")
         try await connection.send("hello")
@@ -103,10 +103,10 @@ import Testing
       while true {
         let head = connection.readRequest()
         guard head.hasSuffix("\r\n\r\n") else { return }
-        // It has heard enough, and says so at once.
+        // The origin has received enough, and responds at once.
         connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
         if head.contains("/late") {
-          // The rest may come through yet; then the connection is good for the next request.
+          // The rest may still be relayed; then the connection is usable for the next request.
           guard let body = connection.read(20_000), body.dropFirst(3).allSatisfy({ $0 == 120 })
           else { return }
           continue

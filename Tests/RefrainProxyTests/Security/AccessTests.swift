@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Who may ask for what.
+/// The clients that may request each resource.
 @Suite(.timeLimit(.minutes(2))) struct AccessTests {
   @Test func `Whatever is wrong with a token, the answer is the same`() async throws {
     try await withProxy { test async throws in
@@ -56,7 +56,7 @@ import Testing
             #expect(try await connection.reply(to: target, host: test.host).status == 200)
           }
           #expect(try await connection.reply(to: target, host: host).status == 421, "\(host)")
-          // In absolute form it is the target that counts.
+          // In absolute form the target takes precedence.
           let absolute = try await connection.reply(
             to: "http://\(host)\(target)", host: test.host)
           #expect(absolute.status == 421, "\(host)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// What a page can have a browser send to a proxy that has rights of its own at the origin.
+/// Requests that a page can make a browser send to a proxy with privileges at the origin.
 @Suite(.timeLimit(.minutes(2))) struct CrossSiteTests {
   private func withEcho(
     _ methods: CacheProxy.RelayedMethods, allowedWebOrigin: String? = nil,

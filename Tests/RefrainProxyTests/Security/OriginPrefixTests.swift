@@ -4,7 +4,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// A reverse proxy of a part of an origin shows that part alone.
+/// A reverse proxy of a part of an origin exposes only that part.
 @Suite struct OriginPrefixTests {
   @Test(arguments: [
     "/../x", "/..%2fx", "/..%2Fx", "/a/..%2f..%2fx", "/%2e%2e%2fx", "/%2E.%2Fx", "/..%5cx",

@@ -5,8 +5,8 @@ import Testing
 
 @testable import RefrainProxy
 
-/// A reverse proxy follows the redirects of its origin within the origin, and to hosts that are
-/// allowed: an open redirect there must not read the network of the proxy.
+/// A reverse proxy follows its origin's redirects within the origin, and to allowed hosts: an open
+/// redirect there must not read the proxy's network.
 @Suite(.timeLimit(.minutes(2))) struct OriginRedirectTests {
   private func withOther(
     _ body: (OriginServer) async throws -> Void
@@ -81,10 +81,10 @@ import Testing
           "/r", .on(.all, .redirect(302, to: other.url("/secret").absoluteString)))
         for _ in 0..<2 { #expect(try await test.get("/r").body == Caching.bytes(9)) }
         #expect(try await other.wait(for: "/secret") { $0.running == 0 }.requests.count == 1)
-        // The origin itself need not be named.
+        // The origin itself is allowed without being named.
         test.serve("/a", [:])
         #expect(try await test.get("/a").body == Caching.bytes(1))
-        // No request but a redirected one gets there.
+        // Only a redirected request gets there.
         let url = other.url("/secret")
         #expect(throws: MediaCacheError.self) { try test.proxy.url(for: url) }
       }

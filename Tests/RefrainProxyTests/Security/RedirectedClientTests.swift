@@ -4,7 +4,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Where an origin's redirect may take a client, or the proxy itself.
+/// The permitted targets of an origin's redirect, for a client and for the proxy itself.
 @Suite(.timeLimit(.minutes(2))) struct RedirectedClientTests {
   @Test(arguments: ["//evil.example/", "//evil.example", "///evil.example/a"])
   func `A path that begins like a host stays a path`(_ path: String) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// What goes to an origin is the path that the client sent, byte for byte.
+/// The origin receives the client's path, byte for byte.
 @Suite(.timeLimit(.minutes(2))) struct RequestTargetTests {
   @Test(
     arguments: ["GET", "HEAD", "DELETE", "PUT", "POST"],
@@ -28,7 +28,7 @@ import Testing
         #expect(reply.status == 200)
       }
       #expect(!server.requests.isEmpty)
-      // What only the head is wanted of may be fetched for the cache.
+      // A HEAD request may be fetched with GET for the cache.
       let methods = method == "HEAD" ? ["HEAD", "GET"] : [method]
       for request in server.requests {
         #expect(methods.contains { request.head.hasPrefix("\($0) \(path) HTTP/1.1\r\n") })

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Whatever bytes an origin sends in its fields, the client sees one answer, whose framing is ours.
+/// For any bytes in the origin's fields, the client receives one response with our framing.
 @Suite(.timeLimit(.minutes(2))) struct ResponseSplittingTests {
   static let lines: [String] = [
     "X: a\rX-Evil: 1", "X: a\nX-Evil: 1", "X: a\u{0}b", "X: a\r\n\tX-Evil: 1", "X: \u{1}\u{7F}",
@@ -31,7 +31,7 @@ import Testing
           let reply = try await connection.reply(
             to: "/a", isRelayed ? ["Cache-Control: no-store"] : [], host: test.host)
           if reply["Connection"] != "close", reply.isComplete {
-            // What comes next is the next answer.
+            // The next bytes are the next response.
             let next = try await connection.reply(to: "/a", ["Connection: close"], host: test.host)
             #expect(next.status == 200 || next.status >= 400, "\(line.debugDescription)")
             #expect(try await connection.readToEnd().isEmpty)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import RefrainProxy
 
-/// Requests that two programs might read differently (RFC 9112 §11.2): refused, with the connection
-/// closed, so that what follows is never taken for a request.
+/// Requests that two programs might parse differently (RFC 9112 §11.2) are refused and the
+/// connection is closed, so that later bytes are never taken for a request.
 @Suite(.timeLimit(.minutes(2))) struct SmugglingTests {
   static let heads: [(String, status: Int)] = [
     ("POST / HTTP/1.1\r\nHost: HOST\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n", 400),
@@ -50,7 +50,7 @@ import Testing
       test.serve("/smuggled", ["Cache-Control": "max-age=600"])
       let smuggled = "GET /smuggled HTTP/1.1\r\nHost: \(test.host)\r\n\r\n"
       try await test.connect { connection async throws in
-        // On a connection that was good so far.
+        // On a connection that was valid so far.
         #expect(try await connection.reply(to: "/none", host: test.host).status == 404)
         let text = head.replacing("HOST", with: test.host) + "\r\n0\r\n\r\n"
         try await connection.send(text + smuggled + smuggled)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import RefrainProxy
 
-/// A field by which a client could change the answer that everybody is given, and that no key has,
-/// never reaches the origin of a cache for several people.
+/// An unkeyed field by which a client could change everybody's response never reaches the origin of
+/// a shared cache.
 @Suite(.timeLimit(.minutes(2))) struct UnkeyedFieldTests {
   private static let fields = [
     "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https", "X-Forwarded-For": "10.0.0.1",
@@ -45,7 +45,7 @@ import Testing
   }
 }
 
-/// What a page could do in the proxy's own web origin, where pages of many origins lie.
+/// The privileges of a page in the proxy's own web origin, which pages of many origins share.
 @Suite(.timeLimit(.minutes(2))) struct SandboxTests {
   private func policies(_ reply: Reply) -> [String] {
     reply.fields.filter { $0.name.lowercased() == "content-security-policy" }.map(\.value)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Reads the answers that came on one connection, by the letter (RFC 9112).
+/// Parses the responses on one connection strictly (RFC 9112).
 enum AnswerReader {
   struct Malformed: Error, CustomStringConvertible {
     var description: String
   }
 
-  /// - Parameter isHEAD: which of the answers are to HEAD.
+  /// - Parameter isHEAD: whether the response at an index is to HEAD.
   static func read(_ bytes: [UInt8], isHEAD: (Int) -> Bool = { _ in false }) throws -> [Reply] {
     var rest = bytes[...]
     var replies: [Reply] = []

@@ -3,11 +3,10 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// An origin that takes a request's body whole and says how it came; for what it is to say in its
-/// stead, there is a script.
+/// An origin that reads a request's body and returns it; a script can replace the response.
 final class EchoServer: Sendable {
   struct Request: Sendable {
-    /// With the empty line.
+    /// The head, including the empty line.
     var head: String
     var body: [UInt8] = []
     var isComplete = false
@@ -28,8 +27,8 @@ final class EchoServer: Sendable {
   var requests: [Request] { box.requests.withLock { $0 } }
   var url: URL { get throws { try server.url("") } }
 
-  /// - Parameter answer: what is sent for a request; nil: its body, as it came. An empty text closes
-  ///   the connection.
+  /// - Parameter answer: the response to a request; nil: its body, as received. An empty text
+  ///   closes the connection.
   init(_ answer: @escaping @Sendable (Request) -> String? = { _ in nil }) throws {
     let box = Box()
     self.box = box

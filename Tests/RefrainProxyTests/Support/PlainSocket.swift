@@ -10,8 +10,8 @@ import TestSupport
   import Darwin
 #endif
 
-/// A client that does with its connection what no library would: ends one side, resets it, leaves
-/// what it was sent unread. Its calls block, so that it lives on a thread (`onThread`).
+/// A client that handles its connection as no library would: ends one side, resets it, leaves
+/// received bytes unread. Its calls block, so it runs on a thread (`onThread`).
 final class PlainSocket {
   struct TookTooLong: Error {}
 
@@ -25,7 +25,7 @@ final class PlainSocket {
   private var isOpen = true
   private let patience: CInt
 
-  /// - Parameter patience: milliseconds that any call may take.
+  /// - Parameter patience: the time limit of each call, in milliseconds.
   init(port: Int, receiveBuffer: CInt? = nil, patience: CInt = 20_000) throws {
     #if canImport(Darwin)
       descriptor = socket(AF_INET, SOCK_STREAM, 0)
@@ -55,8 +55,8 @@ final class PlainSocket {
 
   deinit { close() }
 
-  /// Nobody takes connections there any more. Not at once, maybe: a program that another test is
-  /// starting has this process's sockets until it begins.
+  /// Waits until nothing accepts connections on the port. That may take a while: a program that
+  /// another test is starting holds this process's sockets until its exec.
   static func nobodyListens(port: Int) async throws {
     try await eventually("nobody listens at \(port)") {
       do { _ = try PlainSocket(port: port) } catch is POSIXError { return true }
@@ -64,7 +64,7 @@ final class PlainSocket {
     }
   }
 
-  /// - Returns: false where the other side is gone.
+  /// - Returns: false if the peer has closed the connection.
   @discardableResult
   func send(_ bytes: [UInt8]) throws -> Bool {
     var from = 0
@@ -94,7 +94,7 @@ final class PlainSocket {
     return received == 0 ? .end : .bytes(Array(buffer[..<received]))
   }
 
-  /// Fewer where the connection ends.
+  /// Returns fewer bytes if the connection ends.
   func receive(exactly count: Int) throws -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < count {
@@ -106,7 +106,7 @@ final class PlainSocket {
     return bytes
   }
 
-  /// - Returns: all that came, and whether a reset ended it.
+  /// - Returns: all received bytes, and whether a reset ended the connection.
   func receiveToEnd() throws -> (bytes: [UInt8], wasReset: Bool) {
     var bytes: [UInt8] = []
     while true {
@@ -123,7 +123,7 @@ final class PlainSocket {
     return poll(&entry, 1, milliseconds) > 0
   }
 
-  /// Reads nothing while the other side is given time to do what it does by the clock.
+  /// Waits without reading, so that the peer's timers can run.
   func awaitQuiet(milliseconds: CInt) throws {
     var entry = pollfd(fd: descriptor, events: 0, revents: 0)
     _ = poll(&entry, 1, milliseconds)
@@ -156,7 +156,8 @@ private func sendBytes(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, _ fl
   send(descriptor, bytes.baseAddress, bytes.count, flags)
 }
 
-/// Runs what blocks on a thread of its own: Swift's are as many as cores, and the proxy wants them.
+/// Runs blocking work on a separate thread: Swift has one thread per core, and the proxy needs
+/// them.
 func onThread<Value: Sendable>(
   _ body: @escaping @Sendable () throws -> Value
 ) async throws -> Value {

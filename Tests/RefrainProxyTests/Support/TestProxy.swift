@@ -6,7 +6,7 @@ import RefrainProxy
 import Synchronization
 @_exported import TestSupport
 
-/// A proxy over a cache and an origin of its own; all go when the test ends.
+/// A proxy over a new cache and a new origin; all end with the test.
 final class TestProxy: Sendable {
   let origin: OriginServer
   let directory: URL
@@ -43,7 +43,7 @@ final class TestProxy: Sendable {
 
   var host: String { "127.0.0.1:\(port)" }
 
-  /// The path under which the origin's path is had.
+  /// Returns the proxy's path for a path of the origin.
   func target(_ path: String) throws -> String {
     let url = try proxy.url(for: origin.url(path)).absoluteString
     return String(url.dropFirst("http://\(host)".count))
@@ -66,7 +66,7 @@ final class TestProxy: Sendable {
     try await RawConnection.open(port: port, receiveBuffer: receiveBuffer, body)
   }
 
-  /// What the origin saw, once it has counted all that it sent.
+  /// Returns the origin's log, once it has counted all bytes it sent.
   func settledLog(_ path: String) async throws -> OriginLog {
     try await origin.wait(for: path) { $0.running == 0 }
   }
@@ -82,7 +82,7 @@ final class TestProxy: Sendable {
   }
 }
 
-/// Runs a test with a proxy in front of an origin, and ends both whatever becomes of it.
+/// Runs a test with a proxy in front of an origin, and ends both on every outcome.
 func withProxy(
   directory: URL? = nil, origin given: OriginServer? = nil,
   cache change: (inout Refrain.Configuration) -> Void = { _ in },
@@ -116,7 +116,7 @@ func withProxy(
   try result.get()
 }
 
-/// As above, a reverse proxy of the origin, for many.
+/// Runs a test with a shared reverse proxy of the origin.
 func withReverseProxy(
   directory: URL? = nil, cache change: (inout Refrain.Configuration) -> Void = { _ in },
   proxy changeProxy: (inout CacheProxy.Configuration) -> Void = { _ in },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Random input for one test: a second of it, or, with REFRAIN_SOAK=1, its part of more than ten
-/// minutes. REFRAIN_SEED brings a run back, up to where it ended.
+/// Random input for one test: for a second, or, with REFRAIN_SOAK=1, for its share of more than ten
+/// minutes. REFRAIN_SEED repeats a run up to its end.
 struct Fuzz {
   let seed: UInt64
   private var state: UInt64
@@ -27,17 +27,17 @@ struct Fuzz {
     return z ^ (z >> 31)
   }
 
-  /// From 0 up to, not including, the bound.
+  /// Returns a number from 0 up to, not including, `bound`.
   mutating func number(below bound: Int) -> Int { bound > 0 ? Int(next() % UInt64(bound)) : 0 }
 
-  /// Whether the one case in so many has come.
+  /// Returns true in one of `count` cases.
   mutating func oneIn(_ count: Int) -> Bool { number(below: count) == 0 }
 
   mutating func pick(_ choices: [String]) -> String {
     choices.isEmpty ? "" : choices[number(below: choices.count)]
   }
 
-  /// Some bytes changed, taken out, put in, or repeated.
+  /// Returns the text with some bytes changed, removed, inserted, or repeated.
   mutating func mutated(_ text: [UInt8], with interesting: [UInt8]) -> [UInt8] {
     var text = text
     for _ in 0...number(below: 3) {

@@ -3,7 +3,7 @@ import NIOCore
 
 @testable import RefrainProxy
 
-/// What a parser makes of a stream, in a form to compare: bodies joined, heads as they were sent.
+/// A parser's result for a stream, in a comparable form: bodies joined, heads as sent.
 struct ParsedRequests: Equatable {
   struct Request: Equatable {
     var head: String
@@ -16,10 +16,10 @@ struct ParsedRequests: Equatable {
   }
 
   var requests: [Request] = []
-  /// Of a stream that is refused, or that ends within a request.
+  /// The error of a stream that is refused, or that ends within a request.
   var httpError: HTTPError?
 
-  /// - Parameter pieces: as the stream comes in.
+  /// - Parameter pieces: the stream in the pieces in which it arrives.
   init(_ pieces: [[UInt8]], limits: RequestParser.Limits = .init()) {
     var parser = RequestParser(limits: limits)
     var buffer = ByteBuffer()
@@ -57,7 +57,7 @@ struct ParsedRequests: Equatable {
   }
 }
 
-/// The first head of a stream.
+/// Returns the first head of a stream.
 func head(_ text: String) throws -> RequestHead? {
   var parser = RequestParser()
   var buffer = ByteBuffer(string: text)

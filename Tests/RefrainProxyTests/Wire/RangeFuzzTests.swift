@@ -11,8 +11,8 @@ import Testing
     case ranges([ClosedRange<Int>])
   }
 
-  /// RFC 9110 §14.1, slowly: with regular expressions, and numbers that are cut off by their
-  /// digits.
+  /// Parses a range by RFC 9110 §14.1, slowly: with regular expressions, and numbers limited by
+  /// their digits.
   private static func read(_ value: String, length: Int) -> Asked {
     guard value.wholeMatch(of: /[ \t]*[bB][yY][tT][eE][sS]=(.*)/) != nil,
       let equals = value.firstIndex(of: "=")
@@ -45,7 +45,7 @@ import Testing
     return Int(digits) ?? .max
   }
 
-  /// Whether the parts are right for what was asked, counted byte by byte.
+  /// Whether the parts match the request, counted byte by byte.
   private static func isRight(
     _ parts: [ByteRange], for asked: [ClosedRange<Int>], length: Int
   ) -> Bool {
@@ -56,7 +56,7 @@ import Testing
         return false
       }
       for index in part { sent[Int(index)] += 1 }
-      // Each begins and ends with what was asked for.
+      // Each part begins and ends with a requested byte.
       guard asked.contains(where: { $0.lowerBound == Int(part.lowerBound) }),
         asked.contains(where: { $0.upperBound == Int(part.upperBound) - 1 })
       else { return false }
@@ -68,7 +68,7 @@ import Testing
       run = sent[index] == 1 && !wanted[index] ? run + 1 : 0
       guard run < 80 else { return false }
     }
-    // In the order in which the first of each was asked for.
+    // The parts are in the order of their first requested ranges.
     let order = parts.map { part in asked.firstIndex { part.contains(Int64($0.lowerBound)) } ?? -1 }
     return order == order.sorted() && Set(order).count == order.count
   }

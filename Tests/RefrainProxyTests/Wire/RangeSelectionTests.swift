@@ -62,7 +62,7 @@ import Testing
     #expect(
       RangeSelection.select("bytes=800-899,0-9,400-409,5-405", length: 1000)
         == .several([800..<900, 0..<410]))
-    // Joined with the last one, it comes to touch the first.
+    // Joined with the last one, it touches the first.
     #expect(RangeSelection.select("bytes=0-99,300-399,150-330", length: 1000) == .single(0..<400))
   }
 

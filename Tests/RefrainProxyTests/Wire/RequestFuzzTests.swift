@@ -6,7 +6,7 @@ import Testing
 @Suite(.serialized) struct RequestFuzzTests {
   private struct Stream {
     var bytes: [UInt8] = []
-    /// What each request was made of.
+    /// The parts of each request.
     var requests: [(head: String, framing: BodyFraming, body: [UInt8])] = []
   }
 
@@ -87,7 +87,7 @@ import Testing
     let interesting = Array("\r\n\r\n \t:;,/*?#0159aAxX\"\\-+".utf8) + [0, 0x7F, 0x80, 0xFF]
     var limits = RequestParser.Limits()
     while !fuzz.isOver {
-      // Small ones, so that they are met.
+      // Small limits, so that they are reached.
       limits.headBytes = fuzz.oneIn(2) ? 32 * 1024 : 40 + fuzz.number(below: 200)
       limits.targetBytes = fuzz.oneIn(2) ? 16 * 1024 : 1 + fuzz.number(below: 20)
       limits.fields = fuzz.oneIn(2) ? 128 : fuzz.number(below: 8)
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  /// What holds of every request that is let through, looked at without the parser.
+  /// Checks every accepted request, without the parser.
   private static func isSound(_ request: ParsedRequests.Request) -> Bool {
     let scalars = Array(request.head.unicodeScalars)
     for (index, scalar) in scalars.enumerated() {

@@ -49,7 +49,7 @@ import Testing
     #expect(count > 10)
   }
 
-  /// Looked at with Foundation's own reading of the URL, and with none but simple splitting.
+  /// Checks with Foundation's own parsing of the URL, and with simple splitting.
   private static func isTrue(_ url: URL, to rest: String) -> Bool {
     let bytes = rest.components(separatedBy: "?")[0].components(separatedBy: "/")
     guard bytes.count >= 3, bytes[0].isEmpty, url.scheme == bytes[1], url.user() == nil,
@@ -60,7 +60,7 @@ import Testing
       authority = authority.replacingOccurrences(of: encoded, with: byte)
     }
     guard let host = url.host(percentEncoded: true) else { return false }
-    // An address comes with its brackets or without, by platform.
+    // Whether an address has its brackets depends on the platform.
     let plain = host.hasPrefix("[") || !host.contains(":") ? host : "[\(host)]"
     guard plain + (url.port.map { ":\($0)" } ?? "") == authority else { return false }
     let path = bytes.count > 3 ? "/" + bytes[3...].joined(separator: "/") : "/"
@@ -69,7 +69,7 @@ import Testing
     return decoded(behindHost) == decoded(path + query)
   }
 
-  /// A `%` that encodes nothing stands for itself.
+  /// Decodes a path; an invalid `%` stands for itself.
   private static func decoded(_ text: some StringProtocol) -> [UInt8] {
     var bytes: [UInt8] = []
     var rest = Array(text.utf8)[...]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The memory of `refrain serve` while 1,000 clients read 100 KiB a second each: one stored file, and
-/// 1,000 files that are not stored.
+/// Measures the memory of `refrain serve` while 1,000 clients read 100 KiB a second each: of one
+/// stored file, and of 1,000 files that are not stored.
 enum ManyClients: Benchmark {
   static let name = "clients"
   private static let count = 1000
@@ -36,7 +36,7 @@ enum ManyClients: Benchmark {
         report)
     }
     await report.attempt([cold]) {
-      // Less time: what is read ahead for a thousand files fills the disk.
+      // A shorter run: reading ahead for a thousand files fills the disk.
       try measure(
         cold, origin, in: directory.appending(path: "cold"),
         paths: (0..<count).map { "/file.bin?\($0)" }, seconds: 10, report)

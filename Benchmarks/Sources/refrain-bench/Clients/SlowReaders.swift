@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Clients of a server that each read a file at a rate, over a connection of their own.
+/// Clients of a server that read one file each at a fixed rate, over separate connections.
 final class SlowReaders {
   private static let tick = 0.1
 
@@ -13,16 +13,16 @@ final class SlowReaders {
     self.bytesPerSecond = bytesPerSecond
     buffer = [UInt8](repeating: 0, count: bytesPerSecond)
     for path in paths {
-      // The kernel would read ahead for them.
+      // A larger kernel buffer would read ahead for the clients.
       let connection = try HTTPConnection(port: port, receiveBuffer: 16 << 10)
       try connection.send(path)
       connections.append(connection)
     }
   }
 
-  /// Reads for a time, and calls `observe` twice a second.
+  /// Reads for `seconds`, and calls `observe` twice a second.
   ///
-  /// - Returns: the rate that the clients had together, over the one that they wanted.
+  /// - Returns: the combined rate of the clients, divided by the requested rate.
   func run(seconds: Double, observe: () -> Void) throws -> Double {
     let start = Monotonic.now
     var read = [Int](repeating: 0, count: connections.count)
@@ -31,7 +31,7 @@ final class SlowReaders {
     while Monotonic.now - start < seconds {
       tick += 1
       Monotonic.sleep(until: start + Double(tick) * Self.tick)
-      // Who fell behind catches up, as a player does.
+      // A client that fell behind catches up, as a player does.
       let due = Int((Monotonic.now - start) * Double(bytesPerSecond))
       for (index, connection) in connections.enumerated() {
         while read[index] < due {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// A cache directory with many entries, as it would be after years.
+/// A cache directory with many entries, as after years of use.
 enum Entries {
-  /// Adds copies of a stored entry under other names, which look like others' to the cache.
+  /// Adds copies of a stored entry under other names; the cache takes them for entries of other
+  /// resources.
   static func multiply(_ entry: URL, count: Int, in cache: URL) throws {
     let files = try FileManager.default.contentsOfDirectory(atPath: entry.path).map { name in
       (name, try Data(contentsOf: entry.appending(path: name)))

@@ -2,21 +2,21 @@
 import Foundation
 import Refrain
 
-/// A process that opens a cache and misses, for `MissAmongMany`: prints a line for each miss, with
-/// the milliseconds to its first byte, and the longest wait for others behind it. The first one
-/// includes the opening of the cache.
+/// A process that opens a cache and misses, for `MissAmongMany`. It prints a line for each miss:
+/// the milliseconds to its first byte, and the longest wait for later bytes. The first line
+/// includes opening the cache.
 enum FirstByteProbe {
   static let command = "--first-byte"
 
-  /// How long the cache is open before the second miss.
+  /// The time that the cache is open before the second miss.
   private static let pause: Duration = .seconds(4)
 
   struct Result {
     /// Milliseconds from before the opening of the cache to the first byte.
     var opening: Double
-    /// The same of the misses after that.
+    /// Milliseconds to the first byte of each later miss.
     var later: [Double]
-    /// The longest wait for the next bytes of one of those, in milliseconds.
+    /// The longest wait for the next bytes of a later miss, in milliseconds.
     var longestWait: Double
   }
 
@@ -47,7 +47,7 @@ enum FirstByteProbe {
       let reader = try await cache.open(Resource(url: url))
       var offset = Int64(try await reader.read(into: buffer, at: 0))
       let firstByte = Monotonic.now - start
-      // The rest, so that the next one finds no room.
+      // Read the rest, so that the next miss finds no room.
       var (last, longest) = (Monotonic.now, 0.0)
       while case let count = try await reader.read(into: buffer, at: offset), count > 0 {
         offset += Int64(count)

@@ -2,8 +2,8 @@
 import Foundation
 import Refrain
 
-/// Opening a directory of 100,000 entries and reading the first byte of one, over the same with that
-/// one alone.
+/// Measures opening a directory of 100,000 entries and reading the first byte of one, over the same
+/// in a directory with that entry alone.
 enum LargeDirectory: Benchmark {
   static let name = "open"
   private static let count = 100_000

@@ -8,10 +8,10 @@ import Refrain
   import Darwin
 #endif
 
-/// Work on a cache of 20,000 entries of 2 kB by the program `refrain`, over the raw system calls of
-/// the same work in this process, on one thread: `ls` and `verify` over listing the directories and
-/// reading the records, `rm --all` over removing a copy of the directory. `get` of all has no peer:
-/// its figure is the time for each resource.
+/// Measures the program `refrain` on a cache of 20,000 entries of 2 kB, over the raw system calls
+/// of the same work in this process, on one thread: `ls` and `verify` over listing the directories
+/// and reading the records, `rm --all` over removing a copy of the directory. `get` of all has no
+/// peer: its figure is the time per resource.
 enum ManyEntries: Benchmark {
   static let name = "entries"
   private static let count = 20_000
@@ -57,15 +57,15 @@ enum ManyEntries: Benchmark {
     report.record(removing, try refrain(["rm", "--all"], directory) / raw)
   }
 
-  /// Seconds that the program takes.
+  /// Returns the seconds that the program takes.
   private static func refrain(_ arguments: [String], _ cache: URL) throws -> Double {
     try Command.run(
       Program.refrain, arguments + ["--cache", cache.path(percentEncoded: false)]
     ).seconds
   }
 
-  /// readdir(3) of every directory; open(2), fstat(2), read(2) and close(2) of each record; lstat(2)
-  /// of each other file.
+  /// Calls readdir(3) for every directory; open(2), fstat(2), read(2) and close(2) for each record;
+  /// lstat(2) for each other file.
   private static func lookUp(_ directory: URL) throws {
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     try visit(directory.path(percentEncoded: false) + "/entries") { path, _ in
@@ -88,7 +88,7 @@ enum ManyEntries: Benchmark {
     }
   }
 
-  /// Calls `body` for all that is in a directory, what is inside first.
+  /// Calls `body` for everything in a directory, contents before their directory.
   private static func visit(
     _ path: String, _ body: (_ path: String, _ isDirectory: Bool) throws -> Void
   ) throws {

@@ -2,16 +2,17 @@
 import Foundation
 import Refrain
 
-/// The first byte of what is not stored, in a cache of 100,000 entries whose limit leaves no room for
-/// it, over the same in an empty one. In a process that has just opened the cache; and in one that
-/// has had it open for a while, where misses together bring much more than is made room for at once.
+/// Measures the first byte of a miss in a cache of 100,000 entries whose limit leaves no room for
+/// it, over the same in an empty cache: in a process that has just opened the cache, and in one
+/// that has had it open for a while, where the misses together bring far more bytes than one
+/// eviction frees.
 enum MissAmongMany: Benchmark {
   static let name = "miss"
   private static let count = 100_000
   private static let rounds = 5
-  /// Misses of a process behind the first one.
+  /// The number of misses of a process after the first one.
   private static let later = 15
-  /// Of each resource.
+  /// The size of each resource.
   private static let mebibytes = 8
 
   private static let opening = Row(
@@ -35,14 +36,14 @@ enum MissAmongMany: Benchmark {
     try await fill(crowded, origin, report)
 
     var results: [[FirstByteProbe.Result]] = [[], []]
-    // One for all rounds: the first one leaves the cache at it, by its own count.
+    // One limit for all rounds: after the first round the cache is at the limit, by its own count.
     let limit = try await usage(crowded) + (48 << 10)
     for round in 0...rounds {
       let empty = directory.appending(path: "empty-\(round)")
       let urls = (0...later).map { origin.url("/file.bin?\(round)-\($0)") }
       for (index, cache) in Measure.inTurns([empty, crowded], round) {
         let result = try FirstByteProbe.start(cache: cache, limit: limit, urls: urls)
-        // The first round is for the system's caches, too.
+        // The first round also fills the system's caches.
         if round > 0 { results[index].append(result) }
       }
       try FileManager.default.removeItem(at: empty)
@@ -60,7 +61,7 @@ enum MissAmongMany: Benchmark {
     record(wait, "longest wait", \.longestWait)
   }
 
-  /// Makes the entries, and has the cache measure what they take.
+  /// Creates the entries, and has the cache measure their size.
   private static func fill(_ cache: URL, _ origin: FileOrigin, _ report: Report) async throws {
     try Command.run(
       Program.own, [FirstByteProbe.command, cache.path, "", origin.url("/small.bin")])
@@ -70,8 +71,8 @@ enum MissAmongMany: Benchmark {
         .first
     else { throw Failure("nothing was stored") }
     try Entries.multiply(shards.appending(path: "\(shard)/\(entry)"), count: count, in: cache)
-    // What the cache has counted so far is not what is there: it measures the directory when it is
-    // written to next, in the background, and writes that down.
+    // The recorded count does not match the directory: at the next write, the cache measures the
+    // directory in the background and records the result.
     let record = cache.appending(path: "usage")
     try FileManager.default.removeItem(at: record)
     var configuration = Configuration()
@@ -90,7 +91,7 @@ enum MissAmongMany: Benchmark {
     sync()
   }
 
-  /// What the directory takes.
+  /// Returns the size of the directory.
   private static func usage(_ cache: URL) async throws -> Int64 {
     let opened = try MediaCache(directory: cache)
     let bytes = try await opened.usage().allocatedBytes

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// A film of 100 seconds and some 100 MB, in several containers: made once, and kept.
+/// A film of 100 seconds and about 100 MB, in several containers; created once and kept.
 enum Film: String, CaseIterable, Sendable {
   case mp4 = "film.mp4"
   case moovLast = "film-moov-last.mp4"
@@ -20,7 +20,7 @@ enum Film: String, CaseIterable, Sendable {
     let file = directory.appending(path: rawValue)
     if FileManager.default.fileExists(atPath: file.path) { return file }
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    // Renamed when it is whole.
+    // Renamed when it is complete.
     let part = directory.appending(path: "part-" + rawValue)
     try Command.run("ffmpeg", ["-nostdin", "-v", "error", "-y"] + (try arguments()) + [part.path])
     try FileManager.default.moveItem(at: part, to: file)
@@ -30,7 +30,7 @@ enum Film: String, CaseIterable, Sendable {
   private func arguments() throws -> [String] {
     switch self {
     case .mp4:
-      // At a constant rate, so that a time in the film is a place in the file.
+      // A constant rate makes a time in the film a position in the file.
       ["-f", "lavfi", "-i", "testsrc2=size=640x360:rate=25"]
         + ["-f", "lavfi", "-i", "sine=frequency=440:sample_rate=48000", "-t", "100"]
         + ["-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-g", "50"]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The first frame of a film over a slow line, by ffmpeg through the cache, over ffmpeg alone.
+/// Measures the first frame of a film over a slow line: ffmpeg through the cache, over ffmpeg
+/// alone.
 enum FirstFrame: Benchmark {
   static let name = "frame"
   private static let rounds = 7
@@ -43,7 +44,7 @@ enum FirstFrame: Benchmark {
     let relay = try RelayProcess(
       origin: origin.port, milliseconds: milliseconds, mebibytesPerSecond: mebibytesPerSecond)
     defer { relay.stop() }
-    // The system's caches have the programs from now on.
+    // From here on the programs are in the system's caches.
     try Command.run(Program.refrain, ["--version"])
     try Command.run("ffmpeg", arguments(try Film.mp4.file().path, at: 0))
     for item in cases {

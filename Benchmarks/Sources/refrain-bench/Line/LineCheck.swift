@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The line itself, by curl, against what it should take: how far off it is, in percent.
+/// Measures the line itself with curl: the deviation from the expected time, in percent.
 struct LineCheck {
   let time: Row
   let kept: Row

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// One connection over the line: two sockets, and a reading and a writing thread for each direction.
-/// It keeps itself alive until all four have ended; then it closes the sockets.
+/// One connection over the line: two sockets, and a reading and a writing thread for each
+/// direction. It keeps itself alive until all four threads have ended; then it closes the sockets.
 final class LineConnection: Sendable {
   private let client: Int32
   private let origin: Int32
   private let line: Line
   private let upstream: LineQueue
   private let downstream: LineQueue
-  /// When the client's first packet behind the handshake could have been sent.
+  /// The time at which the client's first packet after the handshake could have been sent.
   private let opened: Double
   private let threads = DispatchGroup()
 
@@ -46,7 +46,7 @@ final class LineConnection: Sendable {
     while queue.waitForRoom(buffer.count) {
       let count = recv(socket, &buffer, buffer.count, 0)
       if count < 0, errno == EINTR { continue }
-      // The kernel accepts at once: what the client sent since then waits for the handshake.
+      // The kernel accepts at once: bytes that the client sent since then wait for the handshake.
       Monotonic.sleep(until: opened)
       guard count > 0 else {
         return queue.append(count == 0 ? .end : .reset, due: Monotonic.now + line.delay)
@@ -62,7 +62,7 @@ final class LineConnection: Sendable {
       switch item {
       case .bytes(let bytes):
         guard sendAll(bytes, to: socket) else {
-          // The other side learns of it when the packet that says so has come over the line.
+          // The other side learns of the break when its packet has crossed the line.
           Monotonic.sleep(until: Monotonic.now + line.delay)
           return breakOff()
         }
@@ -88,7 +88,7 @@ final class LineConnection: Sendable {
     return true
   }
 
-  /// Ends both sides, with a reset in place of an orderly end.
+  /// Ends both sides with a reset instead of an orderly end.
   private func breakOff() {
     for (socket, queue) in [(client, upstream), (origin, downstream)] {
       queue.interrupt()

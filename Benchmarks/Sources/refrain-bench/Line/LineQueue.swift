@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What is under way in one direction of one connection, with the time at which it is due.
+/// Items in flight in one direction of one connection, each with the time at which it is due.
 ///
 /// `@unchecked Sendable`: `change` guards all state.
 final class LineQueue: @unchecked Sendable {
@@ -13,7 +13,7 @@ final class LineQueue: @unchecked Sendable {
     case reset
   }
 
-  /// Most bytes under way.
+  /// The maximum number of bytes in flight.
   private let room: Int
   private let change = NSCondition()
   private var items: [(due: Double, item: Item)] = []
@@ -23,7 +23,7 @@ final class LineQueue: @unchecked Sendable {
 
   init(room: Int) { self.room = room }
 
-  /// Blocks while too much is under way.
+  /// Blocks while too many bytes are in flight.
   ///
   /// - Returns: false once the connection is broken.
   func waitForRoom(_ bytes: Int) -> Bool {
@@ -41,7 +41,7 @@ final class LineQueue: @unchecked Sendable {
     }
   }
 
-  /// The next item; blocks until there is one. Nil once the connection is broken.
+  /// Returns the next item, or nil once the connection is broken. Blocks until then.
   func next() -> (due: Double, item: Item)? {
     change.withLock {
       while !isBroken, first == items.count { change.wait() }
@@ -57,7 +57,7 @@ final class LineQueue: @unchecked Sendable {
     }
   }
 
-  /// That many bytes have arrived, and are no longer under way.
+  /// Records that `bytes` have arrived and are no longer in flight.
   func arrived(_ bytes: Int) {
     change.withLock {
       count -= bytes

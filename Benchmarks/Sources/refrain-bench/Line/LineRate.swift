@@ -2,19 +2,19 @@
 import Foundation
 
 /// The rate of one direction of a line, shared by all its connections: bytes leave one after the
-/// other, and connections that wait take turns.
+/// other, and waiting connections take turns.
 ///
 /// `@unchecked Sendable`: `turn` guards all state.
 final class LineRate: @unchecked Sendable {
   let bytesPerSecond: Double
-  /// Seconds' worth of bytes that may wait in front of the line, so that it is busy though a thread
-  /// comes late. A router's queue.
+  /// The router's queue: seconds' worth of bytes that may wait in front of the line, which keep it
+  /// busy when a thread is late.
   private let queue: Double
 
   private let turn = NSCondition()
   private var nextTicket = 0
   private var served = 0
-  /// When all that was accepted has left.
+  /// The time at which all accepted bytes have left.
   private var freeAt = 0.0
 
   init(bytesPerSecond: Double) {
@@ -22,9 +22,9 @@ final class LineRate: @unchecked Sendable {
     queue = min(Double(256 << 10), max(Double(64 << 10), bytesPerSecond / 50)) / bytesPerSecond
   }
 
-  /// Accepts bytes, once few enough wait in front of the line. Blocks until then.
+  /// Accepts bytes once few enough wait in front of the line. Blocks until then.
   ///
-  /// - Returns: when the last of them has left.
+  /// - Returns: the time at which the last of them has left.
   func send(_ count: Int) -> Double {
     turn.lock()
     let ticket = nextTicket
@@ -32,7 +32,7 @@ final class LineRate: @unchecked Sendable {
     while ticket != served { turn.wait() }
     let start = freeAt - queue
     turn.unlock()
-    // It is this thread's turn: nobody else changes `freeAt`.
+    // This thread has the turn: no other thread changes `freeAt`.
     Monotonic.sleep(until: start)
     turn.lock()
     defer {

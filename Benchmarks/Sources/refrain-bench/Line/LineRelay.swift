@@ -13,20 +13,21 @@ final class Line: Sendable {
     down = LineRate(bytesPerSecond: bytesPerSecond)
   }
 
-  /// Seconds from one end to the other.
+  /// Seconds in one direction.
   var delay: Double { roundTrip / 2 }
 
-  /// Most bytes under way in one direction of one connection: what the line holds, and a queue.
+  /// The maximum number of bytes in flight in one direction of one connection: the line's capacity
+  /// and a queue.
   var room: Int { Int(down.bytesPerSecond * roundTrip) + (256 << 10) }
 
-  /// Bytes that travel together: some 0.8 ms' worth.
+  /// The number of bytes that travel together: about 0.8 ms' worth.
   var chunk: Int { min(64 << 10, max(4 << 10, Int(down.bytesPerSecond * 0.0008))) }
 }
 
-/// A slow line to an origin on this machine, made in user space, for the kernel has none to offer:
-/// whatever connects to it is connected to the origin, and bytes arrive as late as over that line,
-/// the handshake included. So the first byte of an answer comes after two round trips over a new
-/// connection, and after one over a connection that was kept. Nothing is lost, and there is no slow
+/// A slow line to an origin on this machine, made in user space because the kernel offers none.
+/// Each incoming connection is connected to the origin, and bytes arrive as late as over that line,
+/// the handshake included. The first byte of a response comes after two round trips on a new
+/// connection, and after one on a connection that was kept. Nothing is lost, and there is no slow
 /// start.
 struct LineRelay {
   let port: Int
@@ -44,7 +45,7 @@ struct LineRelay {
   func run() {
     while true {
       let client = Sockets.accept(listener)
-      // Out of descriptors, as a rule: others will be closed.
+      // Usually out of descriptors: other connections will close.
       guard client >= 0 else {
         usleep(1000)
         continue

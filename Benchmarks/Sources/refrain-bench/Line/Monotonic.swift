@@ -9,7 +9,7 @@ enum Monotonic {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// Blocks the thread until `time`; returns at once if that is past.
+  /// Blocks the thread until `time`; returns at once if `time` is past.
   static func sleep(until time: Double) {
     while true {
       let left = time - now

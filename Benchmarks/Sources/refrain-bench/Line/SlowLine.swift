@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// A file that nobody has stored, over a slow line: through the cache, over curl alone.
+/// Measures a file that is not stored, over a slow line: through the cache, over curl alone.
 enum SlowLine: Benchmark {
   static let name = "line"
   static let mebibytes = 48
@@ -44,7 +44,7 @@ enum SlowLine: Benchmark {
     defer { origin.stop() }
     try TestFile.make(URL(filePath: origin.files.path + file), mebibytes: mebibytes)
     try Data(count: 1000).write(to: URL(filePath: origin.files.path + smallFile))
-    // The system's caches have the program from now on.
+    // From here on the program is in the system's caches.
     try Command.run(Program.refrain, ["--version"])
     for speed in speeds {
       await report.attempt(speed.rows) {
@@ -75,7 +75,7 @@ enum SlowLine: Benchmark {
     for round in 0..<speed.rounds {
       for (index, run) in Measure.inTurns(runs, round) {
         times[index].append(try run())
-        // What one has stored is not the next one's burden.
+        // Files stored by one run do not burden the next.
         try? FileManager.default.removeItem(at: folder)
         sync()
       }
@@ -85,7 +85,8 @@ enum SlowLine: Benchmark {
     }
   }
 
-  /// A server that has just been started: it has no connection to the origin yet, like curl.
+  /// Runs curl through a server that has just been started: like curl, it has no connection to the
+  /// origin yet.
   private static func curl(through peer: Peer) throws -> Double {
     defer { peer.stop() }
     return try curl("http://127.0.0.1:\(peer.port)")

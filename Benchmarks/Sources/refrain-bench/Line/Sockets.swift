@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// TCP sockets of the relay. Their buffers are small, for the kernel's own would swallow megabytes of
-/// what a client does not read.
+/// TCP sockets of the relay. Their buffers are small: the kernel's default would hold megabytes
+/// that a client does not read.
 enum Sockets {
   #if os(Linux)
-    /// A connection that is closed is an error, and no signal that ends the process.
+    /// Makes a closed connection an error, not a signal that ends the process.
     static let noSignal = Int32(MSG_NOSIGNAL)
     private static let stream = Int32(SOCK_STREAM.rawValue)
   #else
@@ -33,14 +33,14 @@ enum Sockets {
     return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
   }
 
-  /// Waits for a connection; negative where there is none to have.
+  /// Waits for a connection; returns a negative number on failure.
   static func accept(_ listener: Int32) -> Int32 {
     let descriptor = Foundation.accept(listener, nil, nil)
     if descriptor >= 0 { prepare(descriptor) }
     return descriptor
   }
 
-  /// - Returns: nil where nobody answers.
+  /// - Returns: nil if nothing accepts the connection.
   static func connect(host: String, port: Int) -> Int32? {
     var hints = addrinfo()
     hints.ai_socktype = stream
@@ -50,7 +50,7 @@ enum Sockets {
     var next = found
     while let address = next?.pointee {
       let descriptor = socket(address.ai_family, stream, 0)
-      // Before it is connected: the size of the window follows from it (tcp(7)).
+      // Before connecting: the size of the window follows from the buffer (tcp(7)).
       prepare(descriptor)
       if Foundation.connect(descriptor, address.ai_addr, address.ai_addrlen) == 0 {
         return descriptor

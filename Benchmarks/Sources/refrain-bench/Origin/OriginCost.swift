@@ -2,8 +2,8 @@
 import Foundation
 import OriginServer
 
-/// What clients of a cache cost the origin, which sends 30 MiB a second: its own log says. Through
-/// `refrain serve` and through nginx.
+/// Measures the cost of a cache's clients to the origin, which sends 30 MiB a second, by the
+/// origin's log: through `refrain serve` and through nginx.
 enum OriginCost: Benchmark {
   static let name = "cost"
   private static let length: Int64 = 48 << 20
@@ -49,7 +49,8 @@ enum OriginCost: Benchmark {
     }
   }
 
-  /// Body bytes that the origin sent of a path, once it sends nothing more: nothing for 2 seconds.
+  /// Returns the body bytes that the origin sent for a path, once it has sent nothing for 2
+  /// seconds.
   private static func settled(_ origin: OriginServer, _ path: String) async throws -> Int64 {
     var (sent, quiet) = (origin.log(path).bodyBytesSent, 0)
     while quiet < 20 {

@@ -2,8 +2,8 @@
 import Foundation
 import Refrain
 
-/// What a listener who jumps about makes the origin send, over what is read: by the log of the
-/// origin's server.
+/// Measures the bytes that the origin sends for a listener who seeks often, over the bytes that are
+/// read, by the log of the origin's server.
 enum SeekWaste: Benchmark {
   static let name = "seek"
   private static let mebibytes = 256
@@ -26,7 +26,7 @@ enum SeekWaste: Benchmark {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 4096)
     defer { buffer.deallocate() }
     var read: Int64 = 0
-    // Each into a mebibyte of its own: what is read is never stored by chance.
+    // Each seek goes to a mebibyte of its own, so that no read is stored already.
     for place in (0..<Int64(mebibytes)).shuffled().prefix(jumps) {
       var offset = (place << 20) + Int64.random(in: 0..<((1 << 20) - run))
       let end = offset + run

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What a client costs the origin that reads 1 MiB of 48, takes nothing for four seconds, and leaves:
-/// by the log of the origin's server. The same client at the origin itself shows what the buffers of
-/// a pair of sockets hold; through the cache there are two pairs.
+/// Measures the origin's cost of a client that reads 1 MiB of 48, takes nothing for four seconds,
+/// and leaves, by the log of the origin's server. The same client at the origin itself shows the
+/// capacity of one pair of socket buffers; through the cache there are two pairs.
 enum StalledClient: Benchmark {
   static let name = "stall"
   private static let rounds = 3
@@ -34,7 +34,8 @@ enum StalledClient: Benchmark {
         } else {
           let peer = try Peer.refrain(
             cachingFrom: origin.url(""), in: directory.appending(path: "round-\(round)"))
-          // What it still fetches counts; what it holds open is logged when it has ended.
+          // Bytes that it still fetches count; a request that it holds open is logged when it has
+          // ended.
           defer { peer.stop() }
           try await stall(port: peer.port, path)
           try await Task.sleep(for: .seconds(3))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What a server's processes have taken of the processors: proc(5), stat.
+/// The processor time of a server's processes: proc(5), stat.
 enum CPUTime {
-  /// Seconds in user and system mode, of the process and of all its descendants that run.
+  /// Returns the seconds in user and system mode of the process and all its running descendants.
   static func seconds(ofTree root: Int32) -> Double {
     let processes = all()
     var tree: Set<Int32> = [root]
@@ -21,11 +21,11 @@ enum CPUTime {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     var processes: [Int32: (parent: Int32, ticks: Int)] = [:]
     for case let identifier? in names.map({ Int32($0) }) {
-      // It may have ended meanwhile.
+      // The process may have ended meanwhile.
       guard let text = try? String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8),
         let name = text.lastIndex(of: ")")
       else { continue }
-      // What follows the name begins with the third field; 14 and 15 are the times.
+      // The fields after the name begin with the third; 14 and 15 are the times.
       let fields = text[name...].dropFirst().split(separator: " ")
       guard fields.count > 12, let parent = Int32(fields[1]) else { continue }
       processes[identifier] = (parent, (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0))

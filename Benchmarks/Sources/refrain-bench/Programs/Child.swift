@@ -2,20 +2,20 @@
 import Foundation
 import Synchronization
 
-/// A program that is measured, or measures, and is ended by this.
+/// A program that is measured, or that measures, and that this object ends.
 final class Child {
   private let program: String
   private let output: FileHandle
   let identifier: pid_t
 
   /// - Parameters:
-  ///   - program: a path, or a name that is looked for where servers live too.
-  ///   - log: where it writes its standard output, for one that is not read here.
+  ///   - program: a path, or a name that is also looked up where servers live.
+  ///   - log: the file for its standard output, if that is not read here.
   init(_ program: String, _ arguments: [String], quiet: Bool = false, log: URL? = nil) throws {
     self.program = program
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else { throw POSIXError(.EMFILE) }
-    // Closed in every other program: it would keep them from the end of the output.
+    // Closed in every other program: an inherited end would hide the end of the output.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { close(ends[1]) }
     output = FileHandle(fileDescriptor: ends[0], closeOnDealloc: true)
@@ -25,7 +25,7 @@ final class Child {
     Self.running.withLock { _ = $0.insert(identifier) }
   }
 
-  /// Ends it (SIGTERM, and SIGKILL after ten seconds), and waits for that.
+  /// Ends the program (SIGTERM, and SIGKILL after ten seconds), and waits until it has ended.
   func stop() {
     let killer = DispatchWorkItem { [identifier] in _ = kill(identifier, SIGKILL) }
     kill(identifier, SIGTERM)
@@ -34,7 +34,7 @@ final class Child {
     killer.cancel()
   }
 
-  /// Its first line on stdout.
+  /// Returns the program's first line on stdout.
   func line() throws -> String {
     var line = Data()
     while let byte = try output.read(upToCount: 1), !byte.isEmpty {
@@ -44,7 +44,7 @@ final class Child {
     return String(decoding: line, as: UTF8.self)
   }
 
-  /// All that it writes to stdout, once it has ended with status 0.
+  /// Returns all of the program's stdout, once it has ended with status 0.
   func result() throws -> String {
     let said = try output.readToEnd() ?? Data()
     let status = wait()
@@ -65,10 +65,10 @@ final class Child {
 
   private static let running = Mutex<Set<pid_t>>([])
 
-  /// Signals that end this program end its children too, and remove what it has written.
+  /// Makes signals that end this program end its children too, and remove its files.
   static func endWithSignals() { _ = sources }
 
-  /// Made once, and never changed.
+  /// Set once and never changed.
   private nonisolated(unsafe) static let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
     signal(number, SIG_IGN)
     let source = DispatchSource.makeSignalSource(signal: number, queue: .global())

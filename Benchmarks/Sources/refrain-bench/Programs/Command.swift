@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// A program that is run to its end, and timed.
+/// A program that is run to its end and timed.
 enum Command {
   struct Outcome {
-    /// From before its start until it has ended.
+    /// Seconds from before its start until it has ended.
     var seconds: Double
-    /// User and system time, of what it has waited for too.
+    /// User and system time, including that of the children it has waited for.
     var cpuSeconds: Double
     var output: String
   }
 
-  /// - Throws: where it cannot be started, or ends with a status that is not 0.
+  /// - Throws: if the program cannot be started, or ends with a status other than 0.
   @discardableResult
   static func run(_ program: String, _ arguments: [String]) throws -> Outcome {
     let said = Measure.temporaryDirectory("output").path

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// An origin: nginx with one worker that serves a folder of files, and logs what it has sent.
+/// An origin: nginx with one worker that serves a folder of files, and logs the bytes it sends.
 struct FileOrigin {
   let files: URL
   let peer: Peer
@@ -21,12 +21,12 @@ struct FileOrigin {
 
   func stop() { peer.stop() }
 
-  /// Body bytes sent in answer to requests for a path that have ended, by the server's log.
+  /// Returns the body bytes sent for completed requests for a path, by the server's log.
   func bytesSent(_ path: String) throws -> Int64 {
     try lines(path).reduce(0) { $0 + $1 }
   }
 
-  /// The same, once nothing was logged for two seconds. A request that is still open is not in it.
+  /// Returns the same, once nothing was logged for two seconds. Open requests are not included.
   func settledBytes(_ path: String) async throws -> (bytes: Int64, requests: Int) {
     var (found, quiet) = (try lines(path), 0)
     while quiet < 20 {

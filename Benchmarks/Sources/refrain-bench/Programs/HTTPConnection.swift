@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// A plain HTTP/1.1 connection to a server on this machine, which reads no more than it is told to.
+/// A plain HTTP/1.1 connection to a server on this machine that reads only as much as requested.
 final class HTTPConnection {
   private var descriptor: Int32
   private let port: Int
 
-  /// - Parameter receiveBuffer: bytes that the kernel holds for it; nil: as many as the kernel likes.
+  /// - Parameter receiveBuffer: the kernel's buffer in bytes; nil: the kernel's default.
   init(port: Int, receiveBuffer: Int32? = nil) throws {
     self.port = port
     descriptor = try Port.connect(port, receiveBuffer: receiveBuffer)
@@ -20,7 +20,7 @@ final class HTTPConnection {
     descriptor = -1
   }
 
-  /// Asks for a path, or a range of it, both ends included.
+  /// Requests a path, or a range of it, both ends included.
   func send(_ path: String, range: String? = nil) throws {
     let request =
       "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
@@ -31,7 +31,7 @@ final class HTTPConnection {
     }
   }
 
-  /// Reads and drops that many bytes, of the head and the body.
+  /// Reads and drops `count` bytes of the head and the body.
   func read(_ count: Int) throws {
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
     var left = count
@@ -42,16 +42,16 @@ final class HTTPConnection {
     }
   }
 
-  /// Reads and drops what has come, at most `count` bytes.
+  /// Reads and drops the available bytes, at most `count`.
   ///
-  /// - Returns: how many; nil where the server has closed the connection.
+  /// - Returns: their number, or nil if the server has closed the connection.
   func readAvailable(_ buffer: inout [UInt8], _ count: Int) -> Int? {
     let got = recv(descriptor, &buffer, min(count, buffer.count), Int32(MSG_DONTWAIT))
     if got < 0, errno == EAGAIN || errno == EINTR { return 0 }
     return got > 0 ? got : nil
   }
 
-  /// Asks, and reads a whole answer.
+  /// Sends a request, and reads the whole response.
   ///
   /// - Returns: seconds from the request to the first byte.
   func firstByte(of path: String, range: String) throws -> Double {
@@ -72,7 +72,7 @@ final class HTTPConnection {
     }
   }
 
-  /// Bytes of the head and the body together; nil while the head is not whole.
+  /// Returns the length of head and body together, or nil while the head is incomplete.
   private static func length(ofAnswer bytes: [UInt8]) throws -> Int? {
     guard let end = bytes.indices.dropLast(3).first(where: { bytes[$0...].starts(with: blank) })
     else { return nil }

@@ -2,7 +2,7 @@
 import Foundation
 import OriginServer
 
-/// An origin in a process of its own, so that its work is not counted as ours.
+/// An origin in a separate process, so that its work is not counted as ours.
 struct OriginProcess {
   static let command = "--origin"
 
@@ -31,7 +31,7 @@ struct OriginProcess {
     origin.serve(resource, at: "/file.bin")
     let line = origin.url("/file.bin").absoluteString + "\n"
     try FileHandle.standardOutput.write(contentsOf: Data(line.utf8))
-    // Until the parent terminates us.
+    // Until the parent terminates this process.
     while true { try await Task.sleep(for: .seconds(3600)) }
   }
 }

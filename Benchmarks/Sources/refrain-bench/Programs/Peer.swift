@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// A server that answers for the origin's paths, and is measured.
+/// A measured server that serves the origin's paths.
 struct Peer {
   let name: String
   let port: Int
@@ -9,17 +9,17 @@ struct Peer {
 
   func url(_ path: String) -> String { "http://127.0.0.1:\(port)\(path)" }
 
-  /// CPU seconds that its processes have taken so far.
+  /// CPU seconds that its processes have used so far.
   var seconds: Double { CPUTime.seconds(ofTree: child.identifier) }
 
   func stop() { child.stop() }
 }
 
 extension Peer {
-  /// nginx over a folder of files, which says that they stay as they are for a day: the origin, and
-  /// the floor that no cache gets under.
+  /// Starts nginx over a folder of files, with a freshness of a day: the origin, and the lower
+  /// bound for every cache.
   ///
-  /// - Parameter log: where it writes a line for each request: the path, and the body bytes sent.
+  /// - Parameter log: the file for a line per request: the path, and the body bytes sent.
   static func nginx(serving files: URL, in directory: URL, log: URL? = nil) throws -> Peer {
     try nginx(named: "nginx, static file", in: directory, port: Port.free()) { port in
       """
@@ -32,8 +32,8 @@ extension Peer {
     }
   }
 
-  /// nginx as a cache of slices, set as fairly as we know how: `tcp_nopush on` alone would cost a
-  /// small range 44 ms.
+  /// Starts nginx as a cache of slices, configured as fairly as we know how: `tcp_nopush on` alone
+  /// would cost a small range 44 ms.
   ///
   /// - Parameter isLogged: whether it writes a line for each request to a file.
   static func nginx(
@@ -82,7 +82,7 @@ extension Peer {
     return Peer(name: name, port: port, child: child)
   }
 
-  /// `refrain serve`, of the program that is measured.
+  /// Starts `refrain serve` of the measured program.
   ///
   /// - Parameter isLogged: whether it writes a line for each request to a file.
   static func refrain(
@@ -111,7 +111,7 @@ extension Peer {
     }
   }
 
-  /// Waits for it.
+  /// Waits for the first line of a file, and returns it.
   private static func firstLine(of file: URL) throws -> String {
     for _ in 0..<1000 {
       let text = try String(contentsOf: file, encoding: .utf8)

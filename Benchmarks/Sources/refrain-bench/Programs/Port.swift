@@ -3,7 +3,7 @@ import Foundation
 
 /// TCP ports and connections of the loopback interface.
 enum Port {
-  /// One that nobody listens on now, for a program that cannot choose one itself.
+  /// Returns a port that is free now, for a program that cannot choose one itself.
   static func free() throws -> Int {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     defer { close(descriptor) }
@@ -18,13 +18,13 @@ enum Port {
     return Int(UInt16(bigEndian: address.sin_port))
   }
 
-  /// A connection to it, which the caller closes.
+  /// Returns a connection to the port, which the caller closes.
   static func connect(_ port: Int, receiveBuffer: Int32? = nil) throws -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { throw Failure("no socket: \(String(cString: strerror(errno)))") }
     _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     if var receiveBuffer {
-      // Before it is connected: the size of the window follows from it (tcp(7)).
+      // Before connecting: the size of the window follows from the buffer (tcp(7)).
       setsockopt(
         descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
     }
@@ -39,7 +39,7 @@ enum Port {
     throw Failure("nobody listens on port \(port)")
   }
 
-  /// Waits until somebody listens: a foreign program tells nobody when it does.
+  /// Waits until a program listens: a foreign program does not report when it does.
   static func waitUntilListening(_ port: Int) throws {
     for _ in 0..<1000 {
       if let descriptor = try? connect(port) {

@@ -10,7 +10,7 @@ enum Program {
   /// This program.
   static let own = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().path
 
-  /// Variables that would lead requests past what is measured.
+  /// Removes variables that would route requests around the measured program.
   static func forgetProxies() {
     for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
       unsetenv(name)

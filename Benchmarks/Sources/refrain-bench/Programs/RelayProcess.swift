@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// A `LineRelay` in a process of its own. By hand: `refrain-bench --relay HOST:PORT RTT_MS MIB_PER_S`
+/// A `LineRelay` in a separate process. By hand: `refrain-bench --relay HOST:PORT RTT_MS MIB_PER_S`
 /// prints the address to connect to, and runs until it is killed.
 struct RelayProcess {
   static let command = "--relay"

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Starts programs by posix_spawn(3): Foundation's `Process` learns late that a program has ended,
-/// and leaves it the blocked signals of the thread that started it.
+/// Starts programs by posix_spawn(3): Foundation's `Process` notices late that a program has ended,
+/// and passes on the blocked signals of the thread that started it.
 enum Spawn {
-  /// What a program writes to.
+  /// The destination of a program's output.
   enum Sink {
     case nowhere
     case file(String)
     case descriptor(Int32)
-    /// Where this program writes to.
+    /// The output of this program.
     case inherited
   }
 
-  /// - Parameter program: a path, or a name that is looked for in `PATH` and where servers live.
+  /// - Parameter program: a path, or a name that is looked up in `PATH` and where servers live.
   static func start(
     _ program: String, _ arguments: [String], output: Sink, errors: Sink
   ) throws -> pid_t {
@@ -29,7 +29,7 @@ enum Spawn {
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
-    // Signals that are ignored here are not there.
+    // Signals that are ignored here are not ignored there.
     var ignored = sigset_t()
     sigemptyset(&ignored)
     for signal in [SIGINT, SIGTERM, SIGHUP, SIGPIPE] { sigaddset(&ignored, signal) }
@@ -47,10 +47,10 @@ enum Spawn {
     return process
   }
 
-  /// Waits until a program that was started has ended.
+  /// Waits until a started program has ended.
   ///
-  /// - Returns: its exit status, or 128 and the number of the signal that ended it; and its CPU time
-  ///   and that of what it has waited for.
+  /// - Returns: its exit status, or 128 plus the number of the signal that ended it; and its CPU
+  ///   time, including that of the children it has waited for.
   static func wait(for process: pid_t) -> (status: Int32, cpuSeconds: Double) {
     var status: Int32 = 0
     var usage = rusage()
@@ -91,7 +91,7 @@ enum Spawn {
   }
 }
 
-/// Why something could not be measured.
+/// The reason why something could not be measured.
 struct Failure: Error, CustomStringConvertible {
   let description: String
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Files that neither server has stored: how fast they come, what that takes of the processors, and
-/// how soon they begin.
+/// Measures files that neither server has stored: throughput, processor time, and the time to the
+/// first byte.
 enum ColdRace: Benchmark {
   static let name = "proxy-cold"
   private static let rounds = 7
@@ -25,7 +25,7 @@ enum ColdRace: Benchmark {
   private static func measure(_ peers: [Peer], _ files: URL, _ report: Report) async {
     await report.attempt([speed, cpu]) { try wholeFiles(peers, files, report) }
     await report.attempt([kept]) {
-      // Each has an answer behind it, and so has its connection to the origin.
+      // Each connection has served a request already, and so has its connection to the origin.
       let connections = try peers.map { try HTTPConnection(port: $0.port) }
       for connection in connections {
         _ = try connection.firstByte(of: ProxyRace.file, range: "0-65535")
@@ -55,7 +55,7 @@ enum ColdRace: Benchmark {
         guard got.bytes == ProxyRace.length else {
           throw Failure("\(peer.name) sent \(got.bytes) bytes")
         }
-        // What is still to be done for it is counted, and is not the next one's burden.
+        // Pending work counts for this run, and does not burden the next one.
         sync()
         if round > 0 {
           speeds[index].append(Measure.gibibytesPerSecond(got.bytes, got.seconds))

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// `refrain serve` and nginx's proxy cache, both in front of the same origin, an nginx that serves a
-/// file of 256 MiB: each with a cache of its own.
+/// `refrain serve` and nginx's proxy cache, each with its own cache, in front of the same origin:
+/// an nginx that serves a file of 256 MiB.
 struct ProxyRace {
   static let length: Int64 = 256 << 20
   static let file = "/file.bin"
 
   let files: URL
-  /// The origin: the floor that no cache gets under.
+  /// The origin: the lower bound for every cache.
   let floor: Peer
   /// nginx, then refrain.
   let peers: [Peer]
 
-  /// Runs with both servers started, and what they answer checked against the file, cold and warm.
+  /// Runs with both servers started, and their responses checked against the file, cold and warm.
   ///
-  /// - Parameter isLogged: whether they write a line for each request to a file.
+  /// - Parameter isLogged: whether the servers write a line for each request to a file.
   static func run(isLogged: Bool = false, _ body: (ProxyRace) async throws -> Void) async throws {
     let directory = Measure.temporaryDirectory("proxy")
     defer { try? FileManager.default.removeItem(at: directory) }

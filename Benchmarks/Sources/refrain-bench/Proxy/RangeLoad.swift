@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// wrk asking for random, unaligned ranges of a file over connections that stay open.
+/// wrk requesting random, unaligned ranges of a file over connections that stay open.
 struct RangeLoad {
   var span: Int
   var connections: Int
@@ -9,10 +9,10 @@ struct RangeLoad {
 
   struct Result {
     var requestsPerSecond: Double
-    /// Milliseconds.
+    /// In milliseconds.
     var median: Double
     var percentile99: Double
-    /// CPU seconds of the server for each GiB that it sent.
+    /// CPU seconds of the server per GiB sent.
     var cpuPerGiB: Double
   }
 
@@ -56,7 +56,7 @@ struct RangeLoad {
     guard numbers.count == 6, numbers[0] > 0, numbers[5] == 0 else {
       throw Failure("wrk on \(peer.name) said: \(output)")
     }
-    // A status of 200 is no error to wrk: all of the file instead of a range shows in the size.
+    // wrk counts a status of 200 as a success: a whole file instead of a range shows in the size.
     let size = numbers[2] / numbers[0]
     guard size >= Double(span), size < Double(span + 4096) else {
       throw Failure("\(peer.name) answered with \(size) bytes")

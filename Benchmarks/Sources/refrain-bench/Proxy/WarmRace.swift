@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Ranges of a file that both servers have stored, and all of it. The servers take turns, for a
-/// machine that is shared is not the same twice.
+/// Measures ranges of a file that both servers have stored, and the whole file. The servers take
+/// turns, because the speed of a shared machine varies.
 struct WarmRace: Benchmark {
   static let name = "proxy-warm"
   private static let rounds = 5
 
-  /// What clients ask for; nil: the whole file by curl.
+  /// The clients' requests; nil: the whole file by curl.
   private let load: RangeLoad?
   private let isLogged: Bool
   private let title: String
@@ -88,7 +88,7 @@ struct WarmRace: Benchmark {
         median(\.requestsPerSecond), median(\.median), median(\.percentile99), median(\.cpuPerGiB))
   }
 
-  /// Several times, for the clock of CPU time ticks a hundred times a second.
+  /// Repeats the download: the clock of CPU time ticks a hundred times a second.
   private static func wholeFile(_ peer: Peer) throws -> RangeLoad.Result {
     let before = peer.seconds
     let times = try (0..<8).map { _ in

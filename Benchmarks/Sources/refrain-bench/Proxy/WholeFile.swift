@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// curl fetching a file, or a part of it, and throwing it away.
+/// curl downloading a file, or a part of it, and discarding it.
 enum WholeFile {
   struct Result {
     var bytes: Int64
     var seconds: Double
-    /// Seconds to the first byte of the answer.
+    /// Seconds to the first byte of the response.
     var firstByte: Double
   }
 
@@ -17,7 +17,7 @@ enum WholeFile {
     return Result(bytes: Int64(numbers[0]), seconds: numbers[1], firstByte: numbers[2])
   }
 
-  /// Whether a server's answer is that file, and its ranges are the file's.
+  /// Checks that a server's response is that file, and its ranges are the file's.
   static func check(_ url: String, is file: URL) throws {
     let copy = Measure.temporaryDirectory("copy")
     defer { try? FileManager.default.removeItem(at: copy) }

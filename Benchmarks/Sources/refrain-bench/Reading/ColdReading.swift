@@ -2,8 +2,8 @@
 import Foundation
 import Refrain
 
-/// A file that is not stored yet, read through `MediaReader`, over the transport alone, whose bytes
-/// are thrown away.
+/// Measures a file that is not stored yet, read through `MediaReader`, over the transport alone,
+/// whose bytes are discarded.
 enum ColdReading: Benchmark {
   static let name = "cold"
   private static let mebibytes = 512
@@ -34,7 +34,7 @@ enum ColdReading: Benchmark {
           case 1: try await cold(cache) { try await readAll($0, url) }
           default: try await cold(cache) { _ = try await $0.prefetch(Resource(url: url)) }
           }
-        // The first round is for the system's caches.
+        // The first round fills the system's caches.
         if round > 0 { times[index].append(seconds) }
       }
     }
@@ -66,7 +66,7 @@ enum ColdReading: Benchmark {
     let seconds = try await Measure.seconds { try await body(cache) }
     await cache.close()
     try FileManager.default.removeItem(at: directory)
-    // What one round left to the disk is not the next one's burden.
+    // Writes that one round leaves to the disk do not burden the next.
     sync()
     return seconds
   }

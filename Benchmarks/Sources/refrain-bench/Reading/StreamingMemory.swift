@@ -2,7 +2,7 @@
 import Foundation
 import Refrain
 
-/// The peak of memory while 4 GiB stream through the cache.
+/// Measures the peak of memory while 4 GiB stream through the cache.
 enum StreamingMemory: Benchmark {
   static let name = "memory"
   private static let length: Int64 = 4 << 30

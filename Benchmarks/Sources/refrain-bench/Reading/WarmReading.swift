@@ -2,7 +2,7 @@
 import Foundation
 import Refrain
 
-/// A stored file read from one end to the other through `MediaReader`, over pread(2).
+/// Measures a stored file read from start to end through `MediaReader`, over pread(2).
 enum WarmReading: Benchmark {
   static let name = "warm"
   private static let mebibytes = 512
@@ -40,7 +40,7 @@ enum WarmReading: Benchmark {
           default: try await readChunks(reader, length: length)
           }
         }
-        // The first round is for the system's caches.
+        // The first round fills the system's caches.
         if round > 0 { times[index].append(seconds) }
       }
     }
@@ -66,7 +66,7 @@ enum WarmReading: Benchmark {
     }
   }
 
-  /// Reads all of it in blocks of 1 MiB.
+  /// Reads the whole file in blocks of 1 MiB.
   static func read(_ reader: MediaReader, length: Int64) async throws {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: block, alignment: 4096)
     defer { buffer.deallocate() }

@@ -14,24 +14,25 @@ enum Measure {
     return sorted.isEmpty ? .nan : sorted[sorted.count / 2]
   }
 
-  /// `minimum – median – maximum`
+  /// Returns `minimum – median – maximum`.
   static func spread(_ values: [Double], _ format: String = "%.2f") -> String {
     [values.min() ?? .nan, median(values), values.max() ?? .nan]
       .map { String(format: format, $0) }.joined(separator: " – ")
   }
 
-  /// Of what was measured in the same rounds.
+  /// Returns the ratios of figures measured in the same rounds.
   static func ratios(_ values: [Double], to others: [Double]) -> [Double] {
     zip(values, others).map { $0 / $1 }
   }
 
-  /// Forwards in one round and backwards in the next: who comes first finds less in the caches.
+  /// Returns the elements forwards in one round and backwards in the next: the first one finds less
+  /// in the caches.
   static func inTurns<Element>(_ elements: [Element], _ round: Int) -> [(Int, Element)] {
     let turns = elements.enumerated().map { ($0.offset, $0.element) }
     return round.isMultiple(of: 2) ? turns : turns.reversed()
   }
 
-  /// Of the last minute: a machine that is busy with other work says less.
+  /// The load of the last minute: figures from a busy machine are less reliable.
   static var load: String {
     var loads = [0.0]
     return getloadavg(&loads, 1) == 1 ? String(format: "%.1f", loads[0]) : "unknown"
@@ -41,7 +42,7 @@ enum Measure {
     Double(bytes) / seconds / Double(1 << 30)
   }
 
-  /// Where everything is written: `REFRAIN_BENCH_DIR`, else /var/tmp.
+  /// The directory for all files: `REFRAIN_BENCH_DIR`, else /var/tmp.
   static let directory = URL(
     filePath: ProcessInfo.processInfo.environment["REFRAIN_BENCH_DIR"] ?? "/var/tmp")
 
@@ -49,7 +50,7 @@ enum Measure {
     directory.appending(path: "refrain-bench-\(name)-\(getpid())")
   }
 
-  /// Removes what this process has written, as far as it can be removed.
+  /// Removes the files that this process has written, as far as possible.
   static func removeTemporaryDirectories() {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
     for name in names where name.hasPrefix("refrain-bench-") && name.hasSuffix("-\(getpid())") {

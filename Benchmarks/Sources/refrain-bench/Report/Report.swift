@@ -2,7 +2,7 @@
 import Foundation
 import Synchronization
 
-/// Takes the figure of each row, prints it as it comes, and all of them at the end.
+/// Records the figure of each row, prints it at once, and prints all of them at the end.
 final class Report: Sendable {
   private enum Outcome {
     case measured([Double])
@@ -11,7 +11,7 @@ final class Report: Sendable {
 
   private let outcomes = Mutex<[(row: Row, outcome: Outcome)]>([])
 
-  /// - Parameter samples: one figure for each round; their median is judged.
+  /// - Parameter samples: one figure for each round; the median is judged.
   func record(_ row: Row, _ samples: [Double]) {
     guard !samples.isEmpty, samples.allSatisfy(\.isFinite) else {
       return record(row, notMeasured: "no figures")
@@ -23,7 +23,7 @@ final class Report: Sendable {
 
   func record(_ row: Row, notMeasured reason: String) { add(row, .notMeasured(reason)) }
 
-  /// Calls `body`, and records why rows that have no figure after it have none.
+  /// Calls `body`, and records the error for rows that it left without a figure.
   func attempt(
     _ rows: [Row], isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Void
   ) async {
@@ -37,9 +37,9 @@ final class Report: Sendable {
     for row in rows where !known.contains(row) { record(row, notMeasured: reason) }
   }
 
-  /// A line that is not judged.
+  /// Prints a line that is not judged.
   func note(_ text: String) {
-    // Not print(): a file or a pipe shows it at once.
+    // Unlike print(), this reaches a file or a pipe at once.
     try? FileHandle.standardOutput.write(contentsOf: Data((text + "\n").utf8))
   }
 
@@ -92,7 +92,7 @@ final class Report: Sendable {
     return row.unit.isEmpty ? "\(goal)" : "\(goal) \(row.unit)"
   }
 
-  /// Empty where there is nothing to judge.
+  /// Returns an empty text if there is nothing to judge.
   private static func verdict(_ row: Row, _ outcome: Outcome) -> String {
     switch outcome {
     case .notMeasured(let reason): return "not measured: \(reason)"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What a figure should be.
+/// The goal for a figure.
 enum Goal: Sendable, Hashable, CustomStringConvertible {
   case atMost(Double)
   case atLeast(Double)
@@ -20,14 +20,14 @@ enum Goal: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Without zeros at the end.
+  /// Formats without trailing zeros.
   private static func short(_ value: Double) -> String { String(format: "%g", value) }
 }
 
-/// One line of the report: what is measured, and what it should come to.
+/// One line of the report: the measured quantity and its goal.
 struct Row: Sendable, Hashable {
   let name: String
-  /// Nil for a figure that is only shown.
+  /// The goal, or nil for a figure that is only shown.
   let goal: Goal?
   let unit: String
   let digits: Int

@@ -3,8 +3,9 @@ import Foundation
 import OriginServer
 import Refrain
 
-/// From the start of a program to the first sample: `refrain play` of what is stored, over mpv of the
-/// same bytes as a file; and of what is not, over mpv of the URL.
+/// Measures the time from the start of a program to the first sample: `refrain play` of a stored
+/// resource, over mpv of the same bytes as a file; and of one that is not stored, over mpv of the
+/// URL.
 enum FirstSound: Benchmark {
   static let name = "sound"
   private static let rounds = 21
@@ -44,7 +45,7 @@ enum FirstSound: Benchmark {
       ]
       for (index, (program, arguments)) in Measure.inTurns(runs, round) {
         let time = try firstSample(program, arguments, pipe)
-        // The first round is for the system's caches.
+        // The first round fills the system's caches.
         if round > 0 { times[index].append(time * 1000) }
       }
     }
@@ -55,16 +56,16 @@ enum FirstSound: Benchmark {
     }
   }
 
-  /// Seconds from the start of the program to the first bytes behind the file's header.
+  /// Returns the seconds from the start of the program to the first bytes after the file's header.
   private static func firstSample(
     _ program: String, _ arguments: [String], _ pipe: String
   ) throws -> Double {
-    // Not blocking: a program that fails never opens the other end (fifo(7)).
+    // Non-blocking: a program that fails never opens the other end (fifo(7)).
     let descriptor = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { throw Failure("\(pipe) cannot be opened") }
     var player: Child?
     defer {
-      // In this order: a program that waits until its sound is taken hears no signal.
+      // In this order: a program that waits for its sound to be read ignores signals.
       close(descriptor)
       player?.stop()
     }
@@ -79,9 +80,9 @@ enum FirstSound: Benchmark {
       if got > 0 { count += got }
       // mpv's header has at most 80 bytes.
       if count > 128 { return Monotonic.now - start }
-      // After the first byte there is a writer, as long as the program lives.
+      // After the first byte there is a writer for as long as the program lives.
       if got == 0, count > 0 { break }
-      // Before that, poll(2) does not wait for one.
+      // Before the first byte, poll(2) does not wait for a writer.
       if got == 0 { usleep(100) }
     }
     throw Failure("\(program) \(arguments.first ?? "") has played nothing")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The start of the program, and its end.
+/// Measures the start and the end of the program.
 enum ProgramStart: Benchmark {
   static let name = "start"
   private static let rounds = 31
@@ -9,7 +9,7 @@ enum ProgramStart: Benchmark {
   static let rows = [version]
 
   static func run(_ report: Report) async throws {
-    // The first one is for the system's caches.
+    // The first run fills the system's caches.
     let times = try (0...rounds).map { _ in
       try Command.run(Program.refrain, ["--version"]).seconds * 1000
     }
