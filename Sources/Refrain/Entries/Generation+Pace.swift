@@ -5,14 +5,22 @@ extension Generation {
   /// Examines the bytes once all are stored, if they may be a manifest: the update interval that it
   /// states bounds how long it is used without asking. Blocks on the disk.
   ///
-  /// - Parameter given: the length of the resource, if the state does not have it yet.
-  func learnPace(length given: Int64? = nil) {
+  /// - Parameters:
+  ///   - given: the length of the resource, if the state does not have it yet.
+  ///   - written: a range that was written to `file` and is not readable yet. A reader that is given
+  ///     the last bytes before their pace is known could use the manifest for too long.
+  func learnPace(length given: Int64? = nil, with written: (ByteRange, EntryFile)? = nil) {
     let complete = withState { state -> (EntryFile, Int64)? in
       guard let file = state.file, let length = given ?? state.length,
         (1...Manifest.longest).contains(length),
-        state.stored.range(containing: 0)?.upperBound ?? 0 >= length,
         state.freshness?.pace == nil || state.freshness?.pace == .unread
       else { return nil }
+      var stored = state.stored
+      if let (range, writtenFile) = written {
+        guard writtenFile === file else { return nil }
+        stored.insert(contentsOf: range)
+      }
+      guard stored.range(containing: 0)?.upperBound ?? 0 >= length else { return nil }
       return (file, length)
     }
     guard let (file, length) = complete, let start = Self.bytes(of: file, min(length, 64)) else {

@@ -243,6 +243,7 @@ struct ChunkSink: Sendable {
   @discardableResult
   func commit(_ range: ByteRange, to file: EntryFile) -> JournalFile? {
     if generation.withState({ $0.keepPending(range, by: id, in: file) }) { return nil }
+    generation.learnPace(with: (range, file))
     let now = ContinuousClock.now
     // Waking a reader costs more than a chunk: if the next one has arrived, one wake serves both.
     let announces = hasMore?() != true
@@ -250,6 +251,7 @@ struct ChunkSink: Sendable {
       $0.commit(id, range, to: file, announces: announces, now: now)
     }
     guard let (journal, syncDelay, defersRecord, actions) = commit else { return nil }
+    // Two fetches may have completed the resource together.
     generation.learnPace()
     generation.carryOut(actions)
     context.events.sendTraffic(.committed(entry.key, range))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import OriginServer
+import Synchronization
 import Testing
 
 @testable import Refrain
@@ -70,6 +71,33 @@ import Testing
         #expect(try await test.settledLog(path).requests.count == before)
       }
     }
+  }
+
+  @Test func `No byte of a playlist is readable before its pace is known`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    let list = playlist(1)
+    origin.serve(resource(list, "application/vnd.apple.mpegurl", etag: "\"1\""), at: "/a.m3u8")
+    let disk = WatchedDisk()
+    let cache = try MediaCache(
+      directory: directory, configuration: TestCache.configuration(), disk: disk)
+    let wasReadable = Mutex<[Bool]>([])
+    disk.fail { operation, path in
+      guard operation == .read, path.hasSuffix(".m3u8") else { return nil }
+      let isReadable = cache.context.table.openEntries.contains { entry in
+        entry.current?.withState { !$0.stored.isEmpty } == true
+      }
+      wasReadable.withLock { $0.append(isReadable) }
+      return nil
+    }
+    let reader = try await cache.open(Resource(url: origin.url("/a.m3u8")))
+    #expect(try await Array(reader.bytes(in: 0..<1_000_000)) == list)
+    // The first to read the file examines it.
+    #expect(wasReadable.withLock { $0.first } == false)
+    reader.cancel()
+    await cache.close()
+    await origin.stop()
   }
 
   @Test func `A playlist that is complete is used as its origin says`() async throws {
