@@ -12,6 +12,8 @@ struct Account: Sendable {
   private var held: [String: Int64] = [:]
   /// The part of `held` that the shared record does not include yet.
   private var newlyHeld: Int64 = 0
+  /// The same of files that a measurement since their removal may have missed.
+  private var missedHeld: Int64 = 0
   /// Bytes freed since the shared record was last changed.
   private var freed: Int64 = 0
   /// Bytes taken beyond the grants since then.
@@ -52,7 +54,7 @@ struct Account: Sendable {
     addFreed(freed, since: mark)
     guard held > 0 else { return }
     self.held[name, default: 0] += held
-    newlyHeld += held
+    if mark == lastCheck { newlyHeld += held } else { missedHeld += held }
   }
 
   /// Settles an entry whose files will not change any more.
@@ -92,7 +94,7 @@ struct Account: Sendable {
   }
 
   /// Whether the shared record needs an update.
-  var hasNews: Bool { isListed || freed > 0 || excess > 0 || newlyHeld > 0 }
+  var hasNews: Bool { isListed || freed > 0 || excess > 0 || newlyHeld > 0 || missedHeld > 0 }
 
   // MARK: The shared record
 
@@ -129,9 +131,11 @@ struct Account: Sendable {
     if isCounted { record.free(freed) }
     if excess > 0 { record.free(-excess) }
     record.hold(newlyHeld, isCounted: isCounted)
+    record.hold(missedHeld, isCounted: false)
     freed = 0
     excess = 0
     newlyHeld = 0
+    missedHeld = 0
     lastCheck = record.checks
   }
 }

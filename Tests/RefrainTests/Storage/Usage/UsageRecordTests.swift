@@ -134,6 +134,7 @@ struct UsageRecordTests {
           // Sometimes a measurement ends between removing and reporting.
           if Bool.random(using: &random) {
             Self.end(&check, &record, real, written, hidden, &random)
+            accounts[index].report(to: &record, process: 1)
           }
           accounts[index].credit("b", freed: 0, held: gone, since: mark)
           accounts[index].report(to: &record, process: 1)
