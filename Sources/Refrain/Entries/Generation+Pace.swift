@@ -9,7 +9,11 @@ extension Generation {
   ///   - given: the length of the resource, if the state does not have it yet.
   ///   - written: a range that was written to `file` and is not readable yet. A reader that is given
   ///     the last bytes before their pace is known could use the manifest for too long.
-  func learnPace(length given: Int64? = nil, with written: (ByteRange, EntryFile)? = nil) {
+  /// - Returns: whether all bytes were there to be examined.
+  @discardableResult
+  func learnPace(
+    length given: Int64? = nil, with written: (ByteRange, EntryFile)? = nil
+  ) -> Bool {
     let complete = withState { state -> (EntryFile, Int64)? in
       guard let file = state.file, let length = given ?? state.length,
         (1...Manifest.longest).contains(length),
@@ -23,12 +27,11 @@ extension Generation {
       guard stored.range(containing: 0)?.upperBound ?? 0 >= length else { return nil }
       return (file, length)
     }
-    guard let (file, length) = complete, let start = Self.bytes(of: file, min(length, 64)) else {
-      return
-    }
+    guard let (file, length) = complete else { return false }
+    guard let start = Self.bytes(of: file, min(length, 64)) else { return true }
     var pace: UpdatePace?
     if Manifest.mayBegin(with: start) {
-      guard let body = Self.bytes(of: file, length) else { return }
+      guard let body = Self.bytes(of: file, length) else { return true }
       pace = Manifest.pace(of: body)
     }
     withState { state in
@@ -38,6 +41,7 @@ extension Generation {
       state.freshness?.pace = pace
       state.isRecordStale = true
     }
+    return true
   }
 
   /// Returns the first bytes of the file; nil if they cannot be read.

@@ -243,7 +243,7 @@ struct ChunkSink: Sendable {
   @discardableResult
   func commit(_ range: ByteRange, to file: EntryFile) -> JournalFile? {
     if generation.withState({ $0.keepPending(range, by: id, in: file) }) { return nil }
-    generation.learnPace(with: (range, file))
+    let isExamined = generation.learnPace(with: (range, file))
     let now = ContinuousClock.now
     // Waking a reader costs more than a chunk: if the next one has arrived, one wake serves both.
     let announces = hasMore?() != true
@@ -252,7 +252,7 @@ struct ChunkSink: Sendable {
     }
     guard let (journal, syncDelay, defersRecord, actions) = commit else { return nil }
     // Two fetches may have completed the resource together.
-    generation.learnPace()
+    if !isExamined { generation.learnPace() }
     generation.carryOut(actions)
     context.events.sendTraffic(.committed(entry.key, range))
     if let journal {

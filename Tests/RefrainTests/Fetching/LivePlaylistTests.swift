@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `No byte of a playlist is readable before its pace is known`() async throws {
+  @Test func `The last byte of a playlist is readable only once its pace is known`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
@@ -86,7 +86,7 @@ import Testing
     disk.fail { operation, path in
       guard operation == .read, path.hasSuffix(".m3u8") else { return nil }
       let isReadable = cache.context.table.openEntries.contains { entry in
-        entry.current?.withState { !$0.stored.isEmpty } == true
+        entry.current?.withState { $0.stored.byteCount == Int64(list.count) } == true
       }
       wasReadable.withLock { $0.append(isReadable) }
       return nil
