@@ -183,7 +183,7 @@ public final class MediaReader: Sendable {
         if let count = file.readWithoutWaiting(into: part, at: offset) {
           return deliver(offset, count)
         }
-        let address = Address(part)
+        let address = LentBuffer(part)
         let count = await IOThreads.shared.run {
           (try? file.read(into: address.buffer, at: offset)) ?? 0
         }
@@ -389,13 +389,4 @@ public final class MediaReader: Sendable {
 
   /// The ranges that were stored when the reader was opened.
   package var spansBefore: RangeSet<Int64> { state.withLock { $0.storedBefore } }
-}
-
-/// A buffer on its way to a thread and back.
-///
-/// Unchecked: a pointer can be misused anywhere, but here its owner waits for the one thread that
-/// writes through it.
-private struct Address: @unchecked Sendable {
-  let buffer: UnsafeMutableRawBufferPointer
-  init(_ buffer: UnsafeMutableRawBufferPointer) { self.buffer = buffer }
 }

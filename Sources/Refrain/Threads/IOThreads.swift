@@ -85,3 +85,12 @@ private final class JobQueue: @unchecked Sendable {
     return job
   }
 }
+
+/// A buffer on its way to a thread and back.
+///
+/// Unchecked: a pointer can be misused anywhere, but here its owner waits for the one thread that
+/// writes through it.
+struct LentBuffer: @unchecked Sendable {
+  let buffer: UnsafeMutableRawBufferPointer
+  init(_ buffer: UnsafeMutableRawBufferPointer) { self.buffer = buffer }
+}
