@@ -6,8 +6,8 @@
   /// One request and its response, between the task that waits for it and the thread of libcurl,
   /// which sends and receives.
   ///
-  /// The body's bytes are buffered here until the task takes them. Once the buffer holds
-  /// `CurlLoop.share` bytes, libcurl stops reading from the connection until all of them are taken.
+  /// The body's bytes are buffered here until the task takes them. Once the buffer is full
+  /// (`BufferPool`), libcurl stops reading from the connection until all of them are taken.
   final class CurlExchange: Sendable {
     typealias Head = CurlHeadReader.Head
 
@@ -28,8 +28,12 @@
       var end: End?
       /// Whether libcurl waits for `bytes` to be taken.
       var isPaused = false
-      /// Whether `loop` no longer counts the exchange as running.
-      var isReleased = false
+      /// The bytes that `bytes` may hold.
+      var limit = 0
+      /// The bytes that the task took last, and may not have stored yet.
+      var unstored = 0
+      /// The exchange's part of the loop's pool; nil once it is returned.
+      var part: Int? = 0
     }
 
     fileprivate enum End {
@@ -43,8 +47,10 @@
       self.request = request
       self.loop = loop
       upload = request.body.map { CurlUpload($0) }
-      loop.exchangeBegan()
+      loop.buffers.withLock { $0.exchangeBegan() }
     }
+
+    deinit { state.withLock { returnPart(&$0) } }
 
     // MARK: For the task that waits
 
@@ -77,7 +83,7 @@
     func next() async throws -> Data? {
       try await withTaskCancellationHandler {
         while true {
-          switch state.withLock({ $0.take() }) {
+          switch state.withLock({ takeBytes(&$0) }) {
           case .bytes(let bytes, let wasPaused):
             if wasPaused { loop.post(.goOn(self)) }
             return bytes
@@ -90,6 +96,18 @@
       } onCancel: {
         stop()
       }
+    }
+
+    private func takeBytes(_ state: inout State) -> State.Step {
+      // The caller has stored the bytes before, or has no use for them.
+      state.unstored = 0
+      let step = state.take()
+      switch step {
+      case .bytes(let bytes, _): state.unstored = bytes.count
+      case .wait: reducePart(&state)
+      case .end: returnPart(&state)
+      }
+      return step
     }
 
     /// Whether no bytes are available without waiting.
@@ -120,17 +138,43 @@
     private func end(_ end: End, if mayEnd: (State) -> Bool) {
       let (waiters, isRunning) = state.withLock { state -> (Waiters?, Bool) in
         guard mayEnd(state) else { return (nil, false) }
+        let isRunning = state.end == nil
         state.bytes = Data()
         state.end = end
-        defer { state.isReleased = true }
-        return (state.takeWaiters(), !state.isReleased)
+        reducePart(&state)
+        return (state.takeWaiters(), isRunning)
       }
       upload?.stop()
       waiters?.resume()
-      guard isRunning else { return }
-      loop.exchangeEnded()
-      loop.post(.remove(self))
+      if isRunning { loop.post(.remove(self)) }
     }
+
+    // MARK: Its part of the pool
+
+    private func renewPart(_ state: inout State) {
+      guard let part = state.part else { return }
+      let most = state.received < Self.beginning ? Self.mostInBeginning : .max
+      let unstored = state.unstored
+      (state.limit, state.part) = loop.buffers.withLock {
+        $0.renew(part, unstored: unstored, atMost: most)
+      }
+    }
+
+    private func reducePart(_ state: inout State) {
+      guard let part = state.part else { return }
+      let unstored = state.unstored
+      loop.buffers.withLock { $0.reduce(part, to: unstored) }
+      state.part = unstored
+    }
+
+    private func returnPart(_ state: inout State) {
+      guard let part = state.part.take() else { return }
+      loop.buffers.withLock { $0.exchangeEnded(holding: part) }
+    }
+
+    /// Before this many bytes, the reader may well seek, and buffered bytes would be wasted.
+    private static let beginning = 512 << 10
+    private static let mostInBeginning = 64 << 10
 
     // MARK: For the thread of libcurl
 
@@ -153,19 +197,17 @@
 
     /// - Returns: whether the bytes were taken; if not, they must be passed again after `goOn`.
     func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
-      let share = loop.share
-      return state.withLock { state in
-        let most = state.received < Self.beginning ? min(share, Self.shareInBeginning) : share
+      state.withLock { state in
         // Bytes after the stop are discarded until the thread learns of it.
         guard state.end == nil else { return true }
-        guard state.bytes.isEmpty || state.bytes.count + bytes.count <= most else {
-          state.isPaused = true
-          return false
-        }
         if state.bytes.isEmpty {
-          let most = max(most, bytes.count)
+          renewPart(&state)
+          let most = max(state.limit, bytes.count)
           state.bytes.reserveCapacity(
             state.remaining.map { Int(clamping: min($0, Int64(most))) } ?? most)
+        } else if state.bytes.count + bytes.count > state.limit {
+          state.isPaused = true
+          return false
         }
         state.bytes.append(contentsOf: bytes)
         state.received += bytes.count
@@ -174,10 +216,6 @@
       }
     }
 
-    /// Before this many bytes, the reader may well seek, and buffered bytes would be wasted.
-    private static let beginning = 512 << 10
-    private static let shareInBeginning = 64 << 10
-
     /// Wakes the waiting reader, after libcurl handed over all available bytes.
     func wakeReader() {
       state.withLock { state in state.bytes.isEmpty ? nil : state.bodyWaiter.take() }?.resume()
@@ -185,12 +223,10 @@
 
     /// Ends the exchange with libcurl's result.
     func ended(_ error: TransportError?) {
-      let (waiters, wasRunning) = state.withLock { state -> (Waiters, Bool) in
-        defer { state.isReleased = true }
+      let waiters = state.withLock { state in
         if state.end == nil { state.end = error.map { .failed($0) } ?? .whole }
-        return (state.takeWaiters(), !state.isReleased)
+        return state.takeWaiters()
       }
-      if wasRunning { loop.exchangeEnded() }
       upload?.stop()
       waiters.resume()
     }

@@ -14,7 +14,7 @@
 
     private let commands = Mutex<[Command]>([])
     private let bell: EventBell
-    private let running = Atomic<Int>(0)
+    let buffers = Mutex(BufferPool())
 
     /// One loop for each of the settings, for the lifetime of the process: connections stay open
     /// between requests, and host names with fixed addresses apply to one loop alone.
@@ -39,24 +39,6 @@
       thread.name = "refrain.curl"
       thread.start()
     }
-
-    /// The bytes that an exchange may buffer: a share of the bytes that a killed process may lose,
-    /// which all exchanges divide. The same amount may be on its way to the disk.
-    var share: Int {
-      let count = max(1, running.load(ordering: .relaxed))
-      return min(max(Self.shared / count, Self.shares.lowerBound), Self.shares.upperBound)
-    }
-
-    /// In bytes.
-    private static let shared = 160 << 10
-    /// At least one of libcurl's buffers, which are small if there are many.
-    private static let shares = (8 << 10)...(96 << 10)
-
-    /// For `share`.
-    func exchangeBegan() { running.add(1, ordering: .relaxed) }
-
-    /// Called once for each exchange that began.
-    func exchangeEnded() { running.subtract(1, ordering: .relaxed) }
 
     func post(_ command: Command) {
       let isFirst = commands.withLock { commands in

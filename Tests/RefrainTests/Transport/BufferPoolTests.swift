@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Testing
+
+  @testable import Refrain
+
+  /// The pool that bounds how much a killed process loses, with exchanges that start and end at any
+  /// moment.
+  struct BufferPoolTests {
+    private static let size = 144 << 10
+    private static let smallest = 16 << 10
+
+    @Test func anExchangeAloneHasTheLargestPart() {
+      var pool = BufferPool()
+      pool.exchangeBegan()
+      #expect(pool.renew(0, unstored: 0).limit == 96 << 10)
+      #expect(pool.renew(96 << 10, unstored: 96 << 10).limit == 96 << 10)
+      #expect(pool.renew(96 << 10, unstored: 0, atMost: 64 << 10) == (64 << 10, 64 << 10))
+    }
+
+    @Test func exchangesThatRunForLongHaveEqualParts() {
+      var pool = BufferPool()
+      var parts = [0, 0, 0]
+      for _ in parts { pool.exchangeBegan() }
+      for _ in 0..<2 {
+        for index in parts.indices { parts[index] = pool.renew(parts[index], unstored: 0).part }
+      }
+      #expect(parts == [48 << 10, 48 << 10, 48 << 10])
+    }
+
+    /// The bytes of an exchange that received everything may still be on their way to the disk.
+    @Test func whatIsNotStoredIsHeldUntilItIs() {
+      var pool = BufferPool()
+      pool.exchangeBegan()
+      let (_, first) = pool.renew(0, unstored: 0)
+      pool.reduce(first, to: first)
+      pool.exchangeBegan()
+      #expect(pool.renew(0, unstored: 0).limit == 48 << 10)
+      pool.exchangeEnded(holding: first)
+      #expect(pool.held == 48 << 10)
+      #expect(pool.exchanges == 1)
+    }
+
+    /// A part was larger while fewer shared the pool: who comes later takes what is left, or one
+    /// piece of libcurl's.
+    @Test(arguments: 1...12)
+    func exchangesThatStartAtAnyMomentHoldLittleMoreThanThePool(count: Int) {
+      let seed = UInt64.random(in: 0...UInt64.max)
+      var random = SeededGenerator(seed: seed)
+      var pool = BufferPool()
+      var parts: [Int] = []
+      for _ in 0..<2000 {
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0 where parts.count < count:
+          pool.exchangeBegan()
+          parts.append(0)
+        case 1 where !parts.isEmpty:
+          let index = Int.random(in: parts.indices, using: &random)
+          pool.exchangeEnded(holding: parts.remove(at: index))
+        case 2 where !parts.isEmpty:
+          let index = Int.random(in: parts.indices, using: &random)
+          let unstored = Int.random(in: 0...parts[index], using: &random)
+          pool.reduce(parts[index], to: unstored)
+          parts[index] = unstored
+        case _ where !parts.isEmpty:
+          let index = Int.random(in: parts.indices, using: &random)
+          let unstored = Int.random(in: 0...parts[index], using: &random)
+          parts[index] = pool.renew(parts[index], unstored: unstored).part
+        default: continue
+        }
+        #expect(pool.held == parts.reduce(0, +), "seed \(seed)")
+        #expect(pool.held <= Self.size + (count - 1) * Self.smallest, "seed \(seed)")
+      }
+    }
+  }
+#endif
