@@ -28,10 +28,10 @@ final class Listener: Sendable {
 
   init(service: ProxyService) {
     self.service = service
-    count = ConnectionCount(
-      limit: min(
-        service.configuration.maximumConnections ?? DescriptorBudget.forClients,
-        DescriptorBudget.forClientsAtMost))
+    let most = service.configuration.maximumConnections
+    count = ConnectionCount {
+      min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
+    }
   }
 
   var connectionCount: Int { count.current }

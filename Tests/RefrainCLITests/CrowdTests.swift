@@ -12,6 +12,8 @@
   struct CrowdTests {
     private static let length = 8 << 20
     private static let seed: UInt64 = 11
+    /// What `DescriptorBudget` leaves to the clients.
+    private static let clientsOf72Descriptors = 8
 
     private func withServer(
       _ options: [String], openFiles: Int? = nil,
@@ -166,7 +168,8 @@
         #expect(try await ask(1) == [206])
         for _ in 0..<2 {
           let statuses = try await ask(150)
-          #expect(statuses.contains(206))
+          // A client that is served stays connected.
+          #expect((1...Self.clientsOf72Descriptors).contains(statuses.count { $0 == 206 }))
           #expect(statuses.contains(503))
           try await eventually("there is room again") { try await ask(1) == [206] }
         }

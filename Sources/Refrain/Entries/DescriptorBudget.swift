@@ -8,8 +8,9 @@
 
 /// Divides the files and sockets that this process may have open (getrlimit(2)).
 ///
-/// When none is left, the system's own libraries may end the process. So some stay free, and the
-/// rest is shared by the clients of a proxy, with one descriptor each, and open entries, with three
+/// When none is left, the system's own libraries may end the process: libdispatch on Linux does, as
+/// soon as it cannot open a file in /proc to count its threads. So some stay free, and the rest is
+/// shared by the clients of a proxy, with one descriptor each, and open entries, with three
 /// each: a data file, a journal, and a connection to the origin.
 package enum DescriptorBudget {
   /// For event loops, threads that open a file briefly, and the rest of the process.

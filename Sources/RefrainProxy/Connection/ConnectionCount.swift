@@ -12,7 +12,8 @@ final class ConnectionCount: Sendable {
   private let count = Atomic(0)
   private let exhausted = Atomic(false)
   private let waiting = Mutex<Waiting?>(nil)
-  let limit: Int
+  /// Called each time, because the limit of descriptors can be changed from outside (prlimit(1)).
+  private let limit: @Sendable () -> Int
   /// The connections accepted beyond the limit, to be refused. The rest wait to be accepted: each
   /// accepted one has a descriptor.
   private static let mostSurplus = 8
@@ -22,7 +23,7 @@ final class ConnectionCount: Sendable {
     var action: @Sendable () -> Void
   }
 
-  init(limit: Int) { self.limit = limit }
+  init(limit: @Sendable @escaping () -> Int) { self.limit = limit }
 
   var current: Int { count.load(ordering: .relaxed) }
 
@@ -34,7 +35,7 @@ final class ConnectionCount: Sendable {
 
   /// Counts a connection. Balanced by `leave`.
   func enter() -> Rank {
-    let isSurplus = count.add(1, ordering: .relaxed).newValue > limit
+    let isSurplus = count.add(1, ordering: .relaxed).newValue > limit()
     return isSurplus || isExhausted ? .surplus : .regular
   }
 
@@ -44,7 +45,7 @@ final class ConnectionCount: Sendable {
   }
 
   /// Whether one more connection may be accepted, even if only to be refused.
-  var mayAccept: Bool { current < limit + Self.mostSurplus }
+  var mayAccept: Bool { current < limit() + Self.mostSurplus }
 
   /// Calls `action` once when one more may be accepted; on any thread, and at once if that is now.
   func whenThereIsRoom(_ action: @Sendable @escaping () -> Void) {
