@@ -10,7 +10,7 @@ struct FaultSendingTests {
   let bytes = SyntheticBytes(seed: 1)
 
   @Test(arguments: [0, 1, 500, 70_000, 199_999])
-  func dropAfterBodyBytes(_ count: Int) async throws {
+  func `Drop after body bytes`(_ count: Int) async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 200_000), at: "/a")
       origin.script("/a", .on(.first(1), .drop(at: .body(Int64(count)))))
@@ -24,7 +24,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func dropAtByteOfResource() async throws {
+  @Test func `Drop at byte of resource`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .drop(at: .resource(500))))
@@ -36,7 +36,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func reset() async throws {
+  @Test func `Reset`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script(
@@ -52,7 +52,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func stallUntilReleased() async throws {
+  @Test func `Stall until released`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .stall(at: .resource(300))))
@@ -65,7 +65,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func stallForAWhile() async throws {
+  @Test func `Stall for a while`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .stall(at: .body(300), for: .milliseconds(50))))
@@ -77,7 +77,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func clientThatLeavesAStalledAnswer() async throws {
+  @Test func `Client that leaves a stalled answer`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.first(1), .stall(at: .body(10))))
@@ -92,7 +92,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func fileThatIsLeftOrDropped() async throws {
+  @Test func `File that is left or dropped`() async throws {
     try await withOrigin(sendBuffer: 64 * 1024) { origin in
       let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).bin")
       let content = bytes.bytes(in: 0..<4_000_000)
@@ -115,7 +115,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func dribble() async throws {
+  @Test func `Dribble`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
       origin.script(
@@ -129,7 +129,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func throttledResource() async throws {
+  @Test func `Throttled resource`() async throws {
     try await withOrigin { origin in
       var resource = OriginResource.synthetic(seed: 1, length: 10_000)
       resource.bytesPerSecond = 100_000

@@ -8,7 +8,7 @@ import Testing
 struct OriginAnswerTests {
   let bytes = SyntheticBytes(seed: 1)
 
-  @Test func wholeResource() async throws {
+  @Test func `Whole resource`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 300_000), at: "/a")
       let reply = try await get(origin, "/a")
@@ -24,7 +24,7 @@ struct OriginAnswerTests {
     ("bytes=0-0", 0..<1), ("bytes=10-19", 10..<20), ("bytes=990-", 990..<1000),
     ("bytes=-5", 995..<1000), ("bytes=-5000", 0..<1000), ("bytes=900-5000", 900..<1000),
   ])
-  func range(_ field: String, _ range: Range<Int>) async throws {
+  func `A satisfiable range is answered with 206`(_ field: String, _ range: Range<Int>) async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       let reply = try await get(origin, "/a", ["Range: \(field)"])
@@ -37,7 +37,7 @@ struct OriginAnswerTests {
   }
 
   @Test(arguments: ["bytes=5-4", "bytes=a-b", "items=0-1", "bytes=0-1,5-6", "bytes=-", "bytes"])
-  func rangeThatIsIgnored(_ field: String) async throws {
+  func `Range that is ignored`(_ field: String) async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       let reply = try await get(origin, "/a", ["Range: \(field)"])
@@ -46,7 +46,7 @@ struct OriginAnswerTests {
   }
 
   @Test(arguments: ["bytes=1000-", "bytes=1000-2000", "bytes=-0"])
-  func rangeThatDoesNotExist(_ field: String) async throws {
+  func `Range that does not exist`(_ field: String) async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       let reply = try await get(origin, "/a", ["Range: \(field)"])
@@ -55,7 +55,7 @@ struct OriginAnswerTests {
     }
   }
 
-  @Test func withoutRanges() async throws {
+  @Test func `Without ranges`() async throws {
     try await withOrigin { origin in
       var resource = OriginResource.synthetic(seed: 1, length: 1000)
       resource.supportsRanges = false
@@ -67,7 +67,7 @@ struct OriginAnswerTests {
     }
   }
 
-  @Test func withoutLength() async throws {
+  @Test func `Without length`() async throws {
     try await withOrigin { origin in
       var resource = OriginResource.synthetic(seed: 1, length: 200_000)
       resource.declaresLength = false
@@ -83,7 +83,7 @@ struct OriginAnswerTests {
     }
   }
 
-  @Test func headHasNoBody() async throws {
+  @Test func `Head has no body`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       try await RawConnection.open(port: origin.port) { connection in
@@ -96,7 +96,7 @@ struct OriginAnswerTests {
     }
   }
 
-  @Test func pipelinedRequestsAreAnsweredInOrder() async throws {
+  @Test func `Pipelined requests are answered in order`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
       try await RawConnection.open(port: origin.port) { connection in
@@ -108,7 +108,7 @@ struct OriginAnswerTests {
     }
   }
 
-  @Test func memoryAndFileGiveTheSameBytes() async throws {
+  @Test func `Memory and file give the same bytes`() async throws {
     try await withOrigin { origin in
       let content = bytes.bytes(in: 0..<1_500_000)
       let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).bin")
@@ -126,7 +126,7 @@ struct OriginAnswerTests {
     }
   }
 
-  @Test func unknownPathAndMethod() async throws {
+  @Test func `Unknown path and method`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 10), at: "/a")
       let unknown = try await get(origin, "/b")
@@ -136,7 +136,7 @@ struct OriginAnswerTests {
     }
   }
 
-  @Test func requiredHeader() async throws {
+  @Test func `Required header`() async throws {
     try await withOrigin { origin in
       var resource = OriginResource.synthetic(seed: 1, length: 10)
       resource.requiredHeader = Field("Authorization", "Bearer good")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct OriginLogTests {
-  @Test func coverage() async throws {
+  @Test func `Coverage`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       try await RawConnection.open(port: origin.port) { connection in
@@ -31,7 +31,7 @@ struct OriginLogTests {
     }
   }
 
-  @Test func servedAnewIsNotSentTwice() async throws {
+  @Test func `Served anew is not sent twice`() async throws {
     try await withOrigin { origin in
       for seed in [1, 2] as [UInt64] {
         origin.serve(.synthetic(seed: seed, length: 1000), at: "/a")
@@ -44,7 +44,7 @@ struct OriginLogTests {
   }
 
   @Test(arguments: [true, false])
-  func pausedClientPausesTheOrigin(chunked: Bool) async throws {
+  func `Paused client pauses the origin`(chunked: Bool) async throws {
     try await withOrigin(sendBuffer: 64 * 1024) { origin in
       let length: Int64 = 64 << 20
       origin.serve(.synthetic(seed: 1, length: length), at: "/a")
@@ -63,7 +63,7 @@ struct OriginLogTests {
     }
   }
 
-  @Test func waitingEndsWithItsTask() async throws {
+  @Test func `Waiting ends with its task`() async throws {
     try await withOrigin { origin in
       let waiting = Task { try await origin.wait(for: "/a") { _ in false } }
       waiting.cancel()

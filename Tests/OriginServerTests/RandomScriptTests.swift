@@ -7,7 +7,7 @@ import Testing
 struct RandomScriptTests {
   /// A client that requests missing bytes again receives everything.
   @Test(arguments: 0..<60 as Range<UInt64>)
-  func everythingComesInTheEnd(_ seed: UInt64) async throws {
+  func `Everything comes in the end`(_ seed: UInt64) async throws {
     try await withOrigin { origin in
       let length: Int64 = 300_000
       origin.serve(.synthetic(seed: 1, length: length), at: "/a")
@@ -29,7 +29,7 @@ struct RandomScriptTests {
     }
   }
 
-  @Test func theSameSeedGivesTheSameScript() {
+  @Test func `The same seed gives the same script`() {
     let (one, two) = (FaultScript.random(seed: 5), FaultScript.random(seed: 5))
     #expect("\(one)" == "\(two)")
     #expect("\(one)" != "\(FaultScript.random(seed: 6))")

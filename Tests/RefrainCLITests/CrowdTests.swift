@@ -61,7 +61,7 @@
       return try #require(line.split { !$0.isNumber }.first.flatMap { Int($0) })
     }
 
-    @Test func aThousandSlowReadersAreServedRight() async throws {
+    @Test func `A thousand slow readers are served right`() async throws {
       try await withServer([]) { origin, serve, port in
         let bytes = SyntheticBytes(seed: Self.seed).bytes(in: 0..<Int64(Self.length))
         let size = 96 << 10
@@ -139,7 +139,7 @@
     }
 
     @Test(arguments: [false, true])
-    func whereDescriptorsRunOutClientsAreToldSoAndThereIsRoomAgain(
+    func `Where descriptors run out clients are told so and there is room again`(
       isUnexpected: Bool
     ) async throws {
       // A limit that is lowered while the proxy runs, or the one at its start.

@@ -59,7 +59,7 @@
       }
     }
 
-    @Test func whatDoesNotFitTogetherIsWrongUsage() async throws {
+    @Test func `What does not fit together is wrong usage`() async throws {
       try await Program.with { program in
         let url = "http://h/tune.wav"
         var runs: [Program.Run] = []

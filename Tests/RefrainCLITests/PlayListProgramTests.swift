@@ -39,7 +39,7 @@
       }
     }
 
-    @Test func aFilePlaysAsItIs() async throws {
+    @Test func `A file plays as it is`() async throws {
       try await withTune { program, origin, _, output in
         let file = program.directory.appending(path: "tune of mine.wav")
         try Tune.wav.write(to: file)
@@ -54,7 +54,7 @@
       }
     }
 
-    @Test func aPlaylistPlaysWithAllThatIsInIt() async throws {
+    @Test func `A playlist plays with all that is in it`() async throws {
       try await withTune { program, origin, url, output in
         let list = program.directory.appending(path: "list.m3u")
         try Data("#EXTM3U\n\(url)\nftp://h/x\n\(url)?again\n".utf8).write(to: list)
@@ -68,7 +68,9 @@
       }
     }
 
-    @Test func aPlaylistComesThroughTheCacheAndItsEntriesAreSeenFromThere() async throws {
+    @Test func `A playlist comes through the cache and its entries are seen from there`()
+      async throws
+    {
       try await withTune { program, origin, url, output in
         origin.serve(
           OriginResource(
@@ -86,7 +88,7 @@
       }
     }
 
-    @Test func headersAreNotTakenToAnotherOrigin() async throws {
+    @Test func `Headers are not taken to another origin`() async throws {
       try await withTune { program, origin, url, output in
         let other = try await OriginServer.start()
         other.serve(
@@ -109,7 +111,7 @@
       }
     }
 
-    @Test func failuresAreALineEachAndOthersHaveTheirTurn() async throws {
+    @Test func `Failures are a line each and others have their turn`() async throws {
       try await withTune { program, origin, url, output in
         let missing = ["/a.flac", "/b.flac", "/c.flac", "/list.m3u"].map {
           origin.url($0).absoluteString
@@ -123,7 +125,7 @@
       }
     }
 
-    @Test func aQueueGoesOnBehindWhatFails() async throws {
+    @Test func `A queue goes on behind what fails`() async throws {
       try await withTune { program, origin, url, _ in
         let missing = ["/a.flac", "/b.flac", "/c.flac"].map { origin.url($0).absoluteString }
         let run = try await program.run(
@@ -138,7 +140,7 @@
       }
     }
 
-    @Test func programsAreToldWhatHappens() async throws {
+    @Test func `Programs are told what happens`() async throws {
       try await withTune { program, _, url, _ in
         let run = try await program.run("play", "--json", "--start", "12", url)
         let events = try events(run)
@@ -208,7 +210,7 @@
       }
     }
 
-    @Test func repeatedAllPlaysUntilASignal() async throws {
+    @Test func `Repeated all plays until a signal`() async throws {
       try await withTune { program, origin, url, _ in
         let running = try RunningProgram(
           program, ["play", "--json", "--repeat", "all", "--start", "13.5", url])

@@ -17,7 +17,7 @@
       try await Program.withSong(Self.bytes, body)
     }
 
-    @Test func whatWasFetchedIsAnOrdinaryFile() async throws {
+    @Test func `What was fetched is an ordinary file`() async throws {
       try await withSong { program, origin, url in
         let missing = try await program.run("path", url)
         #expect(missing.status == 1)
@@ -37,7 +37,7 @@
       }
     }
 
-    @Test func outputIsWrittenBesideTheCache() async throws {
+    @Test func `Output is written beside the cache`() async throws {
       try await withSong { program, _, url in
         let file = program.directory.appending(path: "out.flac")
         try Data("old".utf8).write(to: file)
@@ -52,7 +52,7 @@
       }
     }
 
-    @Test func listAndInfoTellTheSameToPeopleAndPrograms() async throws {
+    @Test func `List and info tell the same to people and programs`() async throws {
       try await withSong { program, _, url in
         #expect(try await program.run("ls").output == "0 entries, 0 B of 10.0 GiB\n")
         #expect(try await program.run("ls", "--json").output == "[]\n")
@@ -72,7 +72,7 @@
       }
     }
 
-    @Test func removedIsGone() async throws {
+    @Test func `Removed is gone`() async throws {
       try await withSong { program, _, url in
         _ = try await program.run("get", url)
         #expect(try await program.run("rm", url).status == 0)
@@ -85,7 +85,7 @@
       }
     }
 
-    @Test func verifyFindsAFileThatWasCut() async throws {
+    @Test func `Verify finds a file that was cut`() async throws {
       try await withSong { program, _, url in
         _ = try await program.run("get", url)
         #expect(try await program.run("verify").output == "1 entry, all in order.\n")
@@ -102,7 +102,7 @@
       }
     }
 
-    @Test func verifyFindsAFlippedByteOnlyWithTheOrigin() async throws {
+    @Test func `Verify finds a flipped byte only with the origin`() async throws {
       try await withSong { program, _, url in
         _ = try await program.run("get", url)
         let path = try await program.run("path", url)
@@ -122,7 +122,7 @@
       }
     }
 
-    @Test func twoSpellingsOfAURLAreOneEntry() async throws {
+    @Test func `Two spellings of a URL are one entry`() async throws {
       try await Program.with { program in
         let origin = try await OriginServer.start()
         origin.serve(
@@ -141,7 +141,7 @@
       }
     }
 
-    @Test func failureIsOneLineAndOthersHaveTheirTurn() async throws {
+    @Test func `Failure is one line and others have their turn`() async throws {
       try await withSong { program, origin, url in
         let missing = origin.url("/missing.flac").absoluteString
         let run = try await program.run("get", missing, url, "--json")
@@ -154,7 +154,7 @@
       }
     }
 
-    @Test func aPasswordInAURLIsNotShown() async throws {
+    @Test func `A password in a URL is not shown`() async throws {
       try await withSong { program, origin, url in
         let song = url.replacing("http://", with: "http://me:secret@")
         let missing = origin.url("/missing.flac").absoluteString
@@ -173,7 +173,7 @@
       }
     }
 
-    @Test func wrongUsageIs64AndTouchesNothing() async throws {
+    @Test func `Wrong usage is 64 and touches nothing`() async throws {
       try await Program.with { program in
         let wrong = try await program.run("get", "ftp://h/x")
         #expect(wrong.status == 64)
@@ -185,7 +185,7 @@
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGQUIT])
-    func signalEndsCleanlyAndWhatCameIsKept(_ signal: CInt) async throws {
+    func `Signal ends cleanly and what came is kept`(_ signal: CInt) async throws {
       try await withSong { program, origin, url in
         origin.script("/song.flac", .on(.all, .stall(at: .resource(500_000))))
         let run = try await program.run(
@@ -208,7 +208,7 @@
       }
     }
 
-    @Test func offlineWithoutTheBytesSaysSo() async throws {
+    @Test func `Offline without the bytes says so`() async throws {
       try await withSong { program, origin, url in
         let run = try await program.run("get", "--offline", url)
         #expect(run.status == 1)
@@ -219,7 +219,7 @@
       }
     }
 
-    @Test func headersReachTheOrigin() async throws {
+    @Test func `Headers reach the origin`() async throws {
       try await withSong { program, origin, url in
         origin.serve(
           OriginResource(
@@ -236,7 +236,7 @@
 
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct PlayProgramTests {
-    @Test func sampleIsHeardTwiceAndFetchedOnce() async throws {
+    @Test func `Sample is heard twice and fetched once`() async throws {
       try await Program.with { program in
         let file = program.directory.appending(path: "heard.wav")
         let run = try await program.run("play", "--sample", "--audio-output", file.path())
@@ -257,7 +257,7 @@
       }
     }
 
-    @Test func sampleInACacheOfOnesOwnIsColdEachTime() async throws {
+    @Test func `Sample in a cache of ones own is cold each time`() async throws {
       try await Program.with { program in
         for _ in 0..<2 {
           let run = try await program.run(
@@ -273,7 +273,7 @@
       }
     }
 
-    @Test func withoutASoundDeviceOneLineSaysSo() async throws {
+    @Test func `Without a sound device one line says so`() async throws {
       try await Program.with { program in
         let origin = try await OriginServer.start()
         origin.serve(Tune.resource, at: "/tune.wav")
@@ -288,7 +288,7 @@
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGQUIT])
-    func signalEndsPlaying(_ signal: CInt) async throws {
+    func `Signal ends playing`(_ signal: CInt) async throws {
       try await Program.with { program in
         let origin = try await OriginServer.start()
         origin.serve(Tune.resource, at: "/tune.wav")

@@ -17,7 +17,7 @@ struct ProxiedArgumentsTests {
     "hTTp://[2001:db8::1]:8080/a?b=c", "https://me:secret@example.org/a",
     "https://example.org/a%2Fb?sig=%2F%3D", "http://127.0.0.1:8000/a", "http://example.org:8573/",
   ])
-  func urlIsReplaced(_ url: String) throws {
+  func `URL is replaced`(_ url: String) throws {
     #expect(try replacing(url) == ["proxied:\(url)"])
     #expect(try replacing("--audio-file=\(url)") == ["--audio-file=proxied:\(url)"])
     #expect(try replacing("--file=\(url)") == ["--file=proxied:\(url)"])
@@ -31,19 +31,19 @@ struct ProxiedArgumentsTests {
     "--file=song.flac", "--file=", "--text=see https://h/a", "rtsp://h/a", "file:///a",
     "cache:http://h/a",
   ])
-  func anythingElseStays(_ argument: String) throws {
+  func `Anything else stays`(_ argument: String) throws {
     #expect(try replacing(argument) == [argument])
   }
 
   @Test(arguments: [
     "http://127.0.0.1:8573/token/x", "http://localhost:8573/", "http://[::1]:8573/",
   ])
-  func whatIsProxiedAlreadyStays(_ url: String) throws {
+  func `What is proxied already stays`(_ url: String) throws {
     #expect(try replacing(url, "--file=\(url)") == [url, "--file=\(url)"])
     #expect(try replacing(url, port: 8574) == ["proxied:\(url)"])
   }
 
-  @Test func onlyTheFirstEqualsSignEndsAnOption() throws {
+  @Test func `Only the first equals sign ends an option`() throws {
     #expect(try replacing("--url=b=https://h/c") == ["--url=b=https://h/c"])
     #expect(try replacing("--url=https://h/c=d=e") == ["--url=proxied:https://h/c=d=e"])
   }
@@ -80,7 +80,7 @@ struct ProxiedArgumentsTests {
     #expect(reported.withLock { $0 } == ["https://h/a"])
   }
 
-  @Test func pagesAndProxiesAreNoMedia() throws {
+  @Test func `Pages and proxies are no media`() throws {
     for option in [
       "--referrer", "-referer", "--http-referrer", "--http-proxy", "-http_proxy", "-user_agent",
       "-A", "-e", "-x",
@@ -92,7 +92,7 @@ struct ProxiedArgumentsTests {
     }
   }
 
-  @Test func theFragmentIsTheProgramsOwn() throws {
+  @Test func `The fragment is the programs own`() throws {
     #expect(try replacing("https://h/a?b#t=10") == ["proxied:https://h/a?b#t=10"])
   }
 }

@@ -19,7 +19,7 @@
       return stat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
     }
 
-    @Test func recordIsForNobodyElseToRead() async throws {
+    @Test func `Record is for nobody else to read`() async throws {
       try await with { file, path in
         #expect(try file.read() == nil)
         let record = try file.readOrCreate()
@@ -30,7 +30,7 @@
       }
     }
 
-    @Test func tokenStays() async throws {
+    @Test func `Token stays`() async throws {
       try await with { file, path in
         var record = try file.readOrCreate()
         #expect(try file.readOrCreate() == record)
@@ -45,11 +45,11 @@
       }
     }
 
-    @Test func tokensDiffer() {
+    @Test func `Tokens differ`() {
       #expect(Set((0..<100).map { _ in ProxyRecord.new().token }).count == 100)
     }
 
-    @Test func whoeverComesAtTheSameTimeGetsTheSame() async throws {
+    @Test func `Whoever comes at the same time gets the same`() async throws {
       try await with { file, _ in
         let tokens = await withTaskGroup(of: String?.self) { group in
           for _ in 0..<8 { group.addTask { try? file.readOrCreate().token } }
@@ -60,7 +60,7 @@
     }
 
     @Test(arguments: [0o644, 0o640, 0o620, 0o604, 0o601] as [mode_t])
-    func whatOthersCouldReadIsNotTrusted(_ mode: mode_t) async throws {
+    func `What others could read is not trusted`(_ mode: mode_t) async throws {
       try await with { file, path in
         _ = try file.readOrCreate()
         chmod(path, mode)
@@ -77,7 +77,7 @@
       #"{"address":"127.0.0.1","allowedHosts":[],"names":[],"port":0,"token":"0123456789abcdef"}"#,
       #"{"address":"","allowedHosts":[],"names":[],"port":1,"token":"0123456789abcdef"}"#,
     ])
-    func whatIsNoRecordIsAnError(_ text: String) async throws {
+    func `What is no record is an error`(_ text: String) async throws {
       try await with { file, path in
         _ = try file.readOrCreate()
         try Data(text.utf8).write(to: URL(filePath: path))
@@ -87,7 +87,7 @@
       }
     }
 
-    @Test func aLinkOrAFolderInItsPlaceIsAnError() async throws {
+    @Test func `A link or a folder in its place is an error`() async throws {
       try await with { file, path in
         _ = try file.readOrCreate()
         rename(path, path + ".other")

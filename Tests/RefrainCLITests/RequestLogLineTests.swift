@@ -11,13 +11,13 @@ struct RequestLineTests {
     method: "GET", url: "https://example.org/song.flac", status: 206, range: 0..<65536,
     bytesSent: 65536, source: .hit, seconds: 0.0034, client: "127.0.0.1", error: nil)
 
-  @Test func lineTellsWhatBecameOfTheRequest() {
+  @Test func `Line tells what became of the request`() {
     #expect(
       RequestLogLine(request: request).text()
         == "GET  206 hit           64.0 KiB    3 ms  https://example.org/song.flac  bytes 0-65535")
   }
 
-  @Test func linesAlign() {
+  @Test func `Lines align`() {
     var other = request
     (other.method, other.status, other.source) = ("HEAD", 200, .revalidated)
     (other.bytesSent, other.seconds, other.range) = (0, 12.34, nil)
@@ -26,7 +26,7 @@ struct RequestLineTests {
         == "HEAD 200 revalidated        0 B  12.3 s  https://example.org/song.flac")
   }
 
-  @Test func whatWentWrongStandsAtTheEnd() {
+  @Test func `What went wrong stands at the end`() {
     var failed = request
     (failed.status, failed.source, failed.range) = (502, .proxy, nil)
     failed.error = "example.org could not\nbe reached."
@@ -34,7 +34,7 @@ struct RequestLineTests {
     #expect(line.hasSuffix("song.flac  example.org could not\\u{a}be reached."))
   }
 
-  @Test func longURLGivesWayToTheWidth() {
+  @Test func `Long URL gives way to the width`() {
     var long = request
     long.url = "https://example.org/" + String(repeating: "x", count: 5000) + "/song.flac"
     let line = RequestLogLine(request: long).text(width: 110)
@@ -43,7 +43,7 @@ struct RequestLineTests {
     #expect(RequestLogLine(request: long).text().count < 250)
   }
 
-  @Test func whatAClientSentCannotSteerTheTerminal() {
+  @Test func `What a client sent cannot steer the terminal`() {
     var hostile = request
     hostile.method = "G\u{1B}[2J"
     hostile.url = "http://h/\u{1B}]0;title\u{7}"
@@ -52,7 +52,7 @@ struct RequestLineTests {
     #expect(!line.unicodeScalars.contains { $0.properties.generalCategory == .control })
   }
 
-  @Test func aPasswordIsNotShown() throws {
+  @Test func `A password is not shown`() throws {
     var secret = request
     secret.url = "https://me:secret@example.org/a%2Fb?c=d@e"
     #expect(RequestLogLine(request: secret).text().contains("https://example.org/a%2Fb?c=d@e"))
@@ -60,7 +60,7 @@ struct RequestLineTests {
     #expect(!(try JSONText.line(RequestReport(secret))).contains("secret"))
   }
 
-  @Test func programsGetEveryFact() throws {
+  @Test func `Programs get every fact`() throws {
     #expect(
       try JSONText.line(RequestReport(request)) == """
         {"bytesSent":65536,"client":"127.0.0.1","event":"request","method":"GET",\
@@ -78,7 +78,7 @@ struct RequestLogTests {
       source: .hit, seconds: 0, client: "127.0.0.1", error: nil)
   }
 
-  @Test func linesComeInTheirOrder() async {
+  @Test func `Lines come in their order`() async {
     let lines = Lines()
     let log = RequestLog { requests, leftOut in
       #expect(leftOut == 0)
@@ -100,7 +100,7 @@ struct RequestLogTests {
     #expect(lines.all.count < 500)
   }
 
-  @Test func aReaderThatStallsHoldsUpNobody() async {
+  @Test func `A reader that stalls holds up nobody`() async {
     let lines = Lines()
     let gate = DispatchSemaphore(value: 0)
     let log = RequestLog(bound: 2) { requests, leftOut in
@@ -118,7 +118,7 @@ struct RequestLogTests {
     #expect(told + counts.reduce(0) { $0 + $1[1] } == 50)
   }
 
-  @Test func whenNobodyReadsNothingFurtherIsWritten() async {
+  @Test func `When nobody reads nothing further is written`() async {
     let lines = Lines()
     let log = RequestLog { requests, _ in
       for request in requests { lines.add(request.url) }

@@ -10,7 +10,7 @@
     /// A script that waits for signals without a child process to wait for.
     private static let waiting = "echo ready; while :; do sleep 0.02; done"
 
-    @Test func urlsAreReplacedAndNothingElse() async throws {
+    @Test func `URLs are replaced and nothing else`() async throws {
       try await Program.with { program in
         let run = try await program.run(
           "run", "--", "sh", "-c", #"printf '%s\n' "$@""#, "sh", "https://example.org/a.flac",
@@ -27,7 +27,7 @@
     }
 
     @Test(arguments: [0, 3, 64, 255] as [CInt])
-    func exitCodeIsThePrograms(_ code: CInt) async throws {
+    func `Exit code is the programs`(_ code: CInt) async throws {
       try await Program.with { program in
         let run = try await program.run("run", "--", "sh", "-c", "exit \(code)")
         #expect(run.status == code)
@@ -36,7 +36,7 @@
     }
 
     @Test(arguments: [SIGTERM, SIGKILL, SIGINT, SIGPIPE])
-    func aProgramThatASignalEndedIs128AndThatSignal(_ signal: CInt) async throws {
+    func `A program that a signal ended is 128 and that signal`(_ signal: CInt) async throws {
       try await Program.with { program in
         let run = try await program.run("run", "--", "sh", "-c", "kill -\(signal) $$")
         #expect(run.status == 128 + signal)
@@ -44,7 +44,7 @@
       }
     }
 
-    @Test func whatCannotBeRunIsTold() async throws {
+    @Test func `What cannot be run is told`() async throws {
       try await Program.with { program in
         let missing = try await program.run("run", "--", "no-such-program", "https://h/a")
         #expect(missing.status == 127)
@@ -60,7 +60,7 @@
       }
     }
 
-    @Test func standardInputIsThePrograms() async throws {
+    @Test func `Standard input is the programs`() async throws {
       try await Program.with { program in
         let run = try await program.run("run", "--", "cat", input: "one\ntwo\n")
         #expect(run.output == "one\ntwo\n")
@@ -68,7 +68,7 @@
       }
     }
 
-    @Test func programStartsAsIfItWereStartedAlone() async throws {
+    @Test func `Program starts as if it were started alone`() async throws {
       try await Program.with { program in
         let lookup = """
           ls -1 /proc/self/fd | wc -l; ulimit -n; grep -E 'SigBlk|SigIgn' /proc/self/status
@@ -88,7 +88,7 @@
     }
 
     @Test(arguments: [SIGTERM, SIGHUP, SIGUSR1, SIGQUIT, SIGINT])
-    func signalIsHandedOnOnce(_ signal: CInt) async throws {
+    func `Signal is handed on once`(_ signal: CInt) async throws {
       try await Program.with { program in
         let script = "trap 'echo got' \(signal); trap 'exit 7' USR2; \(Self.waiting)"
         let running = try RunningProgram(program, ["run", "--", "sh", "-c", script])
@@ -103,7 +103,7 @@
       }
     }
 
-    @Test func programThatASignalEndsEndsTheRun() async throws {
+    @Test func `Program that a signal ends ends the run`() async throws {
       try await Program.with { program in
         let running = try RunningProgram(program, ["run", "--", "sh", "-c", Self.waiting])
         #expect(try await running.nextLine() == "ready")
@@ -115,7 +115,7 @@
 
     /// A terminal sends SIGINT to all processes in its foreground.
     @Test(.enabled(if: RequiredProgram.python3.isUsable))
-    func controlCComesOnce() async throws {
+    func `Control C comes once`() async throws {
       try await Program.with { program in
         let inner = "trap 'echo GOT' INT; trap 'exit 7' USR2; \(Self.waiting)"
         let script = #"""
@@ -150,7 +150,7 @@
       }
     }
 
-    @Test func whatWasIgnoredStaysIgnored() async throws {
+    @Test func `What was ignored stays ignored`() async throws {
       try await Program.with { program in
         let script = #"trap '' HUP; exec "$1" run -- sh -c 'kill -HUP $PPID $$; exit 7'"#
         let shell = try RunningProgram(

@@ -33,7 +33,7 @@
       return try await URLSession(configuration: .ephemeral).data(for: request).0
     }
 
-    @Test func aSecondPlayerIsServedFromTheCache() async throws {
+    @Test func `A second player is served from the cache`() async throws {
       try await withSong { program, origin, url in
         let serve = try RunningProgram(program, ["serve", "--port", "0"])
         _ = try await serve.nextLine()
@@ -51,7 +51,7 @@
       }
     }
 
-    @Test func programsAreToldOfEachRequest() async throws {
+    @Test func `Programs are told of each request`() async throws {
       try await withSong { program, _, url in
         let serve = try RunningProgram(program, ["serve", "--port", "0", "--json"])
         _ = try await serve.nextLine()
@@ -70,7 +70,7 @@
       }
     }
 
-    @Test func ofAnOriginEachPathIsServed() async throws {
+    @Test func `Of an origin each path is served`() async throws {
       try await withSong { program, origin, url in
         let base = url.dropLast("/song.flac".count)
         let serve = try RunningProgram(
@@ -87,7 +87,7 @@
       }
     }
 
-    @Test func runningAnswersMayEnd() async throws {
+    @Test func `Running answers may end`() async throws {
       try await withSong { program, origin, url in
         origin.script("/song.flac", .on(.all, .stall(at: .resource(500_000))))
         let serve = try RunningProgram(program, ["serve", "--port", "0", "--quiet"])
@@ -103,7 +103,7 @@
       }
     }
 
-    @Test func aSecondSignalDoesNotWait() async throws {
+    @Test func `A second signal does not wait`() async throws {
       try await withSong { program, origin, url in
         origin.script("/song.flac", .on(.all, .stall(at: .resource(500_000))))
         let serve = try RunningProgram(program, ["serve", "--port", "0", "--quiet"])
@@ -121,7 +121,7 @@
     }
 
     @Test(.enabled(if: Self.curl.isUsable))
-    func aProgramThatIsRunGetsTheBytesAndTheyStay() async throws {
+    func `A program that is run gets the bytes and they stay`() async throws {
       try await withSong { program, origin, url in
         for _ in 0..<2 {
           let file = program.directory.appending(path: UUID().uuidString)
@@ -138,7 +138,7 @@
     }
 
     @Test(.enabled(if: Self.curl.isUsable))
-    func headersReachTheOrigin() async throws {
+    func `Headers reach the origin`() async throws {
       try await withSong { program, origin, url in
         origin.serve(
           OriginResource(
@@ -156,7 +156,7 @@
     }
 
     @Test(.enabled(if: Self.curl.isUsable))
-    func aPasswordInAURLReachesTheOrigin() async throws {
+    func `A password in a URL reaches the origin`() async throws {
       try await withSong { program, origin, url in
         origin.serve(
           OriginResource(

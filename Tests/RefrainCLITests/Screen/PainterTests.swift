@@ -10,14 +10,14 @@ struct PainterTests {
     String(decoding: bytes, as: UTF8.self).replacing("\u{1B}", with: "^")
   }
 
-  @Test func firstScreenIsPaintedWhole() {
+  @Test func `First screen is painted whole`() {
     var painter = Painter(isColoured: true)
     #expect(
       text(painter.paint([StyledLine("ab"), StyledLine(), StyledLine("c", .dim)], size))
         == "^[?2026h^[0m^[2J^[1;1H^[0m^[2Kab^[3;1H^[0m^[2K^[0;2mc^[0m^[?2026l")
   }
 
-  @Test func onlyChangedLinesArePainted() {
+  @Test func `Only changed lines are painted`() {
     var painter = Painter(isColoured: true)
     _ = painter.paint([StyledLine("ab"), StyledLine("cd")], size)
     #expect(painter.paint([StyledLine("ab"), StyledLine("cd")], size).isEmpty)
@@ -27,21 +27,21 @@ struct PainterTests {
     #expect(shorter == "^[?2026h^[2;1H^[0m^[2K^[0m^[?2026l")
   }
 
-  @Test func anotherSizeIsPaintedWhole() {
+  @Test func `Another size is painted whole`() {
     var painter = Painter(isColoured: true)
     _ = painter.paint([StyledLine("ab")], size)
     let bytes = painter.paint([StyledLine("ab")], ScreenSize(columns: 11, rows: 3))
     #expect(text(bytes).contains("^[2J") && text(bytes).contains("ab"))
   }
 
-  @Test func whatWasForgottenIsPaintedWhole() {
+  @Test func `What was forgotten is painted whole`() {
     var painter = Painter(isColoured: true)
     _ = painter.paint([StyledLine("ab")], size)
     painter.forget()
     #expect(text(painter.paint([StyledLine("ab")], size)).contains("ab"))
   }
 
-  @Test func withoutColoursBoldAndReversedStay() {
+  @Test func `Without colours bold and reversed stay`() {
     var line = StyledLine("a", Style(colour: .red, isBold: true))
     line = line.reversed
     var coloured = Painter(isColoured: true)
@@ -50,14 +50,14 @@ struct PainterTests {
     #expect(text(plain.paint([line], size)).contains("^[0;1;7ma"))
   }
 
-  @Test func whatFollowsAWideCharacterBeginsInItsColumn() {
+  @Test func `What follows a wide character begins in its column`() {
     var painter = Painter(isColoured: true)
     var line = StyledLine("桜", .bold)
     line.add("x")
     #expect(text(painter.paint([line], size)).contains("桜^[3G^[0mx"))
   }
 
-  @Test func linesBeyondTheLastRowAreNotPainted() {
+  @Test func `Lines beyond the last row are not painted`() {
     var painter = Painter(isColoured: true)
     let lines = (1...5).map { StyledLine("\($0)") }
     #expect(!text(painter.paint(lines, size)).contains("^[4;1H"))

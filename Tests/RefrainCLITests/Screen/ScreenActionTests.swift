@@ -19,14 +19,14 @@ struct ScreenActionTests {
       ("\u{3}", .quit),
       ("\u{1C}", .quit), ("\u{1A}", .suspend), ("\u{C}", .redraw),
     ] as [(String, ScreenAction)])
-  func keyDoesWhatTheHelpSays(_ bytes: String, _ action: ScreenAction) {
+  func `Key does what the help says`(_ bytes: String, _ action: ScreenAction) {
     #expect(actions(bytes) == [action])
   }
 
   @Test(arguments: [
     "z", "\u{1B}", "\u{1B}x", "\u{1}", "\u{1B}[24~", "\u{1B}[200~q\u{1B}[201~", "é",
   ])
-  func otherKeysDoNothing(_ bytes: String) {
+  func `Other keys do nothing`(_ bytes: String) {
     #expect(actions(bytes) == [])
   }
 
@@ -37,11 +37,11 @@ struct ScreenActionTests {
       ("\u{1B}[A", .select(-1)), ("\u{1B}[6~", .selectPage(1)), ("\u{3}", .quit),
       ("\u{1A}", .suspend), ("\u{1B}[200~some text\u{1B}[201~", .type("some text")),
     ] as [(String, ScreenAction)])
-  func whatIsTypedFilters(_ bytes: String, _ action: ScreenAction) {
+  func `What is typed filters`(_ bytes: String, _ action: ScreenAction) {
     #expect(actions(bytes, isFiltering: true) == [action])
   }
 
-  @Test func anyKeyClosesTheHelp() {
+  @Test func `Any key closes the help`() {
     #expect(actions(" ", isHelpVisible: true) == [.hideHelp])
     #expect(actions("\u{1B}", isHelpVisible: true) == [.hideHelp])
     #expect(actions("\u{3}", isHelpVisible: true) == [.quit])
@@ -66,7 +66,7 @@ struct QueueListTests {
     return list
   }
 
-  @Test func selectionIsTheCurrentRowUntilItMoves() {
+  @Test func `Selection is the current row until it moves`() {
     var list = list
     #expect(list.selection?.id == 1)
     list.rows[1].isCurrent = false
@@ -79,7 +79,7 @@ struct QueueListTests {
     #expect(list.selection == nil)
   }
 
-  @Test func selectionStopsAtTheEnds() {
+  @Test func `Selection stops at the ends`() {
     var list = list
     list.select(by: -10)
     #expect(list.selection?.id == 0)
@@ -91,7 +91,7 @@ struct QueueListTests {
     #expect(list.selection?.id == 3)
   }
 
-  @Test func filterLooksForEveryWordWithoutCaseOrAccent() {
+  @Test func `Filter looks for every word without case or accent`() {
     var list = list
     list.beginFilter()
     #expect(list.matches.count == 4)
@@ -112,7 +112,7 @@ struct QueueListTests {
     #expect(list.filter == nil && list.matches.count == 4)
   }
 
-  @Test func takingBackMoreThanWasTypedLeavesTheFilter() {
+  @Test func `Taking back more than was typed leaves the filter`() {
     var list = list
     list.beginFilter()
     list.type("a")
@@ -124,7 +124,7 @@ struct QueueListTests {
     #expect(list.filter == nil)
   }
 
-  @Test func removedRowHandsTheSelectionOn() {
+  @Test func `Removed row hands the selection on`() {
     var list = list
     list.select(by: 1)
     #expect(list.selection?.id == 2)

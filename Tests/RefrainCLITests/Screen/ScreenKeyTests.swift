@@ -29,7 +29,7 @@
       { $0.contains { $0.hasPrefix("  \(time)  ") } }
     }
 
-    @Test func spacePausesAndPlays() async throws {
+    @Test func `Space pauses and plays`() async throws {
       try await withList { tmux in
         try await tmux.waits(for: "▶  First")
         try await tmux.press("Space")
@@ -39,7 +39,7 @@
       }
     }
 
-    @Test func arrowsAndDigitsSeek() async throws {
+    @Test func `Arrows and digits seek`() async throws {
       try await withList("--paused") { tmux in
         try await tmux.waits(for: "‖  First")
         try await tmux.press("Right")
@@ -106,7 +106,7 @@
       }
     }
 
-    @Test func nextAndPreviousGoThroughTheQueue() async throws {
+    @Test func `Next and previous go through the queue`() async throws {
       try await withList { tmux in
         try await tmux.waits(for: "▶  First")
         try await tmux.press("n")
@@ -117,7 +117,7 @@
       }
     }
 
-    @Test func aSelectedItemIsPlayedMovedAndRemoved() async throws {
+    @Test func `A selected item is played moved and removed`() async throws {
       try await withList { tmux in
         try await tmux.waits(for: "▶  First")
         try await tmux.press("Down", "Down")
@@ -134,7 +134,7 @@
       }
     }
 
-    @Test func filterFindsWhatIsTyped() async throws {
+    @Test func `Filter finds what is typed`() async throws {
       try await withList { tmux in
         try await tmux.waits(for: "▶  First")
         try await tmux.press("/")
@@ -152,7 +152,7 @@
       }
     }
 
-    @Test func settingsAreShownAndChanged() async throws {
+    @Test func `Settings are shown and changed`() async throws {
       try await withList("--volume 50") { tmux in
         try await tmux.waits(for: "volume 50%")
         for (key, text) in [
@@ -169,7 +169,7 @@
       }
     }
 
-    @Test func helpShowsTheKeysUntilAnyIsPressed() async throws {
+    @Test func `Help shows the keys until any is pressed`() async throws {
       try await withList { tmux in
         try await tmux.waits(for: "▶  First")
         try await tmux.press("?")
@@ -184,7 +184,9 @@
     }
 
     @Test(arguments: [("q", 0), ("C-c", 130)])
-    func quittingLeavesLinesOfWhatWasPlayedToThoseWhoAsk(_ key: String, _ code: Int) async throws {
+    func `Quitting leaves lines of what was played to those who ask`(_ key: String, _ code: Int)
+      async throws
+    {
       for (arguments, count) in [("", 0), ("--log-level info", 2)] {
         try await withList(arguments) { tmux in
           try await tmux.waits(for: "▶  First")
@@ -198,7 +200,7 @@
     }
 
     /// All three keys come in one read, before the screen is drawn again.
-    @Test func eachOfManyKeysActsOnTheQueueAsTheOneBeforeLeftIt() async throws {
+    @Test func `Each of many keys acts on the queue as the one before left it`() async throws {
       try await ScreenStateTests.withTune { tmux, program, _, url in
         let list = (1...5000).map { "#EXTINF:14,Song \($0)\n\(url)?\($0)\n" }.joined()
         try Data("#EXTM3U\n\(list)".utf8).write(to: program.directory.appending(path: "list.m3u"))
@@ -210,7 +212,7 @@
       }
     }
 
-    @Test func helpThatDoesNotFitScrolls() async throws {
+    @Test func `Help that does not fit scrolls`() async throws {
       try await withList("--paused") { tmux in
         try await tmux.waits(for: "‖  First")
         try await tmux.resize(columns: 40, rows: 10)
@@ -236,7 +238,7 @@
       }
     }
 
-    @Test func sampleIsShownColdAndThenWarm() async throws {
+    @Test func `Sample is shown cold and then warm`() async throws {
       try await Program.with { program in
         try await Tmux.with(program) { tmux in
           try await tmux.enter("./refrain play --sample; echo code $?")
@@ -261,7 +263,7 @@
       }
     }
 
-    @Test func anEndedQueueLeavesTheScreen() async throws {
+    @Test func `An ended queue leaves the screen`() async throws {
       try await ScreenStateTests.withTune { tmux, _, _, url in
         try await tmux.enter("./refrain play --start 13 \(url); echo code $?")
         try await tmux.waits(for: "code 0")

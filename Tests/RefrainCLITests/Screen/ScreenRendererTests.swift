@@ -6,7 +6,7 @@ import TestSupport
 
 struct ScreenRendererTests {
   /// A screen of any model and size stays within its size, and contains no control character.
-  @Test func nothingOverflowsWhateverTheModelAndTheSize() {
+  @Test func `Nothing overflows whatever the model and the size`() {
     let seed = TestSeed.next()
     var random = SeededGenerator(seed: seed)
     for _ in 0..<(TestSeed.isSoak ? 20_000 : 400) {
@@ -32,13 +32,13 @@ struct ScreenRendererTests {
   }
 
   @Test(arguments: [(0, 0), (0, 5), (5, 0), (-1, -1)])
-  func noRoomIsNoLines(_ columns: Int, _ rows: Int) {
+  func `No room is no lines`(_ columns: Int, _ rows: Int) {
     let size = ScreenSize(columns: columns, rows: rows)
     #expect(ScreenRenderer(.blocks).lines(ScreenSamples.cold, size).isEmpty)
   }
 
   @Test(arguments: 3...60)
-  func titleAndScrubberAreAlwaysThere(_ rows: Int) {
+  func `Title and scrubber are always there`(_ rows: Int) {
     for columns in [20, 40, 80, 200] {
       let lines = ScreenRenderer(.blocks).lines(
         ScreenSamples.halfCached, ScreenSize(columns: columns, rows: rows)
@@ -48,7 +48,7 @@ struct ScreenRendererTests {
     }
   }
 
-  @Test func hintsStayAtTheFoot() {
+  @Test func `Hints stay at the foot`() {
     for rows in 4...60 {
       let lines = ScreenRenderer(.blocks).lines(
         ScreenSamples.live, ScreenSize(columns: 80, rows: rows))
@@ -57,7 +57,7 @@ struct ScreenRendererTests {
     }
   }
 
-  @Test func selectionStaysInSight() throws {
+  @Test func `Selection stays in sight`() throws {
     var model = ScreenSamples.cold
     model.queue.rows = (1...500).map {
       QueueList.Row(id: UInt64($0), number: $0, title: "song \($0)", isCurrent: $0 == 1)
@@ -70,7 +70,7 @@ struct ScreenRendererTests {
     }
   }
 
-  @Test func scrubberTellsWhatIsWhere() {
+  @Test func `Scrubber tells what is where`() {
     var model = ScreenModel()
     model.length = .known(.seconds(100))
     model.position = .seconds(35)
@@ -80,13 +80,13 @@ struct ScreenRendererTests {
     #expect(line.text == "0:35  ━━·●──╌···  1:40")
   }
 
-  @Test func decodedAheadIsOnItsWayEvenWhereItIsNotStored() {
+  @Test func `Decoded ahead is on its way even where it is not stored`() {
     let map = CacheMap(cached: [], fetching: [], buffered: [0..<0.5])
     #expect(map.cells(4) == [.coming, .coming, .missing, .missing])
     #expect(map.cells(0).isEmpty)
   }
 
-  @Test func positionAtTheEndIsTheLastCell() {
+  @Test func `Position at the end is the last cell`() {
     var model = ScreenModel()
     model.length = .known(.seconds(100))
     model.position = .seconds(100)
@@ -96,7 +96,7 @@ struct ScreenRendererTests {
     #expect(ScreenRenderer(.blocks).scrubberLine(model, 22).text == "8:20  ━━━━━━━━━●  1:40")
   }
 
-  @Test func allIsStoredOnlyWhenAllIsStored() {
+  @Test func `All is stored only when all is stored`() {
     var model = ScreenSamples.warm
     model.storedBytes = (model.totalBytes ?? 0) - 1
     let lines = ScreenRenderer(.blocks).lines(model, ScreenSize(columns: 80, rows: 24))

@@ -57,7 +57,7 @@
     }
 
     @Test(arguments: sizes)
-    func cold(_ size: ScreenSize) async throws {
+    func `Cold`(_ size: ScreenSize) async throws {
       try await Self.withTune(size, bytesPerSecond: 200_000) { tmux, _, _, url in
         try await tmux.enter("./refrain play \(url)")
         let lines = try await tmux.waits(until: "playing, with speed and shades") { lines in
@@ -78,7 +78,7 @@
     }
 
     @Test(arguments: sizes)
-    func halfCached(_ size: ScreenSize) async throws {
+    func `Half cached`(_ size: ScreenSize) async throws {
       try await Self.withTune(size) { tmux, _, origin, url in
         origin.script("/tune.wav", .on(.all, .stall(at: .resource(1_200_000))))
         try await tmux.enter("./refrain play --paused \(url)")
@@ -101,7 +101,7 @@
     }
 
     @Test(arguments: sizes)
-    func warm(_ size: ScreenSize) async throws {
+    func `Warm`(_ size: ScreenSize) async throws {
       try await Self.withTune(size) { tmux, program, origin, url in
         #expect(try await program.run("get", url).status == 0)
         let requests = origin.log("/tune.wav").requests.count
@@ -121,7 +121,7 @@
     }
 
     @Test(arguments: sizes)
-    func buffering(_ size: ScreenSize) async throws {
+    func `Buffering`(_ size: ScreenSize) async throws {
       try await Self.withTune(size) { tmux, _, origin, url in
         origin.script("/tune.wav", .on(.all, .stall(at: .resource(600_000))))
         try await tmux.enter("./refrain play \(url)")
@@ -136,7 +136,7 @@
     }
 
     @Test(arguments: sizes)
-    func failed(_ size: ScreenSize) async throws {
+    func `Failed`(_ size: ScreenSize) async throws {
       try await Self.withTune(size) { tmux, _, origin, _ in
         let url = origin.url("/missing.flac").absoluteString
         try await tmux.enter(
@@ -154,7 +154,7 @@
     }
 
     @Test(arguments: sizes)
-    func longAndWideTitles(_ size: ScreenSize) async throws {
+    func `Long and wide titles`(_ size: ScreenSize) async throws {
       try await Self.withTune(size) { tmux, program, _, url in
         let long = "Concerning the Great and Most Memorable Refrain of Those Who Never Fetched "
         let titles = [
@@ -175,7 +175,7 @@
       }
     }
 
-    @Test func whatIsLoggedIsShownAndSpoilsNothing() async throws {
+    @Test func `What is logged is shown and spoils nothing`() async throws {
       try await Self.withTune(bytesPerSecond: 400_000) { tmux, _, _, url in
         try await tmux.enter("./refrain play --log-level info \(url)")
         let lines = try await tmux.waits(until: "a message below the bar") {
@@ -185,7 +185,7 @@
       }
     }
 
-    @Test func withoutUTF8ItIsASCII() async throws {
+    @Test func `Without UTF-8 it is ASCII`() async throws {
       let origin = try await OriginServer.start()
       origin.serve(Tune.resource, at: "/tune.wav")
       try await Program.with { program in

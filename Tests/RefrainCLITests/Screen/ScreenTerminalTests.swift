@@ -51,7 +51,7 @@
       }
     }
 
-    @Test func quittingGivesTheTerminalBack() async throws {
+    @Test func `Quitting gives the terminal back`() async throws {
       try await playing { tmux, program in
         try await tmux.press("q")
         try await tmux.waits(for: "code 0")
@@ -60,7 +60,7 @@
     }
 
     @Test(arguments: [(SIGTERM, 143), (SIGINT, 130), (SIGHUP, 129), (SIGQUIT, 131)])
-    func aSignalGivesTheTerminalBack(_ signal: CInt, _ code: Int) async throws {
+    func `A signal gives the terminal back`(_ signal: CInt, _ code: Int) async throws {
       try await playing { tmux, program in
         kill(try process(program), signal)
         try await tmux.waits(for: "code \(code)")
@@ -72,7 +72,7 @@
     @Test(
       .disabled(if: TestSeed.isSanitized),
       arguments: [(SIGSEGV, 139), (SIGABRT, 134)])
-    func aCrashGivesTheTerminalBack(_ signal: CInt, _ code: Int) async throws {
+    func `A crash gives the terminal back`(_ signal: CInt, _ code: Int) async throws {
       try await playing { tmux, program in
         kill(try process(program), signal)
         try await tmux.waits(for: "code \(code)")
@@ -81,7 +81,7 @@
     }
 
     /// No program receives that signal. The shell leaves the terminal's state as it is.
-    @Test func killedTheTerminalIsGivenBackByAnotherProcess() async throws {
+    @Test func `Killed the terminal is given back by another process`() async throws {
       try await ScreenStateTests.withTune { tmux, program, _, url in
         let script = """
           stty -g > before
@@ -101,7 +101,7 @@
       }
     }
 
-    @Test func aClosedWindowEndsTheProgram() async throws {
+    @Test func `A closed window ends the program`() async throws {
       try await playing { tmux, program in
         let process = try process(program)
         try await tmux.close()
@@ -109,7 +109,7 @@
       }
     }
 
-    @Test func stoppedAndContinuedItIsThereAgain() async throws {
+    @Test func `Stopped and continued it is there again`() async throws {
       try await ScreenStateTests.withTune { tmux, program, _, url in
         try await tmux.enter("stty -g > before; echo earlier")
         try await tmux.waits(until: "earlier") { $0.contains("earlier") }
@@ -142,7 +142,7 @@
       }
     }
 
-    @Test func stoppedByForceItIsPaintedAgain() async throws {
+    @Test func `Stopped by force it is painted again`() async throws {
       try await playing { tmux, program in
         kill(try process(program), SIGSTOP)
         try await tmux.waits(for: "Stopped")
@@ -153,7 +153,7 @@
       }
     }
 
-    @Test func anotherSizeIsFilled() async throws {
+    @Test func `Another size is filled`() async throws {
       try await playing("--repeat one") { tmux, _ in
         for (columns, rows) in [(120, 40), (40, 12), (20, 3), (200, 60), (80, 24)] {
           try await tmux.resize(columns: columns, rows: rows)
@@ -166,7 +166,7 @@
       }
     }
 
-    @Test func plainPrintsLinesInATerminalToo() async throws {
+    @Test func `Plain prints lines in a terminal too`() async throws {
       try await ScreenStateTests.withTune { tmux, _, _, url in
         try await tmux.enter("./refrain play --plain --start 12 \(url); echo code $?")
         try await tmux.waits(for: "0:12 / 0:14  tune.wav")
@@ -175,7 +175,7 @@
       }
     }
 
-    @Test func withoutAScreenFreeOfColoursThereAreNone() async throws {
+    @Test func `Without a screen free of colours there are none`() async throws {
       try await ScreenStateTests.withTune { tmux, program, _, url in
         // The sent bytes, as script(1) records them.
         try await tmux.enter(

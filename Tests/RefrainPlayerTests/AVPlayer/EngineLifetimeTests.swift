@@ -25,7 +25,7 @@
       var isGone: Bool { item == nil && asset == nil && delegate == nil }
     }
 
-    @Test func afterFiveHundredLoadsNothingIsLeftOfThem() async throws {
+    @Test func `After five hundred loads nothing is left of them`() async throws {
       let seed = TestSeed.next()
       print("REFRAIN_SEED=\(seed) (hasty listener)")
       try await AppleListening.with { listening in
@@ -61,7 +61,7 @@
       }
     }
 
-    @Test func anEngineThatIsLetGoTakesEverythingWithIt() async throws {
+    @Test func `An engine that is let go takes everything with it`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         var engine: AVPlayerEngine? = AVPlayerEngine(cache: listening.cache, audio: nil)
@@ -79,7 +79,7 @@
       }
     }
 
-    @Test func aClosedEngineHoldsNothingAndIsSilent() async throws {
+    @Test func `A closed engine holds nothing and is silent`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         try await listening.start(item)

@@ -10,7 +10,7 @@
   @testable import RefrainPlayer
 
   @MainActor @Suite(.timeLimit(.minutes(2))) struct EnginePlayingTests {
-    @Test func anItemIsToldOfFromItsBeginningToItsEnd() async throws {
+    @Test func `An item is told of from its beginning to its end`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 5)
         try await listening.start(item)
@@ -29,7 +29,7 @@
       }
     }
 
-    @Test func nothingIsToldWithinACall() async throws {
+    @Test func `Nothing is told within a call`() async throws {
       try await AppleListening.with { listening in
         listening.engine.load(listening.item(), at: .zero, isPaused: false)
         #expect(listening.events.isEmpty)
@@ -39,7 +39,7 @@
       }
     }
 
-    @Test func everyByteIsFetchedOnce() async throws {
+    @Test func `Every byte is fetched once`() async throws {
       try await AppleListening.with { listening in
         for _ in 0..<3 {
           let item = listening.item(seconds: 100)
@@ -51,7 +51,7 @@
       }
     }
 
-    @Test func aPausedItemIsReadyAndStays() async throws {
+    @Test func `A paused item is ready and stays`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         try await listening.start(item, isPaused: true)
@@ -67,7 +67,7 @@
       }
     }
 
-    @Test func anItemBeginsInItsMiddleAndNothingBeforeIsHeard() async throws {
+    @Test func `An item begins in its middle and nothing before is heard`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 100)
         try await listening.start(item, at: .seconds(60))
@@ -79,7 +79,7 @@
       }
     }
 
-    @Test func anItemThatBeginsPastItsEndEnds() async throws {
+    @Test func `An item that begins past its end ends`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 5)
         listening.engine.load(item, at: .seconds(5), isPaused: true)
@@ -88,7 +88,7 @@
       }
     }
 
-    @Test func anItemThatIsReplacedIsNotToldOfAnyMore() async throws {
+    @Test func `An item that is replaced is not told of any more`() async throws {
       try await AppleListening.with { listening in
         let (one, other) = (listening.item("/a.wav"), listening.item("/b.wav"))
         try await listening.start(one)
@@ -102,7 +102,7 @@
       }
     }
 
-    @Test func afterStopNothingIsToldAndTheEngineGoesOnWithTheNext() async throws {
+    @Test func `After stop nothing is told and the engine goes on with the next`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         try await listening.start(item)
@@ -120,7 +120,7 @@
       }
     }
 
-    @Test func aRateMakesItFasterAndIsKeptForWhatIsLoadedNext() async throws {
+    @Test func `A rate makes it faster and is kept for what is loaded next`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 60)
         try await listening.start(item)
@@ -143,7 +143,7 @@
       }
     }
 
-    @Test func volumeIsThePlayers() async throws {
+    @Test func `Volume is the players`() async throws {
       try await AppleListening.with { listening in
         listening.engine.setVolume(0.25, isMuted: true)
         #expect(listening.engine.player.volume == 0.25 && listening.engine.player.isMuted)
@@ -152,7 +152,7 @@
       }
     }
 
-    @Test func aFilePlaysFromWhereItIs() async throws {
+    @Test func `A file plays from where it is`() async throws {
       try await AppleListening.with { listening in
         let file = listening.directory.appending(path: "song.wav")
         try Wave(seconds: 3).data.write(to: file)
@@ -164,7 +164,7 @@
       }
     }
 
-    @Test func aStreamHasNoDuration() async throws {
+    @Test func `A stream has no duration`() async throws {
       try await AppleListening.with { listening in
         let url = try #require(URL(string: "http://127.0.0.1:9/live.m3u8"))
         let item = listening.item(at: url)
@@ -241,7 +241,7 @@
       }
     }
 
-    @Test func whatTheMediaSaysOfItselfIsTold() async throws {
+    @Test func `What the media says of itself is told`() async throws {
       try await AppleListening.with { listening in
         let wave = Wave(
           seconds: 5, texts: [("INAM", "Refrain"), ("IART", "Somebody"), ("IPRD", "Songs")])
@@ -263,7 +263,7 @@
       }
     }
 
-    @Test func whatAnItemWasGivenIsCounted() async throws {
+    @Test func `What an item was given is counted`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 50)
         try await listening.start(item)

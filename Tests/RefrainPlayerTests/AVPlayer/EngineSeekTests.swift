@@ -14,7 +14,7 @@
       if case .seekCompleted(_, serial, _) = event { true } else { false }
     }
 
-    @Test func aSeekIsExactAndToldOnce() async throws {
+    @Test func `A seek is exact and told once`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 100)
         try await listening.start(item)
@@ -33,7 +33,7 @@
       }
     }
 
-    @Test func aSeekBeforeTheItemIsReadyIsWhereItBegins() async throws {
+    @Test func `A seek before the item is ready is where it begins`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 100)
         listening.engine.load(item, at: .seconds(10), isPaused: false)
@@ -46,7 +46,7 @@
       }
     }
 
-    @Test func ofManySeeksTheLatestIsTold() async throws {
+    @Test func `Of many seeks the latest is told`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 1000)
         try await listening.start(item)
@@ -65,7 +65,7 @@
       }
     }
 
-    @Test func aSeekToBytesThatHaveNotComeWaitsForThem() async throws {
+    @Test func `A seek to bytes that have not come waits for them`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 1000)
         listening.origin.script("/a.wav", .nothingBeyond(500_000))
@@ -87,7 +87,9 @@
       }
     }
 
-    @Test(arguments: [false, true]) func seekingPastTheEndEndsTheItem(isPaused: Bool) async throws {
+    @Test(arguments: [false, true]) func `Seeking past the end ends the item`(isPaused: Bool)
+      async throws
+    {
       try await AppleListening.with { listening in
         let (one, two) = (
           listening.item("/a.wav", seconds: 10), listening.item("/b.wav", seconds: 20)
@@ -110,7 +112,7 @@
       }
     }
 
-    @Test func seekingBeforeTheStartIsTheStart() async throws {
+    @Test func `Seeking before the start is the start`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         try await listening.start(item)
@@ -120,7 +122,7 @@
       }
     }
 
-    @Test func aSeekInAPauseStaysPaused() async throws {
+    @Test func `A seek in a pause stays paused`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         try await listening.start(item, isPaused: true)
@@ -135,7 +137,7 @@
   }
 
   @Suite struct SeekRequestsTests {
-    @Test func theAnswerToAnEarlierSeekIsStale() {
+    @Test func `The answer to an earlier seek is stale`() {
       var seeks = SeekRequests()
       seeks.ask(.seconds(1), serial: 1)
       #expect(seeks.begin()?.serial == 1)
@@ -149,7 +151,7 @@
       #expect(seeks.takeOver() == nil)
     }
 
-    @Test func whatIsWantedMeanwhileKeepsAnEarlierSeekFromBeingTold() {
+    @Test func `What is wanted meanwhile keeps an earlier seek from being told`() {
       var seeks = SeekRequests()
       seeks.ask(.seconds(1), serial: 1)
       _ = seeks.begin()
@@ -158,7 +160,7 @@
       #expect(seeks.takeOver() == nil)
     }
 
-    @Test func theBeginningNeedsNoSeek() {
+    @Test func `The beginning needs no seek`() {
       #expect(!SeekRequests().isPending)
       #expect(SeekRequests(start: .seconds(1)).isPending)
     }

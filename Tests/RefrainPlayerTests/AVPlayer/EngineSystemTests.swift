@@ -26,7 +26,7 @@
       listening.forget()
     }
 
-    @Test func theSessionIsActivatedWhenPlayingBegins() async throws {
+    @Test func `The session is activated when playing begins`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening, isPaused: true)
         #expect(listening.session.category == .soloAmbient && !listening.session.standInIsActive)
@@ -38,7 +38,7 @@
       }
     }
 
-    @Test func aCallPausesAndItsEndResumes() async throws {
+    @Test func `A call pauses and its end resumes`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening)
         listening.session.standInInterrupt()
@@ -51,7 +51,7 @@
       }
     }
 
-    @Test func aCallThatPausesThePlayerFirstIsTheSame() async throws {
+    @Test func `A call that pauses the player first is the same`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening)
         listening.engine.player.standInPause(for: .audioSessionInterrupted)
@@ -65,7 +65,7 @@
       }
     }
 
-    @Test func itStaysPausedWhereTheSystemDoesNotSayResume() async throws {
+    @Test func `It stays paused where the system does not say resume`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening)
         listening.session.standInInterrupt()
@@ -79,7 +79,7 @@
       }
     }
 
-    @Test func whoPausesDuringACallIsNotResumed() async throws {
+    @Test func `Who pauses during a call is not resumed`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening)
         listening.session.standInInterrupt()
@@ -91,7 +91,7 @@
       }
     }
 
-    @Test func whatWasPausedBeforeACallIsNotResumed() async throws {
+    @Test func `What was paused before a call is not resumed`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening, isPaused: true)
         listening.session.standInInterrupt()
@@ -101,7 +101,7 @@
       }
     }
 
-    @Test func pulledHeadphonesPauseAndPluggedOnesDoNot() async throws {
+    @Test func `Pulled headphones pause and plugged ones do not`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening)
         listening.session.standInChangeRoute(.newDeviceAvailable)
@@ -116,7 +116,7 @@
       }
     }
 
-    @Test func aSessionThatCannotBeActivatedPauses() async throws {
+    @Test func `A session that cannot be activated pauses`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening, isPaused: true)
         listening.session.standInRefusal = NSError(domain: NSOSStatusErrorDomain, code: 560_557_684)
@@ -126,7 +126,7 @@
       }
     }
 
-    @Test func pausingInAVideoPlayerIsToldAndPlayingAgain() async throws {
+    @Test func `Pausing in a video player is told and playing again`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening)
         listening.engine.player.pause()
@@ -186,7 +186,7 @@
       }
     }
 
-    @Test func anAppsOwnSessionIsLeftAlone() async throws {
+    @Test func `An apps own session is left alone`() async throws {
       try await AppleListening.with { listening in
         let engine = AVPlayerEngine(cache: listening.cache, audio: nil)
         var events: [EngineEvent] = []

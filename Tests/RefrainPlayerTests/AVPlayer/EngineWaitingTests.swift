@@ -26,7 +26,7 @@
       return item
     }
 
-    @Test func whereNoBytesComeItWaitsAndGoesOn() async throws {
+    @Test func `Where no bytes come it waits and goes on`() async throws {
       try await AppleListening.with { listening in
         let item = try await stalled(listening)
         #expect(listening.events.filter { !$0.isOfMany } == [.waiting(item.id, .bytes)])
@@ -43,7 +43,7 @@
       }
     }
 
-    @Test func whatIsPausedDoesNotWait() async throws {
+    @Test func `What is paused does not wait`() async throws {
       try await AppleListening.with { listening in
         let item = try await stalled(listening)
         listening.engine.pause()
@@ -62,7 +62,7 @@
       }
     }
 
-    @Test func aSeekEndsTheWaiting() async throws {
+    @Test func `A seek ends the waiting`() async throws {
       try await AppleListening.with { listening in
         let item = try await stalled(listening)
         listening.engine.seek(to: .seconds(50), serial: 1)
@@ -77,7 +77,7 @@
       }
     }
 
-    @Test func nothingIsSaidOfWaitingBeforeItIsReady() async throws {
+    @Test func `Nothing is said of waiting before it is ready`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 10)
         listening.origin.script("/a.wav", .on(.all, .delay(nil)))

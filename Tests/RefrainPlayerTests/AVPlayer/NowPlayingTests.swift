@@ -29,7 +29,7 @@
       info.nowPlayingInfo?[key] as? Value
     }
 
-    @Test func whatPlaysIsShown() {
+    @Test func `What plays is shown`() {
       nowPlaying().update(song)
       #expect(shown(MPMediaItemPropertyTitle) == "Refrain")
       #expect(shown(MPMediaItemPropertyArtist) == "Somebody")
@@ -52,7 +52,7 @@
       #expect(shown(MPNowPlayingInfoPropertyMediaType) == MPNowPlayingInfoMediaType.video.rawValue)
     }
 
-    @Test func positionsThatTheSystemCountsByItselfAreNotTold() {
+    @Test func `Positions that the system counts by itself are not told`() {
       let nowPlaying = nowPlaying()
       var song = song
       song.rate = 2
@@ -74,7 +74,7 @@
       #expect(info.standInWrites == 2)
     }
 
-    @Test func pausingAndPlayingAreTold() {
+    @Test func `Pausing and playing are told`() {
       let nowPlaying = nowPlaying()
       var song = song
       nowPlaying.update(song)
@@ -91,7 +91,7 @@
       #expect(info.standInWrites == 3 && info.playbackState == .playing)
     }
 
-    @Test func anotherSongLeavesNothingOfTheOneBefore() {
+    @Test func `Another song leaves nothing of the one before`() {
       let nowPlaying = nowPlaying()
       nowPlaying.update(song)
       nowPlaying.update(NowPlayingInfo(title: "Radio", isPlaying: true, isLive: true))
@@ -104,7 +104,7 @@
       #expect(info.nowPlayingInfo == nil && info.playbackState == .stopped)
     }
 
-    @Test func aPictureIsMadeOnceAndWhatIsNoneIsNotShown() async throws {
+    @Test func `A picture is made once and what is none is not shown`() async throws {
       let nowPlaying = nowPlaying()
       var song = song
       song.artwork = Data([0x89, 0x50, 1, 2, 3])
@@ -122,7 +122,7 @@
       #expect(shown(MPMediaItemPropertyArtwork, as: MPMediaItemArtwork.self) == nil)
     }
 
-    @Test func whatIsPressedIsHeard() {
+    @Test func `What is pressed is heard`() {
       let nowPlaying = nowPlaying(skip: .seconds(15))
       var heard: [RemoteCommand] = []
       nowPlaying.onCommand = { heard.append($0) }
@@ -146,7 +146,7 @@
       #expect(commands.changePlaybackPositionCommand.standInFire() == .commandFailed)
     }
 
-    @Test func whatIsPressedOnAnotherThreadIsHeardOnTheMainThread() async {
+    @Test func `What is pressed on another thread is heard on the main thread`() async {
       let nowPlaying = nowPlaying()
       nonisolated(unsafe) let command = commands.nextTrackCommand
       await withCheckedContinuation { continuation in
@@ -159,7 +159,7 @@
       #expect(commands.standInHandlerCount > 0)
     }
 
-    @Test func atTheEndOfTheQueueThereIsNoNext() {
+    @Test func `At the end of the queue there is no next`() {
       let nowPlaying = nowPlaying()
       var song = song
       nowPlaying.update(song)
@@ -169,7 +169,7 @@
       #expect(!commands.nextTrackCommand.isEnabled)
     }
 
-    @Test func theButtonsGoWithIt() {
+    @Test func `The buttons go with it`() {
       var nowPlaying: NowPlaying? = nowPlaying(skip: .seconds(30))
       nowPlaying?.update(song)
       #expect(commands.standInHandlerCount == 9)

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(TestSeed.minutes(3))))
 struct EngineContractTests {
   @Test(arguments: EngineKind.usable)
-  func whatIsLoadedBeginsIsReadyPlaysAndEnds(_ kind: EngineKind) async throws {
+  func `What is loaded begins is ready plays and ends`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       let id = rig.referee.load(rig.media(tenths: 10))
       try await rig.until("it ends") { rig.referee.isOver(id) }
@@ -22,7 +22,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func pausedItWaitsAtItsPlaceUntilItIsToPlay(_ kind: EngineKind) async throws {
+  func `Paused it waits at its place until it is to play`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       let id = rig.referee.load(rig.media(tenths: 10), isPaused: true)
       try await rig.until("it is ready") { rig.referee.isReady(id) }
@@ -35,7 +35,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func itBeginsWhereItIsTold(_ kind: EngineKind) async throws {
+  func `It begins where it is told`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       let id = rig.referee.load(rig.media(tenths: 100), at: .seconds(7), isPaused: true)
       try await rig.until("it is ready") { rig.referee.isReady(id) }
@@ -64,7 +64,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func whatFollowsBeginsByItself(_ kind: EngineKind) async throws {
+  func `What follows begins by itself`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       let first = rig.referee.load(rig.media(tenths: 10))
       let second = try #require(rig.referee.follow(with: rig.media(tenths: 100)))
@@ -79,7 +79,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func onlyWhatWasSaidLastFollows(_ kind: EngineKind) async throws {
+  func `Only what was said last follows`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       let first = rig.referee.load(rig.media(tenths: 10))
       rig.referee.follow(with: rig.missing)
@@ -91,7 +91,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func nothingFollowsThatWasTakenBack(_ kind: EngineKind) async throws {
+  func `Nothing follows that was taken back`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       let first = rig.referee.load(rig.media(tenths: 10))
       try await rig.until("it is ready") { rig.referee.isReady(first) }
@@ -105,7 +105,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func loadingAnotherIsTheEndOfAllBefore(_ kind: EngineKind) async throws {
+  func `Loading another is the end of all before`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       for round in 0..<10 {
         let first = rig.referee.load(rig.media(tenths: 10))
@@ -120,7 +120,8 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func whatCannotBePlayedFailsInWordsAndEndsNothingElse(_ kind: EngineKind) async throws {
+  func `What cannot be played fails in words and ends nothing else`(_ kind: EngineKind) async throws
+  {
     try await kind.with { rig in
       for media in [rig.missing, rig.noise] {
         let id = rig.referee.load(media)
@@ -136,7 +137,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable, [false, true])
-  func seeksLandWhereTheLastOneLeads(_ kind: EngineKind, isPaused: Bool) async throws {
+  func `Seeks land where the last one leads`(_ kind: EngineKind, isPaused: Bool) async throws {
     try await kind.with { rig in
       let id = rig.referee.load(rig.media(tenths: 100), isPaused: isPaused)
       // Also before anything is audible.
@@ -158,7 +159,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable, [false, true])
-  func seekPastTheEndEndsTheItem(_ kind: EngineKind, isPaused: Bool) async throws {
+  func `Seek past the end ends the item`(_ kind: EngineKind, isPaused: Bool) async throws {
     try await kind.with { rig in
       let id = rig.referee.load(rig.media(tenths: 10), isPaused: isPaused)
       let next = try #require(rig.referee.follow(with: rig.media(tenths: 10)))
@@ -171,7 +172,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func stoppedItTellsNothingAndPlaysAnother(_ kind: EngineKind) async throws {
+  func `Stopped it tells nothing and plays another`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       for wait in [false, true] {
         let id = rig.referee.load(rig.media(tenths: 10))
@@ -187,7 +188,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func everyCommandIsTakenInEveryState(_ kind: EngineKind) async throws {
+  func `Every command is taken in every state`(_ kind: EngineKind) async throws {
     let commands: [@MainActor (EngineReferee) -> Void] = [
       { $0.play() }, { $0.pause() }, { $0.seek(to: .seconds(1)) }, { $0.seek(to: .seconds(-1)) },
       { $0.engine.setRate(2) }, { $0.engine.setRate(99) },
@@ -222,7 +223,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func randomLivesKeepToTheRulesAndEnd(_ kind: EngineKind) async throws {
+  func `Random lives keep to the rules and end`(_ kind: EngineKind) async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)

@@ -11,7 +11,7 @@
   @MainActor
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct QueueTests {
-    @Test func threeTracksAreHeardWholeInOrderAndWithoutAGap() async throws {
+    @Test func `Three tracks are heard whole in order and without a gap`() async throws {
       try await Listening.with { listening in
         let cold = try await listening.play(listening.tracks)
         #expect(cold.hasEnded && cold.isTheTune)
@@ -24,7 +24,7 @@
       }
     }
 
-    @Test func nextAndPreviousInTheMiddleHearWhatTheyLeadTo() async throws {
+    @Test func `Next and previous in the middle hear what they lead to`() async throws {
       try await Listening.with { listening in
         var number = 0
         let heard = try await listening.play(listening.tracks, isPaused: true) { event, player in
@@ -47,7 +47,9 @@
       }
     }
 
-    @Test func connectionThatIsGoneForSomeTimeCostsNoSampleAndDoublesNone() async throws {
+    @Test func `Connection that is gone for some time costs no sample and doubles none`()
+      async throws
+    {
       var configuration = Configuration()
       configuration.retry.attempts = 2
       configuration.retry.firstDelay = .milliseconds(10)

@@ -11,7 +11,7 @@
   @MainActor
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct RadioTests {
-    @Test func titleAndStationOfALiveStreamAreShownWhileItPlays() async throws {
+    @Test func `Title and station of a live stream are shown while it plays`() async throws {
       try await Listening.with { listening in
         // The tune's samples after a header that promises hours of them.
         var wav = Data(Tune.wav)

@@ -29,14 +29,14 @@ struct PrefetchTests {
     Media(try #require(URL(string: "http://h/\(name)")))
   }
 
-  @Test func openingOfTheNextIsWantedOnceTheCurrentOneIsAhead() throws {
+  @Test func `Opening of the next is wanted once the current one is ahead`() throws {
     let two = [try media("a"), try media("b")]
     #expect(PrefetchWish(of: state(two, buffered: 2)) == nil)
     let wish = try #require(PrefetchWish(of: state(two, buffered: 8)))
     #expect(wish.resource.url == two[1].url && !wish.isWhole)
   }
 
-  @Test func allOfTheNextIsWantedOnceAllOfTheCurrentOneIsThere() throws {
+  @Test func `All of the next is wanted once all of the current one is there`() throws {
     let two = [try media("a"), try media("b")]
     #expect(PrefetchWish(of: state(two, stored: 0...1000))?.isWhole == true)
     #expect(PrefetchWish(of: state(two, stored: 1...1000)) == nil)
@@ -46,18 +46,18 @@ struct PrefetchTests {
     PlaybackStatus.loading, .buffering(.bytes), .buffering(.seek), .idle, .ended,
     .failed(MediaCacheError(.offline, "x")), .buffering(.network(MediaCacheError(.offline, "x"))),
   ])
-  func nothingIsWantedWhileTheCurrentOneIsWaitedFor(_ status: PlaybackStatus) throws {
+  func `Nothing is wanted while the current one is waited for`(_ status: PlaybackStatus) throws {
     let two = [try media("a"), try media("b")]
     #expect(PrefetchWish(of: state(two, status: status, buffered: 9, stored: 0...1000)) == nil)
   }
 
-  @Test func nothingIsWantedBehindTheLastOneOrOfAFile() throws {
+  @Test func `Nothing is wanted behind the last one or of a file`() throws {
     #expect(PrefetchWish(of: state([try media("a")], stored: 0...1000)) == nil)
     let file = Media(URL(filePath: "/music/b.flac"))
     #expect(PrefetchWish(of: state([try media("a"), file], stored: 0...1000)) == nil)
   }
 
-  @Test func whatIsBegunGoesOnUntilTheCurrentOneIsWaitedFor() throws {
+  @Test func `What is begun goes on until the current one is waited for`() throws {
     let two = [try media("a"), try media("b")]
     let running = try #require(PrefetchWish(of: state(two, buffered: 8)))
     #expect(PrefetchWish(of: state(two, buffered: 2), after: running) == running)
@@ -66,7 +66,7 @@ struct PrefetchTests {
 
   #if os(Linux)
     @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
-    func nextTrackIsThereBeforeItPlays() async throws {
+    func `Next track is there before it plays`() async throws {
       try await Listening.with { listening in
         let player = try await listening.player()
         player.play(listening.tracks)

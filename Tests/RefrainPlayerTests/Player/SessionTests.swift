@@ -18,7 +18,9 @@ struct SessionTests {
     await cache.close()
   }
 
-  @Test func queueAndPositionComeBackAndNothingIsAskedForBeforeItIsToPlay() async throws {
+  @Test func `Queue and position come back and nothing is asked for before it is to play`()
+    async throws
+  {
     try await withPlayer { player, engine in
       player.play(["ok-30", "ok-40"].map(ScriptedEngine.media), startingAt: 1)
       player.setRepeatMode(.all)
@@ -43,7 +45,7 @@ struct SessionTests {
     }
   }
 
-  @Test func positionThatIsNoneIsTheStart() async throws {
+  @Test func `Position that is none is the start`() async throws {
     for position in [-Double.infinity, -3, 1e300, Double.nan] {
       try await withPlayer { player, _ in
         player.restore(
@@ -54,7 +56,7 @@ struct SessionTests {
     }
   }
 
-  @Test func sleepTimerPausesWhenItsTimeHasCome() async throws {
+  @Test func `Sleep timer pauses when its time has come`() async throws {
     try await withPlayer { player, engine in
       player.play(ScriptedEngine.media("ok-300"))
       engine.take(.begin)
@@ -66,7 +68,7 @@ struct SessionTests {
     }
   }
 
-  @Test func sleepTimerThatIsTakenBackPausesNothing() async throws {
+  @Test func `Sleep timer that is taken back pauses nothing`() async throws {
     try await withPlayer { player, engine in
       player.play(ScriptedEngine.media("ok-300"))
       engine.take(.begin)
@@ -88,7 +90,7 @@ struct SessionTests {
     }
   }
 
-  @Test func sleepAtTheEndOfTheItemWaitsAtTheNextOne() async throws {
+  @Test func `Sleep at the end of the item waits at the next one`() async throws {
     try await withPlayer { player, engine in
       player.play(["ok-3", "ok-4"].map(ScriptedEngine.media))
       engine.take(.begin)
@@ -102,7 +104,8 @@ struct SessionTests {
     }
   }
 
-  @Test func previousBeginsTheItemAnewAfterThreeSecondsAndGoesBackBefore() async throws {
+  @Test func `Previous begins the item anew after three seconds and goes back before`() async throws
+  {
     try await withPlayer { player, engine in
       player.play(["ok-30", "ok-40"].map(ScriptedEngine.media), startingAt: 1)
       for step in [ScriptedEngine.Step.begin, .duration, .ready] { engine.take(step) }
@@ -114,7 +117,7 @@ struct SessionTests {
     }
   }
 
-  @Test func liveStreamIsHeardAsItComesAndNotSoughtIn() async throws {
+  @Test func `Live stream is heard as it comes and not sought in`() async throws {
     try await withPlayer { player, engine in
       player.play(["ok-30", "live"].map(ScriptedEngine.media), startingAt: 1)
       // Before anything is known about the item.
@@ -134,7 +137,7 @@ struct SessionTests {
     }
   }
 
-  @Test func lettingGoOfAPlayerEndsWhatPlaysAndItsEvents() async throws {
+  @Test func `Letting go of a player ends what plays and its events`() async throws {
     let directory = FileManager.default.temporaryDirectory
       .appending(path: "refrain-session-\(UUID().uuidString)", directoryHint: .isDirectory)
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -152,7 +155,7 @@ struct SessionTests {
     await cache.close()
   }
 
-  @Test func eventsAndPropertiesSayTheSame() async throws {
+  @Test func `Events and properties say the same`() async throws {
     try await withPlayer { player, engine in
       let events = player.events()
       player.play(["ok-3", "missing"].map(ScriptedEngine.media))

@@ -16,7 +16,7 @@ import Testing
       """, from: origin)
   }
 
-  @Test func aListAsVLCWritesIt() throws {
+  @Test func `A list as VLC writes it`() throws {
     let playlist = try Playlist.reading(
       """
       <?xml version="1.0" encoding="UTF-8"?>
@@ -47,7 +47,7 @@ import Testing
     #expect(media.duration == .milliseconds(345_678) && playlist.skipped.isEmpty)
   }
 
-  @Test func theFirstLocationThatCanBeUsedIsUsed() throws {
+  @Test func `The first location that can be used is used`() throws {
     let playlist = try reading(
       """
       <track><location>ftp://x/1</location><location> http://a.example/1 </location>
@@ -61,7 +61,7 @@ import Testing
     #expect(playlist.skipped[1].contains("a playlist from the network cannot name"))
   }
 
-  @Test func locationsAreSeenFromTheirBase() throws {
+  @Test func `Locations are seen from their base`() throws {
     let playlist = try Playlist.reading(
       """
       <playlist xmlns="http://xspf.org/ns/0/" xml:base="https://cdn.example/music/">
@@ -81,7 +81,7 @@ import Testing
     #expect(playlist.skipped.count == 1)
   }
 
-  @Test func textMayBeInCDATAAndInAnyPrefix() throws {
+  @Test func `Text may be in CDATA and in any prefix`() throws {
     let playlist = try Playlist.reading(
       """
       <x:playlist xmlns:x="http://xspf.org/ns/0/"><x:trackList><x:track>
@@ -91,12 +91,12 @@ import Testing
     #expect(playlist.titles == ["A & <B> C"])
   }
 
-  @Test func aPrefixThatIsNotDeclaredIsForgiven() throws {
+  @Test func `A prefix that is not declared is forgiven`() throws {
     #expect(
       try reading("<track><location>1</location><vlc:id>3</vlc:id></track>").entries.count == 1)
   }
 
-  @Test func whatIsDeclaredAsLatin1IsReadAsSuch() throws {
+  @Test func `What is declared as Latin-1 is read as such`() throws {
     let bytes =
       Data(
         """
@@ -107,7 +107,7 @@ import Testing
     #expect(playlist.titles == ["Björk"])
   }
 
-  @Test func aLongListOfAnyScriptArrivesWhole() throws {
+  @Test func `A long list of any script arrives whole`() throws {
     // Many times the size of the parser's input buffer, so that characters are split.
     let title = String(repeating: "日本語ü", count: 250)
     let track = "<track><location>1</location><title>\(title)</title></track>\n"
@@ -120,7 +120,7 @@ import Testing
     ("<playlist>\n\n<title>a & b</title></playlist>", 3),
     ("<playlist><trackList>\n<track>", 2), ("<playlist a=b/>", 1),
     ("<?xml version='1.0'?>\n<playlist>\n<\u{1}></playlist>", 3), ("<playlist/>\n<playlist/>", 2),
-  ]) func brokenXMLIsSaidWithItsLine(_ text: String, _ line: Int) throws {
+  ]) func `Broken XML is said with its line`(_ text: String, _ line: Int) throws {
     let error = try #require(throws: MediaCacheError.self) {
       try Playlist.reading(text, from: "/list.xspf")
     }
@@ -151,14 +151,14 @@ import Testing
   @Test(arguments: [
     "<!DOCTYPE html><html></html>", "<html><body/></html>", "<rss/>", "plain text", "<", "",
   ])
-  func anotherDocumentIsNoPlaylist(_ text: String) throws {
+  func `Another document is no playlist`(_ text: String) throws {
     let error = try #require(throws: MediaCacheError.self) {
       try Playlist.reading(text, from: "/list.xspf")
     }
     #expect(error.code == .invalidResponse)
   }
 
-  @Test func entitiesAreNotEvenDeclared() throws {
+  @Test func `Entities are not even declared`() throws {
     var declarations = #"<!ENTITY a0 "lol">"#
     for level in 1..<30 {
       declarations += "<!ENTITY a\(level) \"\(String(repeating: "&a\(level - 1);", count: 10))\">"
@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  @Test func depthHasAnEnd() throws {
+  @Test func `Depth has an end`() throws {
     let deep = String(repeating: "<a>", count: 200_000)
     #expect(throws: MediaCacheError.self) { try reading(deep) }
   }

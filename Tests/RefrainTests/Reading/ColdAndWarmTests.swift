@@ -10,7 +10,7 @@ struct ColdAndWarmTests {
   private let length: Int64 = 3_000_017
   private let bytes = SyntheticBytes(seed: 1)
 
-  @Test func aColdReadGivesTheOriginsBytesAndAWarmOneAsksForNothing() async throws {
+  @Test func `A cold read gives the origins bytes and a warm one asks for nothing`() async throws {
     try await withCache { test in
       var resource = OriginResource.synthetic(seed: 1, length: length)
       resource.headers.append(Field("Cache-Control", "max-age=3600"))
@@ -24,7 +24,7 @@ struct ColdAndWarmTests {
     }
   }
 
-  @Test func whatWasReadPlaysFromDiskInTheNextProcessAndOffline() async throws {
+  @Test func `What was read plays from disk in the next process and offline`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
@@ -38,7 +38,7 @@ struct ColdAndWarmTests {
     }
   }
 
-  @Test func eightReadersOfOneColdFileCostTheOriginItsSizeOnce() async throws {
+  @Test func `Eight readers of one cold file cost the origin its size once`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a.wav")
       try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -51,7 +51,7 @@ struct ColdAndWarmTests {
     }
   }
 
-  @Test func tenBytesFarIntoAFileCostLittle() async throws {
+  @Test func `Ten bytes far into a file cost little`() async throws {
     try await withCache { test in
       var resource = OriginResource.synthetic(seed: 1, length: 48 << 20)
       resource.bytesPerSecond = 30 << 20

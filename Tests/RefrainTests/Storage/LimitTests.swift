@@ -43,7 +43,9 @@ struct LimitTests {
   }
 
   @Test(arguments: [200 << 10, 1 << 20, 3_333_333] as [Int64])
-  func anEntryLargerThanTheLimitPlaysAndTheLimitHoldsAtEveryInstant(_ limit: Int64) async throws {
+  func `An entry larger than the limit plays and the limit holds at every instant`(_ limit: Int64)
+    async throws
+  {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let path = directory.path(percentEncoded: false)
@@ -78,7 +80,7 @@ struct LimitTests {
     }
   }
 
-  @Test func manyReadersOfManyEntriesStayUnderTheLimitTogether() async throws {
+  @Test func `Many readers of many entries stay under the limit together`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let path = directory.path(percentEncoded: false)
@@ -115,7 +117,7 @@ struct LimitTests {
     }
   }
 
-  @Test func theLeastRecentlyUsedGoFirstAndTheLastIsOnlyShortened() async throws {
+  @Test func `The least recently used go first and the last is only shortened`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let names = ["c", "a", "d", "b"]
@@ -141,7 +143,7 @@ struct LimitTests {
     #expect(spans.contains(0) && spans.byteCount < length && spans.ranges.count == 1)
   }
 
-  @Test func aShortenedEntryGivesBackItsBlocksAndIsFilledAgain() async throws {
+  @Test func `A shortened entry gives back its blocks and is filled again`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     try await fill(directory, ["a"])
@@ -163,7 +165,7 @@ struct LimitTests {
     #expect(try stored.firstWrongByte(bytes) == nil)
   }
 
-  @Test func whatIsInUseHereOrInAnotherCacheStays() async throws {
+  @Test func `What is in use here or in another cache stays`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     try await fill(directory, ["here", "there", "free", "later"])
@@ -197,7 +199,7 @@ struct LimitTests {
     await other.close()
   }
 
-  @Test func whatAnotherProcessReadsStays() async throws {
+  @Test func `What another process reads stays`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()

@@ -38,7 +38,7 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func twoCachesReadOneColdResourceAndOneOfThemStoresIt() async throws {
+  @Test func `Two caches read one cold resource and one of them stores it`() async throws {
     try await withTwoCaches { directory, origin, first, second in
       let url = origin.url("/a.wav")
       let bytes = bytes
@@ -65,7 +65,7 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func theSecondStoresOnceTheFirstHasGone() async throws {
+  @Test func `The second stores once the first has gone`() async throws {
     try await withTwoCaches { directory, origin, first, second in
       let url = origin.url("/a.wav")
       let writer = try await first.open(Resource(url: url))
@@ -100,7 +100,7 @@ struct SharedDirectoryTests {
   }
 
   /// The second cache had no record when it began: bytes stored by the other must not be lost.
-  @Test func whoComesToStoreLaterKeepsWhatTheFirstHasStored() async throws {
+  @Test func `Who comes to store later keeps what the first has stored`() async throws {
     try await keepsWhatTheFirstHasStored(etag: "\"1\"")
   }
 
@@ -149,7 +149,7 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func entriesAreListedWhileAnotherWrites() async throws {
+  @Test func `Entries are listed while another writes`() async throws {
     try await withTwoCaches { _, origin, first, second in
       let url = origin.url("/a.wav")
       let writer = try await first.open(Resource(url: url))
@@ -170,7 +170,7 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func listingNeverKeepsAnotherFromStoring() async throws {
+  @Test func `Listing never keeps another from storing`() async throws {
     try await withTwoCaches { _, origin, first, second in
       let listing = Task {
         while !Task.isCancelled { _ = try await second.entries() }
@@ -198,7 +198,7 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func anEntryThatAnotherWritesIsNotRemoved() async throws {
+  @Test func `An entry that another writes is not removed`() async throws {
     try await withTwoCaches { directory, origin, first, second in
       let url = origin.url("/a.wav")
       let key = CacheKey(url: url)
@@ -215,7 +215,7 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func whatWasJustClosedHereCanBeRemovedAtOnce() async throws {
+  @Test func `What was just closed here can be removed at once`() async throws {
     try await withTwoCaches { _, origin, first, _ in
       for _ in 0..<20 {
         let reader = try await first.open(Resource(url: origin.url("/a.wav")))
@@ -226,7 +226,7 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func anotherProcessWritesAndIsKilledAndThisOneGoesOn() async throws {
+  @Test func `Another process writes and is killed and this one goes on`() async throws {
     try await withTwoCaches { directory, origin, first, _ in
       let url = origin.url("/a.wav")
       let child = try await onThread { () -> Sending in
