@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
 /// Returns text from elsewhere (an origin, a file) fit for one line of a terminal: control
 /// characters, which could move the cursor or set a title, become `\u{…}`.
@@ -30,4 +31,14 @@ func shortened(_ text: String, to width: Int) -> String {
   guard width > 1 else { return String(text.prefix(max(0, width))) }
   let tail = width / 2
   return "\(text.prefix(width - 1 - tail))…\(text.suffix(tail))"
+}
+
+/// Text for programs: JSON in one line, with sorted keys and RFC 3339 dates.
+enum JSONText {
+  static func line(_ value: some Encodable) throws -> String {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    encoder.dateEncodingStrategy = .iso8601
+    return String(decoding: try encoder.encode(value), as: UTF8.self)
+  }
 }

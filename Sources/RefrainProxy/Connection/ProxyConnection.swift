@@ -13,7 +13,10 @@ final class ProxyConnection: ChannelDuplexHandler {
   typealias OutboundOut = IOData
 
   let service: ProxyService
-  let rank: ConnectionCount.Rank
+  /// Whether it exceeds the limit, and is refused.
+  let isSurplus: Bool
+  /// Responds to a request that cannot be served at once.
+  private let respond: Respond
   var context: ChannelHandlerContext?
 
   var parser = RequestParser()
@@ -58,13 +61,16 @@ final class ProxyConnection: ChannelDuplexHandler {
     var hasHead = false
   }
 
+  typealias Respond = @Sendable (ClientRequest, ResponseWriter) async -> Void
+
   /// The most bytes of an unread body that are discarded to keep the connection.
   static let longestDiscard = 64 << 10
   static let boundedSending: SocketOptionValue = 256 << 10
 
-  init(service: ProxyService, rank: ConnectionCount.Rank) {
+  init(service: ProxyService, isSurplus: Bool, respond: @escaping Respond) {
     self.service = service
-    self.rank = rank
+    self.isSurplus = isSurplus
+    self.respond = respond
   }
 
   // MARK: Coming and going
@@ -82,7 +88,7 @@ final class ProxyConnection: ChannelDuplexHandler {
 
   func begin(_ context: ChannelHandlerContext) {
     guard !clock.isRunning else { return }
-    if case .surplus = rank {
+    if isSurplus {
       return refuse(HTTPError(503, "The proxy has too many connections. Try again in a moment."))
     }
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -242,11 +248,11 @@ final class ProxyConnection: ChannelDuplexHandler {
     let writer = ResponseWriter(
       connection: NIOLoopBound(self, eventLoop: context.eventLoop),
       eventLoop: context.eventLoop, number: requestNumber)
-    let service = service
-    service.responders.begin()
-    answering?.task = Task {
-      defer { service.responders.end() }
-      await Responder(service: service, request: request, writer: writer).run()
+    let responders = service.responders
+    responders.begin()
+    answering?.task = Task { [respond] in
+      defer { responders.end() }
+      await respond(request, writer)
     }
   }
 

@@ -164,7 +164,11 @@ final class Listener: Sendable {
   // MARK: Connections
 
   private func accept(_ channel: any Channel) throws {
-    let connection = ProxyConnection(service: service, rank: count.enter())
+    let connection = ProxyConnection(
+      service: service, isSurplus: count.enter() == .surplus
+    ) { [service] request, writer in
+      await Responder(service: service, request: request, writer: writer).run()
+    }
     let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
     let id = ObjectIdentifier(connection)
     let isWelcome = state.withLock { state in

@@ -12,7 +12,6 @@ final class ProxyService: Sendable {
   let fields: AnswerFields
   let originFields: OriginFields
   let requestPolicy: RequestPolicy
-  let relay: Relay
   let hits = CachedHits()
   let uncacheable = UncacheableKeys()
   let invalidations: Invalidations
@@ -36,7 +35,6 @@ final class ProxyService: Sendable {
     requestPolicy = RequestPolicy(
       hasOrigin: configuration.origin != nil, methods: configuration.relayedMethods,
       allowedWebOrigin: configuration.allowedWebOrigin)
-    relay = Relay(transport: cache.relayingTransport)
     fills = BackgroundFills(cache: cache)
   }
 

@@ -27,7 +27,8 @@ struct RelayedAnswer: Sendable {
     let isSafe = request.isGET || request.isHEAD
     let resource = CachedAnswer(exchange: exchange).resource
     if isSafe, let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
-    let response = try await service.relay.send(
+    let relay = Relay(transport: service.cache.relayingTransport)
+    let response = try await relay.send(
       method: request.method, url: exchange.url, fields: fields, framing: request.framing,
       writer: exchange.writer)
     if isSafe {

@@ -21,9 +21,9 @@ struct MultipartByteRanges: Sendable {
     self.boundary = boundary
   }
 
-  /// Returns about 192 random bits: the media is less likely to contain them than the disk to fail.
+  /// Returns 128 random bits: the media is less likely to contain them than the disk to fail.
   static func randomBoundary() -> String {
-    String(TokenCheck.random().map { $0 == "-" || $0 == "_" ? "0" : $0 })
+    (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
   }
 
   /// The value of Content-Type.

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// How the `icy-` fields of a response (Icecast, SHOUTcast) describe its body. A pure value.
+enum ICYAnswer: Sendable, Hashable {
+  /// The body is as requested.
+  case plain
+  /// Metadata follows each `interval` bytes of audio.
+  case interleaved(interval: Int64)
+  /// The body's bytes cannot be assigned to the resource's: the resource is requested again without
+  /// this field, and nothing of this response is stored.
+  case askAgain(without: String)
+
+  static let request = "Icy-MetaData"
+  static let interval = "icy-metaint"
+
+  /// Stations use some 8 or 16 KiB; a much larger value is no interval.
+  private static let longestInterval: Int64 = 16 << 20
+
+  /// - Parameters:
+  ///   - request: the fields that were sent.
+  ///   - headers: the response's.
+  init(request: HTTPFields, status: Int, headers: HTTPFields) {
+    let asked = Self.isAsked(request)
+    let intervals = Set(headers.values(of: Self.interval).map { Int64(digits: $0.trimmingOWS) })
+    switch status {
+    case 200 where asked && !intervals.isEmpty:
+      // The interleaving is unknown, or there is none; without the request field there is none.
+      guard intervals.count == 1, let first = intervals.first, let interval = first,
+        (1...Self.longestInterval).contains(interval)
+      else {
+        self = .askAgain(without: Self.request)
+        return
+      }
+      self = .interleaved(interval: interval)
+    case 206 where request["Range"] != nil && Self.isLive(headers):
+      // Some servers cut a range out of the current stream for clients that request one. The next
+      // range would not continue where this one ends.
+      self = .askAgain(without: "Range")
+    case 206 where asked && !intervals.isEmpty:
+      // No specification says whether the range counts the metadata.
+      self = .askAgain(without: Self.request)
+    default:
+      self = .plain
+    }
+  }
+
+  /// Servers accept other values than 1, too.
+  static func isAsked(_ request: HTTPFields) -> Bool {
+    guard let value = request[Self.request]?.trimmingOWS else { return false }
+    return !value.isEmpty && value != "0"
+  }
+
+  /// Whether the response is a station's: it sends what is playing now, and another response begins
+  /// elsewhere. A validator, however, means that the bytes stay.
+  static func isLive(_ headers: HTTPFields) -> Bool {
+    let isStation = headers.fields.contains { field in
+      let name = field.name.lowercased()
+      return name.hasPrefix("icy-") || name.hasPrefix("ice-")
+    }
+    return isStation && Validator(headers: headers).isEmpty
+  }
+
+  /// Returns the fields without those that count the interleaved bytes, for readers of the audio
+  /// alone.
+  static func plainHeaders(_ headers: HTTPFields) -> HTTPFields {
+    var headers = headers
+    headers[interval] = nil
+    headers["Content-Length"] = nil
+    return headers
+  }
+}
+
+/// One block of metadata between the audio of a stream:
+/// `StreamTitle='Artist - Title';StreamUrl='http://…';`, padded with NULs. A pure value.
+struct ICYMetadata: Sendable, Hashable {
+  /// Empty if the block clears it; nil if the block does not mention it.
+  var title: String?
+  /// As sent: often relative, or no URL at all. Empty and nil as above.
+  var url: String?
+
+  /// - Parameter block: without its length byte. Invalid text is ignored.
+  init(_ block: some Sequence<UInt8>) {
+    var rest = Self.text(Array(block))[...]
+    while let equals = rest.firstRange(of: "='") {
+      let name = rest[..<equals.lowerBound].trimmingCharacters(in: .whitespaces).lowercased()
+      rest = rest[equals.upperBound...]
+      // A quote inside a title is literal: only one before a semicolon ends it.
+      let end = rest.firstRange(of: "';")
+      var value = rest[..<(end?.lowerBound ?? rest.endIndex)]
+      // The last value may lack its semicolon.
+      if end == nil, value.last == "'" { value.removeLast() }
+      rest = rest[(end?.upperBound ?? rest.endIndex)...]
+      switch name {
+      case "streamtitle": title = title ?? Self.cleaned(value)
+      case "streamurl": url = url ?? Self.cleaned(value)
+      default: break
+      }
+    }
+  }
+
+  /// The encoding is unspecified: UTF-8 if valid, else Latin-1, which always is.
+  private static func text(_ block: [UInt8]) -> String {
+    let bytes = block.prefix { $0 != 0 }
+    if let text = String(validating: bytes, as: UTF8.self) { return text }
+    return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+  }
+
+  /// Returns the text without control characters: it will be shown, on terminals too.
+  static func cleaned(_ value: some StringProtocol) -> String {
+    let scalars = value.unicodeScalars.map { scalar -> Unicode.Scalar in
+      scalar.properties.generalCategory == .control ? " " : scalar
+    }
+    return String(String.UnicodeScalarView(scalars)).trimmingCharacters(in: .whitespaces)
+  }
+}
+
+/// Separates the metadata from the audio of a body: after every `interval` bytes of audio come one
+/// byte L, and 16·L bytes of metadata (`ICYMetadata`); L = 0: nothing new. Counted from the first
+/// byte of the body. A pure value, which holds one block at most: 4080 bytes.
+struct ICYDemultiplexer: Sendable {
+  /// The content of a chunk of the body.
+  struct Output: Sendable, Hashable {
+    /// May be empty.
+    var audio = Data()
+    var notes: [Note] = []
+  }
+
+  struct Note: Sendable, Hashable {
+    var metadata: ICYMetadata
+    /// The first byte of the audio that it applies to.
+    var offset: Int64
+  }
+
+  /// The bytes of audio between two blocks, at least one.
+  let interval: Int64
+  /// The bytes of audio returned so far.
+  private(set) var offset: Int64 = 0
+  private var audioLeft: Int64
+  /// The bytes of the block still to arrive; nil: audio is next, or the length byte.
+  private var blockLeft: Int?
+  private var block: [UInt8] = []
+
+  init(interval: Int64) {
+    self.interval = max(interval, 1)
+    audioLeft = self.interval
+  }
+
+  /// Whether the body may end here, rather than inside a block.
+  var isBetweenBlocks: Bool { blockLeft == nil }
+
+  mutating func take(_ chunk: Data) -> Output {
+    // The usual case makes no copy.
+    if blockLeft == nil, Int64(chunk.count) <= audioLeft {
+      count(chunk.count)
+      return Output(audio: chunk)
+    }
+    var output = Output()
+    var rest = chunk
+    while let first = rest.first {
+      if let left = blockLeft {
+        let part = rest.prefix(left)
+        block += part
+        rest = rest.dropFirst(part.count)
+        blockLeft = left - part.count
+        if blockLeft == 0 { endBlock(&output) }
+      } else if audioLeft == 0 {
+        rest = rest.dropFirst()
+        blockLeft = Int(first) * 16
+        if blockLeft == 0 { endBlock(&output) }
+      } else {
+        let part = rest.prefix(Int(min(audioLeft, Int64(rest.count))))
+        output.audio += part
+        count(part.count)
+        rest = rest.dropFirst(part.count)
+      }
+    }
+    return output
+  }
+
+  private mutating func count(_ bytes: Int) {
+    audioLeft -= Int64(bytes)
+    offset += Int64(bytes)
+  }
+
+  private mutating func endBlock(_ output: inout Output) {
+    if !block.isEmpty { output.notes.append(Note(metadata: ICYMetadata(block), offset: offset)) }
+    block.removeAll(keepingCapacity: true)
+    blockLeft = nil
+    audioLeft = interval
+  }
+}
