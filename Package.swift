@@ -26,8 +26,9 @@ if isThreadSanitized {
   let (manifests, notManifests): ([Resource], [String]) = ([], ["PrivacyInfo.xcprivacy"])
 #endif
 
-// Where an app brings this package in, nothing else comes along: what needs SwiftNIO or ArgumentParser
-// comes with the traits "Server" and "Program". Where it is worked on itself, all of it is built.
+// Where an app brings this package in, nothing else comes along: what needs SwiftNIO or
+// ArgumentParser comes with the traits "Server" and "Program". Where it is worked on itself, all of
+// it is built.
 let isDependency =
   Context.packageDirectory == "/" || Context.packageDirectory.contains("/checkouts/")
 

@@ -29,8 +29,21 @@ public struct CacheProgress: Sendable, Hashable {
 
 extension MediaCache {
   /// Returns how much of the resource is stored. Makes no request.
+  ///
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
   public func progress(of resource: Resource) async throws -> CacheProgress {
     try await progress(of: storedKey(for: resource))
+  }
+
+  /// Returns `progress(of:)` for the entry stored under a key.
+  public func progress(of key: CacheKey) async throws -> CacheProgress {
+    if let generation = context.table.openEntry(for: key)?.current {
+      return generation.withState { CacheProgress(length: $0.length, spans: $0.stored) }
+    }
+    guard let summary = try await entry(for: key) else {
+      return CacheProgress(length: nil, spans: RangeSet())
+    }
+    return CacheProgress(length: summary.length, spans: summary.spans)
   }
 
   /// Returns the progress now and after each change, at most ten times a second, until the
@@ -67,16 +80,6 @@ extension MediaCache {
     }
     continuation.onTermination = { _ in task.cancel() }
     return stream
-  }
-
-  private func progress(of key: CacheKey) async throws -> CacheProgress {
-    if let generation = context.table.openEntry(for: key)?.current {
-      return generation.withState { CacheProgress(length: $0.length, spans: $0.stored) }
-    }
-    guard let summary = try await entry(for: key) else {
-      return CacheProgress(length: nil, spans: RangeSet())
-    }
-    return CacheProgress(length: summary.length, spans: summary.spans)
   }
 }
 

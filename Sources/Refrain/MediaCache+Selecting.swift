@@ -19,7 +19,7 @@ extension MediaCache {
     // An explicit key names one resource, whoever asks. With trusted bytes, or offline, the origin
     // is not asked about credentials either.
     let configuration = context.configuration
-    if resource.key == nil, !configuration.trustStored, !configuration.offline {
+    if resource.key == nil, !configuration.trustStored, !context.isOffline {
       terms.credentials = Credentials.of(resource)
     }
     for _ in 0..<Self.longestChain {
@@ -79,7 +79,7 @@ extension MediaCache {
     if await storedSelection(own) != nil { return .other(own) }
     if terms.isOnlyStored {
       throw MediaCacheError(
-        .notFound, "The stored response was received with other credentials.")
+        .offline, "The stored response was received with other credentials.")
     }
     let admission = Admission(entry: entry, generation: generation, resource: resource)
     switch try await admission.ask() {
@@ -208,6 +208,12 @@ extension MediaCache {
     }
     let context = context
     return await IOThreads.background.run { CacheInspector(context: context).selection(for: key) }
+  }
+
+  /// Removes the entries of all representations of the resource; see `remove(_:)`.
+  @discardableResult
+  public func remove(_ resource: Resource) async throws -> Int64? {
+    try await remove(key(for: resource))
   }
 
   /// Returns `completeFile(for:)` for the representation that the resource selects.

@@ -3,9 +3,6 @@ import Foundation
 
 /// For front ends that answer HTTP requests.
 extension MediaCache {
-  /// Whether the cache makes no requests at all.
-  package var isOffline: Bool { context.configuration.offline }
-
   /// Records that a request may have changed the resource: stored bytes are used again only after
   /// the origin has confirmed them (RFC 9111 §4.4).
   ///
@@ -19,7 +16,8 @@ extension MediaCache {
   /// that they are out of date, they are used again only after revalidation (RFC 9111 §4.3.5).
   ///
   /// - Parameter headers: of a response to HEAD, or to GET for the whole resource.
-  package func compare(_ resource: Resource, key: CacheKey, with headers: HTTPFields) async throws {
+  package func compare(_ resource: Resource, key: CacheKey, with headers: HeaderFields) async throws
+  {
     var key = key
     for _ in 0..<Self.longestChain {
       let other = try await withStored(key, resource) { entry -> CacheKey? in
@@ -78,7 +76,7 @@ extension MediaCache {
   }
 
   /// Records the origin's response to a request that bypassed the cache.
-  package func noteRest(of resource: Resource, status: Int, headers: HTTPFields) {
+  package func noteRest(of resource: Resource, status: Int, headers: HeaderFields) {
     context.rests.note(resource, status: status, headers: headers, at: context.now)
   }
 

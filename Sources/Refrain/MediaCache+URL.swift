@@ -16,4 +16,64 @@ extension MediaCache {
   ) async throws -> ContentInformation {
     try await prefetch(Resource(url: url), range: range, progress: progress)
   }
+
+  /// Returns how much of the resource at this URL is stored; see `progress(of:)`.
+  public func progress(of url: URL) async throws -> CacheProgress {
+    try await progress(of: Resource(url: url))
+  }
+
+  /// Returns the progress of the resource at this URL after each change; see
+  /// `progressUpdates(of:)`.
+  public func progressUpdates(of url: URL) -> AsyncStream<CacheProgress> {
+    progressUpdates(of: Resource(url: url))
+  }
+
+  /// Returns the entry of the resource at this URL; see `entry(for:)`.
+  public func entry(for url: URL) async throws -> EntrySummary? {
+    try await entry(for: Resource(url: url))
+  }
+
+  /// Returns the media file of the resource at this URL if all of it is stored; see
+  /// `completeFile(for:)`.
+  public func completeFile(for url: URL) async throws -> URL? {
+    try await completeFile(for: Resource(url: url))
+  }
+
+  /// Removes what is stored of the resource at this URL; see `remove(_:)`.
+  @discardableResult
+  public func remove(_ url: URL) async throws -> Int64? {
+    try await remove(Resource(url: url))
+  }
+}
+
+/// For keys, as `entries()` lists them.
+extension MediaCache {
+  /// Returns a reader of a stored entry; see `open(_:fill:)`. Missing bytes are requested from the
+  /// URL of the entry, without headers.
+  ///
+  /// - Throws: `MediaCacheError`, `.badURL` if nothing is stored under the key.
+  public func open(_ key: CacheKey, fill: FillPolicy? = nil) async throws -> MediaReader {
+    try await open(storedResource(key), fill: fill)
+  }
+
+  /// Prefetches the rest of a stored entry; see `prefetch(_:range:progress:)`. Missing bytes are
+  /// requested from the URL of the entry, without headers.
+  ///
+  /// - Throws: `MediaCacheError`, `.badURL` if nothing is stored under the key.
+  @discardableResult
+  public func prefetch(
+    _ key: CacheKey, range: ByteRange? = nil,
+    progress: (@Sendable (PrefetchProgress) -> Void)? = nil
+  ) async throws -> ContentInformation {
+    try await prefetch(storedResource(key), range: range, progress: progress)
+  }
+
+  private func storedResource(_ key: CacheKey) async throws -> Resource {
+    guard let entry = try await entry(for: key) else {
+      throw MediaCacheError(
+        .badURL, "Nothing is stored under the key \(key), so its URL is unknown.",
+        remedy: "Open the resource by its URL.")
+    }
+    return Resource(url: entry.url, key: key)
+  }
 }

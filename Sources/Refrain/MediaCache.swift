@@ -174,7 +174,7 @@ public final class MediaCache: Sendable {
       try await CacheInspector(context: context).entries()
     }
     let usage = Usage(
-      allocatedBytes: all.allocated, limit: configuration.limit, entries: all.entries)
+      allocatedBytes: all.allocated, limit: limit, entries: all.entries)
     return (entries, usage)
   }
 
@@ -190,7 +190,7 @@ public final class MediaCache: Sendable {
   public func usage() async throws -> Usage {
     let usage = try await reportingStorage { try await CacheInspector(context: context).usage() }
     return Usage(
-      allocatedBytes: usage.allocated, limit: configuration.limit, entries: usage.entries)
+      allocatedBytes: usage.allocated, limit: limit, entries: usage.entries)
   }
 
   public struct Usage: Sendable, Hashable, Codable {

@@ -10,10 +10,11 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
     case badRange
     /// The origin could not be reached, or stopped responding, for as long as `RetryPolicy` allows.
     case unreachable
-    /// The device has a network, but none that `Configuration.network` allows for this purpose
-    /// (playback or prefetching).
+    /// The device has a network, but none that `MediaCache.Configuration.network` allows for this
+    /// purpose (playback or prefetching).
     case networkNotAllowed
-    /// `Configuration.offline` is set, and the bytes wanted are not stored.
+    /// The cache may make no request (`MediaCache.Configuration.offline`), and the bytes wanted are
+    /// not stored.
     case offline
     /// The origin responded with an error status, which is in `status`.
     case status
@@ -28,12 +29,8 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
     case storage
     /// Another process, or a reader of this one, uses the entry.
     case inUse
-    /// No entry is stored under that key.
-    case notFound
     /// The reader or the cache was closed.
     case closed
-    /// The API or a command was used incorrectly.
-    case usage
   }
 
   public var code: Code

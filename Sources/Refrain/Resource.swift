@@ -8,14 +8,14 @@ public struct Resource: Sendable, Hashable {
   public var url: URL
   /// Headers sent with every request to the URL's own origin. A redirect to another origin carries
   /// only known harmless ones, such as `User-Agent`, `Accept` and `Referer`.
-  public var headers: HTTPFields
-  /// The key under which the bytes are stored. Nil: `Configuration.cacheKey` derives it from the
-  /// URL.
+  public var headers: HeaderFields
+  /// The key under which the bytes are stored. Nil: `MediaCache.Configuration.cacheKey` derives it
+  /// from the URL.
   public var key: CacheKey?
   /// The URLs that may be requested for the resource, redirects included; nil: all.
   package var filter: URLFilter?
 
-  public init(url: URL, headers: HTTPFields = [:], key: CacheKey? = nil) {
+  public init(url: URL, headers: HeaderFields = [:], key: CacheKey? = nil) {
     self.url = url
     self.headers = headers
     self.key = key

@@ -44,7 +44,7 @@ public struct StreamStation: Sendable, Hashable {
     self.bitrate = bitrate
   }
 
-  init(_ headers: HTTPFields) {
+  init(_ headers: HeaderFields) {
     func text(_ name: String) -> String? {
       let value = headers.values(of: name).first.map { ICYMetadata.cleaned($0.prefix(1024)) }
       return value?.isEmpty == false ? value : nil

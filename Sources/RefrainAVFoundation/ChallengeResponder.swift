@@ -15,10 +15,10 @@ final class ChallengeResponder: Sendable {
     let task: Task<Void, Never>
   }
 
-  private let handler: URLSessionTransport.ChallengeHandler?
+  private let handler: AuthenticationChallengeHandler?
   private let pending: QueueBound<[ObjectIdentifier: Pending]>
 
-  init(handler: URLSessionTransport.ChallengeHandler?, queue: DispatchQueue) {
+  init(handler: AuthenticationChallengeHandler?, queue: DispatchQueue) {
     self.handler = handler
     pending = QueueBound([:], to: queue)
   }

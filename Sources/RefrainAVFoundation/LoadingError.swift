@@ -19,7 +19,7 @@ enum LoadingError {
       .offline,
       "\(url.withoutUserInfo.absoluteString) can only be loaded from its origin, and no request is "
         + "made while offline.",
-      remedy: "Set Configuration.offline to false.")
+      remedy: "Set MediaCache.Configuration.offline to false.")
   }
 
   static func foundationError(_ error: any Error) -> NSError {
@@ -46,9 +46,7 @@ enum LoadingError {
     case .redirect: .httpTooManyRedirects
     case .resourceChanged: .resourceUnavailable
     case .storage, .inUse: .cannotWriteToFile
-    case .notFound: .fileDoesNotExist
     case .closed: .cancelled
-    case .usage: .unknown
     }
   }
 

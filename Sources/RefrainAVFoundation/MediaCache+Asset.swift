@@ -24,12 +24,12 @@ extension MediaCache {
   ///     cannot send), and the key under which it is stored.
   ///   - options: the options of the asset, such as `AVURLAssetPreferPreciseDurationAndTimingKey`.
   ///   - fill: the fill policy beyond AVFoundation's requests, while the asset exists; nil:
-  ///     `Configuration.fill`.
+  ///     `MediaCache.Configuration.fill`.
   ///   - challenges: called when AVFoundation, loading something itself, has to authenticate
   ///     itself. Challenges to the cache's own requests go to the handler of its transport.
   public func asset(
     for resource: Resource, options: [String: Any]? = nil, fill: FillPolicy? = nil,
-    challenges: URLSessionTransport.ChallengeHandler? = nil
+    challenges: AuthenticationChallengeHandler? = nil
   ) -> AVURLAsset {
     guard let url = CachedURL.encoded(resource.url) else {
       return AVURLAsset(url: resource.url, options: options)

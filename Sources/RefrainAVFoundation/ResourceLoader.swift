@@ -26,7 +26,7 @@ final class ResourceLoader: NSObject, AVAssetResourceLoaderDelegate, Sendable {
   /// The asset's URL. Other URLs that its content refers to are not this resource.
   private let url: URL
 
-  init(session: AssetSession, url: URL, challenges: URLSessionTransport.ChallengeHandler?) {
+  init(session: AssetSession, url: URL, challenges: AuthenticationChallengeHandler?) {
     self.session = session
     self.url = url
     requests = LoadingRequests(

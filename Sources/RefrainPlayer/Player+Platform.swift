@@ -5,9 +5,9 @@ public import Refrain
 extension Player {
   /// Creates a player with the platform's engine: AVPlayer on Apple's platforms, libmpv on Linux.
   ///
-  /// - Throws: `MediaCacheError` if libmpv is missing, too old, or cannot be set up.
+  /// - Throws: `MPVError` if libmpv is missing, too old, or cannot be set up.
   public convenience init(
-    cache: MediaCache, configuration: PlayerConfiguration = PlayerConfiguration()
+    cache: MediaCache, configuration: Player.Configuration = Player.Configuration()
   ) async throws {
     #if os(Linux)
       let engine = try await MPVEngine(cache: cache)

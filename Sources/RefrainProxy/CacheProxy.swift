@@ -14,9 +14,11 @@ public final class CacheProxy: Sendable {
 
   /// Creates a proxy, which does not listen before `run()`.
   ///
-  /// - Throws: `MediaCacheError`, `.usage` if the configuration would make an open proxy, or
-  ///   contains an invalid token, origin or host.
-  public init(cache: MediaCache, configuration: Configuration = Configuration()) throws {
+  /// - Throws: `CacheProxyError`, `.invalidConfiguration` if the configuration would make an open
+  ///   proxy, or contains an invalid token, origin or host.
+  public init(cache: MediaCache, configuration: Configuration = Configuration())
+    throws(CacheProxyError)
+  {
     service = try ProxyService(cache: cache, configuration: configuration)
     self.configuration = configuration
     listener = Listener(service: service)
@@ -26,9 +28,8 @@ public final class CacheProxy: Sendable {
   /// a few seconds to end. If the system closes the listening socket, as iOS does for suspended
   /// programs, binds again on the same port.
   ///
-  /// - Throws: `MediaCacheError`: `.inUse` if the port is in use, `.usage` if nothing can listen at
-  ///   the address or the proxy runs already, `.closed` after it has ended, also if `stop()` came
-  ///   first.
+  /// - Throws: `CacheProxyError`: `.addressInUse`, `.addressUnavailable`, `.alreadyRunning`, or
+  ///   `.closed` after it has ended, also if `stop()` came first; `CancellationError`.
   public func run() async throws {
     try await listener.run()
   }
@@ -59,8 +60,9 @@ public final class CacheProxy: Sendable {
 
   /// Returns the proxy URL for `url`.
   ///
-  /// - Throws: `MediaCacheError`: `.badURL` if it is not an http or https URL, its host is not
-  ///   allowed, or it is not under `Configuration.origin`; `.closed` if the port is not known yet.
+  /// - Throws: `MediaCacheError`, `.badURL` if it is not an http or https URL, its host is not
+  ///   allowed, or it is not under `Configuration.origin`; `CacheProxyError`, `.notListening` if
+  ///   the port is not known yet.
   public func url(for url: URL) throws -> URL {
     try service.routes.proxied(url, listening: listener.expectedAddress)
   }

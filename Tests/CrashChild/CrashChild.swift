@@ -40,7 +40,7 @@ struct CrashChild {
   }
 
   private static func open(_ directory: URL, counting: Bool) throws -> MediaCache {
-    var configuration = Configuration()
+    var configuration = MediaCache.Configuration()
     configuration.limit = nil
     configuration.trustStored = true
     if counting { configuration.transport = CountingTransport(base: platformTransport) }

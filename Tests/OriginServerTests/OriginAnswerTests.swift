@@ -24,7 +24,8 @@ struct OriginAnswerTests {
     ("bytes=0-0", 0..<1), ("bytes=10-19", 10..<20), ("bytes=990-", 990..<1000),
     ("bytes=-5", 995..<1000), ("bytes=-5000", 0..<1000), ("bytes=900-5000", 900..<1000),
   ])
-  func `A satisfiable range is answered with 206`(_ field: String, _ range: Range<Int>) async throws {
+  func `A satisfiable range is answered with 206`(_ field: String, _ range: Range<Int>) async throws
+  {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       let reply = try await get(origin, "/a", ["Range: \(field)"])

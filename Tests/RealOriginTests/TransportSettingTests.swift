@@ -15,7 +15,7 @@
 
     private func read(
       _ text: String, of origin: RealOrigin, environment: [String: String] = [:],
-      headers: HTTPFields = [:], _ change: (inout CurlTransport.Settings) -> Void = { _ in }
+      headers: HeaderFields = [:], _ change: (inout CurlTransport.Settings) -> Void = { _ in }
     ) async throws -> Data {
       var settings = CurlTransport.Settings(environment: environment)
       change(&settings)

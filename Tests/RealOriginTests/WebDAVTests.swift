@@ -14,7 +14,7 @@ struct WebDAVTests {
   @Test func `Without credentials it is an error that says what to do`() async throws {
     try await withRealOrigin(.rclone) { origin in
       try origin.put(name, content)
-      for headers: HTTPFields in [[:], ["Authorization": "Basic d3Jvbmc6d3Jvbmc="]] {
+      for headers: HeaderFields in [[:], ["Authorization": "Basic d3Jvbmc6d3Jvbmc="]] {
         try await origin.withCache { cache in
           let resource = Resource(url: try origin.url(name), headers: headers)
           let error = await #expect(throws: MediaCacheError.self) {

@@ -13,7 +13,7 @@ struct HeaderArgumentTests {
     ("x!#$%&'*+-.^_`|~9: ü", "x!#$%&'*+-.^_`|~9", "ü"),
   ])
   func `Header is read`(_ text: String, _ name: String, _ value: String) throws {
-    #expect(try HeaderArgument.parse(text) == HTTPFields.Field(name: name, value: value))
+    #expect(try HeaderArgument.parse(text) == HeaderFields.Field(name: name, value: value))
   }
 
   @Test(arguments: [

@@ -37,9 +37,9 @@ struct EntryRecord: Codable, Sendable, Hashable {
   /// Increases with every replacement. Journals with this number or a higher one add to `spans`.
   var epoch: Int
 
-  var storedHeaders: HTTPFields {
+  var storedHeaders: HeaderFields {
     let texts = headers ?? []
-    return HTTPFields(
+    return HeaderFields(
       stride(from: 0, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) })
   }
 

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The state that all entries of a cache share.
 final class CacheContext: Sendable {
-  let configuration: Configuration
+  let configuration: MediaCache.Configuration
   let budget: DiskBudget
   let evictor: Evictor
   let events: EventStreams
@@ -17,19 +17,27 @@ final class CacheContext: Sendable {
   /// Runs a fetch to its end; nothing here knows how.
   let fetch: FetchWork
   private let hasReportedLocks = Mutex(false)
+  private let settings: Mutex<Settings>
+
+  private struct Settings {
+    var isOffline: Bool
+    var network: NetworkPolicy
+  }
 
   /// Brings a range of a generation. The last argument says whether the response confirms the
   /// generation first.
   typealias FetchWork = @Sendable (Generation, FetchID, ByteRange, Bool) async -> Void
 
   init(
-    configuration: Configuration, budget: DiskBudget, transport: any Transport,
+    configuration: MediaCache.Configuration, budget: DiskBudget, transport: any Transport,
     slots: EntrySlots = .ofProcess, fetch: @escaping FetchWork
   ) {
     self.fetch = fetch
     self.slots = slots
     let events = EventStreams()
     self.configuration = configuration
+    settings = Mutex(
+      Settings(isOffline: configuration.offline, network: configuration.network))
     self.budget = budget
     self.transport = transport
     self.events = events
@@ -38,6 +46,17 @@ final class CacheContext: Sendable {
   }
 
   var now: Moment { configuration.clock() }
+
+  // MARK: Settings that can change
+
+  /// Whether no request is made at all.
+  var isOffline: Bool { settings.withLock(\.isOffline) }
+
+  func setOffline(_ isOffline: Bool) { settings.withLock { $0.isOffline = isOffline } }
+
+  var network: NetworkPolicy { settings.withLock(\.network) }
+
+  func setNetwork(_ network: NetworkPolicy) { settings.withLock { $0.network = network } }
 
   /// Reports, once, that the file system cannot lock (`WriterLock.failure`).
   func reportNoLocks(_ failure: DiskError) {
@@ -59,6 +78,6 @@ final class CacheContext: Sendable {
       patience: configuration.joinPatience?.seconds,
       firstRequest: max(configuration.firstRequest, 1),
       maximumReadAhead: max(configuration.maximumReadAhead, configuration.firstRequest))
-    return GenerationState(limits: plan, isOffline: configuration.offline)
+    return GenerationState(limits: plan, isOffline: isOffline)
   }
 }

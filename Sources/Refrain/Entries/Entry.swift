@@ -132,6 +132,12 @@ final class Entry: Sendable {
     closeIfUnused { $0.isShutDown = true }
   }
 
+  /// Follows the cache into or out of offline mode.
+  func setOffline(_ isOffline: Bool) {
+    let generations = state.withLock { $0.earlier + [$0.current].compactMap(\.self) }
+    for generation in generations { generation.perform { $0.setOffline(isOffline) } }
+  }
+
   private func closeIfUnused(after change: (inout State) -> Void) {
     let (last, isDirty) = state.withLock { state -> (Generation?, Bool) in
       change(&state)

@@ -7,8 +7,8 @@ extension Generation {
   ///
   /// - Parameters:
   ///   - given: the length of the resource, if the state does not have it yet.
-  ///   - written: a range that was written to `file` and is not readable yet. A reader that is given
-  ///     the last bytes before their pace is known could use the manifest for too long.
+  ///   - written: a range that was written to `file` and is not readable yet. A reader that is
+  ///     given the last bytes before their pace is known could use the manifest for too long.
   /// - Returns: whether all bytes were there to be examined.
   @discardableResult
   func learnPace(

@@ -47,7 +47,7 @@ package final class OriginRests: Sendable {
   }
 
   /// Records a response that asks for a pause.
-  package func note(_ resource: Resource, status: Int, headers: HTTPFields, at now: Moment) {
+  package func note(_ resource: Resource, status: Int, headers: HeaderFields, at now: Moment) {
     guard status == 503 || status == 429,
       let field = headers.values(of: "Retry-After").first,
       let wait = RetryAfter.parse(field, now: now.wall), wait > .zero

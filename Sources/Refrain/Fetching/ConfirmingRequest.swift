@@ -15,8 +15,8 @@ struct ConfirmingRequest: Sendable, Hashable {
   /// a 304 when they are unchanged, else the range of the new version. Missing bytes are requested
   /// under If-Range (§13.1.5) if the validator is strong: a 206 confirms and fills, a 200 is the
   /// new version. Without a validator, the range is requested unconditionally.
-  func headers(_ validator: Validator) -> HTTPFields {
-    var headers: HTTPFields = fills ? [:] : validator.conditional
+  func headers(_ validator: Validator) -> HeaderFields {
+    var headers: HeaderFields = fills ? [:] : validator.conditional
     headers.append(
       "Range",
       RangeHeader.value(range.lowerBound, to: range.upperBound == .max ? nil : range.upperBound))

@@ -149,7 +149,7 @@ struct Fetch: Sendable {
     }
     guard let asking else { return .done }
 
-    var headers: HTTPFields = [
+    var headers: HeaderFields = [
       "Range": RangeHeader.value(
         asking.range.lowerBound,
         to: asking.range.upperBound == .max ? nil : asking.range.upperBound)

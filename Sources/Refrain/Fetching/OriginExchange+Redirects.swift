@@ -138,7 +138,7 @@ extension OriginExchange {
   /// Whether an origin refuses a range from the first byte on, which is satisfiable unless the
   /// resource is empty (RFC 9110 §15.5.17). An origin that does not report an empty resource may
   /// have the bytes all the same.
-  private static func refusesFirstByte(_ response: Response, _ sent: HTTPFields) -> Bool {
+  private static func refusesFirstByte(_ response: Response, _ sent: HeaderFields) -> Bool {
     guard response.status == 416, sent["Range"]?.hasPrefix("bytes=0-") == true else { return false }
     return response.headers["Content-Range"].flatMap(ContentRange.init)?.total != 0
   }

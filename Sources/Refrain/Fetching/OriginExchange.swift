@@ -6,14 +6,14 @@ import Synchronization
 final class OriginExchange: Sendable {
   struct Response: Sendable {
     var status: Int
-    var headers: HTTPFields
+    var headers: HeaderFields
     var body: any AsyncSequence<Data, any Error> & Sendable
     /// See `OriginResponse.hasMore`.
     var hasMore: (@Sendable () -> Bool)?
     /// The URL that responded.
     var url: URL
     /// The user's headers that were sent.
-    var asked: HTTPFields
+    var asked: HeaderFields
     /// Identifiers of the request's credentials (`Credentials`).
     var credentials: [String]
     var requestTime: Date
@@ -27,7 +27,7 @@ final class OriginExchange: Sendable {
   }
 
   let entry: Entry
-  private let headers: HTTPFields
+  private let headers: HeaderFields
   private let purpose: OriginRequest.Purpose
   private let isConfirmation: Bool
   let usesShortcut: Bool
@@ -60,7 +60,7 @@ final class OriginExchange: Sendable {
   ///   - candidate: requested instead of the entry's resource; no hook is called for it.
   ///   - onConnectivity: called when the transport begins or stops waiting for a network.
   init(
-    entry: Entry, headers: HTTPFields, purpose: OriginRequest.Purpose,
+    entry: Entry, headers: HeaderFields, purpose: OriginRequest.Purpose,
     isConfirmation: Bool = false, usesShortcut: Bool = false, candidate: Resource? = nil,
     onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Waiting = { _ in .goesOn }
   ) {
@@ -216,7 +216,7 @@ final class OriginExchange: Sendable {
     // The fragment is only for the user agent (RFC 9110 §4.2.5).
     let url = text.firstIndex(of: "#").flatMap { URL(string: String(text[..<$0])) }
     var request = OriginRequest(url: url ?? plain, headers: fields)
-    let policy = entry.context.configuration.network
+    let policy = entry.context.network
     request.purpose = purpose
     request.access = purpose == .playback ? policy.playback : policy.prefetch
     // Stored bytes play without waiting for their confirmation.

@@ -65,7 +65,7 @@ struct CacheControl: Sendable, Hashable {
   }
 
   /// Parses the directives for shared caches, which override those for all caches (RFC 9213 §2.2).
-  init?(targetedBy headers: HTTPFields) { self.init(targeted: headers["CDN-Cache-Control"]) }
+  init?(targetedBy headers: HeaderFields) { self.init(targeted: headers["CDN-Cache-Control"]) }
 
   /// Whether shared caches may give the response to everybody, whoever requested it.
   var isForEverybody: Bool { isPublic || sharedMaxAge != nil }

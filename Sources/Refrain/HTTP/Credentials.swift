@@ -29,7 +29,7 @@ struct Selection: Sendable, Hashable {
   /// The most credentials recorded: tokens that are renewed every hour would fill the record.
   static let mostGrants = 16
 
-  init(headers: HTTPFields, variant: String?, grants: [String]?) {
+  init(headers: HeaderFields, variant: String?, grants: [String]?) {
     varying = Variant.names(in: headers)
     self.variant = variant
     self.grants = grants
@@ -38,7 +38,7 @@ struct Selection: Sendable, Hashable {
   }
 
   /// Returns the key of the representation that a request selects; nil if it is this one.
-  func otherKey(than key: CacheKey, for request: HTTPFields) -> CacheKey? {
+  func otherKey(than key: CacheKey, for request: HeaderFields) -> CacheKey? {
     guard let wanted = Variant.of(request, names: varying), wanted != variant else { return nil }
     return CacheKey(rawValue: "\(key.rawValue)\(Self.variantMark)\(wanted)")
   }

@@ -49,7 +49,7 @@ package struct Freshness: Codable, Sendable, Hashable {
   }
 
   init(
-    status: Int, headers: HTTPFields, requestTime: Date, responseTime: Date,
+    status: Int, headers: HeaderFields, requestTime: Date, responseTime: Date,
     keeper: Keeper = Keeper()
   ) {
     let targeted = keeper.isShared ? CacheControl(targetedBy: headers) : nil
@@ -70,7 +70,7 @@ package struct Freshness: Codable, Sendable, Hashable {
   /// RFC 9111 §3, §3.5, §7.3: a response that sets a cookie is for one person, and so is one to a
   /// request with cookies, unless the origin permits it for everybody.
   private static func isSharable(
-    _ control: CacheControl, _ headers: HTTPFields, _ keeper: Keeper
+    _ control: CacheControl, _ headers: HeaderFields, _ keeper: Keeper
   ) -> Bool {
     if control.isPrivate || headers["Set-Cookie"] != nil { return false }
     if keeper.hasCookies, !control.isForEverybody { return false }
@@ -105,7 +105,7 @@ package struct Freshness: Codable, Sendable, Hashable {
   ///   - merged: the stored fields updated by these (RFC 9111 §3.2); nil if no fields were
   ///     stored, as in earlier records.
   func confirmed(
-    by headers: HTTPFields, merged: HTTPFields? = nil, requestTime: Date, responseTime: Date,
+    by headers: HeaderFields, merged: HeaderFields? = nil, requestTime: Date, responseTime: Date,
     keeper: Keeper = Keeper()
   ) -> Freshness {
     if var all = merged {
@@ -138,7 +138,7 @@ package struct Freshness: Codable, Sendable, Hashable {
   }
 
   private static func initialAge(
-    _ headers: HTTPFields, _ requestTime: Date, _ responseTime: Date
+    _ headers: HeaderFields, _ requestTime: Date, _ responseTime: Date
   ) -> Double {
     let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
     let apparent = responseTime.timeIntervalSince(sent)
@@ -147,7 +147,7 @@ package struct Freshness: Codable, Sendable, Hashable {
   }
 
   /// The first member of Age, if it is a number (RFC 9111 §5.1).
-  private static func statedAge(_ headers: HTTPFields) -> Int64? {
+  private static func statedAge(_ headers: HeaderFields) -> Int64? {
     guard let field = headers.values(of: "Age").first else { return nil }
     let first = field.prefix { $0 != "," }.trimmingOWS
     return Int64(saturatingDigits: first, at: CacheControl.longest)
@@ -155,13 +155,13 @@ package struct Freshness: Codable, Sendable, Hashable {
 
   /// Whether Age is invalid. A response of unknown age counts as stale: RFC 9111 §4.2 encourages
   /// that for any invalid freshness information.
-  private static func isAgeInvalid(_ headers: HTTPFields) -> Bool {
+  private static func isAgeInvalid(_ headers: HeaderFields) -> Bool {
     headers["Age"] != nil && statedAge(headers) == nil
   }
 
   /// Returns the lifetime that the origin sent; nil if it sent none.
   private static func lifetime(
-    _ headers: HTTPFields, _ control: CacheControl, _ responseTime: Date, _ keeper: Keeper,
+    _ headers: HeaderFields, _ control: CacheControl, _ responseTime: Date, _ keeper: Keeper,
     hasExpires: Bool
   ) -> Double? {
     // `Vary: *`: only the answered request itself matches (RFC 9111 §4.1).
@@ -182,7 +182,8 @@ package struct Freshness: Codable, Sendable, Hashable {
   }
 
   /// RFC 9111 §4.2.2.
-  private static func guess(_ status: Int, _ headers: HTTPFields, _ responseTime: Date) -> Double {
+  private static func guess(_ status: Int, _ headers: HeaderFields, _ responseTime: Date) -> Double
+  {
     guard isHeuristicallyCacheable(status),
       let modified = headers["Last-Modified"].flatMap({
         HTTPDate.parse($0, now: responseTime, .strict)

@@ -59,7 +59,7 @@ extension FreshnessRequirements {
   /// The error for a stored response that is not for a request with cookies.
   static var personal: MediaCacheError {
     var error = MediaCacheError(
-      .notFound, "The stored response is not for requests with cookies.",
+      .offline, "The stored response is not for requests with cookies.",
       remedy: "Send the request to the origin.")
     error.isPersonal = true
     return error

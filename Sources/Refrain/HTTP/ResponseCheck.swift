@@ -54,7 +54,7 @@ struct ResponseCheck: Sendable {
     case failed(MediaCacheError)
   }
 
-  func verdict(status: Int, headers: HTTPFields, now: Date) -> Verdict {
+  func verdict(status: Int, headers: HeaderFields, now: Date) -> Verdict {
     if isNoPage, status == 200 || status == 206, let page = page(headers) {
       return .transient(page, retryAfter: nil)
     }
@@ -74,7 +74,7 @@ struct ResponseCheck: Sendable {
   }
 
   /// Returns an error if the response is a web page in place of the resource.
-  private func page(_ headers: HTTPFields) -> MediaCacheError? {
+  private func page(_ headers: HeaderFields) -> MediaCacheError? {
     let type = MediaType.essence(headers["Content-Type"])
     guard MediaType.isPage(type) else { return nil }
     if let known, known.validator.matches(Validator(headers: headers)) == .same { return nil }
@@ -84,7 +84,7 @@ struct ResponseCheck: Sendable {
       remedy: "Open a web browser and sign in to the network, then try again.")
   }
 
-  private func partial(_ headers: HTTPFields) -> Verdict {
+  private func partial(_ headers: HeaderFields) -> Verdict {
     if let problem = Self.coding(headers) {
       // An origin that begins with a coding continues with it. One that sent plain bytes before may
       // do so again.
@@ -125,7 +125,7 @@ struct ResponseCheck: Sendable {
     return .part(range, facts)
   }
 
-  private func whole(_ headers: HTTPFields) -> Verdict {
+  private func whole(_ headers: HeaderFields) -> Verdict {
     if let problem = Self.coding(headers) {
       // An origin that begins with a coding continues with it. One that sent plain bytes before may
       // do so again.
@@ -148,7 +148,7 @@ struct ResponseCheck: Sendable {
     return .whole(facts)
   }
 
-  private func unsatisfied(_ headers: HTTPFields) -> Verdict {
+  private func unsatisfied(_ headers: HeaderFields) -> Verdict {
     let length = headers["Content-Range"].flatMap(ContentRange.init)?.total
     if let known, known.validator.matches(Validator(headers: headers)) == .different {
       return .changed
@@ -181,7 +181,7 @@ struct ResponseCheck: Sendable {
   }
 
   /// Requests ask for identity (RFC 9110 §12.5.3): ranges of any other coding have other bytes.
-  private static func coding(_ headers: HTTPFields) -> MediaCacheError? {
+  private static func coding(_ headers: HeaderFields) -> MediaCacheError? {
     guard let coding = headers["Content-Encoding"]?.lowercased(), !coding.isEmpty,
       coding != "identity"
     else { return nil }
@@ -194,7 +194,7 @@ struct ResponseCheck: Sendable {
     return error
   }
 
-  static func contentLength(_ headers: HTTPFields) -> Int64? {
+  static func contentLength(_ headers: HeaderFields) -> Int64? {
     guard headers["Transfer-Encoding"] == nil,
       let value = headers.values(of: "Content-Length").first
     else { return nil }

@@ -28,8 +28,8 @@ enum StoredFields {
   ///   - headers: the response's.
   ///   - isConfirmation: whether the response has no bytes, and confirms the stored ones.
   static func merged(
-    _ stored: HTTPFields, with headers: HTTPFields, isConfirmation: Bool
-  ) -> HTTPFields {
+    _ stored: HeaderFields, with headers: HeaderFields, isConfirmation: Bool
+  ) -> HeaderFields {
     let nominated = Set(
       headers.values(of: "Connection").flatMap {
         $0.split(separator: ",").map { $0.trimmingOWS.lowercased() }
@@ -44,7 +44,7 @@ enum StoredFields {
     if isConfirmation { replaced.insert("date") }
     let kept = stored.fields.filter { !replaced.contains($0.name.lowercased()) }
     var room = longestAll
-    var merged = HTTPFields()
+    var merged = HeaderFields()
     for field in kept + news {
       let size = field.name.utf8.count + field.value.utf8.count
       // Without Vary, all requests would receive one representation.

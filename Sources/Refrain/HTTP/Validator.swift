@@ -30,7 +30,7 @@ struct Validator: Sendable, Hashable, Codable {
   }
 
   /// Values that are empty, longer than any real one, or could not be sent back, count as absent.
-  init(headers: HTTPFields) {
+  init(headers: HeaderFields) {
     etag = Self.usable(headers["ETag"], longest: 4096)
     lastModified = Self.usable(headers["Last-Modified"], longest: 256)
     isStrongLastModified = false
@@ -53,8 +53,8 @@ struct Validator: Sendable, Hashable, Codable {
 
   /// The headers of a request that revalidates this generation (RFC 9110 §13.1.2, §13.1.3). Empty
   /// without a suitable validator.
-  var conditional: HTTPFields {
-    var fields = HTTPFields()
+  var conditional: HeaderFields {
+    var fields = HeaderFields()
     // Any one of several tags may match (RFC 9110 §13.1.2).
     let tags = ([isLateETag == true ? nil : etag] + (otherETags ?? [])).compactMap { $0 }
     let known = tags.filter { EntityTag($0).kind != .malformed }

@@ -4,7 +4,7 @@
 package enum Variant {
   /// Returns the names in Vary, lower case, without those that are equal in all our requests: no
   /// coding is ever accepted.
-  static func names(in headers: HTTPFields) -> [String] {
+  static func names(in headers: HeaderFields) -> [String] {
     let names = headers.values(of: "Vary").flatMap {
       $0.split(separator: ",").map { $0.trimmingOWS.lowercased() }
     }
@@ -13,7 +13,7 @@ package enum Variant {
 
   /// Returns a hash of the request's values for these names; nil if there is no name. A hash,
   /// since values may be secret, and it is written to disk.
-  package static func of(_ request: HTTPFields, names: [String]) -> String? {
+  package static func of(_ request: HeaderFields, names: [String]) -> String? {
     guard !names.isEmpty else { return nil }
     let text = names.map { name in
       let values = request.values(of: name).map { $0.trimmingOWS }

@@ -20,7 +20,7 @@ enum ICYAnswer: Sendable, Hashable {
   /// - Parameters:
   ///   - request: the fields that were sent.
   ///   - headers: the response's.
-  init(request: HTTPFields, status: Int, headers: HTTPFields) {
+  init(request: HeaderFields, status: Int, headers: HeaderFields) {
     let asked = Self.isAsked(request)
     let intervals = Set(headers.values(of: Self.interval).map { Int64(digits: $0.trimmingOWS) })
     switch status {
@@ -46,14 +46,14 @@ enum ICYAnswer: Sendable, Hashable {
   }
 
   /// Servers accept other values than 1, too.
-  static func isAsked(_ request: HTTPFields) -> Bool {
+  static func isAsked(_ request: HeaderFields) -> Bool {
     guard let value = request[Self.request]?.trimmingOWS else { return false }
     return !value.isEmpty && value != "0"
   }
 
   /// Whether the response is a station's: it sends what is playing now, and another response begins
   /// elsewhere. A validator, however, means that the bytes stay.
-  static func isLive(_ headers: HTTPFields) -> Bool {
+  static func isLive(_ headers: HeaderFields) -> Bool {
     let isStation = headers.fields.contains { field in
       let name = field.name.lowercased()
       return name.hasPrefix("icy-") || name.hasPrefix("ice-")
@@ -63,7 +63,7 @@ enum ICYAnswer: Sendable, Hashable {
 
   /// Returns the fields without those that count the interleaved bytes, for readers of the audio
   /// alone.
-  static func plainHeaders(_ headers: HTTPFields) -> HTTPFields {
+  static func plainHeaders(_ headers: HeaderFields) -> HeaderFields {
     var headers = headers
     headers[interval] = nil
     headers["Content-Length"] = nil

@@ -68,7 +68,7 @@ extension MediaReader {
   }
 
   /// Whether the known response answers a request with these fields (RFC 9111 §4.1).
-  package func isSelected(_ known: StoredResponse, by request: HTTPFields) -> Bool {
+  package func isSelected(_ known: StoredResponse, by request: HeaderFields) -> Bool {
     known.otherKey(than: entry.key, for: request) == nil
   }
 

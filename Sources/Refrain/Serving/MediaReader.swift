@@ -10,7 +10,7 @@ import Synchronization
 /// `cancel()`.
 public final class MediaReader: Sendable {
   let entry: Entry
-  private let configuration: Configuration
+  private let configuration: MediaCache.Configuration
   private let fillsWhole: Bool
   private let state: Mutex<State>
 
@@ -39,7 +39,7 @@ public final class MediaReader: Sendable {
   /// - Parameter generation: the generation to stay with from the start; nil: the entry's current
   ///   one, which the reader may leave for a newer one until it has read.
   init(
-    entry: Entry, generation settled: Generation? = nil, configuration: Configuration,
+    entry: Entry, generation settled: Generation? = nil, configuration: MediaCache.Configuration,
     fill: FillPolicy, isBackground: Bool = false,
     terms: FreshnessRequirements = FreshnessRequirements()
   ) throws(MediaCacheError) {
@@ -66,10 +66,15 @@ public final class MediaReader: Sendable {
     if fillsWhole { entry.beginFilling() }
   }
 
-  /// Returns a further reader of the same generation, whatever the origin has by now: for consumers
-  /// that read in several places at once and must not receive two versions. This reader must have
-  /// settled.
-  package func another(fill: FillPolicy = .onDemand) throws -> MediaReader {
+  /// Returns a further reader of the same version, whatever the origin has by now: for consumers
+  /// that read in several places at once and must not receive two versions. Each reader has its own
+  /// read position and is cancelled by itself.
+  ///
+  /// Call it once `contentInformation()` has returned or bytes were read: until then this reader
+  /// may still move to another version.
+  ///
+  /// - Throws: `CancellationError` if this reader was cancelled; `MediaCacheError`, `.closed`.
+  public func another(fill: FillPolicy = .onDemand) throws -> MediaReader {
     let (generation, _) = try current()
     guard entry.tryHold() else { throw GenerationState.closed }
     do {
@@ -86,12 +91,14 @@ public final class MediaReader: Sendable {
   }
 
   private static func attach(
-    to generation: Generation, _ configuration: Configuration, isBackground: Bool,
+    to generation: Generation, _ configuration: MediaCache.Configuration, isBackground: Bool,
     end: Int64 = .max, readsOn: Bool = false, _ terms: FreshnessRequirements, isMoved: Bool = false
   ) -> (ReaderID, RangeSet<Int64>) {
     let now = configuration.clock()
-    let asking = GenerationState.Asking(configuration)
+    let asking = GenerationState.Asking(generation.entry.context)
     return generation.withState { state in
+      // The cache may have gone offline, or online, while the generation was created.
+      state.isOffline = asking.isOffline
       let id = state.makeID()
       var reader = GenerationState.Reader(
         minimum: isBackground ? 1 : state.limits.firstRequest)

@@ -56,7 +56,7 @@ struct RedirectPolicy: Sendable, Hashable {
   /// Once the origin changes, only the headers in `carried` continue. As every request is made from
   /// the one before, dropped headers do not return, not even on the way back.
   mutating func follow(
-    status: Int, headers: HTTPFields
+    status: Int, headers: HeaderFields
   ) throws(MediaCacheError) -> OriginRequest? {
     guard [301, 302, 303, 307, 308].contains(status) else { return nil }
     guard let location = headers.values(of: "Location").first?.trimmingOWS, !location.isEmpty
@@ -111,8 +111,8 @@ struct RedirectPolicy: Sendable, Hashable {
     "via", "cdn-loop",
   ]
 
-  private static func carriable(_ headers: HTTPFields) -> HTTPFields {
-    HTTPFields(
+  private static func carriable(_ headers: HeaderFields) -> HeaderFields {
+    HeaderFields(
       headers.fields.lazy
         .filter { carried.contains($0.name.lowercased()) }
         .map { ($0.name, $0.value) })

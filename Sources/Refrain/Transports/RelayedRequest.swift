@@ -14,7 +14,7 @@ package struct RelayedRequest: Sendable {
   package var method: String
   package var url: URL
   /// Without Content-Length and Transfer-Encoding, which `body` determines.
-  package var headers: HTTPFields
+  package var headers: HeaderFields
   package var body: Body?
   /// The longest silence in either direction.
   package var longestSilence: Duration = .seconds(60)
@@ -32,7 +32,7 @@ package struct RelayedRequest: Sendable {
     }
   }
 
-  package init(method: String, url: URL, headers: HTTPFields, body: Body? = nil) {
+  package init(method: String, url: URL, headers: HeaderFields, body: Body? = nil) {
     self.method = method
     self.url = url
     self.headers = headers

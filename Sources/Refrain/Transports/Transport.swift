@@ -18,7 +18,7 @@ public protocol Transport: Sendable {
 /// One GET to an origin.
 public struct OriginRequest: Sendable {
   public var url: URL
-  public var headers: HTTPFields
+  public var headers: HeaderFields
   /// The purpose of the requested bytes.
   public var purpose: Purpose = .playback
   /// The networks that may carry the request, from `NetworkPolicy` for its purpose.
@@ -46,7 +46,7 @@ public struct OriginRequest: Sendable {
     case available
   }
 
-  public init(url: URL, headers: HTTPFields = [:]) {
+  public init(url: URL, headers: HeaderFields = [:]) {
     self.url = url
     self.headers = headers
   }
@@ -71,7 +71,7 @@ extension OriginRequest: Hashable {
 /// The head of an origin's response, and its body as it arrives.
 public struct OriginResponse: Sendable {
   public var status: Int
-  public var headers: HTTPFields
+  public var headers: HeaderFields
   /// The body's bytes as they arrive. Iterated at most once.
   public var body: any AsyncSequence<Data, any Error> & Sendable
   /// Returns whether the next bytes of the body are available without waiting; nil if the
@@ -79,7 +79,7 @@ public struct OriginResponse: Sendable {
   var hasMore: (@Sendable () -> Bool)?
 
   public init(
-    status: Int, headers: HTTPFields, body: any AsyncSequence<Data, any Error> & Sendable
+    status: Int, headers: HeaderFields, body: any AsyncSequence<Data, any Error> & Sendable
   ) {
     self.status = status
     self.headers = headers

@@ -21,7 +21,7 @@ extension MediaCacheError {
       case .networkNotAllowed:
         (
           .networkNotAllowed,
-          "Use another network, or allow this one in Configuration.network.\(purpose)."
+          "Use another network, or allow this one in MediaCache.Configuration.network.\(purpose)."
         )
       }
     self.init(code, error.reason, remedy: remedy)

@@ -25,7 +25,7 @@ struct GlobalOptions: ParsableArguments {
       "A header for each request to the origin; may be given several times.",
       valueName: "name: value"),
     transform: { text in try usage { try HeaderArgument.parse(text) } })
-  var headers: [HTTPFields.Field] = []
+  var headers: [HeaderFields.Field] = []
 
   @Option(help: ArgumentHelp("The level of messages on standard error.", valueName: "level"))
   var logLevel = LogLevel.warning
@@ -59,8 +59,8 @@ struct GlobalOptions: ParsableArguments {
       atPath: directory.appending(path: "entries").path(percentEncoded: false))
   }
 
-  var configuration: Configuration {
-    var configuration = Configuration()
+  var configuration: MediaCache.Configuration {
+    var configuration = MediaCache.Configuration()
     configuration.limit = limit.bytes
     configuration.offline = offline
     configuration.trustStored = trustStored
@@ -68,7 +68,7 @@ struct GlobalOptions: ParsableArguments {
   }
 
   /// The headers for each request to the origin.
-  var fields: HTTPFields { HTTPFields(headers.map { ($0.name, $0.value) }) }
+  var fields: HeaderFields { HeaderFields(headers.map { ($0.name, $0.value) }) }
 
   func resource(_ url: URL) -> Resource { Resource(url: url, headers: fields) }
 }

@@ -3,7 +3,7 @@ import Refrain
 
 /// A header on the command line: `Name: value`.
 enum HeaderArgument {
-  static func parse(_ text: String) throws -> HTTPFields.Field {
+  static func parse(_ text: String) throws -> HeaderFields.Field {
     guard let colon = text.firstIndex(of: ":") else {
       throw InvalidArgument("a header is written 'Name: value'")
     }
@@ -16,7 +16,7 @@ enum HeaderArgument {
     guard value.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7f) }) else {
       throw InvalidArgument("a header's value must be one line without control characters")
     }
-    return HTTPFields.Field(name: name, value: trimmed(value))
+    return HeaderFields.Field(name: name, value: trimmed(value))
   }
 
   /// Whether the byte may occur in a token (RFC 9110 §5.6.2).

@@ -67,7 +67,7 @@ struct NetworkOptions: ParsableArguments {
   #endif
 
   /// Returns the cache configuration of a command; warns about unsafe options.
-  func configuration(_ options: GlobalOptions) -> Configuration {
+  func configuration(_ options: GlobalOptions) -> MediaCache.Configuration {
     var configuration = options.configuration
     #if os(Linux)
       configuration.transport = CurlTransport(settings)

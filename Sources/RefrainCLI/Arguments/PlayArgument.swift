@@ -34,11 +34,11 @@ enum PlayArgument {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
       return MediaCacheError(
-        .notFound, "\(path) does not exist.",
+        .badURL, "\(path) does not exist.",
         remedy: "Check its name; write a URL in full, as in https://example.org/song.flac.")
     }
     guard !isFolder.boolValue else {
-      return MediaCacheError(.notFound, "\(path) is a folder.", remedy: "Name the files in it.")
+      return MediaCacheError(.badURL, "\(path) is a folder.", remedy: "Name the files in it.")
     }
     return nil
   }

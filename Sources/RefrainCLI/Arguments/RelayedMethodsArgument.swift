@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
-import Refrain
 import RefrainProxy
 
 /// The value of `--methods`: names separated by commas, or `all`.
 enum RelayedMethodsArgument {
-  static func parse(_ text: String) throws(MediaCacheError) -> CacheProxy.RelayedMethods {
+  static func parse(_ text: String) throws(InvalidArgument) -> CacheProxy.RelayedMethods {
     if text.lowercased() == "all" { return .all }
     let names = text.split(separator: ",", omittingEmptySubsequences: false).map {
       $0.trimmingPrefix { $0 == " " }.uppercased()
     }
     guard names.allSatisfy({ isToken($0) }) else {
-      throw MediaCacheError(
-        .usage, "'\(text)' is not a list of methods.",
-        remedy: "Separate them with commas, as in POST,PUT,DELETE, or use all.")
+      throw InvalidArgument(
+        "methods are separated by commas, as in POST,PUT,DELETE; all stands for every method")
     }
     return .only(Set(names))
   }

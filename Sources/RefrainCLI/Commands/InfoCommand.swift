@@ -27,7 +27,7 @@ struct InfoCommand: AsyncParsableCommand {
     try await withExistingCache(options) { cache in
       guard let cache,
         let summary = try await cache.entry(for: cache.key(for: options.resource(url)))
-      else { throw MediaCacheError.nothingStored(of: url) }
+      else { throw ProgramError.nothingStored(of: url) }
       let entry = EntryReport(summary)
       if options.json { return try Console.shared.print(JSONText.line(entry)) }
       for line in Self.lines(entry, style: Console.shared.barStyle) {
@@ -54,13 +54,5 @@ struct InfoCommand: AsyncParsableCommand {
     return facts.map { name, value in
       name + String(repeating: " ", count: max(1, 11 - name.count)) + printable(value)
     }
-  }
-}
-
-extension MediaCacheError {
-  static func nothingStored(of url: URL) -> MediaCacheError {
-    MediaCacheError(
-      .notFound, "Nothing is stored for \(url.withoutUserInfo.absoluteString).",
-      remedy: "'refrain get' fetches it; 'refrain ls' lists what is stored.")
   }
 }

@@ -26,14 +26,13 @@ struct PathCommand: AsyncParsableCommand {
   func run() async throws {
     let (url, options) = (url, options)
     try await withExistingCache(options) { cache in
-      guard let cache else { throw MediaCacheError.nothingStored(of: url) }
+      guard let cache else { throw ProgramError.nothingStored(of: url) }
       let key = cache.key(for: options.resource(url))
       guard let file = try await cache.completeFile(for: key) else {
         guard let entry = try await cache.entry(for: key).map({ EntryReport($0) }) else {
-          throw MediaCacheError.nothingStored(of: url)
+          throw ProgramError.nothingStored(of: url)
         }
-        throw MediaCacheError(
-          .notFound,
+        throw ProgramError(
           "\(url.withoutUserInfo.absoluteString) is not fully stored (\(entry.percent)).",
           remedy: "'refrain get \(url.withoutUserInfo.absoluteString)' fetches the missing bytes.")
       }

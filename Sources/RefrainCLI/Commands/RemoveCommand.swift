@@ -61,7 +61,7 @@ struct RemoveCommand: AsyncParsableCommand {
           try Console.shared.print("Freed \(ByteSize.text(one.freedBytes)) of \(one.url).")
         }
       }
-      if let first = missing.first { throw MediaCacheError.nothingStored(of: first) }
+      if let first = missing.first { throw ProgramError.nothingStored(of: first) }
     }
   }
 

@@ -193,9 +193,9 @@ struct ServeCommand: AsyncParsableCommand {
   private func start(_ proxy: CacheProxy) async throws -> RunningProxy {
     do {
       return try await RunningProxy.start(proxy)
-    } catch let error as MediaCacheError where error.code == .inUse {
-      throw MediaCacheError(
-        .inUse, error.reason,
+    } catch let error as CacheProxyError where error.code == .addressInUse {
+      throw ProgramError(
+        error.reason,
         remedy: """
           Choose another port with --port. If 'refrain serve' already runs there, use it: \
           'refrain url' prints its URLs.

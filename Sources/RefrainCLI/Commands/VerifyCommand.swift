@@ -47,7 +47,7 @@ struct VerifyCommand: AsyncParsableCommand {
         try await cache?.verify(key) { display.note($0) }.map(VerifyReport.init) ?? []
       Console.shared.clear()
       if deep, let cache { try await DeepVerification(cache, options).run(&results) }
-      if let url, results.isEmpty { throw MediaCacheError.nothingStored(of: url) }
+      if let url, results.isEmpty { throw ProgramError.nothingStored(of: url) }
       let wrong = results.filter { !$0.problems.isEmpty }
       if options.json {
         try Console.shared.print(JSONText.line(results))

@@ -6,7 +6,8 @@ import Refrain
 ///
 /// - Parameter configuration: the cache's configuration; nil: that of the options.
 func withCache(
-  _ options: GlobalOptions, at directory: URL? = nil, configuration: Configuration? = nil,
+  _ options: GlobalOptions, at directory: URL? = nil,
+  configuration: MediaCache.Configuration? = nil,
   _ work: @escaping @Sendable (MediaCache) async throws -> Void
 ) async throws {
   try await endingOnSignals {
@@ -25,7 +26,8 @@ func withExistingCache(
 
 /// Opens the cache, does the work, and closes the cache in any case.
 func withOpenCache<Value: Sendable>(
-  _ options: GlobalOptions, at directory: URL? = nil, configuration: Configuration? = nil,
+  _ options: GlobalOptions, at directory: URL? = nil,
+  configuration: MediaCache.Configuration? = nil,
   _ work: @Sendable (MediaCache) async throws -> Value
 ) async throws -> Value {
   let cache = try MediaCache(

@@ -52,7 +52,7 @@ enum ByteSize {
 struct ByteLimit: Sendable, Hashable {
   var bytes: Int64?
 
-  static let standard = ByteLimit(bytes: Configuration().limit)
+  static let standard = ByteLimit(bytes: MediaCache.Configuration().limit)
 
   init(bytes: Int64?) { self.bytes = bytes }
 

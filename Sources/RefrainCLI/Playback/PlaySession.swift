@@ -98,12 +98,12 @@
     }
 
     private func start(_ media: [Media], on player: Player) {
-      player.setVolume(settings.volume)
-      player.setRepeatMode(settings.repeatMode)
+      player.volume = settings.volume
+      player.repeatMode = settings.repeatMode
       let first = settings.isShuffled ? media.indices.randomElement() ?? 0 : 0
       player.play(media, startingAt: first, from: firstStart)
       firstStart = .zero
-      if settings.isShuffled { player.setShuffled(true) }
+      if settings.isShuffled { player.isShuffled = true }
       if settings.isPaused { player.pause() }
     }
 

@@ -68,11 +68,11 @@ extension CacheProxy {
 
   /// Creates a proxy; an invalid configuration is wrong usage.
   static func configured(
-    _ configuration: Configuration, cache: MediaCache
+    _ configuration: CacheProxy.Configuration, cache: MediaCache
   ) throws -> CacheProxy {
     do {
       return try CacheProxy(cache: cache, configuration: configuration)
-    } catch let error as MediaCacheError where error.code == .usage {
+    } catch {
       Console.shared.note("refrain: \(printable("\(error)"))")
       throw ExitCode.validationFailure
     }

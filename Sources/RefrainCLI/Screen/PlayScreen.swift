@@ -202,7 +202,7 @@
 
     private func control(_ player: Player, _ action: ScreenAction) {
       switch action {
-      case .toggle: player.toggle()
+      case .toggle: player.togglePlayback()
       case .next: goOn(player)
       case .previous: player.previous()
       case .seek(let seconds): player.seek(by: .seconds(seconds))
@@ -215,19 +215,19 @@
         }
       case .changeVolume(let change):
         // In whole steps, whatever `--volume` was.
-        player.setVolume(((player.volume + change) * 20).rounded() / 20)
-        player.setMuted(false)
-      case .toggleMute: player.setMuted(!player.isMuted)
-      case .slower: player.setRate(RateSteps.below(player.rate))
-      case .faster: player.setRate(RateSteps.above(player.rate))
-      case .resetRate: player.setRate(1)
+        player.volume = ((player.volume + change) * 20).rounded() / 20
+        player.isMuted = false
+      case .toggleMute: player.isMuted = !player.isMuted
+      case .slower: player.rate = RateSteps.below(player.rate)
+      case .faster: player.rate = RateSteps.above(player.rate)
+      case .resetRate: player.rate = 1
       case .cycleRepeat:
         let next: [PlayQueue.RepeatMode: PlayQueue.RepeatMode] = [
           .off: .all, .all: .one, .one: .off,
         ]
-        player.setRepeatMode(next[player.queue.repeatMode] ?? .off)
-      case .toggleShuffle: player.setShuffled(!player.queue.isShuffled)
-      case .cycleSleepTimer: player.setSleepTimer(sleepSteps.next(isSet: player.sleepTimer != nil))
+        player.repeatMode = next[player.queue.repeatMode] ?? .off
+      case .toggleShuffle: player.isShuffled = !player.queue.isShuffled
+      case .cycleSleepTimer: player.sleepTimer = sleepSteps.next(isSet: player.sleepTimer != nil)
       case .playSelected:
         guard let id = selected(player) else { break }
         model.queue.endFilter()

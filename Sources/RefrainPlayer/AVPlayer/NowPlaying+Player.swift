@@ -58,12 +58,12 @@ extension Player {
     switch command {
     case .play: resume()
     case .pause: pause()
-    case .toggle: toggle()
+    case .toggle: togglePlayback()
     case .next: next()
     case .previous: previous()
     case .seek(let position): seek(to: position)
     case .skip(let distance): seek(by: distance)
-    case .rate(let rate): setRate(rate)
+    case .rate(let rate): self.rate = rate
     }
   }
 }

@@ -19,7 +19,7 @@
 
     /// Starts libmpv, which is loaded with the first engine of a process.
     ///
-    /// - Throws: `MediaCacheError` if libmpv is missing, too old, or cannot be set up.
+    /// - Throws: `MPVError` if libmpv is missing, too old, or cannot be set up.
     public convenience init(cache: MediaCache, output: AudioOutput = .device) async throws {
       try await self.init(cache: cache, output: output, library: MPVLibrary.name)
     }

@@ -12,15 +12,15 @@
   }
 
   extension MPVFunctions {
-    /// - Throws: `MediaCacheError` if a call has returned an error.
-    func check(_ status: CInt, _ doing: String) throws {
+    /// - Throws: `MPVError` if a call has returned an error.
+    func check(_ status: CInt, _ doing: String) throws(MPVError) {
       guard status >= 0 else { throw error(status, doing: doing) }
     }
 
-    /// Returns the error for a failed setup or command of mpv.
-    func error(_ status: CInt, doing what: String) -> MediaCacheError {
-      MediaCacheError(
-        .usage, "libmpv could not \(what): \(text(status)).",
+    /// Returns the error for a failed setup of mpv.
+    func error(_ status: CInt, doing what: String) -> MPVError {
+      MPVError(
+        "libmpv could not \(what): \(text(status)).",
         remedy: "Check that libmpv 0.35 or later is installed completely.")
     }
 

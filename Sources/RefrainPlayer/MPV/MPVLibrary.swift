@@ -2,7 +2,6 @@
 #if os(Linux)
   import CMPV
   import Glibc
-  import Refrain
 
   /// The system's libmpv, loaded only when something plays: it brings some 200 libraries along.
   ///
@@ -15,7 +14,7 @@
     /// Loads the library if necessary, and returns its functions. Reads files: do not call it on
     /// one of Swift's cooperative threads.
     ///
-    /// - Throws: `MediaCacheError` if it is missing, incomplete, or of another version.
+    /// - Throws: `MPVError` if it is missing, incomplete, or of another version.
     static func load(_ name: String = MPVLibrary.name) throws -> MPVFunctions {
       // RTLD_NOW: a symbol missing from a dependency is an error here, not a crash later.
       guard let library = dlopen(name, RTLD_NOW | RTLD_LOCAL) else {
@@ -30,16 +29,16 @@
     /// major version times 65,536, plus the minor one (`mpv_client_api_version`).
     static let firstVersion: CUnsignedLong = 2 << 16
 
-    /// - Throws: `MediaCacheError` if a library of this version cannot be used.
+    /// - Throws: `MPVError` if a library of this version cannot be used.
     static func check(version: CUnsignedLong, of name: String) throws {
       guard version < firstVersion || version >> 16 > firstVersion >> 16 else { return }
       let (found, needed) = (text(version), text(firstVersion))
       throw unusable("\(name) has version \(found) of its API; \(needed) or a later 2.x is needed.")
     }
 
-    static func unusable(_ reason: String) -> MediaCacheError {
-      MediaCacheError(
-        .usage, reason, remedy: "Install libmpv 0.35 or later; on Debian: apt-get install libmpv2.")
+    static func unusable(_ reason: String) -> MPVError {
+      MPVError(
+        reason, remedy: "Install libmpv 0.35 or later; on Debian: apt-get install libmpv2.")
     }
 
     private static func text(_ version: CUnsignedLong) -> String {
@@ -53,7 +52,7 @@
   }
 
   extension MPVFunctions {
-    /// - Throws: `MediaCacheError` if the library lacks a function, or is of another version.
+    /// - Throws: `MPVError` if the library lacks a function, or is of another version.
     fileprivate init(of library: UnsafeMutableRawPointer, named name: String) throws {
       /// Looks up a function, whose type is that of its parameter below, as libmpv documents it.
       func function<Function>(_ symbol: String) throws -> Function {

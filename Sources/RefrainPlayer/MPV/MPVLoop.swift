@@ -48,8 +48,8 @@
       mpv: MPVFunctions, output: AudioOutput, events: AsyncStream<MPVMessage>.Continuation
     ) throws {
       guard let handle = mpv.create() else {
-        throw MediaCacheError(
-          .usage, "libmpv could not be started.",
+        throw MPVError(
+          "libmpv could not be started.",
           remedy: "Leave the numeric locale at \"C\": setlocale(LC_NUMERIC, \"C\").")
       }
       do {
@@ -175,7 +175,7 @@
     func refuse(_ playback: MPVPlayback) {
       let id = playback.item.id
       tell(.began(id))
-      tell(.failed(id, mpv.error(MPV_ERROR_COMMAND.rawValue, doing: "load a stream")))
+      tell(.failed(id, mpv.error(MPV_ERROR_COMMAND.rawValue, playing: playback.item.media.url)))
     }
 
     func seek(_ seek: MPVClock.Seek) {

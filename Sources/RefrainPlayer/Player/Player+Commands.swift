@@ -51,10 +51,6 @@ extension Player {
   /// previous item; otherwise restarts the current item.
   public func previous() { send(.previous) }
 
-  public func setRepeatMode(_ mode: PlayQueue.RepeatMode) { send(.setRepeatMode(mode)) }
-
-  public func setShuffled(_ isShuffled: Bool) { send(.setShuffled(isShuffled)) }
-
   // MARK: Playing
 
   /// Resumes playback. A queue that has ended plays items added since, or begins again; a failed
@@ -63,7 +59,8 @@ extension Player {
 
   public func pause() { send(.pause) }
 
-  public func toggle() { send(wantsToPlay ? .pause : .resume) }
+  /// Pauses, or resumes if playback is not wanted.
+  public func togglePlayback() { send(wantsToPlay ? .pause : .resume) }
 
   /// Ends playback. The queue stays.
   public func stop() { send(.stop) }
@@ -81,17 +78,6 @@ extension Player {
   /// nothing for the positions it passes. Call `seek(to:)` when the drag ends.
   public func scrub(to position: Duration) { send(.scrub(position)) }
 
-  /// Sets the playback rate, 0.5 to 3; the pitch is kept.
-  public func setRate(_ rate: Double) { send(.setRate(rate)) }
-
-  /// Sets the volume: 0 is silence, 1 the loudness of the media.
-  public func setVolume(_ volume: Double) { send(.setVolume(volume)) }
-
-  public func setMuted(_ isMuted: Bool) { send(.setMuted(isMuted)) }
-
-  /// Sets the timer that pauses playback; nil: removes it.
-  public func setSleepTimer(_ timer: SleepTimer?) { send(.setSleepTimer(timer)) }
-
   /// Sets a timer that pauses playback after `time`.
-  public func sleep(after time: Duration) { setSleepTimer(.at(.now + time)) }
+  public func sleep(after time: Duration) { sleepTimer = .at(.now + time) }
 }

@@ -37,19 +37,53 @@ public final class Player {
   /// The statistics of reading the current item so far; nil for files.
   public private(set) var statistics: MediaReader.Statistics?
   public private(set) var metadata = MediaMetadata()
-  /// The playback rate; 1 is normal speed.
-  public private(set) var rate = 1.0
-  /// The volume: 0 is silence, 1 the loudness of the media.
-  public private(set) var volume = 1.0
-  public private(set) var isMuted = false
-  public private(set) var sleepTimer: SleepTimer?
   /// Whether no sound device could be opened: playback then runs in real time, without sound.
   public private(set) var isSilent = false
+
+  // MARK: Settings
+
+  /// The playback rate, 0.5 to 3; 1 is normal speed. The pitch is kept.
+  public var rate: Double {
+    get { shownRate }
+    set { send(.setRate(newValue)) }
+  }
+
+  /// The volume: 0 is silence, 1 the loudness of the media.
+  public var volume: Double {
+    get { shownVolume }
+    set { send(.setVolume(newValue)) }
+  }
+
+  public var isMuted: Bool {
+    get { isShownMuted }
+    set { send(.setMuted(newValue)) }
+  }
+
+  public var repeatMode: PlayQueue.RepeatMode {
+    get { queue.repeatMode }
+    set { send(.setRepeatMode(newValue)) }
+  }
+
+  public var isShuffled: Bool {
+    get { queue.isShuffled }
+    set { send(.setShuffled(newValue)) }
+  }
+
+  /// The timer that pauses playback; nil: none.
+  public var sleepTimer: SleepTimer? {
+    get { shownSleepTimer }
+    set { send(.setSleepTimer(newValue)) }
+  }
+
+  private var shownRate = 1.0
+  private var shownVolume = 1.0
+  private var isShownMuted = false
+  private var shownSleepTimer: SleepTimer?
 
   @ObservationIgnored private var machine: PlayerMachine
   @ObservationIgnored private let engine: any PlayerEngine
   @ObservationIgnored let cache: MediaCache
-  @ObservationIgnored private let configuration: PlayerConfiguration
+  @ObservationIgnored private let configuration: Configuration
   @ObservationIgnored private var shown: PlayerState
   @ObservationIgnored private var listeners = PlayerListeners()
   @ObservationIgnored private var timers = PlayerTimers()
@@ -68,7 +102,7 @@ public final class Player {
   ///   - configuration: the behavior of the player.
   public init(
     cache: MediaCache, engine: any PlayerEngine,
-    configuration: PlayerConfiguration = PlayerConfiguration()
+    configuration: Configuration = Configuration()
   ) {
     self.cache = cache
     self.engine = engine
@@ -233,10 +267,10 @@ public final class Player {
     set(\.fetchingRanges, now.fetchingRanges)
     set(\.statistics, now.statistics)
     set(\.metadata, now.metadata)
-    set(\.rate, now.rate)
-    set(\.volume, now.volume)
-    set(\.isMuted, now.isMuted)
-    set(\.sleepTimer, now.sleepTimer)
+    set(\.shownRate, now.rate)
+    set(\.shownVolume, now.volume)
+    set(\.isShownMuted, now.isMuted)
+    set(\.shownSleepTimer, now.sleepTimer)
     set(\.isSilent, now.isSilent)
   }
 

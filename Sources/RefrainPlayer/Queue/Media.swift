@@ -7,9 +7,9 @@ public struct Media: Sendable, Hashable {
   /// The URL of the media. http and https play through the cache, files directly.
   public var url: URL
   /// The fields sent with every request to the URL's own origin (`Resource.headers`).
-  public var headers: HTTPFields
-  /// The key under which the bytes are stored; nil: `Configuration.cacheKey` derives it from the
-  /// URL.
+  public var headers: HeaderFields
+  /// The key under which the bytes are stored; nil: `MediaCache.Configuration.cacheKey` derives it
+  /// from the URL.
   public var key: CacheKey?
   /// The title, as a playlist or the app states it; the media's own metadata is in
   /// `Player.metadata`.
@@ -21,7 +21,7 @@ public struct Media: Sendable, Hashable {
   public var duration: Duration?
 
   public init(
-    _ url: URL, headers: HTTPFields = [:], key: CacheKey? = nil, title: String? = nil,
+    _ url: URL, headers: HeaderFields = [:], key: CacheKey? = nil, title: String? = nil,
     artist: String? = nil, album: String? = nil, artwork: URL? = nil, duration: Duration? = nil
   ) {
     self.url = url
@@ -63,7 +63,7 @@ extension Media: Codable {
     }
     self.init(
       try container.decode(URL.self, forKey: .url),
-      headers: HTTPFields(headers.map { ($0.name, $0.value) }),
+      headers: HeaderFields(headers.map { ($0.name, $0.value) }),
       key: try container.decodeIfPresent(CacheKey.self, forKey: .key),
       title: try container.decodeIfPresent(String.self, forKey: .title),
       artist: try container.decodeIfPresent(String.self, forKey: .artist),

@@ -4,8 +4,9 @@ import Refrain
 
 /// The proxy's own response: one sentence of plain text.
 enum OwnAnswer {
-  static func make(_ httpError: HTTPError, fields: HTTPFields = [:]) -> (ResponseHead, body: String)
-  {
+  static func make(_ httpError: HTTPError, fields: HeaderFields = [:]) -> (
+    ResponseHead, body: String
+  ) {
     let body = httpError.reason + "\n"
     var fields = fields
     fields.append("Date", HTTPDate.format(Date()))

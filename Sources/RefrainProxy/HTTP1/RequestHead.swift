@@ -64,9 +64,9 @@ struct RequestHead: Sendable {
   }
 
   /// All fields, in order.
-  var fields: HTTPFields {
+  var fields: HeaderFields {
     bytes.withUnsafeReadableBytes { bytes in
-      var fields = HTTPFields()
+      var fields = HeaderFields()
       var start = (bytes.lineFeed(from: 0) ?? bytes.count) + 1
       while let feed = bytes.lineFeed(from: start), feed > start + 1 {
         let line = bytes.part(start..<feed - 1)

@@ -16,7 +16,7 @@ struct ResponseHead: Sendable {
   }
 
   var status: Int
-  var fields = HTTPFields()
+  var fields = HeaderFields()
   var body: Body
   /// Whether the body still comes from an origin: bytes that the client does not accept are better
   /// left there than fetched into the buffers of sockets.

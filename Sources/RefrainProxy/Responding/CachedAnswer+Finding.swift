@@ -45,7 +45,9 @@ extension CachedAnswer {
   ) async throws -> MediaReader {
     do {
       return try await service.cache.open(resource, on: terms, fill: .onDemand, key: key)
-    } catch let error as MediaCacheError where error.code == .notFound && !error.isPersonal {
+    } catch let error as MediaCacheError
+      where terms.isOnlyStored && error.code == .offline && !error.isPersonal
+    {
       throw Self.notThere
     }
   }
@@ -133,7 +135,7 @@ extension CachedAnswer {
   ]
 
   func redirect(to location: String) async throws {
-    var fields: HTTPFields = [
+    var fields: HeaderFields = [
       "Date": HTTPDate.format(Date()), "Location": location, "Cache-Control": "no-cache",
     ]
     service.fields.addWebOrigin(to: &fields)

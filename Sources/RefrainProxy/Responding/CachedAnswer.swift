@@ -181,7 +181,7 @@ struct CachedAnswer: Sendable {
   }
 
   func unsatisfiable(_ length: Int64) async throws {
-    var fields: HTTPFields = [
+    var fields: HeaderFields = [
       "Date": HTTPDate.format(Date()), "Content-Range": "bytes */\(length)",
       "Accept-Ranges": "bytes", "Cache-Control": "no-store",
     ]

@@ -9,7 +9,7 @@ struct Relay: Sendable {
   let transport: any RelayingTransport
 
   func send(
-    method: String, url: URL, fields: HTTPFields, framing: BodyFraming, writer: ResponseWriter
+    method: String, url: URL, fields: HeaderFields, framing: BodyFraming, writer: ResponseWriter
   ) async throws -> OriginResponse {
     var request = RelayedRequest(method: method, url: url, headers: fields)
     switch framing {

@@ -63,7 +63,7 @@ struct Responder: Sendable {
       try await writer.end()
     case "OPTIONS" where target == "*":
       // A question about this server (RFC 9110 §9.3.7), and not about the origin's root.
-      let fields: HTTPFields = [
+      let fields: HeaderFields = [
         "Date": HTTPDate.format(Date()), "Allow": service.requestPolicy.allow,
       ]
       try await writer.begin(ResponseHead(status: 204, fields: fields, body: .none))
@@ -79,7 +79,7 @@ struct Responder: Sendable {
 
   private var hasBody: Bool { ![.none, .length(0)].contains(request.head.framing) }
 
-  private func isPreflight(_ fields: HTTPFields) -> Bool {
+  private func isPreflight(_ fields: HeaderFields) -> Bool {
     service.configuration.allowedWebOrigin != nil
       && fields["Access-Control-Request-Method"] != nil
   }
@@ -89,7 +89,7 @@ struct Responder: Sendable {
   private func say(_ httpError: HTTPError) async {
     report.note { $0.error = httpError.reason }
     guard await !writer.hasBegun else { return await writer.abort() }
-    var fields = HTTPFields()
+    var fields = HeaderFields()
     // RFC 9110 §15.5.6.
     if httpError.status == 405 { fields.append("Allow", service.requestPolicy.allow) }
     service.fields.addWebOrigin(to: &fields)
@@ -147,7 +147,7 @@ struct Exchange: Sendable {
   let url: URL
   /// The target as received.
   let target: String
-  let fields: HTTPFields
+  let fields: HeaderFields
 
   func referrer(_ value: String) -> String? {
     service.routes.original(of: value, listening: service.address)

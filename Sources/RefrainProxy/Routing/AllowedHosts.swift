@@ -15,21 +15,22 @@ struct AllowedHosts: Sendable {
   private let patterns: [Pattern]
 
   /// - Parameter patterns: empty for all hosts.
-  /// - Throws: `usage` for an invalid pattern.
-  init(_ patterns: [String]) throws(MediaCacheError) {
+  /// - Throws: `.invalidConfiguration` for an invalid pattern.
+  init(_ patterns: [String]) throws(CacheProxyError) {
     var read: [Pattern] = []
     for text in patterns {
       let isWildcard = text.hasPrefix("*.")
       guard let authority = Authority(isWildcard ? text.dropFirst(2) : text[...]) else {
-        throw MediaCacheError(
-          .usage, "\(String(reflecting: text.prefix(100))) is not a valid host.",
+        throw CacheProxyError(
+          .invalidConfiguration, "\(String(reflecting: text.prefix(100))) is not a valid host.",
           remedy: "Write example.com, *.example.com or example.com:8080.")
       }
       let host = authority.plainHost
       // An address has no names below it.
       guard !isWildcard || !Self.isAddress(host) else {
-        throw MediaCacheError(
-          .usage, "\(String(reflecting: text.prefix(100))): an IP address has no subdomains.",
+        throw CacheProxyError(
+          .invalidConfiguration,
+          "\(String(reflecting: text.prefix(100))): an IP address has no subdomains.",
           remedy: "Name each address.")
       }
       read.append(

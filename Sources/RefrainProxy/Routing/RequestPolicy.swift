@@ -24,7 +24,7 @@ struct RequestPolicy: Sendable {
   }
 
   /// - Parameter host: the proxy's host as the request names it.
-  func check(_ method: String, _ fields: HTTPFields, host: String?) throws(HTTPError) {
+  func check(_ method: String, _ fields: HeaderFields, host: String?) throws(HTTPError) {
     if method == "GET" || method == "HEAD" {
       guard hasOrigin || methods != .none else {
         throw HTTPError(400, "This proxy does not accept a \(method) with a body.")
@@ -47,7 +47,7 @@ struct RequestPolicy: Sendable {
 
   /// Whether a browser sends the request for a page of another site, with all the rights of the
   /// proxy at the origin. Other programs send neither field (Fetch Metadata §2.4, RFC 6454 §7).
-  private func isFromAnotherSite(_ fields: HTTPFields, host: String?) -> Bool {
+  private func isFromAnotherSite(_ fields: HeaderFields, host: String?) -> Bool {
     let origin = fields["Origin"]?.trimmingOWS
     if let origin, allowedWebOrigin?.lowercased() == origin.lowercased() { return false }
     if let site = fields["Sec-Fetch-Site"]?.trimmingOWS.lowercased() {

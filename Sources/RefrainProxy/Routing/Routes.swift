@@ -13,7 +13,7 @@ struct Routes: Sendable {
   let filter: URLFilter?
   private let names: [String]
 
-  init(_ configuration: CacheProxy.Configuration) throws(MediaCacheError) {
+  init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
     names = configuration.names + [ProcessInfo.processInfo.hostName]
     let allowed = try AllowedHosts(configuration.allowedHosts)
     let namesHosts = !configuration.allowedHosts.isEmpty
@@ -32,27 +32,28 @@ struct Routes: Sendable {
       originURL = nil
       let chosen = configuration.token ?? TokenCheck.random()
       guard TokenCheck.isValid(chosen) else {
-        throw MediaCacheError(
-          .usage, "The token is too short or contains characters that a URL must encode.",
+        throw CacheProxyError(
+          .invalidConfiguration,
+          "The token is too short or contains characters that a URL must encode.",
           remedy: "Use at least 16 letters, digits, '-', '.', '_' or '~', or no token at all.")
       }
       token = chosen
       guard filter != nil || LoopbackAddress.contains(configuration.address) else {
-        throw MediaCacheError(
-          .usage,
+        throw CacheProxyError(
+          .invalidConfiguration,
           "On \(configuration.address) this would be an open proxy: others could fetch any URL.",
           remedy: "Name one origin, or the allowed hosts, or listen on 127.0.0.1.")
       }
     }
   }
 
-  private static func base(_ url: URL) throws(MediaCacheError) -> String {
+  private static func base(_ url: URL) throws(CacheProxyError) -> String {
     let scheme = url.scheme?.lowercased()
     guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false,
       url.query() == nil, url.fragment() == nil, url.withoutUserInfo == url
     else {
-      throw MediaCacheError(
-        .usage, "\(url.withoutUserInfo.absoluteString) cannot be an origin.",
+      throw CacheProxyError(
+        .invalidConfiguration, "\(url.withoutUserInfo.absoluteString) cannot be an origin.",
         remedy: "Use an http or https URL without a query, such as https://media.example.com.")
     }
     var text = url.absoluteString
@@ -164,10 +165,10 @@ struct Routes: Sendable {
     }
   }
 
-  func proxied(_ url: URL, listening: ListeningAddress?) throws(MediaCacheError) -> URL {
+  func proxied(_ url: URL, listening: ListeningAddress?) throws -> URL {
     guard let listening else {
-      throw MediaCacheError(
-        .closed, "The proxy is not listening yet, so its port is unknown.",
+      throw CacheProxyError(
+        .notListening, "The proxy is not listening yet, so its port is unknown.",
         remedy: "Wait until the proxy is listening, or choose the port.")
     }
     if originURL == nil, let filter, !filter.allows(url) {

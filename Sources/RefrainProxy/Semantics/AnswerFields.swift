@@ -19,8 +19,8 @@ struct AnswerFields: Sendable {
   ]
 
   /// Returns the stored response's fields, without those that differ between responses.
-  func stored(_ known: StoredResponse) -> HTTPFields {
-    var fields = HTTPFields(passable(known.headers).fields.map { ($0.name, $0.value) })
+  func stored(_ known: StoredResponse) -> HeaderFields {
+    var fields = HeaderFields(passable(known.headers).fields.map { ($0.name, $0.value) })
     if fields["Date"] == nil {
       fields.append("Date", HTTPDate.format(known.freshness.confirmedAt))
     }
@@ -30,12 +30,12 @@ struct AnswerFields: Sendable {
   }
 
   /// Returns those of an origin's fields that clients may receive.
-  func passable(_ headers: HTTPFields) -> HTTPFields {
+  func passable(_ headers: HeaderFields) -> HeaderFields {
     let passable = headers.fields.lazy.filter { field in
       Self.isField(field)
         && !(isForManyOrigins && Self.ofOneOrigin.contains(field.name.lowercased()))
     }
-    var fields = HTTPFields(passable.map { ($0.name, $0.value) })
+    var fields = HeaderFields(passable.map { ($0.name, $0.value) })
     if isForManyOrigins, Self.mayHaveScript(fields["Content-Type"]) {
       // Another policy of the origin's applies as well.
       fields.append("Content-Security-Policy", "sandbox")
@@ -56,11 +56,11 @@ struct AnswerFields: Sendable {
 
   /// Whether the field is valid. An invalid one could be read as another line, or as another
   /// response (RFC 9110 §5.5).
-  private static func isField(_ field: HTTPFields.Field) -> Bool {
+  private static func isField(_ field: HeaderFields.Field) -> Bool {
     field.name.isToken && field.value.utf8.allSatisfy(\.isValueByte)
   }
 
-  func addWebOrigin(to fields: inout HTTPFields) {
+  func addWebOrigin(to fields: inout HeaderFields) {
     guard let allowedWebOrigin else { return }
     fields["Access-Control-Allow-Origin"] = allowedWebOrigin
     fields["Access-Control-Expose-Headers"] =
@@ -68,8 +68,8 @@ struct AnswerFields: Sendable {
   }
 
   /// Returns the fields of the response to a CORS preflight (Fetch standard).
-  func preflight(_ request: HTTPFields) -> HTTPFields {
-    var fields: HTTPFields = ["Date": HTTPDate.format(Date())]
+  func preflight(_ request: HeaderFields) -> HeaderFields {
+    var fields: HeaderFields = ["Date": HTTPDate.format(Date())]
     addWebOrigin(to: &fields)
     fields.append("Access-Control-Allow-Methods", "GET, HEAD")
     if let asked = request["Access-Control-Request-Headers"] {

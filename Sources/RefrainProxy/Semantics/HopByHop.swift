@@ -20,7 +20,7 @@ enum HopByHop {
 
   /// Returns the fields to forward, in order: without hop-by-hop fields, and without those that
   /// Connection names.
-  static func removed(from fields: HTTPFields) -> HTTPFields {
+  static func removed(from fields: HeaderFields) -> HeaderFields {
     var left = names
     for value in fields.values(of: "Connection") {
       for option in value.split(separator: ",") {
@@ -28,7 +28,7 @@ enum HopByHop {
         if !kept.contains(name) { left.insert(name) }
       }
     }
-    return HTTPFields(
+    return HeaderFields(
       fields.fields.lazy.filter { !left.contains($0.name.lowercased()) }.map {
         ($0.name, $0.value)
       })

@@ -21,9 +21,9 @@ struct MultipartByteRanges: Sendable {
     self.boundary = boundary
   }
 
-  /// Returns 128 random bits: the media is less likely to contain them than the disk to fail.
+  /// Returns some 124 random bits: the media is less likely to contain them than the disk to fail.
   static func randomBoundary() -> String {
-    (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
+    (0..<4).map { _ in String(UInt32.random(in: 1 << 28 ... .max), radix: 16) }.joined()
   }
 
   /// The value of Content-Type.

@@ -5,7 +5,7 @@ import Refrain
 /// The fields of a client's request that are sent to the origin.
 struct OriginFields: Sendable {
   /// Sent in place of the client's fields of the same name.
-  var own: HTTPFields
+  var own: HeaderFields
   /// Whether many origins share the proxy's address: data that a browser stores for the address is
   /// for none of them.
   var isForManyOrigins: Bool
@@ -15,7 +15,7 @@ struct OriginFields: Sendable {
   var isShared = false
 
   /// Whether this proxy has sent the request itself, in a loop.
-  func hasSent(_ fields: HTTPFields) -> Bool {
+  func hasSent(_ fields: HeaderFields) -> Bool {
     (fields.values(of: "Via") + fields.values(of: "CDN-Loop")).contains { $0.contains(viaName) }
   }
 
@@ -36,12 +36,12 @@ struct OriginFields: Sendable {
   /// Returns the fields of a request that fills the cache.
   ///
   /// - Parameter referrer: returns the origin's URL for a Referer that names a URL of this proxy.
-  func forCache(_ fields: HTTPFields, referrer: (String) -> String?) -> HTTPFields {
+  func forCache(_ fields: HeaderFields, referrer: (String) -> String?) -> HeaderFields {
     build(fields, referrer: referrer) { Self.ofTheCache.contains($0) }
   }
 
   /// Returns the fields of a request that is relayed unchanged.
-  func forRelay(_ fields: HTTPFields, referrer: (String) -> String?) -> HTTPFields {
+  func forRelay(_ fields: HeaderFields, referrer: (String) -> String?) -> HeaderFields {
     var relayed = self
     // Metadata between the bytes is only for clients that request it.
     relayed.own["Icy-MetaData"] = nil
@@ -49,10 +49,10 @@ struct OriginFields: Sendable {
   }
 
   private func build(
-    _ fields: HTTPFields, referrer: (String) -> String?, without excluded: (String) -> Bool
-  ) -> HTTPFields {
+    _ fields: HeaderFields, referrer: (String) -> String?, without excluded: (String) -> Bool
+  ) -> HeaderFields {
     let isBrowser = fields["Sec-Fetch-Mode"] != nil
-    var result = HTTPFields()
+    var result = HeaderFields()
     for field in HopByHop.removed(from: fields).fields {
       let name = field.name.lowercased()
       if name == "host" || excluded(name) || own[name] != nil { continue }

@@ -22,7 +22,7 @@ struct Preconditions: Sendable, Hashable {
   private var ifRange: String?
 
   /// Returns nil if there are none.
-  init?(fields: HTTPFields) {
+  init?(fields: HeaderFields) {
     ifMatch = fields["If-Match"].map { EntityTagList($0) }
     ifNoneMatch = fields["If-None-Match"].map { EntityTagList($0) }
     // A date beside tags is ignored, and so is an invalid one (§13.1.3, §13.1.4). Several fields of

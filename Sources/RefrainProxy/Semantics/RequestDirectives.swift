@@ -22,7 +22,7 @@ struct RequestDirectives: Sendable, Hashable {
   /// The maximum; greater numbers of seconds are reduced to it (RFC 9111 §1.2.2).
   private static let longest: Int64 = 1 << 31
 
-  init(_ fields: HTTPFields) {
+  init(_ fields: HeaderFields) {
     guard let value = fields["Cache-Control"] else {
       let pragma = fields["Pragma"]?.split(separator: ",") ?? []
       noCache = pragma.contains { $0.trimmingOWS.lowercased() == "no-cache" }

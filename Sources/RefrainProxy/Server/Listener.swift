@@ -53,8 +53,8 @@ final class Listener: Sendable {
     }
     guard before == .idle else {
       if before == .over { throw Self.closed }
-      throw MediaCacheError(
-        .usage, "The proxy is already running.", remedy: "Create another one.")
+      throw CacheProxyError(
+        .alreadyRunning, "The proxy is already running.", remedy: "Create another one.")
     }
     let holds = service.cache.releaseIdleLeases { [service] in service.hits.releaseAll() }
     let housekeeping = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
@@ -142,21 +142,23 @@ final class Listener: Sendable {
   private static func explained(_ error: any Error, _ address: String, _ port: Int) -> any Error {
     let place = ListeningAddress(host: address, port: port)
     guard let code = (error as? IOError)?.errnoCode else {
-      return MediaCacheError(
-        .usage, "The proxy cannot listen on \(place): \(error).",
+      return CacheProxyError(
+        .addressUnavailable, "The proxy cannot listen on \(place): \(error).",
         remedy: "Use an address of this machine.")
     }
     switch code {
     case EADDRINUSE:
-      return MediaCacheError(
-        .inUse, "\(place) is already in use.",
+      return CacheProxyError(
+        .addressInUse, "\(place) is already in use.",
         remedy: "Choose another port, or use the proxy there if it is this program.")
     case EACCES:
-      return MediaCacheError(
-        .usage, "Listening on \(place) is not permitted.", remedy: "Choose a port above 1023.")
+      return CacheProxyError(
+        .addressUnavailable, "Listening on \(place) is not permitted.",
+        remedy: "Choose a port above 1023.")
     default:
-      return MediaCacheError(
-        .usage, "The proxy cannot listen on \(place): \(String(cString: strerror(code))).",
+      return CacheProxyError(
+        .addressUnavailable,
+        "The proxy cannot listen on \(place): \(String(cString: strerror(code))).",
         remedy: "Use an address of this machine.")
     }
   }
@@ -260,7 +262,7 @@ final class Listener: Sendable {
     for continuation in ended { continuation.resume() }
   }
 
-  private static let closed = MediaCacheError(
+  private static let closed = CacheProxyError(
     .closed, "The proxy was stopped.", remedy: "Create another one.")
 
   func waitUntilListening() async throws {

@@ -77,13 +77,13 @@ final class CachedHit: Sendable {
 
   /// The URL as logged.
   let urlText: String
-  private let render: @Sendable (StoredResponse) -> HTTPFields
+  private let render: @Sendable (StoredResponse) -> HeaderFields
   private let state: Mutex<State>
   private let lastUse = Atomic<UInt64>(0)
 
   init(
     lease: EntryLease, credentials: String, urlText: String, isShared: Bool,
-    render: @escaping @Sendable (StoredResponse) -> HTTPFields
+    render: @escaping @Sendable (StoredResponse) -> HeaderFields
   ) {
     self.urlText = urlText
     var terms = FreshnessRequirements()
@@ -182,7 +182,7 @@ final class CachedHit: Sendable {
     buffer.writeStaticString(closes ? "Connection: close\r\n\r\n" : "\r\n")
   }
 
-  private static func bytes(of fields: HTTPFields) -> [UInt8] {
+  private static func bytes(of fields: HeaderFields) -> [UInt8] {
     Array(fields.fields.map { "\($0.name): \($0.value)\r\n" }.joined().utf8)
   }
 }

@@ -20,7 +20,7 @@ final class ProxyService: Sendable {
   private let stopping = Atomic(false)
   private let local = Mutex<ListeningAddress?>(nil)
 
-  init(cache: MediaCache, configuration: CacheProxy.Configuration) throws(MediaCacheError) {
+  init(cache: MediaCache, configuration: CacheProxy.Configuration) throws(CacheProxyError) {
     self.cache = cache
     invalidations = Invalidations(since: cache.now.wall)
     self.configuration = configuration

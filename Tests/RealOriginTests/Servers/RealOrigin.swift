@@ -119,10 +119,10 @@ final class RealOrigin: Sendable {
 
   /// Opens a cache on the directory, runs `body`, and closes the cache, as one process does.
   func withCache<Result>(
-    _ change: (inout Configuration) -> Void = { _ in },
+    _ change: (inout MediaCache.Configuration) -> Void = { _ in },
     _ body: (MediaCache) async throws -> Result
   ) async throws -> Result {
-    var configuration = Configuration()
+    var configuration = MediaCache.Configuration()
     configuration.limit = nil
     // Tests do not wait for a clock.
     configuration.retry.firstDelay = .milliseconds(1)

@@ -32,7 +32,7 @@ enum RealServer: String, CaseIterable, Sendable, CustomTestStringConvertible {
   static let password = "pass word"
   static let authorization = "Basic " + Data("\(user):\(password)".utf8).base64EncodedString()
 
-  var headers: HTTPFields {
+  var headers: HeaderFields {
     self == .rclone ? ["Authorization": Self.authorization] : [:]
   }
 

@@ -100,7 +100,7 @@
       let transport = MeteredTransport(
         base: CurlTransport(), link: link, meter: meter)
       guard let design = try earlier(url, transport) else {
-        var configuration = Configuration()
+        var configuration = MediaCache.Configuration()
         configuration.transport = transport
         let cache = try MediaCache(
           directory: directory, configuration: configuration,

@@ -105,7 +105,7 @@
     init(
       _ url: URL, _ range: (from: Int64, end: Int64?)?, by transport: any Transport
     ) async throws {
-      var headers: HTTPFields = ["Accept-Encoding": "identity"]
+      var headers: HeaderFields = ["Accept-Encoding": "identity"]
       if let range {
         headers["Range"] = "bytes=\(range.from)-\(range.end.map { "\($0 - 1)" } ?? "")"
       }

@@ -14,7 +14,7 @@
     let bytes: SyntheticBytes
 
     fileprivate init(
-      origin: OriginServer, directory: URL, configuration: Configuration, seed: UInt64
+      origin: OriginServer, directory: URL, configuration: MediaCache.Configuration, seed: UInt64
     ) throws {
       self.origin = origin
       self.directory = directory
@@ -41,7 +41,7 @@
 
     /// Returns a test with the same directory and origin, as after a relaunch of the app.
     func relaunched(
-      _ change: (inout Configuration) -> Void = { _ in },
+      _ change: (inout MediaCache.Configuration) -> Void = { _ in },
       _ body: (AssetTest) async throws -> Void
     ) async throws {
       await cache.close()
@@ -75,9 +75,9 @@
 
     /// Retries come at once, because tests do not wait for a clock.
     fileprivate static func configuration(
-      _ change: (inout Configuration) -> Void
-    ) -> Configuration {
-      var configuration = Configuration()
+      _ change: (inout MediaCache.Configuration) -> Void
+    ) -> MediaCache.Configuration {
+      var configuration = MediaCache.Configuration()
       configuration.limit = nil
       configuration.responseTimeout = .seconds(100)
       configuration.silenceTimeout = .seconds(100)
@@ -89,7 +89,7 @@
   }
 
   func withAssets(
-    seed: UInt64 = 1, _ change: (inout Configuration) -> Void = { _ in },
+    seed: UInt64 = 1, _ change: (inout MediaCache.Configuration) -> Void = { _ in },
     _ body: (AssetTest) async throws -> Void
   ) async throws {
     let origin = try await OriginServer.start()

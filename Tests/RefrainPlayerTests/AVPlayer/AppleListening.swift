@@ -30,10 +30,10 @@
 
     /// Runs `body`, and removes everything.
     static func with(
-      _ change: (inout Configuration) -> Void = { _ in },
+      _ change: (inout MediaCache.Configuration) -> Void = { _ in },
       _ body: (AppleListening) async throws -> Void
     ) async throws {
-      var configuration = Configuration()
+      var configuration = MediaCache.Configuration()
       configuration.retry.firstDelay = .milliseconds(1)
       configuration.retry.longestDelay = .milliseconds(20)
       change(&configuration)

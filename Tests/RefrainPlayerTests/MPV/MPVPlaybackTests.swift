@@ -78,7 +78,7 @@
                 let start = request.range?.dropFirst("bytes=".count).prefix { $0 != "-" }
                 return (start.flatMap { Int64($0) } ?? 0) >= late
               }, .delay(.milliseconds(900))))
-        var configuration = PlayerConfiguration()
+        var configuration = Player.Configuration()
         configuration.fill = .onDemand
         let player = try await listening.player(configuration)
         let events = player.events()

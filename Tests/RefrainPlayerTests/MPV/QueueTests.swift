@@ -50,7 +50,7 @@
     @Test func `Connection that is gone for some time costs no sample and doubles none`()
       async throws
     {
-      var configuration = Configuration()
+      var configuration = MediaCache.Configuration()
       configuration.retry.attempts = 2
       configuration.retry.firstDelay = .milliseconds(10)
       try await Listening.with(configuration) { listening in

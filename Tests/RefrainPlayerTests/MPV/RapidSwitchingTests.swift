@@ -16,7 +16,7 @@
       try await Listening.with { listening in
         let player = try await listening.player()
         player.play(listening.tracks)
-        player.setRepeatMode(.all)
+        player.repeatMode = .all
         try await eventually("it plays") { player.status == .playing }
         let (threads, files) = (Self.threads, Self.files(below: listening.directory))
         for round in 0..<500 {

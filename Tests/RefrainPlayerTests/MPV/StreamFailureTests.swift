@@ -44,7 +44,7 @@
     @MainActor
     @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
     func `success elsewhere does not hide the bytes that never came`() async throws {
-      var configuration = Configuration()
+      var configuration = MediaCache.Configuration()
       configuration.retry.attempts = 1
       configuration.retry.firstDelay = .milliseconds(1)
       configuration.firstRequest = 256 << 10
@@ -87,7 +87,7 @@
     @MainActor
     @Test(.enabled(if: RequiredLibrary.libmpv.isUsable), arguments: [AudioOutput.silent, nil])
     func `an outage before the first sound is no end`(_ output: AudioOutput?) async throws {
-      var configuration = Configuration()
+      var configuration = MediaCache.Configuration()
       configuration.retry.attempts = 1
       configuration.retry.firstDelay = .milliseconds(1)
       configuration.firstRequest = 256 << 10

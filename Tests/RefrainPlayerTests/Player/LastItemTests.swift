@@ -37,7 +37,7 @@ struct LastItemTests {
   @Test func `next on the last item of a queue that repeats all plays the first`() async throws {
     try await withPlayer { player, engine in
       player.play(["ok-30", "ok-40"].map(ScriptedEngine.media), startingAt: 1)
-      player.setRepeatMode(.all)
+      player.repeatMode = .all
       player.next()
       #expect(player.queue.currentIndex == 0 && engine.current?.item.media.title == "ok-30")
     }

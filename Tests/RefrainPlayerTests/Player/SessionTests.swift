@@ -23,10 +23,10 @@ struct SessionTests {
   {
     try await withPlayer { player, engine in
       player.play(["ok-30", "ok-40"].map(ScriptedEngine.media), startingAt: 1)
-      player.setRepeatMode(.all)
-      player.setRate(1.5)
-      player.setVolume(0.25)
-      player.setMuted(true)
+      player.repeatMode = .all
+      player.rate = 1.5
+      player.volume = 0.25
+      player.isMuted = true
       for step in [ScriptedEngine.Step.begin, .duration, .ready] { engine.take(step) }
       for _ in 0..<5 { engine.take(.tick) }
       let written = try JSONEncoder().encode(player.session)
@@ -74,9 +74,9 @@ struct SessionTests {
       engine.take(.begin)
       engine.take(.ready)
       player.sleep(after: .milliseconds(5))
-      player.setSleepTimer(nil)
+      player.sleepTimer = nil
       player.sleep(after: .milliseconds(5))
-      player.setSleepTimer(.endOfItem)
+      player.sleepTimer = .endOfItem
       // A timer that is set later and expires: the earlier ones would have expired by then.
       try await withPlayer { other, engine in
         other.play(ScriptedEngine.media("ok-300"))
@@ -95,7 +95,7 @@ struct SessionTests {
       player.play(["ok-3", "ok-4"].map(ScriptedEngine.media))
       engine.take(.begin)
       engine.take(.ready)
-      player.setSleepTimer(.endOfItem)
+      player.sleepTimer = .endOfItem
       #expect(engine.next == nil)
       engine.take(.tick)
       engine.take(.end)

@@ -26,7 +26,7 @@
 
     /// Runs `body`, and removes everything.
     static func with(
-      _ configuration: Configuration = Configuration(),
+      _ configuration: MediaCache.Configuration = MediaCache.Configuration(),
       _ body: (Listening) async throws -> Void
     ) async throws {
       let directory = FileManager.default.temporaryDirectory
@@ -54,7 +54,8 @@
     }
 
     /// Returns a player without sound output, in real time.
-    func player(_ configuration: PlayerConfiguration = PlayerConfiguration()) async throws -> Player
+    func player(_ configuration: Player.Configuration = Player.Configuration()) async throws
+      -> Player
     {
       Player(
         cache: cache, engine: try await MPVEngine(cache: cache, output: .silent),

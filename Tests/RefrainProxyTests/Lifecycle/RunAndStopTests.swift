@@ -16,12 +16,12 @@ import Testing
     await cache.close()
   }
 
-  private func code(_ body: () async throws -> Void) async -> MediaCacheError.Code? {
+  private func code(_ body: () async throws -> Void) async -> CacheProxyError.Code? {
     do {
       try await body()
       return nil
     } catch {
-      return (error as? MediaCacheError)?.code
+      return (error as? CacheProxyError)?.code
     }
   }
 
@@ -33,7 +33,7 @@ import Testing
       let url = try #require(URL(string: "https://example.com/a%20b.mp3?x=1"))
       #expect(proxy.listeningAddress == nil)
       #expect(proxy.baseURL == nil)
-      #expect(await code { _ = try proxy.url(for: url) } == .closed)
+      #expect(await code { _ = try proxy.url(for: url) } == .notListening)
       let running = Task { try await proxy.run() }
       try await proxy.waitUntilListening()
       let address = try #require(proxy.listeningAddress)
@@ -70,9 +70,9 @@ import Testing
       configuration.port = first.listeningAddress?.port ?? 0
       let second = try CacheProxy(cache: cache, configuration: configuration)
       let waiting = Task { try await second.waitUntilListening() }
-      #expect(await code { try await second.run() } == .inUse)
-      #expect(await code { try await waiting.value } == .inUse)
-      #expect(await code { try await second.waitUntilListening() } == .inUse)
+      #expect(await code { try await second.run() } == .addressInUse)
+      #expect(await code { try await waiting.value } == .addressInUse)
+      #expect(await code { try await second.waitUntilListening() } == .addressInUse)
       await second.stop()
       await first.stop()
       try await running.value
@@ -85,7 +85,7 @@ import Testing
       configuration.address = "192.0.2.1"
       configuration.origin = URL(string: "http://example.com")
       let proxy = try CacheProxy(cache: cache, configuration: configuration)
-      #expect(await code { try await proxy.run() } == .usage)
+      #expect(await code { try await proxy.run() } == .addressUnavailable)
     }
   }
 
@@ -94,7 +94,7 @@ import Testing
       let proxy = try CacheProxy(cache: cache)
       let running = Task { try await proxy.run() }
       try await proxy.waitUntilListening()
-      #expect(await code { try await proxy.run() } == .usage)
+      #expect(await code { try await proxy.run() } == .alreadyRunning)
       await proxy.stop()
       await proxy.stop()
       try await running.value
@@ -164,7 +164,7 @@ import Testing
       let running = Task { try await proxy.run() }
       do {
         try await proxy.waitUntilListening()
-      } catch let error as MediaCacheError where error.code == .usage {
+      } catch let error as CacheProxyError where error.code == .addressUnavailable {
         // The machine has no IPv6.
         return await origin.stop()
       }

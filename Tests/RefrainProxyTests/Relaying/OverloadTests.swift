@@ -27,7 +27,7 @@ import Testing
   private func withEither(
     isShared: Bool, _ clock: Clock = Clock(), _ body: (TestProxy) async throws -> Void
   ) async throws {
-    let change = { (configuration: inout Refrain.Configuration) in
+    let change = { (configuration: inout MediaCache.Configuration) in
       configuration.retry = RetryPolicy()
       configuration.clock = clock.now
     }

@@ -145,10 +145,10 @@ import Testing
     for address in ["0.0.0.0", "::", "192.0.2.1", "", "example.com", "::ffff:192.0.2.1"] {
       var configuration = CacheProxy.Configuration()
       configuration.address = address
-      let error = #expect(throws: MediaCacheError.self) {
+      let error = #expect(throws: CacheProxyError.self) {
         _ = try CacheProxy(cache: cache, configuration: configuration)
       }
-      #expect(error?.code == .usage, "\(address)")
+      #expect(error?.code == .invalidConfiguration, "\(address)")
       configuration.allowedHosts = ["media.example"]
       #expect(throws: Never.self) {
         _ = try CacheProxy(cache: cache, configuration: configuration)

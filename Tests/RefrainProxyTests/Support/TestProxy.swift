@@ -15,7 +15,7 @@ final class TestProxy: Sendable {
   private let requests = Mutex<[ServedRequest]>([])
 
   init(
-    origin: OriginServer, directory: URL, cacheConfiguration: Refrain.Configuration,
+    origin: OriginServer, directory: URL, cacheConfiguration: MediaCache.Configuration,
     _ change: (inout CacheProxy.Configuration) -> Void
   ) throws {
     self.origin = origin
@@ -71,8 +71,8 @@ final class TestProxy: Sendable {
     try await origin.wait(for: path) { $0.running == 0 }
   }
 
-  static func configuration() -> Refrain.Configuration {
-    var configuration = Refrain.Configuration()
+  static func configuration() -> MediaCache.Configuration {
+    var configuration = MediaCache.Configuration()
     configuration.limit = nil
     configuration.responseTimeout = .seconds(100)
     configuration.silenceTimeout = .seconds(100)
@@ -85,7 +85,7 @@ final class TestProxy: Sendable {
 /// Runs a test with a proxy in front of an origin, and ends both on every outcome.
 func withProxy(
   directory: URL? = nil, origin given: OriginServer? = nil,
-  cache change: (inout Refrain.Configuration) -> Void = { _ in },
+  cache change: (inout MediaCache.Configuration) -> Void = { _ in },
   proxy changeProxy: (inout CacheProxy.Configuration, OriginServer) -> Void = { _, _ in },
   _ body: (TestProxy) async throws -> Void
 ) async throws {
@@ -118,7 +118,7 @@ func withProxy(
 
 /// Runs a test with a shared reverse proxy of the origin.
 func withReverseProxy(
-  directory: URL? = nil, cache change: (inout Refrain.Configuration) -> Void = { _ in },
+  directory: URL? = nil, cache change: (inout MediaCache.Configuration) -> Void = { _ in },
   proxy changeProxy: (inout CacheProxy.Configuration) -> Void = { _ in },
   _ body: (TestProxy) async throws -> Void
 ) async throws {

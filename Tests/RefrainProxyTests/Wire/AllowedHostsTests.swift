@@ -46,8 +46,8 @@ import Testing
   ])
   func `A pattern that is none is refused with what to write`(_ pattern: String) {
     #expect { try AllowedHosts([pattern]) } throws: { error in
-      guard let error = error as? MediaCacheError else { return false }
-      return error.code == .usage && !error.reason.isEmpty && !error.remedy.isEmpty
+      guard let error = error as? CacheProxyError else { return false }
+      return error.code == .invalidConfiguration && !error.reason.isEmpty && !error.remedy.isEmpty
     }
   }
 }

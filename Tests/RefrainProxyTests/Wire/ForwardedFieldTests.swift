@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ForwardedFieldTests {
   @Test func `What is meant for the next hop is not passed on`() {
-    let fields = HTTPFields([
+    let fields = HeaderFields([
       ("Host", "a"), ("Connection", "close, X-Mine"), ("connection", "x-too ,"), ("X-MINE", "1"),
       ("X-Too", "2"), ("Keep-Alive", "timeout=5"), ("Proxy-Connection", "close"),
       ("TE", "trailers"),
@@ -15,11 +15,11 @@ import Testing
     ])
     #expect(
       HopByHop.removed(from: fields)
-        == HTTPFields([("Host", "a"), ("Accept", "*/*"), ("accept", "b")]))
+        == HeaderFields([("Host", "a"), ("Accept", "*/*"), ("accept", "b")]))
   }
 
   @Test func `Connection cannot take away what makes the message what it is`() {
-    let fields = HTTPFields([
+    let fields = HeaderFields([
       ("Connection", "Host, Content-Length, AUTHORIZATION, Cache-Control, Range, If-Range, Vary"),
       ("Host", "a"), ("Content-Length", "1"), ("Authorization", "x"), ("Cache-Control", "no-store"),
       ("Range", "bytes=0-1"), ("If-Range", "\"a\""), ("Vary", "*"),
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func `Directives that contradict each other are taken strictly`() {
-    let fields = HTTPFields([
+    let fields = HeaderFields([
       ("Cache-Control", "max-age=10, max-stale=9, min-fresh=1"),
       ("Cache-Control", "max-age=5, max-stale, max-stale=3, min-fresh=2"),
     ])

@@ -8,7 +8,8 @@ import Testing
   private let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
   private func outcome(
-    _ fields: HTTPFields, etag: String? = "\"a\"", isStrong: Bool = true, isGetOrHead: Bool = true,
+    _ fields: HeaderFields, etag: String? = "\"a\"", isStrong: Bool = true,
+    isGetOrHead: Bool = true,
     hasRange: Bool = true
   ) -> Preconditions.Outcome? {
     Preconditions(fields: fields)?.evaluate(

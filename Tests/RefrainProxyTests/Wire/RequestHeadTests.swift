@@ -36,7 +36,7 @@ import Testing
     #expect(value(of: .range, in: head) == "bytes=0-499")
     #expect(
       head.fields
-        == HTTPFields([
+        == HeaderFields([
           ("Host", "127.0.0.1:8080"), ("rAnGe", "bytes=0-499"), ("If-Range", "\"abc\""),
           ("Accept", "*/*"), ("accept", ""), ("User-Agent", "a player é"),
         ]))

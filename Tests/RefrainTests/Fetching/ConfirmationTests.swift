@@ -18,7 +18,7 @@ import Testing
 
   /// Reads everything in one cache, then opens another over the same directory.
   private func reopened(
-    _ resource: OriginResource, _ change: (inout Configuration) -> Void = { _ in },
+    _ resource: OriginResource, _ change: (inout MediaCache.Configuration) -> Void = { _ in },
     _ body: (TestCache) async throws -> Void
   ) async throws {
     let directory = TestCache.temporaryDirectory()

@@ -129,7 +129,7 @@ import Testing
     time.pass(1.1)
     origin.serve(
       resource(playlist(2), "text/plain", etag: "\"2\"", control: "max-age=600"), at: "/a")
-    let change: (inout Configuration) -> Void = {
+    let change: (inout MediaCache.Configuration) -> Void = {
       $0.clock = time.now
       $0.trustStored = true
     }

@@ -12,7 +12,8 @@ import Testing
   private let bytes = SyntheticBytes(seed: 7)
 
   private func withLongFile(
-    _ change: (inout Configuration) -> Void = { _ in }, _ body: (TestCache) async throws -> Void
+    _ change: (inout MediaCache.Configuration) -> Void = { _ in },
+    _ body: (TestCache) async throws -> Void
   ) async throws {
     let origin = try await OriginServer.start(sendBuffer: 64 << 10)
     try await withCache(origin: origin, change) { test in

@@ -60,7 +60,7 @@ import Testing
       }
       #expect(error?.code == .networkNotAllowed)
       #expect(error?.reason.contains("Low Data Mode") == true)
-      #expect(error?.remedy.contains("Configuration.network.prefetch") == true)
+      #expect(error?.remedy.contains("MediaCache.Configuration.network.prefetch") == true)
       // A retry cannot help.
       #expect(transport.requests.count == 1)
       let reader = try await cache.open(resource("/a"))
@@ -76,7 +76,7 @@ import Testing
       defer { reader.cancel() }
       let error = await #expect(throws: MediaCacheError.self) { try await reader.bytes(in: 0..<9) }
       #expect(error?.code == .networkNotAllowed)
-      #expect(error?.remedy.contains("Configuration.network.playback") == true)
+      #expect(error?.remedy.contains("MediaCache.Configuration.network.playback") == true)
     }
   }
 

@@ -21,7 +21,7 @@ import Testing
   }
 
   private func status(_ test: TestCache, _ authorization: String? = nil) async throws -> Int {
-    var headers = HTTPFields()
+    var headers = HeaderFields()
     headers["Authorization"] = authorization
     do {
       let reader = try await test.cache.open(
@@ -66,7 +66,7 @@ import Testing
     let rests = OriginRests(longest: .seconds(30))
     let start = Moment.now
     func resource(_ text: String) -> Resource { Resource(url: URL(filePath: text)) }
-    let busy: HTTPFields = ["Retry-After": "10"]
+    let busy: HeaderFields = ["Retry-After": "10"]
     rests.note(resource("/a"), status: 503, headers: busy, at: start)
     #expect(rests.rest(of: resource("/a"), at: start) == .init(status: 503, seconds: 10))
     #expect(rests.rest(of: resource("/b"), at: start) == nil)

@@ -180,7 +180,7 @@ import Testing
 
   @Test func `A shortcut carries the credentials that a Location named, and no others`() throws {
     func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
-    let secret = ["Authorization": "Bearer s", "Range": "bytes=0-9"] as HTTPFields
+    let secret = ["Authorization": "Bearer s", "Range": "bytes=0-9"] as HeaderFields
     var policy = RedirectPolicy(request: OriginRequest(url: try url("http://a/"), headers: secret))
     #expect(policy.shortcut == nil)
     _ = try policy.follow(status: 302, headers: ["Location": "/b"])

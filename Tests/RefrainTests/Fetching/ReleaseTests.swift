@@ -216,7 +216,7 @@ import Testing
       #if os(Linux)
         let base = CurlTransport()
       #else
-        let base = URLSessionTransport()
+        let base = URLSessionRequests()
       #endif
       func send(_ request: Refrain.OriginRequest) async throws -> OriginResponse {
         try await base.send(request)

@@ -17,7 +17,7 @@ import Testing
   }
 
   private func verdict(
-    _ status: Int, _ headers: HTTPFields, asked: ByteRange = 100..<200,
+    _ status: Int, _ headers: HeaderFields, asked: ByteRange = 100..<200,
     known: ResponseCheck.Known? = nil, sentIfRange: Bool = false
   ) -> Kind {
     let check = ResponseCheck(asked: asked, known: known, sentIfRange: sentIfRange)
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func `A 206 that begins where it was asked to is a part`() {
-    let head: HTTPFields = ["Content-Range": "bytes 100-199/1000", "ETag": "\"a\""]
+    let head: HeaderFields = ["Content-Range": "bytes 100-199/1000", "ETag": "\"a\""]
     #expect(verdict(206, head) == .part(100..<200))
     #expect(verdict(206, head, known: known()) == .part(100..<200))
     #expect(verdict(206, ["Content-Range": "bytes 100-119/1000"]) == .part(100..<120))
@@ -93,9 +93,9 @@ import Testing
   @Test func `A 200 is the whole, or under If-Range another version`() {
     #expect(verdict(200, ["Content-Length": "1000"]) == .whole)
     #expect(verdict(200, ["Transfer-Encoding": "chunked"]) == .whole)
-    let same: HTTPFields = ["Content-Length": "1000", "ETag": "\"a\""]
+    let same: HeaderFields = ["Content-Length": "1000", "ETag": "\"a\""]
     #expect(verdict(200, same, known: known(), sentIfRange: true) == .whole)
-    let other: HTTPFields = ["Content-Length": "1000", "ETag": "\"b\""]
+    let other: HeaderFields = ["Content-Length": "1000", "ETag": "\"b\""]
     #expect(verdict(200, other, known: known(), sentIfRange: true) == .changed)
     #expect(verdict(200, ["Content-Length": "1000"], known: known(), sentIfRange: true) == .changed)
     #expect(verdict(200, ["Content-Length": "1000"], known: known(1000, Validator())) == .whole)

@@ -12,10 +12,11 @@ import Testing
   private var resource: OriginResource { .synthetic(seed: 7, length: length) }
 
   private func withURLSession(
-    _ change: (inout Configuration) -> Void = { _ in }, _ body: (TestCache) async throws -> Void
+    _ change: (inout MediaCache.Configuration) -> Void = { _ in },
+    _ body: (TestCache) async throws -> Void
   ) async throws {
     try await withCache({
-      $0.transport = URLSessionTransport()
+      $0.transport = URLSessionRequests()
       change(&$0)
     }) { try await body($0) }
   }

@@ -9,7 +9,7 @@ import Testing
   static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
   private func isKept(
-    _ fields: HTTPFields, asksWithCookies: Bool, isShared: Bool = true
+    _ fields: HeaderFields, asksWithCookies: Bool, isShared: Bool = true
   ) -> Bool {
     !Freshness(
       status: 200, headers: fields, requestTime: Self.now, responseTime: Self.now,
@@ -25,32 +25,32 @@ import Testing
   func `What was asked with cookies is kept where the origin calls it everybody's`(
     _ control: String, _ isKept: Bool
   ) {
-    let fields: HTTPFields = control.isEmpty ? [:] : ["Cache-Control": control]
+    let fields: HeaderFields = control.isEmpty ? [:] : ["Cache-Control": control]
     #expect(self.isKept(fields, asksWithCookies: true) == isKept)
     #expect(self.isKept(fields, asksWithCookies: true, isShared: false))
     #expect(self.isKept(fields, asksWithCookies: false) == !control.contains("private"))
   }
 
   @Test func `What is said to shared caches outranks what is said to all`() {
-    let targeted: HTTPFields = ["Cache-Control": "max-age=60", "CDN-Cache-Control": "public"]
+    let targeted: HeaderFields = ["Cache-Control": "max-age=60", "CDN-Cache-Control": "public"]
     #expect(isKept(targeted, asksWithCookies: true))
-    let withdrawn: HTTPFields = ["Cache-Control": "public", "CDN-Cache-Control": "max-age=60"]
+    let withdrawn: HeaderFields = ["Cache-Control": "public", "CDN-Cache-Control": "max-age=60"]
     #expect(!isKept(withdrawn, asksWithCookies: true))
   }
 
   @Test(arguments: ["", "max-age=60", "public, max-age=60", "s-maxage=60"])
   func `What sets a cookie is one person's`(_ control: String) {
-    let fields: HTTPFields = ["Cache-Control": control, "Set-Cookie": "a=b"]
+    let fields: HeaderFields = ["Cache-Control": control, "Set-Cookie": "a=b"]
     #expect(!isKept(fields, asksWithCookies: false))
     #expect(isKept(fields, asksWithCookies: false, isShared: false))
   }
 
   @Test func `A confirmation that sets a cookie is one person's, and the next one is not`() {
-    let stored: HTTPFields = ["Cache-Control": "max-age=60", "ETag": "\"a\""]
+    let stored: HeaderFields = ["Cache-Control": "max-age=60", "ETag": "\"a\""]
     let keeper = Freshness.Keeper(isShared: true)
     let before = Freshness(
       status: 200, headers: stored, requestTime: Self.now, responseTime: Self.now, keeper: keeper)
-    func confirmed(_ news: HTTPFields, isKnown: Bool = true) -> Freshness {
+    func confirmed(_ news: HeaderFields, isKnown: Bool = true) -> Freshness {
       let merged = StoredFields.merged(stored, with: news, isConfirmation: true)
       return before.confirmed(
         by: news, merged: isKnown ? merged : nil, requestTime: Self.now, responseTime: Self.now,

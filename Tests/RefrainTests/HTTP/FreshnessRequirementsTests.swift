@@ -118,10 +118,10 @@ import Testing
   }
 
   @Test func `A confirmation is judged by all that is stored by then`() {
-    let stored: HTTPFields = ["Cache-Control": "max-age=60, must-revalidate", "ETag": "\"a\""]
+    let stored: HeaderFields = ["Cache-Control": "max-age=60, must-revalidate", "ETag": "\"a\""]
     let before = Freshness(
       status: 200, headers: stored, requestTime: Self.now - 100, responseTime: Self.now - 100)
-    let news: HTTPFields = ["Expires": HTTPDate.format(Self.now + 9), "Age": "5"]
+    let news: HeaderFields = ["Expires": HTTPDate.format(Self.now + 9), "Age": "5"]
     let after = before.confirmed(
       by: news, merged: StoredFields.merged(stored, with: news, isConfirmation: true),
       requestTime: Self.now, responseTime: Self.now)

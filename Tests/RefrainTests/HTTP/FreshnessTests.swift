@@ -9,12 +9,12 @@ import Testing
   static func date(_ offset: TimeInterval) -> String { HTTPDate.format(now + offset) }
 
   static func freshness(
-    _ headers: HTTPFields, status: Int = 200, tookSeconds: Double = 0
+    _ headers: HeaderFields, status: Int = 200, tookSeconds: Double = 0
   ) -> Freshness {
     Freshness(status: status, headers: headers, requestTime: now - tookSeconds, responseTime: now)
   }
 
-  static let cases1: [(HTTPFields, Double)] = [
+  static let cases1: [(HeaderFields, Double)] = [
     (["Cache-Control": "max-age=60"], 60),
     (["Cache-Control": "max-age=60", "Expires": date(9999)], 60),
     (["Cache-Control": "max-age=60, no-cache"], 0),
@@ -52,7 +52,7 @@ import Testing
 
   @Test(arguments: cases1)
   func `The lifetime is max-age, else Expires, else a tenth of the age`(
-    _ headers: HTTPFields, _ expected: Double
+    _ headers: HeaderFields, _ expected: Double
   ) {
     #expect(Self.freshness(headers).lifetime == expected)
   }
@@ -63,7 +63,7 @@ import Testing
     #expect(Self.freshness(["Cache-Control": "max-age=5"], status: 302).lifetime == 5)
   }
 
-  static let cases2: [(HTTPFields, Double, Double)] = [
+  static let cases2: [(HeaderFields, Double, Double)] = [
     ([:], 0, 0), (["Age": "10"], 0, 10), (["Age": "10"], 5, 15), (["Age": "x"], 5, 5),
     (["Age": "10, 99"], 0, 10), (["Age": "7200,0"], 0, 7200), (["Age": "10, x"], 0, 10),
     (["Age": "-10"], 0, 0),
@@ -74,13 +74,13 @@ import Testing
 
   @Test(arguments: cases2)
   func `The age at the start is the greater of what Age and Date say`(
-    _ headers: HTTPFields, _ took: Double, _ expected: Double
+    _ headers: HeaderFields, _ took: Double, _ expected: Double
   ) {
     #expect(Self.freshness(headers, tookSeconds: took).initialAge == expected)
   }
 
   @Test func `Of two Age headers the first counts`() {
-    let headers = HTTPFields([("Age", "10"), ("Age", "99")])
+    let headers = HeaderFields([("Age", "10"), ("Age", "99")])
     #expect(Self.freshness(headers).initialAge == 10)
   }
 

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct HTTPFieldsTests {
   @Test func `Names are compared without regard to case, and keep it`() {
-    var fields: HTTPFields = ["Content-TYPE": "a", "X": "1"]
+    var fields: HeaderFields = ["Content-TYPE": "a", "X": "1"]
     #expect(fields["content-type"] == "a")
     fields.append("x", "2")
     #expect(fields["X"] == "1, 2")

@@ -73,7 +73,7 @@ import Testing
     _ = Manifest.pace(of: Data("<MPD type=\"dynamic\" minimumUpdatePeriod=\"P\(text)\">".utf8))
     if let wait = RetryAfter.parse(text, now: now) { #expect(wait >= .zero) }
 
-    let fields: HTTPFields = [
+    let fields: HeaderFields = [
       "ETag": text, "Last-Modified": text, "Date": text, "Expires": text, "Age": text,
       "Cache-Control": text, "Vary": text,
       "CDN-Cache-Control": text,

@@ -121,18 +121,18 @@ import Testing
     (["99999999999999999999"], .askAgain(without: "Icy-MetaData")),
     (["9223372036854775807"], .askAgain(without: "Icy-MetaData")),
   ]) func `An interval is`(_ values: [String], _ answer: ICYAnswer) {
-    let headers = HTTPFields(values.map { ("ICY-MetaInt", $0) })
+    let headers = HeaderFields(values.map { ("ICY-MetaInt", $0) })
     #expect(ICYAnswer(request: ["icy-metadata": "1"], status: 200, headers: headers) == answer)
     // A request without the field receives the body as it is.
-    for request: HTTPFields in [[:], ["Icy-MetaData": "0"]] {
+    for request: HeaderFields in [[:], ["Icy-MetaData": "0"]] {
       #expect(ICYAnswer(request: request, status: 200, headers: headers) == .plain)
     }
     #expect(ICYAnswer(request: ["Icy-MetaData": "1"], status: 404, headers: headers) == .plain)
   }
 
   @Test func `A part of an interleaved body is asked for again without metadata`() {
-    let request: HTTPFields = ["Icy-MetaData": "1", "Range": "bytes=0-9"]
-    let headers: HTTPFields = ["icy-metaint": "16000", "ETag": "\"a\""]
+    let request: HeaderFields = ["Icy-MetaData": "1", "Range": "bytes=0-9"]
+    let headers: HeaderFields = ["icy-metaint": "16000", "ETag": "\"a\""]
     #expect(
       ICYAnswer(request: request, status: 206, headers: headers)
         == .askAgain(without: "Icy-MetaData"))

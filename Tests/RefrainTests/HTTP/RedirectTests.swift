@@ -5,7 +5,7 @@ import Testing
 @testable import Refrain
 
 @Suite struct RedirectTests {
-  static let headers: HTTPFields = [
+  static let headers: HeaderFields = [
     "Authorization": "Bearer s", "Cookie": "a=b", "Proxy-Authorization": "x", "X-Api-Key": "k",
     "Host": "example.com", "User-Agent": "player", "Accept": "*/*", "Accept-Language": "de",
     "Referer": "https://example.com/", "Range": "bytes=0-1", "If-Range": "\"a\"",

@@ -24,7 +24,7 @@
     private func transport(_ tested: TestedTransport) -> any RelayingTransport {
       switch tested {
       case .curl: CurlTransport()
-      case .urlSession: URLSessionTransport()
+      case .urlSession: URLSessionRequests()
       }
     }
 

@@ -6,7 +6,7 @@ import Testing
 /// The fields that are stored with a response (RFC 9111 §3.1, §3.2).
 @Suite struct StoredFieldsTests {
   private func merged(
-    _ stored: HTTPFields, _ news: HTTPFields, isConfirmation: Bool = false
+    _ stored: HeaderFields, _ news: HeaderFields, isConfirmation: Bool = false
   ) -> [String] {
     StoredFields.merged(stored, with: news, isConfirmation: isConfirmation).fields.map {
       "\($0.name): \($0.value)"
@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test func `What is the message's own is left out`() {
-    let all: HTTPFields = [
+    let all: HeaderFields = [
       "Connection": "X-Hop, close", "X-Hop": "1", "Keep-Alive": "5", "Transfer-Encoding": "chunked",
       "Content-Length": "5", "Content-Range": "bytes 0-4/9", "Age": "7", "Set-Cookie": "a=b",
       "Proxy-Authenticate": "Basic", "Trailer": "X", "Upgrade": "h2c", "Via": "1.1 x",
@@ -24,13 +24,13 @@ import Testing
   }
 
   @Test func `News replace every field of their name, and the rest stays`() {
-    let stored: HTTPFields = ["X-A": "1", "X-B": "2", "x-a": "3"]
+    let stored: HeaderFields = ["X-A": "1", "X-B": "2", "x-a": "3"]
     #expect(merged(stored, ["X-a": "4", "X-C": "5"]) == ["X-B: 2", "X-a: 4", "X-C: 5"])
   }
 
   @Test func `A confirmation does not change what describes the bytes, but the date it does`() {
-    let stored: HTTPFields = ["Content-Type": "audio/mpeg", "Date": "old", "X-A": "1"]
-    let news: HTTPFields = ["Content-Type": "text/html", "Content-Encoding": "gzip", "X-A": "2"]
+    let stored: HeaderFields = ["Content-Type": "audio/mpeg", "Date": "old", "X-A": "1"]
+    let news: HeaderFields = ["Content-Type": "text/html", "Content-Encoding": "gzip", "X-A": "2"]
     #expect(merged(stored, news, isConfirmation: true) == ["Content-Type: audio/mpeg", "X-A: 2"])
     #expect(merged(stored, ["Date": "new"], isConfirmation: true).last == "Date: new")
     #expect(merged(stored, [:]) == ["Content-Type: audio/mpeg", "Date: old", "X-A: 1"])
@@ -40,7 +40,7 @@ import Testing
     let long = String(repeating: "a", count: 5000)
     #expect(
       merged([:], ["X-Long": long, "X-A": "1", "Vary": long]) == ["X-A: 1", "Vary: \(long)"])
-    var many = HTTPFields()
+    var many = HeaderFields()
     for index in 0..<100 { many.append("X-\(index)", String(long.prefix(1000))) }
     many.append("Vary", "Accept")
     let kept = merged([:], many)
@@ -55,8 +55,8 @@ import Testing
       ([:], []), (["Vary": ""], []), (["Vary": "*"], []), (["Vary": "Accept-Encoding"], []),
       (["Vary": "b, A ,, b"], ["a", "b"]), (["Vary": "Range, If-Range, X"], ["x"]),
       (["Vary": "Accept-Encoding, User-Agent"], ["user-agent"]),
-    ] as [(HTTPFields, [String])])
-  func `Names are those that differ between requests`(_ fields: HTTPFields, _ names: [String]) {
+    ] as [(HeaderFields, [String])])
+  func `Names are those that differ between requests`(_ fields: HeaderFields, _ names: [String]) {
     #expect(Variant.names(in: fields) == names)
   }
 
@@ -69,7 +69,7 @@ import Testing
     #expect(one?.contains("secret") == false)
     #expect(Variant.of(["Accept": "a"], names: []) == nil)
     // Two fields of one name form one list.
-    let two = HTTPFields([("Accept", "a"), ("Accept", "b")])
+    let two = HeaderFields([("Accept", "a"), ("Accept", "b")])
     #expect(Variant.of(two, names: ["accept"]) == Variant.of(["Accept": "a, b"], names: ["accept"]))
   }
 }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct TargetedCacheControlTests {
   static let now = Date(timeIntervalSince1970: 1_700_000_000)
 
-  static func freshness(_ headers: HTTPFields, isShared: Bool = true) -> Freshness {
+  static func freshness(_ headers: HeaderFields, isShared: Bool = true) -> Freshness {
     Freshness(
       status: 200, headers: headers, requestTime: now, responseTime: now,
       keeper: .init(isShared: isShared))
@@ -28,7 +28,7 @@ import Testing
   func `A shared cache goes by CDN-Cache-Control where it can be parsed`(
     _ value: String, _ lifetime: Double
   ) {
-    let headers: HTTPFields = [
+    let headers: HeaderFields = [
       "CDN-Cache-Control": value, "Cache-Control": "max-age=9",
       "Expires": HTTPDate.format(Self.now + 9),
     ]
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test func `Several fields are one list`() {
-    let headers = HTTPFields([
+    let headers = HeaderFields([
       ("CDN-Cache-Control", "max-age=60"), ("CDN-Cache-Control", "must-revalidate"),
     ])
     #expect(Self.freshness(headers).lifetime == 60)

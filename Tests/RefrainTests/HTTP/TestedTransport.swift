@@ -12,7 +12,7 @@
     var transport: any Transport {
       switch self {
       case .curl: CurlTransport()
-      case .urlSession: URLSessionTransport()
+      case .urlSession: URLSessionRequests()
       }
     }
   }

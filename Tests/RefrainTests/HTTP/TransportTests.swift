@@ -143,7 +143,7 @@
         "To suspend a running task of URLSession ends the process on Linux (Received body data, but no transfer in progress), so that nothing holds the sender back there."
       ))
     func `A body that nobody reads stops the server, over URLSession`() async throws {
-      try await unreadBodyStopsServer(URLSessionTransport())
+      try await unreadBodyStopsServer(URLSessionRequests())
     }
 
     private func unreadBodyStopsServer(_ transport: any Transport) async throws {

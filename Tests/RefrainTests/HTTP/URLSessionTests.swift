@@ -7,7 +7,7 @@
 
   @testable import Refrain
 
-  /// Behavior specific to `URLSessionTransport`.
+  /// Behavior specific to `URLSessionRequests`.
   @Suite(.timeLimit(.minutes(1))) struct URLSessionTests {
     /// A server that requires a user and password, and then responds with "ok".
     private func guarded() throws -> RawServer {
@@ -30,7 +30,7 @@
       let server = try guarded()
       defer { server.stop() }
       let asked = Mutex(0)
-      let transport = URLSessionTransport { challenge in
+      let transport = URLSessionRequests { challenge in
         asked.withLock { $0 += 1 }
         #expect(challenge.protectionSpace.realm == "r")
         return (
@@ -52,7 +52,7 @@
     ) async throws {
       let server = try guarded()
       defer { server.stop() }
-      let transport = URLSessionTransport { _ in (disposition, nil) }
+      let transport = URLSessionRequests { _ in (disposition, nil) }
       let response = try await transport.send(OriginRequest(url: server.url()))
       #expect(response.status == 401)
       #expect(try await response.whole() == Data("no!".utf8))
@@ -68,7 +68,7 @@
       for _ in 0..<50 {
         var responses = [OriginResponse]()
         for _ in 0..<3 {
-          responses.append(try await URLSessionTransport().send(OriginRequest(url: server.url())))
+          responses.append(try await URLSessionRequests().send(OriginRequest(url: server.url())))
         }
         #expect(responses.map(\.status) == [200, 200, 200])
       }
@@ -84,7 +84,7 @@
         }
       }
       defer { server.stop() }
-      let transport = URLSessionTransport()
+      let transport = URLSessionRequests()
       let url = try server.url()
       for round in 0..<300 {
         let asking = Task { try await transport.send(OriginRequest(url: url)).whole() }

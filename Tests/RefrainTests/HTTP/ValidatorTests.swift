@@ -20,7 +20,7 @@ import Testing
     #expect(EntityTag(text).kind == kind)
   }
 
-  static let cases1: [(HTTPFields, String?)] = [
+  static let cases1: [(HeaderFields, String?)] = [
     (["ETag": "\"a\""], "\"a\""),
     (["ETag": "\"a\"", "Last-Modified": monday, "Date": aSecondLater], "\"a\""),
     (["ETag": "W/\"a\""], nil),
@@ -31,11 +31,11 @@ import Testing
     (["Last-Modified": aSecondLater, "Date": monday], nil),
     (["Last-Modified": monday], nil),
     (["Last-Modified": "yesterday", "Date": monday], nil),
-    (HTTPFields(), nil),
+    (HeaderFields(), nil),
   ]
 
   @Test(arguments: cases1)
-  func `If-Range gets what is strong, or nothing`(_ headers: HTTPFields, _ expected: String?) {
+  func `If-Range gets what is strong, or nothing`(_ headers: HeaderFields, _ expected: String?) {
     #expect(Validator(headers: headers).ifRange == expected)
   }
 

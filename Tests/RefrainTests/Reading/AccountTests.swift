@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test func `What the hook exchanges is for the same account`() async throws {
-    let change: (inout Configuration) -> Void = {
+    let change: (inout MediaCache.Configuration) -> Void = {
       $0.authorize = { resource, _ in
         var renewed = resource
         renewed.headers["Authorization"] = "Bearer renewed"

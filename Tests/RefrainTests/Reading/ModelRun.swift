@@ -92,7 +92,7 @@ final class ModelRun: Sendable {
     await origin.stop()
   }
 
-  private func configuration() -> Configuration {
+  private func configuration() -> MediaCache.Configuration {
     TestCache.configuration {
       // Where two requests meet, the bytes that one has already brought would come twice.
       if !hasFaults { $0.joinPatience = .seconds(1000) }

@@ -20,7 +20,7 @@ import Testing
   }
 
   private func resource(_ test: TestCache, _ authorization: String?) -> Resource {
-    var headers = HTTPFields()
+    var headers = HeaderFields()
     headers["Authorization"] = authorization
     return Resource(url: test.origin.url("/a"), headers: headers)
   }

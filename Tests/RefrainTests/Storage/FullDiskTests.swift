@@ -19,7 +19,7 @@ struct FullDiskTests {
   private let bytes = SyntheticBytes(seed: 1)
   private let url = URL(string: "http://origin.test/tune.wav")
 
-  private func configuration(_ transport: any Transport) -> Configuration {
+  private func configuration(_ transport: any Transport) -> MediaCache.Configuration {
     TestCache.configuration { $0.transport = transport }
   }
 
@@ -60,7 +60,7 @@ struct FullDiskTests {
           configuration: configuration(MemoryTransport(seed: 1, length: length)))
       } catch {
         // Not even a directory can be created: an immediate error, with a remedy.
-        #expect(!(error as? MediaCacheError ?? .init(.usage, "")).remedy.isEmpty)
+        #expect(!(error as? MediaCacheError ?? .init(.storage, "")).remedy.isEmpty)
         continue
       }
       try await #expect(read(cache, url) == bytes.bytes(in: 0..<length), "\(filled) bytes filled")

@@ -16,7 +16,9 @@ struct LimitTests {
     try #require(URL(string: "http://origin.test/\(name).wav"))
   }
 
-  private func configuration(_ transport: any Transport, _ limit: Int64?) -> Configuration {
+  private func configuration(_ transport: any Transport, _ limit: Int64?)
+    -> MediaCache.Configuration
+  {
     TestCache.configuration {
       $0.transport = transport
       $0.limit = limit

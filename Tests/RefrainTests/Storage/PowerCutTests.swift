@@ -219,7 +219,7 @@ private final class PowerCutRun: Sendable {
     }
   }
 
-  func configuration(_ transport: MemoryTransport) -> Configuration {
+  func configuration(_ transport: MemoryTransport) -> MediaCache.Configuration {
     TestCache.configuration {
       $0.limit = limit
       $0.transport = transport

@@ -24,7 +24,7 @@ struct UnusualFileSystemTests {
 
   private func cache(
     _ directory: URL, _ disk: any Disk = SystemDisk(), _ transport: (any Transport)? = nil,
-    _ change: (inout Configuration) -> Void = { _ in }
+    _ change: (inout MediaCache.Configuration) -> Void = { _ in }
   ) throws -> MediaCache {
     try MediaCache(
       directory: directory,

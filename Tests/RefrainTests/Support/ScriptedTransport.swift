@@ -40,7 +40,7 @@ final class Gate: Sendable {
 
 /// Runs a test over a cache in a directory of its own, and closes it in any case.
 func withTransport(
-  _ transport: ScriptedTransport, _ change: (inout Configuration) -> Void = { _ in },
+  _ transport: ScriptedTransport, _ change: (inout MediaCache.Configuration) -> Void = { _ in },
   _ body: (MediaCache) async throws -> Void
 ) async throws {
   let directory = TestCache.temporaryDirectory()

@@ -8,11 +8,11 @@ import OriginServer
 final class TestCache: Sendable {
   let origin: OriginServer
   let directory: URL
-  let configuration: Configuration
+  let configuration: MediaCache.Configuration
   let cache: MediaCache
 
   init(
-    directory: URL? = nil, origin: OriginServer, configuration: Configuration
+    directory: URL? = nil, origin: OriginServer, configuration: MediaCache.Configuration
   ) throws {
     self.origin = origin
     self.directory = directory ?? TestCache.temporaryDirectory()
@@ -26,8 +26,10 @@ final class TestCache: Sendable {
   }
 
   /// The default test configuration: short retry delays, because no test waits for a clock.
-  static func configuration(_ change: (inout Configuration) -> Void = { _ in }) -> Configuration {
-    var configuration = Configuration()
+  static func configuration(_ change: (inout MediaCache.Configuration) -> Void = { _ in })
+    -> MediaCache.Configuration
+  {
+    var configuration = MediaCache.Configuration()
     configuration.limit = nil
     // Many tests at once slow the machine down; tests of silence set their own timeouts.
     configuration.responseTimeout = .seconds(100)
@@ -58,7 +60,7 @@ final class TestCache: Sendable {
 
 /// Runs a test over a cache and an origin, and ends both in any case.
 func withCache(
-  directory: URL? = nil, _ change: (inout Configuration) -> Void = { _ in },
+  directory: URL? = nil, _ change: (inout MediaCache.Configuration) -> Void = { _ in },
   _ body: (TestCache) async throws -> Void
 ) async throws {
   let origin = try await OriginServer.start()
@@ -73,7 +75,8 @@ func withCache(
 
 /// As above, over an existing origin.
 func withCache(
-  directory: URL? = nil, origin: OriginServer, _ change: (inout Configuration) -> Void = { _ in },
+  directory: URL? = nil, origin: OriginServer,
+  _ change: (inout MediaCache.Configuration) -> Void = { _ in },
   _ body: (TestCache) async throws -> Void
 ) async throws {
   let test = try TestCache(

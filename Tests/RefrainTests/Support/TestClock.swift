@@ -9,7 +9,7 @@ final class TestClock: Sendable {
   private let start = Moment.now
   private let state = Mutex((passed: 0.0, jumped: 0.0))
 
-  /// The clock for `Configuration.clock`.
+  /// The clock for `MediaCache.Configuration.clock`.
   var now: @Sendable () -> Moment {
     { [self] in
       let (passed, jumped) = state.withLock { $0 }

@@ -34,7 +34,7 @@ enum FirstByteProbe {
   }
 
   static func run(arguments: [String]) async throws {
-    var configuration = Configuration()
+    var configuration = MediaCache.Configuration()
     configuration.limit = Int64(arguments[2])
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
     defer { buffer.deallocate() }

@@ -75,7 +75,7 @@ enum MissAmongMany: Benchmark {
     // directory in the background and records the result.
     let record = cache.appending(path: "usage")
     try FileManager.default.removeItem(at: record)
-    var configuration = Configuration()
+    var configuration = MediaCache.Configuration()
     configuration.limit = try await usage(cache) + (1 << 30)
     let opened = try MediaCache(directory: cache, configuration: configuration)
     guard let url = URL(string: origin.url("/small.bin?measure")) else { throw Failure("no URL") }

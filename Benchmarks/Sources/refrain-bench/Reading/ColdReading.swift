@@ -60,7 +60,7 @@ enum ColdReading: Benchmark {
   private static func cold(
     _ directory: URL, _ body: (MediaCache) async throws -> Void
   ) async throws -> Double {
-    var configuration = Configuration()
+    var configuration = MediaCache.Configuration()
     configuration.limit = nil
     let cache = try MediaCache(directory: directory, configuration: configuration)
     let seconds = try await Measure.seconds { try await body(cache) }

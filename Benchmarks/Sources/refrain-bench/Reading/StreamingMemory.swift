@@ -17,7 +17,7 @@ enum StreamingMemory: Benchmark {
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try OriginProcess(length: length)
     defer { origin.stop() }
-    var configuration = Configuration()
+    var configuration = MediaCache.Configuration()
     configuration.limit = nil
     let cache = try MediaCache(directory: directory, configuration: configuration)
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)

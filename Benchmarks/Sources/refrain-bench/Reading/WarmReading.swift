@@ -20,7 +20,7 @@ enum WarmReading: Benchmark {
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try OriginProcess(length: Int64(mebibytes) << 20)
     defer { origin.stop() }
-    var configuration = Configuration()
+    var configuration = MediaCache.Configuration()
     configuration.limit = nil
     let cache = try MediaCache(directory: directory, configuration: configuration)
     let resource = Resource(url: origin.url)

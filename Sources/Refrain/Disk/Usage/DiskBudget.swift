@@ -15,7 +15,7 @@ import Synchronization
 final class DiskBudget: Sendable {
   let directory: String
   let disk: any Disk
-  let limit: Int64?
+  private let currentLimit: Mutex<Int64?>
   /// The identity of the current boot.
   let bootIdentity: String
   let usage: UsageFile
@@ -39,7 +39,7 @@ final class DiskBudget: Sendable {
   ) {
     self.clock = clock
     self.directory = directory
-    self.limit = limit
+    currentLimit = Mutex(limit)
     self.disk = disk
     self.bootIdentity = bootIdentity
     locks = WriterLocks(directory: directory, disk: disk)
@@ -118,6 +118,12 @@ final class DiskBudget: Sendable {
     /// Room has to be made first (`Evictor.makeRoom`).
     case needsRoom
   }
+
+  /// The most bytes of allocated blocks; nil for no limit.
+  var limit: Int64? { currentLimit.withLock { $0 } }
+
+  /// Applies to everything reserved from now on. Call `Evictor.makeRoom` afterwards.
+  func setLimit(_ limit: Int64?) { currentLimit.withLock { $0 = limit } }
 
   /// The limit for all entries and directories together, slightly below `limit`: a record that is
   /// being replaced, or shortened to make room, briefly exists twice.

@@ -8,9 +8,9 @@ extension GenerationState {
     var isOffline = false
     var trustsStored = false
 
-    init(_ configuration: Configuration) {
-      isOffline = configuration.offline
-      trustsStored = configuration.trustStored
+    init(_ context: CacheContext) {
+      isOffline = context.isOffline
+      trustsStored = context.configuration.trustStored
     }
   }
 

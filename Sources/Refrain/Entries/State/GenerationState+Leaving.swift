@@ -103,6 +103,18 @@ extension GenerationState {
     }
   }
 
+  /// Follows the cache into or out of offline mode: while it is offline, no request runs.
+  mutating func setOffline(_ isOffline: Bool) -> [Action] {
+    guard self.isOffline != isOffline else { return [] }
+    self.isOffline = isOffline
+    guard isOffline else { return [] }
+    for id in readers.keys { readers[id]?.awaitsConfirmation = false }
+    // Waiting readers look up their offset again: they receive stored bytes, or an error.
+    let wakes = takeWaiters { _ in true }
+    let cancels = fetches.values.compactMap(\.task).map { Action.cancel($0) }
+    return (wakes.isEmpty ? [] : [.wake(wakes, nil)]) + cancels
+  }
+
   private var isPlayerWaiting: Bool {
     waiters.values.contains { $0.offset != nil && readers[$0.reader]?.isBackground == false }
   }

@@ -162,7 +162,7 @@ struct GenerationState: Sendable {
   var validator = Validator() { didSet { lastKnown = nil } }
   var freshness: Freshness? { didSet { knownChanged(pace: oldValue?.pace) } }
   /// The other fields of the origin's response.
-  var headers = HTTPFields() { didSet { lastKnown = nil } }
+  var headers = HeaderFields() { didSet { lastKnown = nil } }
   /// The request field values that select this representation.
   var variant: String? { didSet { lastKnown = nil } }
   /// The credentials for which the origin sent or confirmed it; nil if unknown.

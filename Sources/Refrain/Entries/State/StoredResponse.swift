@@ -6,7 +6,7 @@ package import Foundation
 package final class StoredResponse: Sendable {
   package let information: ContentInformation
   /// The origin's fields, except those that describe the message or one range.
-  package let headers: HTTPFields
+  package let headers: HeaderFields
   package let freshness: Freshness
   package let etag: String?
   package let lastModified: String?
@@ -37,7 +37,7 @@ package final class StoredResponse: Sendable {
   package var varies: Bool { !selection.varying.isEmpty }
 
   /// Returns the key of the representation that a request selects; nil if it is this one.
-  func otherKey(than key: CacheKey, for request: HTTPFields) -> CacheKey? {
+  func otherKey(than key: CacheKey, for request: HeaderFields) -> CacheKey? {
     selection.otherKey(than: key, for: request)
   }
 }

@@ -9,7 +9,7 @@
   struct CurlHeadReader {
     struct Head: Sendable, Hashable {
       var status: Int
-      var headers: HTTPFields
+      var headers: HeaderFields
     }
 
     enum Step: Hashable {
@@ -20,7 +20,7 @@
     }
 
     private var status: Int?
-    private var fields = HTTPFields()
+    private var fields = HeaderFields()
     private var lastName: String?
     private var lastValue = ""
     private var isDone = false

@@ -6,7 +6,7 @@
   struct CurlRequest: Sendable {
     var method = "GET"
     var url: URL
-    var headers: HTTPFields
+    var headers: HeaderFields
     var body: RelayedRequest.Body?
     /// Whether a player waits for the response.
     var isForPlayback = false

@@ -7,8 +7,9 @@
   /// Uses HTTP/1.1, with the distribution's TLS, directly or through the proxies that the
   /// environment names. The body has back-pressure: once 96 KiB are unread (64 initially, less with
   /// many requests), nothing more is read from the connection. Only connecting has a time limit
-  /// here, 10 s; `Configuration` limits silence. `OriginRequest.access` and `waitsForConnectivity`
-  /// have no effect: Linux does not report which networks are expensive, nor whether there is one.
+  /// here, 10 s; `MediaCache.Configuration` limits silence. `OriginRequest.access` and
+  /// `waitsForConnectivity` have no effect: Linux does not report which networks are expensive, nor
+  /// whether there is one.
   ///
   /// All transports of a process with the same settings share their connections, and a thread.
   public struct CurlTransport: RelayingTransport {

@@ -10,13 +10,13 @@ import Synchronization
 ///
 /// URLSession's callbacks arrive one at a time, on the session's queue.
 final class URLSessionExchange: Sendable {
-  typealias Head = (status: Int, headers: HTTPFields)
+  typealias Head = (status: Int, headers: HeaderFields)
 
   let request: OriginRequest
   /// Sent in place of `request`, on behalf of a client.
   let relayed: RelayedUpload?
   let errors: URLSessionErrors
-  let challengeHandler: URLSessionTransport.ChallengeHandler?
+  let challengeHandler: AuthenticationChallengeHandler?
   let queue: OperationQueue
   private let state = Mutex(State())
 
@@ -52,7 +52,7 @@ final class URLSessionExchange: Sendable {
 
   init(
     request: OriginRequest, relayed: RelayedUpload? = nil, queue: OperationQueue,
-    challengeHandler: URLSessionTransport.ChallengeHandler?
+    challengeHandler: AuthenticationChallengeHandler?
   ) {
     self.request = request
     self.relayed = relayed
@@ -132,7 +132,7 @@ final class URLSessionExchange: Sendable {
 
   /// - Parameter announced: the length of the body; nil if it is unknown.
   func headCame(_ response: HTTPURLResponse, announced: Int64?) {
-    var head: Head = (response.statusCode, HTTPFields(response))
+    var head: Head = (response.statusCode, HeaderFields(response))
     if relayed != nil, head.headers["Content-Encoding"] != nil {
       // The body is decoded, whatever the request: these fields do not describe it.
       for name in ["Content-Encoding", "Content-Length", "ETag", "Accept-Ranges"] {
@@ -249,7 +249,7 @@ final class URLSessionExchange: Sendable {
   }
 }
 
-extension HTTPFields {
+extension HeaderFields {
   /// Creates fields sorted by name: URLSession keeps neither their order nor their repetitions.
   fileprivate init(_ response: HTTPURLResponse) {
     let fields = response.allHeaderFields.compactMap { name, value in

@@ -19,7 +19,7 @@
 
     @Test func `A head has its status and its fields in order`() {
       let head = outcome("HTTP/1.1 206 Partial Content", "B: 2", "a:1 ", "B:  3\t", "C:")
-      let fields = HTTPFields([("B", "2"), ("a", "1"), ("B", "3"), ("C", "")])
+      let fields = HeaderFields([("B", "2"), ("a", "1"), ("B", "3"), ("C", "")])
       #expect(head == .head(.init(status: 206, headers: fields)))
     }
 

@@ -31,7 +31,7 @@
     @Test func `Nothing is sent that was not asked for`() async throws {
       let server = try EchoingServer()
       defer { server.stop() }
-      let fields: HTTPFields = ["X-Empty": "", "x-b": " 2 ", "User-Agent": "me"]
+      let fields: HeaderFields = ["X-Empty": "", "x-b": " 2 ", "User-Agent": "me"]
       let response = try await transport.send(OriginRequest(url: server.url("/a"), headers: fields))
       #expect(
         try await response.text()

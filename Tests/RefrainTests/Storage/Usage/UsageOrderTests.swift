@@ -24,7 +24,7 @@ struct UsageOrderTests {
 
   private func configuration(
     _ limit: Int64?, length: Int64? = nil, chunkSize: Int = 48 << 10
-  ) -> Configuration {
+  ) -> MediaCache.Configuration {
     let transport = MemoryTransport(
       seed: 1, length: length ?? self.length, chunkSize: chunkSize)
     return TestCache.configuration {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// HTTP header fields in their given order. Names are compared case-insensitively (RFC 9110 §5.1).
-public struct HTTPFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
+public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
   public struct Field: Sendable, Hashable {
     public var name: String
     public var value: String

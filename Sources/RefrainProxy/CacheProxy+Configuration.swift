@@ -43,7 +43,7 @@ extension CacheProxy {
     public var relayedMethods = RelayedMethods.none
 
     /// Fields sent with every request to an origin, in place of a client's own of the same name.
-    public var headers = HTTPFields()
+    public var headers = HeaderFields()
 
     /// Whether a resource that a client has begun is fetched to its end, even after the client
     /// leaves.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-extension URLSessionTransport: RelayingTransport {
-  package func relay(_ request: RelayedRequest) async throws -> OriginResponse {
+extension URLSessionRequests: RelayingTransport {
+  func relay(_ request: RelayedRequest) async throws -> OriginResponse {
     let outgoing = OriginRequest(url: request.url, headers: request.headers)
     try outgoing.check()
     return try await exchange(outgoing, relaying: RelayedUpload(request))

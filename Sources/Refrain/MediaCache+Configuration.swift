@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+public import Foundation
+
+/// How far fetching goes beyond the bytes that readers ask for.
+public enum FillPolicy: String, Sendable, Hashable, Codable {
+  /// Nothing beyond the read-ahead window of a live reader.
+  case onDemand
+  /// While a reader has the resource open, its holes are filled to the end, behind the readers'
+  /// needs.
+  case wholeResource
+}
+
+extension MediaCache {
+  /// How a cache behaves. A value: changing it after the cache was created has no effect; the
+  /// cache's own `limit`, `isOffline` and `network` can be changed at any time.
+  public struct Configuration: Sendable {
+    /// The most disk space that the cache may use, in bytes of allocated blocks; nil for no limit.
+    public var limit: Int64? = 10 << 30
+
+    /// The default fill policy for readers.
+    public var fill: FillPolicy = .onDemand
+
+    /// The most bytes received ahead of a reader. The window starts at four times `firstRequest`
+    /// and grows to two thirds of this value as a reader reads in sequence.
+    public var maximumReadAhead: Int64 = 8 << 20
+
+    /// The size of the first request after a seek, in bytes: small, since most seeks are probes.
+    public var firstRequest: Int64 = 64 << 10
+
+    /// How long a reader waits for a running fetch to reach its offset before a separate fetch
+    /// starts there. Nil: as long as the origin takes to respond, at most half a second.
+    public var joinPatience: Duration?
+
+    /// Whether stored bytes are never revalidated: a URL always names the same bytes.
+    public var trustStored = false
+
+    /// Whether the cache makes no requests at all. Stored bytes play, whatever their age.
+    public var offline = false
+
+    /// Whether to follow RFC 9111 as a shared cache: responses private to one person are not
+    /// stored, and those that a private cache has stored in the same directory are not used.
+    public var isShared = false
+
+    /// Returns the key for a resource without one, from its URL without user and password.
+    public var cacheKey: @Sendable (URL) -> CacheKey = { CacheKey(url: $0) }
+
+    /// Called once when the origin responds 401, 403 or 410: returns the resource with a new URL or
+    /// new headers, which is requested again under the same key, or nil to give up.
+    public var authorize: (@Sendable (Resource, _ status: Int) async throws -> Resource?)?
+
+    public var retry = RetryPolicy()
+
+    /// The longest wait for the head of a response, connecting included.
+    public var responseTimeout: Duration = .seconds(15)
+
+    /// The longest silence in the middle of a response.
+    public var silenceTimeout: Duration = .seconds(30)
+
+    /// Which networks may be used for what, and whether requests wait for a network.
+    public var network = NetworkPolicy()
+
+    /// How long a fetch without readers may stall.
+    package var abandonedSilence: Duration = .seconds(2)
+
+    /// Returns the current time.
+    package var clock: @Sendable () -> Moment = { .now }
+
+    /// How long a prefetch waits while another process that stores the resource makes no progress.
+    package var writerSilence: Duration = .seconds(60)
+
+    /// The transport that performs the requests. Nil: the platform's default, `CurlTransport` on
+    /// Linux and `URLSessionTransport` on Apple platforms.
+    public var transport: (any Transport)?
+
+    public init() {}
+  }
+}

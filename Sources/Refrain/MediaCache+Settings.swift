@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+
+/// The settings that can be changed while a cache is in use.
+extension MediaCache {
+  /// Whether the cache makes no requests at all. Stored bytes play, whatever their age.
+  ///
+  /// Going offline ends running requests; their received bytes stay. Readers that wait for missing
+  /// bytes fail with `MediaCacheError.Code.offline`.
+  public var isOffline: Bool {
+    get { context.isOffline }
+    set {
+      context.setOffline(newValue)
+      for entry in context.table.openEntries { entry.setOffline(newValue) }
+    }
+  }
+
+  /// Which networks may be used for what, and whether requests wait for a network. Applies to
+  /// requests from now on; a request that runs is finished.
+  public var network: NetworkPolicy {
+    get { context.network }
+    set { context.setNetwork(newValue) }
+  }
+
+  /// The most disk space that the cache may use, in bytes of allocated blocks; nil for no limit.
+  public var limit: Int64? { context.budget.limit }
+
+  /// Changes the limit, and evicts entries that are not in use, the least recently used first, until
+  /// the usage is below it. Other caches of the directory keep their own limits.
+  ///
+  /// - Returns: whether the usage is below the limit. If not, entries in use exceed it; nothing
+  ///   more is stored before they are closed and evicted.
+  @discardableResult
+  public func setLimit(_ limit: Int64?) async -> Bool {
+    context.budget.setLimit(limit)
+    let context = context
+    return await Task(executorPreference: IOThreads.background) {
+      await context.evictor.makeRoom(for: 0)
+    }.value
+  }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#if canImport(FoundationNetworking)
+  import Foundation
+  import FoundationNetworking
+#else
+  import Foundation
+#endif
+
+/// Sends requests over URLSession, for `URLSessionTransport`.
+///
+/// Compiled on Linux for the tests alone: there the task is not suspended, so that a body that
+/// arrives faster than it is read is held in memory; dot segments are removed from a URL's path;
+/// the body of a redirect is missing; and URLSession ends the process on some redirects ("Fatal
+/// error: Invalid URL") and on a connection that breaks within a head ("Transfer completed, but
+/// there's no response").
+struct URLSessionRequests: Transport {
+  private let sessions: URLSessions
+  private let challengeHandler: AuthenticationChallengeHandler?
+
+  #if canImport(FoundationNetworking)
+    /// - Parameter challengeHandler: called for a user and password when a server responds 401.
+    ///   Only Basic (RFC 7617) supports a credential, and trust in a server causes no challenge.
+    init(challengeHandler: AuthenticationChallengeHandler? = nil) {
+      sessions = URLSessions()
+      self.challengeHandler = challengeHandler
+    }
+  #else
+    private let onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)?
+
+    init(
+      challengeHandler: AuthenticationChallengeHandler?,
+      onMetrics: (@Sendable (URLSessionTaskMetrics) -> Void)?
+    ) {
+      sessions = URLSessions()
+      self.challengeHandler = challengeHandler
+      self.onMetrics = onMetrics
+    }
+  #endif
+
+  func send(_ request: OriginRequest) async throws -> OriginResponse {
+    try request.check()
+    if request.waitsForConnectivity, request.access != NetworkPolicy.Access() {
+      // A waiting session does not report why there is no network. So the first request does not
+      // wait, to detect a network that may not be used.
+      var prompt = request
+      prompt.waitsForConnectivity = false
+      do {
+        return try await exchange(prompt)
+      } catch let error as TransportError where error.isForLackOfNetwork {}
+    }
+    return try await exchange(request)
+  }
+
+  func exchange(
+    _ request: OriginRequest, relaying relayed: RelayedUpload? = nil
+  ) async throws -> OriginResponse {
+    try Task.checkCancellation()
+    let exchange = URLSessionExchange(
+      request: request, relayed: relayed, queue: sessions.queue,
+      challengeHandler: challengeHandler)
+    #if !canImport(FoundationNetworking)
+      exchange.onMetrics = onMetrics
+    #endif
+    let head = try await exchange.head { [sessions] in sessions.task(for: exchange) }
+    return OriginResponse(
+      status: head.status, headers: head.headers, body: URLSessionBody(exchange))
+  }
+}
+
+/// The sessions of one transport, which it ends: a session that is not invalidated stays forever.
+final class URLSessions: Sendable {
+  /// The delegates' serial queue. All operations on tasks run here too: in order, and without
+  /// blocking a cooperative thread.
+  let queue: OperationQueue
+  private let prompt: (session: URLSession, delegates: URLSessionTaskDelegates)
+  /// Waiting for a network is a session's property, not a request's. Linux lacks it.
+  private let waiting: (session: URLSession, delegates: URLSessionTaskDelegates)
+
+  /// The silence that ends a request, in seconds: far beyond the callers' limit.
+  private static let longestSilence: TimeInterval = 300
+
+  init() {
+    queue = OperationQueue()
+    queue.name = "refrain.urlsession"
+    queue.maxConcurrentOperationCount = 1
+    prompt = Self.session(Self.configuration, queue)
+    #if canImport(FoundationNetworking)
+      waiting = prompt
+    #else
+      let configuration = Self.configuration
+      configuration.waitsForConnectivity = true
+      waiting = Self.session(configuration, queue)
+    #endif
+  }
+
+  private static func session(
+    _ configuration: URLSessionConfiguration, _ queue: OperationQueue
+  ) -> (URLSession, URLSessionTaskDelegates) {
+    let delegates = URLSessionTaskDelegates()
+    return (
+      URLSession(configuration: configuration, delegate: delegates, delegateQueue: queue), delegates
+    )
+  }
+
+  /// Running tasks finish.
+  deinit {
+    prompt.session.finishTasksAndInvalidate()
+    if waiting.session !== prompt.session { waiting.session.finishTasksAndInvalidate() }
+  }
+
+  private static var configuration: URLSessionConfiguration {
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.urlCache = nil
+    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+    configuration.httpCookieStorage = nil
+    configuration.httpCookieAcceptPolicy = .never
+    configuration.httpShouldSetCookies = false
+    // Without a credential, a 401 is the response.
+    configuration.urlCredentialStorage = nil
+    configuration.httpMaximumConnectionsPerHost = 64
+    configuration.timeoutIntervalForRequest = longestSilence
+    return configuration
+  }
+
+  /// Creates the task of an exchange, not started. On `queue`.
+  func task(for exchange: URLSessionExchange) -> URLSessionDataTask {
+    let request = exchange.request
+    // Verbatim: the signature of a signed URL covers its spelling.
+    var outgoing = URLRequest(
+      url: request.url, cachePolicy: .reloadIgnoringLocalCacheData,
+      timeoutInterval: Self.longestSilence)
+    outgoing.httpShouldHandleCookies = false
+    for field in request.headers.fields {
+      outgoing.addValue(field.value, forHTTPHeaderField: field.name)
+    }
+    #if !canImport(FoundationNetworking)
+      outgoing.allowsExpensiveNetworkAccess = request.access.allowsExpensive
+      outgoing.allowsConstrainedNetworkAccess = request.access.allowsConstrained
+    #endif
+    let (session, delegates) = request.waitsForConnectivity ? waiting : prompt
+    let task: URLSessionDataTask
+    if let relayed = exchange.relayed {
+      outgoing.httpMethod = relayed.method
+      outgoing.timeoutInterval = relayed.longestSilence
+      task =
+        relayed.file.map { session.uploadTask(with: outgoing, fromFile: $0.url) }
+        ?? session.dataTask(with: outgoing)
+    } else {
+      task = session.dataTask(with: outgoing)
+    }
+    delegates.add(exchange, for: task)
+    return task
+  }
+}

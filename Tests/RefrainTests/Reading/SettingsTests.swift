@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// Settings that change while the cache is in use.
+@Suite(.timeLimit(.minutes(1))) struct SettingsTests {
+  private let bytes = SyntheticBytes(seed: 3)
+
+  @Test func `Going offline ends requests and waits, and keeps the received bytes`() async throws {
+    try await withCache { test in
+      var resource = OriginResource.synthetic(seed: 3, length: 8 << 20)
+      resource.bytesPerSecond = 256 << 10
+      test.origin.serve(resource, at: "/a.mp3")
+      let reader = try await test.reader("/a.mp3")
+      #expect(try await reader.waitUntilReadable(at: 0).count > 0)
+      let waiting = Task { try await reader.bytes(in: 6 << 20..<7 << 20) }
+      _ = try await test.origin.wait(for: "/a.mp3") { $0.requests.count == 2 }
+      test.cache.isOffline = true
+      let error = await #expect(throws: MediaCacheError.self) { try await waiting.value }
+      #expect(error?.code == .offline)
+      let log = try await test.settledLog("/a.mp3")
+      let stored = try await reader.waitUntilReadable(at: 0)
+      #expect(try await reader.bytes(in: stored) == Data(bytes.bytes(in: stored)))
+      // Another reader and another resource make no request either.
+      await #expect(throws: MediaCacheError.self) { try await test.read("/a.mp3") }
+      await #expect(throws: MediaCacheError.self) { try await test.read("/b.mp3") }
+      #expect(test.origin.log("/a.mp3").requests.count == log.requests.count)
+      #expect(test.origin.log("/b.mp3").requests.isEmpty)
+      reader.cancel()
+    }
+  }
+
+  @Test func `Going online requests the missing bytes, for open readers too`() async throws {
+    try await withCache({ $0.offline = true }) { test in
+      test.origin.serve(.synthetic(seed: 3, length: 300_000), at: "/a.mp3")
+      let reader = try await test.reader("/a.mp3")
+      defer { reader.cancel() }
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await reader.bytes(in: 0..<1000)
+      }
+      #expect(error?.code == .offline)
+      test.cache.isOffline = false
+      #expect(try await reader.bytes(in: 0..<300_000) == Data(bytes.bytes(in: 0..<300_000)))
+    }
+  }
+
+  @Test func `A lower limit evicts the least recently used entries at once`() async throws {
+    try await withCache { test in
+      for name in ["a", "b", "c", "d"] {
+        test.origin.serve(.synthetic(seed: 3, length: 1 << 20), at: "/\(name)")
+        #expect(try await test.read("/\(name)").count == 1 << 20)
+      }
+      #expect(test.cache.limit == nil)
+      #expect(await test.cache.setLimit(3 << 20))
+      let usage = try await test.cache.usage()
+      #expect(usage.limit == 3 << 20)
+      #expect(usage.allocatedBytes <= 3 << 20)
+      #expect(try await test.cache.completeFile(for: test.origin.url("/d")) != nil)
+      // The new limit holds for further bytes.
+      #expect(try await test.read("/a").count == 1 << 20)
+      #expect(try await test.cache.usage().allocatedBytes <= 3 << 20)
+    }
+  }
+
+  @Test func `A limit below the entries in use is reported, and holds once they are closed`()
+    async throws
+  {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 3, length: 2 << 20), at: "/a")
+      let reader = try await test.reader("/a")
+      #expect(try await reader.bytes(in: 0..<2 << 20).count == 2 << 20)
+      #expect(await test.cache.setLimit(1 << 20) == false)
+      #expect(try await reader.bytes(in: 0..<2 << 20) == Data(bytes.bytes(in: 0..<2 << 20)))
+      reader.cancel()
+      try await eventually("the entry is closed and evicted") {
+        await test.cache.setLimit(1 << 20)
+      }
+      #expect(try await test.cache.usage().allocatedBytes <= 1 << 20)
+    }
+  }
+
+  @Test func `A network policy applies to the next request`() async throws {
+    let memory = MemoryTransport(seed: 3, length: 1 << 20)
+    let transport = ScriptedTransport { try await memory.send($0) }
+    let url = try #require(URL(string: "http://h/a"))
+    try await withTransport(transport) { cache in
+      try await cache.prefetch(url, range: 0..<1000)
+      cache.network.prefetch.allowsExpensive = false
+      try await cache.prefetch(url, range: 500_000..<501_000)
+      let access = transport.requests("/a").map(\.access.allowsExpensive)
+      #expect(access.first == true && access.last == false)
+      #expect(cache.network.prefetch.allowsExpensive == false)
+    }
+  }
+}
