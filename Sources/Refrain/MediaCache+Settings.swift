@@ -24,8 +24,8 @@ extension MediaCache {
   /// The most disk space that the cache may use, in bytes of allocated blocks; nil for no limit.
   public var limit: Int64? { context.budget.limit }
 
-  /// Changes the limit, and evicts entries that are not in use, the least recently used first, until
-  /// the usage is below it. Other caches of the directory keep their own limits.
+  /// Changes the limit, and evicts entries that are not in use, the least recently used first,
+  /// until the usage is below it. Other caches of the directory keep their own limits.
   ///
   /// - Returns: whether the usage is below the limit. If not, entries in use exceed it; nothing
   ///   more is stored before they are closed and evicted.

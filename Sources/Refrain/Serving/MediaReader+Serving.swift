@@ -17,27 +17,23 @@ extension MediaReader {
   package func available(at offset: Int64, count: Int) async throws -> Available {
     var failures = 0
     while true {
-      let (generation, id, found) = try lookUp(at: offset, count: count)
-      switch found {
-      case .stored(let upTo, let file):
+      switch try next(at: offset, count: count) {
+      case .stored(let part):
         // If another program has cut the file short, sendfile(2) would wait for bytes that never
         // come.
-        let wanted = Int(min(Int64(max(count, 1)), upTo - offset))
-        guard file.reaches(offset + Int64(wanted)) else {
-          failures += 1
-          try recover(generation, file, offset, wanted, failures)
+        let wanted = Int(min(Int64(max(count, 1)), part.upTo - offset))
+        guard part.file.reaches(offset + Int64(wanted)) else {
+          try recover(part, count: wanted, &failures)
           continue
         }
-        deliver(offset, Int(min(Int64(count), upTo - offset)))
-        return .file(file, upTo: upTo)
-      case .transient(let bytes):
+        deliver(offset, Int(min(Int64(count), part.upTo - offset)))
+        return .file(part.file, upTo: part.upTo)
+      case .memory(let bytes):
         let part = bytes.prefix(count)
         deliver(offset, part.count)
         return .memory(part)
       case .end: return .end
-      case .moved: try move(from: generation)
-      case .failed(let error): throw error
-      case .wait: try await generation.wait(id, at: Self.bounded(offset))
+      case .wait(let wait): try await wait.inTask()
       }
     }
   }

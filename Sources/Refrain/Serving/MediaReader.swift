@@ -116,141 +116,7 @@ public final class MediaReader: Sendable {
     }
   }
 
-  // MARK: What it is
-
-  /// Returns the known properties of the resource. Waits for the origin's first response if
-  /// nothing is stored.
-  ///
-  /// - Throws: `MediaCacheError`; `CancellationError` when the task or the reader is cancelled.
-  public func contentInformation() async throws -> ContentInformation {
-    while true {
-      let (generation, id) = try current()
-      if let information = try known(generation, id) { return information }
-      // Moved to another generation: this one no longer knows the reader.
-      if try current().0 !== generation { continue }
-      try await generation.wait(id, at: nil)
-    }
-  }
-
-  /// Returns `contentInformation()`, for callers on a thread of their own. Blocks.
-  public func contentInformationBlocking() throws -> ContentInformation {
-    while true {
-      let (generation, id) = try current()
-      if let information = try known(generation, id) { return information }
-      // Moved to another generation: this one no longer knows the reader.
-      if try current().0 !== generation { continue }
-      try generation.waitBlocking(id, at: nil)
-    }
-  }
-
-  private func known(_ generation: Generation, _ id: ReaderID) throws -> ContentInformation? {
-    let (information, isMoved, isWithheld) = generation.withState { state in
-      let reader = state.readers[id]
-      let isMoved = state.isSuperseded && reader?.hasRead == false
-      let isWithheld = reader.map { state.isWithheld(from: $0) } ?? false
-      return (reader?.awaitsConfirmation == true ? nil : state.info, isMoved, isWithheld)
-    }
-    if isMoved {
-      try move(from: generation)
-      return nil
-    }
-    if isWithheld { throw GenerationState.withheld }
-    return information
-  }
-
-  // MARK: Reading
-
-  /// Waits until at least one byte at `offset` is readable, and returns the readable range from
-  /// there; an empty one if `offset` is the end of the resource, or beyond it.
-  public func waitUntilReadable(at offset: Int64) async throws -> ByteRange {
-    while true {
-      let (generation, id, found) = try lookUp(at: offset, count: 0)
-      switch found {
-      case .stored(let upTo, _): return offset..<upTo
-      case .transient(let bytes): return offset..<(offset + Int64(bytes.count))
-      case .end: return offset..<offset
-      case .moved: try move(from: generation)
-      case .failed(let error): throw error
-      case .wait: try await generation.wait(id, at: Self.bounded(offset))
-      }
-    }
-  }
-
-  /// Reads the bytes available at `offset`, waiting for the first: at least one byte, at most the
-  /// buffer; 0 at the end of the resource and beyond it.
-  public func read(
-    into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
-  ) async throws -> Int {
-    var failures = 0
-    while true {
-      let (generation, id, found) = try lookUp(at: offset, count: buffer.count)
-      switch found {
-      case .stored(let upTo, let file):
-        let part = Self.part(of: buffer, upTo - offset)
-        if let count = file.readWithoutWaiting(into: part, at: offset) {
-          return deliver(offset, count)
-        }
-        let address = LentBuffer(part)
-        let count = await IOThreads.shared.run {
-          (try? file.read(into: address.buffer, at: offset)) ?? 0
-        }
-        if count > 0 { return deliver(offset, count) }
-        failures += 1
-        try recover(generation, file, offset, part.count, failures)
-      case .transient(let bytes):
-        return deliver(offset, Self.copy(bytes, to: buffer))
-      case .end: return 0
-      case .moved: try move(from: generation)
-      case .failed(let error): throw error
-      case .wait: try await generation.wait(id, at: Self.bounded(offset))
-      }
-    }
-  }
-
-  /// Reads as `read(into:at:)`, for callers on a thread of their own. Blocks. Never call it on a
-  /// thread of Swift concurrency.
-  public func readBlocking(
-    into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
-  ) throws -> Int {
-    var failures = 0
-    while true {
-      let (generation, id, found) = try lookUp(at: offset, count: buffer.count)
-      switch found {
-      case .stored(let upTo, let file):
-        let part = Self.part(of: buffer, upTo - offset)
-        let count = (try? file.read(into: part, at: offset)) ?? 0
-        if count > 0 { return deliver(offset, count) }
-        failures += 1
-        try recover(generation, file, offset, part.count, failures)
-      case .transient(let bytes):
-        return deliver(offset, Self.copy(bytes, to: buffer))
-      case .end: return 0
-      case .moved: try move(from: generation)
-      case .failed(let error): throw error
-      case .wait: try generation.waitBlocking(id, at: Self.bounded(offset))
-      }
-    }
-  }
-
-  /// Returns the bytes of a range, all at once; fewer if the resource ends earlier.
-  ///
-  /// - Throws: `MediaCacheError`, `.badRange` if the range begins below 0 or is too long to hold
-  ///   in memory.
-  public func bytes(in range: ByteRange) async throws -> Data {
-    try Self.check(range.lowerBound)
-    guard range.upperBound - range.lowerBound <= Int64(Int32.max) else {
-      throw MediaCacheError(
-        .badRange, "\(range) is too long to read at once.", remedy: "Read it in chunks.")
-    }
-    var all = Data()
-    for try await chunk in chunks(in: range) { all.append(chunk) }
-    return all
-  }
-
-  /// Returns the bytes of a range in order, in chunks as they arrive; nil: the whole resource.
-  public func chunks(in range: ByteRange? = nil) -> Chunks {
-    Chunks(reader: self, range: range ?? 0..<Int64.max)
-  }
+  // MARK: Its place
 
   /// Limits the reader to the bytes before `end`: read-ahead stops there (up to the smallest
   /// request).
@@ -266,24 +132,6 @@ public final class MediaReader: Sendable {
     generation.withState { state in
       state.readers[id]?.end = end
       state.readers[id]?.readsOn = readsOn
-    }
-  }
-
-  func lookUp(
-    at offset: Int64, count: Int
-  ) throws -> (Generation, ReaderID, GenerationState.Lookup) {
-    try Self.check(offset)
-    let (generation, id) = try current()
-    return (generation, id, generation.lookUp(id, at: Self.bounded(offset), count: count))
-  }
-
-  /// Clamps an offset: no resource is that long, and sums with larger offsets could overflow.
-  static func bounded(_ offset: Int64) -> Int64 { min(offset, 1 << 62) }
-
-  private static func check(_ offset: Int64) throws(MediaCacheError) {
-    guard offset >= 0 else {
-      throw MediaCacheError(
-        .badRange, "\(offset) is not a valid offset.", remedy: "Offsets begin at 0.")
     }
   }
 
@@ -334,31 +182,21 @@ public final class MediaReader: Sendable {
   }
 
   /// Has damaged or missing bytes of the file fetched again, a few times.
-  func recover(
-    _ generation: Generation, _ file: EntryFile, _ offset: Int64, _ count: Int, _ failures: Int
-  ) throws {
+  ///
+  /// - Parameter failures: the number of failed reads so far; incremented.
+  func recover(_ part: StoredPart, count: Int, _ failures: inout Int) throws {
+    failures += 1
     guard failures < Self.diskFailureLimit else {
       throw MediaCacheError(
         .storage, "The stored bytes of \(entry.key) cannot be read.",
         remedy: "Check the disk; `refrain verify` drops damaged bytes.")
     }
     entry.context.events.send(
-      .warning("\(entry.key) could not be read at byte \(offset); the bytes are fetched again."))
-    generation.lose(
-      offset..<(offset + Int64(count)), of: file, size: (try? file.status())?.size)
-  }
-
-  private static func part(
-    of buffer: UnsafeMutableRawBufferPointer, _ count: Int64
-  ) -> UnsafeMutableRawBufferPointer {
-    let count = count < Int64(buffer.count) ? Int(count) : buffer.count
-    return UnsafeMutableRawBufferPointer(rebasing: buffer[..<count])
-  }
-
-  private static func copy(_ bytes: Data, to buffer: UnsafeMutableRawBufferPointer) -> Int {
-    let count = min(bytes.count, buffer.count)
-    bytes.withUnsafeBytes { buffer.copyMemory(from: .init(rebasing: $0[..<count])) }
-    return count
+      .warning(
+        "\(entry.key) could not be read at byte \(part.offset); the bytes are fetched again."))
+    part.generation.lose(
+      part.offset..<(part.offset + Int64(count)), of: part.file,
+      size: (try? part.file.status())?.size)
   }
 
   // MARK: Ending

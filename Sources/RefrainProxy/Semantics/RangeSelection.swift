@@ -137,3 +137,40 @@ enum SimpleRange: Equatable, Sendable {
     return value
   }
 }
+
+/// The Range of a request, parsed once, before the length of the resource is known.
+enum RequestedRange: Equatable, Sendable {
+  /// There is none: everything is requested.
+  case none
+  case simple(SimpleRange)
+  /// Several ranges, or an invalid one: the bytes depend on the length.
+  case other(String)
+
+  init(_ value: String?) {
+    guard var value else {
+      self = .none
+      return
+    }
+    let simple = value.withUTF8 { SimpleRange(UnsafeRawBufferPointer($0)) }
+    self = simple.map { .simple($0) } ?? .other(value)
+  }
+
+  /// Returns the bytes that it selects of a resource of that length.
+  func selection(length: Int64) -> RangeSelection {
+    switch self {
+    case .none: .whole
+    case .simple(let range): range.resolved(length: length).map { .single($0) } ?? .unsatisfiable
+    case .other(let value): RangeSelection.select(value, length: length)
+    }
+  }
+
+  /// The first byte, and the byte after the last, as far as they are known without the length.
+  var bounds: (start: Int64, end: Int64?) {
+    switch self {
+    case .none: (0, .max)
+    case .simple(.closed(let first, let last)): (first, last < .max ? last + 1 : .max)
+    case .simple(.from(let first)): (first, .max)
+    case .simple(.suffix), .other: (0, nil)
+    }
+  }
+}

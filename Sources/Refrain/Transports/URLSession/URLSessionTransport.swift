@@ -7,7 +7,8 @@
 #endif
 
 /// Handles an authentication challenge of a server or an intermediary: a client certificate, trust
-/// in a certificate, a proxy's password. As `URLSessionTaskDelegate.urlSession(_:task:didReceive:)`.
+/// in a certificate, a proxy's password. As
+/// `URLSessionTaskDelegate.urlSession(_:task:didReceive:)`.
 public typealias AuthenticationChallengeHandler =
   @Sendable (URLAuthenticationChallenge) async -> (
     URLSession.AuthChallengeDisposition, URLCredential?

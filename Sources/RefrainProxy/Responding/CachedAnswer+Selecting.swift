@@ -1,11 +1,53 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import NIOCore
-import NIOFoundationCompat
 import Refrain
 
-/// Finds the representation that the request selects.
+/// The response that a request selects: the value that selecting returns, and sending takes.
+struct SelectedResponse: Sendable {
+  /// Cancelled by the caller of `select`.
+  let reader: MediaReader
+  let known: StoredResponse
+  /// When the request was made.
+  let started: Date
+}
+
+/// Selects the representation.
 extension CachedAnswer {
+  enum Selected {
+    case response(SelectedResponse)
+    /// The cache cannot serve the request: the origin's response is relayed.
+    case relayed(CacheStatus.Forwarded, asksWhole: Bool = false)
+  }
+
+  /// Returns the response that the request selects.
+  ///
+  /// - Parameter memory: the key under which uncacheable responses are remembered.
+  /// - Throws: `HTTPError`; `MediaCacheError`; `CancellationError`.
+  func select(
+    _ resource: Resource, _ key: CacheKey, _ terms: FreshnessRequirements, _ memory: CacheKey
+  ) async throws -> Selected {
+    let started = service.cache.now.wall
+    do {
+      let (reader, known) = try await find(resource, key, terms)
+      return .response(SelectedResponse(reader: reader, known: known, started: started))
+    } catch let error as MediaCacheError where error.isEncoded {
+      // The client may be able to decode a response that cannot be stored.
+      service.uncacheable.insert(memory, .encoded)
+      return .relayed(.uriMiss, asksWhole: true)
+    } catch let error as MediaCacheError where error.status == 508 {
+      // A relayed redirect would only send the client round as well.
+      throw HTTPError.loop
+    } catch let error as MediaCacheError where error.isPersonal {
+      if terms.isOnlyStored { throw Self.notThere }
+      service.uncacheable.insert(memory, .notStorable)
+      return .relayed(.bypass)
+    } catch let error as MediaCacheError where error.isOriginsAnswer {
+      // The origin asked for a pause, which applies to this client too.
+      if let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
+      return .relayed(.uriMiss)
+    }
+  }
+
   /// Returns a reader of the selected representation, and the stored response.
   func find(
     _ resource: Resource, _ key: CacheKey, _ terms: FreshnessRequirements
@@ -60,7 +102,7 @@ extension CachedAnswer {
       known.flatMap { known -> Bool? in
         guard let length = known.information.length else { return nil }
         let ranges: [ByteRange] =
-          switch selection(length) {
+          switch range.selection(length: length) {
           case .whole: isHEAD ? [] : [0..<length]
           case .single(let range): [range]
           case .several(let ranges): ranges
@@ -77,27 +119,8 @@ extension CachedAnswer {
   /// Waits until the resource is known. The first request to the origin begins at the offset that
   /// the client wants.
   func learn(_ reader: MediaReader) async throws -> StoredResponse {
-    let asked =
-      isHEAD
-      ? nil
-      : exchange.request.head.withValue(of: .range) {
-        $0.flatMap { SimpleRange($0) }
-      }
-    let start: Int64
-    switch asked {
-    case .closed(let first, let last):
-      start = first
-      reader.setEnd(last < .max ? last + 1 : .max, readsOn: true)
-    case .from(let first):
-      start = first
-      reader.setEnd(.max, readsOn: true)
-    default:
-      start = 0
-      // All of it without a Range; the start of any other Range is not known yet.
-      if exchange.request.head.withValue(of: .range, { $0 == nil }) {
-        reader.setEnd(.max, readsOn: true)
-      }
-    }
+    let (start, end) = range.bounds
+    if let end { reader.setEnd(end, readsOn: true) }
     if isHEAD { reader.setEnd(1) }
     if start > 0 {
       do {
@@ -162,5 +185,22 @@ extension CachedAnswer {
         rendered.append("Cache-Status", CacheStatus.hit.value)
         return rendered
       }, for: exchange.target)
+  }
+}
+
+extension HTTPError {
+  /// Repeats the origin's response.
+  init(_ rest: OriginRests.Rest) {
+    self.init(
+      rest.status, "The origin answered \(rest.status). Retry after the time in Retry-After.",
+      retryAfter: rest.seconds)
+  }
+}
+
+extension MediaCacheError {
+  /// Whether the origin did respond, with an error or a redirect that leads nowhere: the client
+  /// should receive that response.
+  fileprivate var isOriginsAnswer: Bool {
+    status != nil && (code == .status || code == .redirect)
   }
 }

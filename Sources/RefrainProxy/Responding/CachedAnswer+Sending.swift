@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import NIOCore
+import NIOFoundationCompat
+import Refrain
+
+/// Sends the selected response.
+extension CachedAnswer {
+  func send(_ selected: SelectedResponse) async throws {
+    let known = selected.known
+    let length = known.information.length
+    var selection = length.map { range.selection(length: $0) } ?? .whole
+    if let conditions = Preconditions(fields: exchange.fields) {
+      let outcome = conditions.evaluate(
+        isGetOrHead: true, hasRange: range != .none, etag: known.etag,
+        lastModified: known.lastModified, isStrongLastModified: known.isStrongLastModified)
+      switch outcome {
+      case .proceed: break
+      case .ignoreRange: selection = .whole
+      case .notModified: return try await notModified(selected)
+      case .failed:
+        throw HTTPError(412, "The resource does not meet the request's preconditions.")
+      }
+    }
+    switch selection {
+    case .whole:
+      try await send(0..<(length ?? .max), of: selected, status: 200)
+    case .single(let range):
+      try await send(range, of: selected, status: 206)
+    case .several(let ranges):
+      try await send(ranges, of: selected)
+    case .unsatisfiable:
+      try await unsatisfiable(length ?? 0)
+    }
+  }
+
+  private func head(
+    _ status: Int, _ selected: SelectedResponse, _ wanted: [ByteRange], body: ResponseHead.Body
+  ) -> ResponseHead {
+    let known = selected.known
+    var fields = service.fields.stored(known)
+    fields.append("Age", String(AnswerFields.age(known, at: service.cache.now.wall)))
+    let isStale =
+      service.cache.rest(of: resource) != nil
+      && !known.freshness.isFresh(at: service.cache.now.wall)
+    let origin = ResponseSource(
+      reader: selected.reader, known: known, wanted: isHEAD || status == 304 ? [] : wanted,
+      since: selected.started,
+      isStale: isStale)
+    fields.append("Cache-Status", origin.cacheStatus.value)
+    exchange.report.note { values in
+      values.status = status
+      values.source = origin.source
+    }
+    let isFetched = origin.source == .miss || origin.source == .partial
+    return ResponseHead(status: status, fields: fields, body: body, isFetched: isFetched)
+  }
+
+  private func notModified(_ selected: SelectedResponse) async throws {
+    var head = head(304, selected, [], body: .none)
+    // A client with the content knows the fields that describe it (RFC 9110 §15.4.5).
+    for name in ["Content-Type", "Content-Encoding", "Content-Language", "Accept-Ranges"] {
+      head.fields[name] = nil
+    }
+    try await writer.begin(head)
+    try await writer.end()
+  }
+
+  private func unsatisfiable(_ length: Int64) async throws {
+    var fields: HeaderFields = [
+      "Date": HTTPDate.format(Date()), "Content-Range": "bytes */\(length)",
+      "Accept-Ranges": "bytes", "Cache-Control": "no-store",
+    ]
+    service.fields.addWebOrigin(to: &fields)
+    exchange.report.note { $0.status = 416 }
+    try await writer.begin(ResponseHead(status: 416, fields: fields, body: .length(0)))
+    try await writer.end()
+  }
+
+  private func send(
+    _ range: ByteRange, of selected: SelectedResponse, status: Int
+  ) async throws {
+    let length = selected.known.information.length
+    let size = length == nil ? nil : range.upperBound - range.lowerBound
+    let body: ResponseHead.Body = isHEAD ? .omitted(size) : size.map { .length($0) } ?? .open
+    var head = head(status, selected, [range], body: body)
+    if status == 206, let length {
+      head.fields.append(
+        "Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)")
+      exchange.report.note { $0.range = range }
+    }
+    selected.reader.setEnd(range.upperBound, readsOn: true)
+    try await writer.begin(head)
+    if !isHEAD { try await copy(selected.reader, range, isFetched: head.isFetched) }
+    try await writer.end()
+  }
+
+  private func send(_ ranges: [ByteRange], of selected: SelectedResponse) async throws {
+    let known = selected.known
+    guard let length = known.information.length else { return }
+    let parts = MultipartByteRanges(
+      ranges: ranges, length: length,
+      contentType: service.fields.passable(known.headers)["Content-Type"])
+    guard let size = parts.contentLength else { return try await unsatisfiable(length) }
+    var head = head(206, selected, ranges, body: .length(size))
+    head.fields["Content-Type"] = parts.type
+    try await writer.begin(head)
+    for range in ranges {
+      try await writer.write(ByteBuffer(string: parts.heading(before: range)))
+      selected.reader.setEnd(range.upperBound, readsOn: true)
+      try await copy(selected.reader, range, isFetched: head.isFetched)
+    }
+    try await writer.write(ByteBuffer(string: parts.closing))
+    try await writer.end()
+  }
+
+  /// The bytes counted as read at once: those that the socket does not accept wait in the file.
+  private static let step: Int64 = 1 << 20
+  /// Smaller for bytes that are fetched ahead of the read position.
+  private static let fetchedStep: Int64 = 256 << 10
+
+  private func copy(
+    _ reader: MediaReader, _ range: ByteRange, isFetched: Bool
+  ) async throws {
+    let step = isFetched ? Self.fetchedStep : Self.step
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let count = min(range.upperBound - offset, step)
+      switch try await reader.available(at: offset, count: Int(count)) {
+      case .file(let file, let upTo):
+        let end = min(upTo, offset + count)
+        try await writer.write(file, offset..<end)
+        noteSent(end - offset)
+        offset = end
+      case .memory(let bytes):
+        try await writer.write(ByteBuffer(data: bytes))
+        noteSent(Int64(bytes.count))
+        offset += Int64(bytes.count)
+      case .end:
+        return
+      }
+    }
+  }
+
+  private func noteSent(_ count: Int64) {
+    exchange.report.note { $0.bytesSent += count }
+  }
+}
