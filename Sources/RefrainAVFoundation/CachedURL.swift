@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Refrain
 
 /// The URL of an asset that AVFoundation loads through a delegate: the resource's own with another
 /// scheme. Nothing else of it changes, because signatures depend on the spelling of a URL.
@@ -18,17 +19,15 @@ enum CachedURL {
     return URL(string: prefix + scheme + text[colon...])
   }
 
-  /// Returns whether both URLs name the same resource after normalization (RFC 3986 §6.2.2.1,
-  /// §6.2.3), without the fragment, which is not sent to origins.
+  /// Whether both URLs name the same resource after normalization (RFC 3986 §6.2).
   static func isSame(_ one: URL, _ other: URL) -> Bool {
-    one == other || normalized(one) == normalized(other)
+    one == other || CacheKey(url: decoded(one)) == CacheKey(url: decoded(other))
   }
 
-  private static func normalized(_ url: URL) -> String {
-    let text = url.absoluteString.prefix { $0 != "#" }
-    guard let authority = text.range(of: "://")?.upperBound else { return String(text) }
-    let end = text[authority...].firstIndex { "/?".contains($0) } ?? text.endIndex
-    let rest = text[end...]
-    return text[..<end].lowercased() + (rest.hasPrefix("/") ? "" : "/") + rest
+  /// Returns the resource's own URL.
+  private static func decoded(_ url: URL) -> URL {
+    let text = url.absoluteString
+    guard text.lowercased().hasPrefix(prefix) else { return url }
+    return URL(string: String(text.dropFirst(prefix.count))) ?? url
   }
 }

@@ -16,11 +16,9 @@ extension Int64 {
     var value: Int64 = 0
     var isEmpty = true
     for byte in digits.utf8 {
-      guard byte >= 0x30, byte <= 0x39 else { return nil }
+      guard byte.isDigit else { return nil }
       isEmpty = false
-      let (tens, overflowed) = value.multipliedReportingOverflow(by: 10)
-      let (sum, overflowedToo) = tens.addingReportingOverflow(Int64(byte - 0x30))
-      value = overflowed || overflowedToo ? .max : sum
+      value.append(digit: byte)
     }
     guard !isEmpty else { return nil }
     self = Swift.min(value, limit)
@@ -45,16 +43,5 @@ extension StringProtocol {
   /// Whether this is a `token` (RFC 9110 §5.6.2).
   package var isToken: Bool {
     !isEmpty && utf8.allSatisfy(\.isTokenCharacter)
-  }
-}
-
-extension UInt8 {
-  /// Whether this is a `tchar` (RFC 9110 §5.6.2).
-  package var isTokenCharacter: Bool {
-    switch self {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-    case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: true
-    default: false
-    }
   }
 }

@@ -65,7 +65,7 @@ struct StructuredDictionary: Sendable, Hashable {
         return nil
       }
       return take {
-        Self.isLower($0) || Self.isDigit($0) || [0x5F, 0x2D, 0x2E, 0x2A].contains($0)  // _ - . *
+        Self.isLower($0) || $0.isDigit || [0x5F, 0x2D, 0x2E, 0x2A].contains($0)  // _ - . *
       }
     }
 
@@ -97,7 +97,7 @@ struct StructuredDictionary: Sendable, Hashable {
       case UInt8(ascii: "\"")?: string() ? .other : nil
       case UInt8(ascii: ":")?: byteSequence() ? .other : nil
       case UInt8(ascii: "?")?: boolean()
-      case let byte? where byte == UInt8(ascii: "-") || Self.isDigit(byte): number()
+      case let byte? where byte == UInt8(ascii: "-") || byte.isDigit: number()
       case let byte? where byte == UInt8(ascii: "*") || Self.isLetter(byte): token()
       default: nil
       }
@@ -105,10 +105,10 @@ struct StructuredDictionary: Sendable, Hashable {
 
     private mutating func number() -> Value? {
       let isNegative = take("-")
-      let digits = take(while: Self.isDigit)
+      let digits = take { $0.isDigit }
       guard (1...15).contains(digits.utf8.count), let value = Int64(digits) else { return nil }
       guard take(".") else { return .integer(isNegative ? -value : value) }
-      let fraction = take(while: Self.isDigit)
+      let fraction = take { $0.isDigit }
       return digits.utf8.count <= 12 && (1...3).contains(fraction.utf8.count) ? .other : nil
     }
 
@@ -141,12 +141,11 @@ struct StructuredDictionary: Sendable, Hashable {
     private mutating func byteSequence() -> Bool {
       rest.removeFirst()
       // base64: letters, digits, + / =
-      _ = take { Self.isLetter($0) || Self.isDigit($0) || [0x2B, 0x2F, 0x3D].contains($0) }
+      _ = take { Self.isLetter($0) || $0.isDigit || [0x2B, 0x2F, 0x3D].contains($0) }
       return take(":")
     }
 
     private static func isLower(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte) }
     private static func isLetter(_ byte: UInt8) -> Bool { isLower(byte | 0x20) }
-    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
   }
 }

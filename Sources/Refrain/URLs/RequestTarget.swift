@@ -7,11 +7,7 @@ import Foundation
 enum RequestTarget {
   /// - Parameter isAbsolute: with scheme and host, as a proxy requires (§3.2.2).
   static func of(_ url: URL, isAbsolute: Bool = false) -> String {
-    let plain = url.withoutUserInfo.absoluteString.prefix { $0 != "#" }
-    guard let slashes = plain.firstRange(of: "://") else { return "/" }
-    let target = plain[slashes.upperBound...].drop { $0 != "/" && $0 != "?" }
-    // The path is never empty.
-    let slash = target.hasPrefix("/") ? "" : "/"
-    return (isAbsolute ? plain[..<target.startIndex] : "") + slash + target
+    guard let parts = WebURL(url.absoluteString) else { return "/" }
+    return (isAbsolute ? "\(parts.scheme)://\(parts.authority)" : "") + parts.requestTarget
   }
 }

@@ -30,7 +30,7 @@ extension URIReference {
     }
     var port = ""
     if let colon = rest.lastIndex(of: ":"),
-      rest[rest.index(after: colon)...].utf8.allSatisfy({ (0x30...0x39).contains($0) })
+      rest[rest.index(after: colon)...].utf8.allSatisfy(\.isDigit)
     {
       port = String(rest[rest.index(after: colon)...])
       rest = rest[..<colon]
@@ -60,11 +60,12 @@ extension URIReference {
       let byte = source[index]
       index += 1
       if byte == UInt8(ascii: "%"), index + 1 < source.count,
-        let high = digit(source[index]), let low = digit(source[index + 1])
+        let high = source[index].hexadecimalValue,
+        let low = source[index + 1].hexadecimalValue
       {
         index += 2
         let value = high << 4 | low
-        if isUnreserved(value) { bytes.append(value) } else { append(value, to: &bytes) }
+        if value.isUnreserved { bytes.append(value) } else { append(value, to: &bytes) }
       } else if byte >= 0x80 {
         append(byte, to: &bytes)
       } else {
@@ -77,21 +78,5 @@ extension URIReference {
   private static func append(_ value: UInt8, to bytes: inout [UInt8]) {
     let digits = Array("0123456789ABCDEF".utf8)
     bytes += [UInt8(ascii: "%"), digits[Int(value >> 4)], digits[Int(value & 15)]]
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case 0x30...0x39: byte - 0x30
-    case 0x41...0x46: byte - 0x41 + 10
-    case 0x61...0x66: byte - 0x61 + 10
-    default: nil
-    }
-  }
-
-  private static func isUnreserved(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-    default: "-._~".utf8.contains(byte)
-    }
   }
 }

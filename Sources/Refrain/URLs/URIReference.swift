@@ -43,6 +43,13 @@ struct URIReference: Sendable, Hashable {
     return text
   }
 
+  /// - Returns: the text before the `@` of the authority; nil if there is none.
+  mutating func removeUserInfo() -> String? {
+    guard let whole = authority, let at = whole.lastIndex(of: "@") else { return nil }
+    authority = String(whole[whole.index(after: at)...])
+    return String(whole[..<at])
+  }
+
   /// Returns this reference resolved against a base (RFC 3986 §5.2.2).
   func resolved(against base: URIReference) -> URIReference {
     var target = self

@@ -29,23 +29,14 @@ extension URL {
     var bytes: [UInt8] = []
     var rest = text.utf8[...]
     while let byte = rest.popFirst() {
-      let digits = rest.prefix(2).compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+      let digits = rest.prefix(2).compactMap(\.hexadecimalValue)
       guard byte == UInt8(ascii: "%"), digits.count == 2 else {
         bytes.append(byte)
         continue
       }
-      bytes.append(UInt8(digits[0] << 4 | digits[1]))
+      bytes.append(digits[0] << 4 | digits[1])
       rest = rest.dropFirst(2)
     }
     return bytes
-  }
-}
-
-extension URIReference {
-  /// - Returns: the text before the `@`; nil if there is none.
-  mutating func removeUserInfo() -> String? {
-    guard let whole = authority, let at = whole.lastIndex(of: "@") else { return nil }
-    authority = String(whole[whole.index(after: at)...])
-    return String(whole[..<at])
   }
 }

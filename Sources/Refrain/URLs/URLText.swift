@@ -44,8 +44,8 @@ extension URL {
     for (index, byte) in source.enumerated() {
       switch byte {
       case UInt8(ascii: "%")
-      where index + 2 < source.count && isHexadecimal(source[index + 1])
-        && isHexadecimal(source[index + 2]):
+      where index + 2 < source.count && source[index + 1].hexadecimalValue != nil
+        && source[index + 2].hexadecimalValue != nil:
         bytes.append(byte)
       case 0...0x20, 0x22, 0x25, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7B...0x7D, 0x7F...:
         bytes.append(UInt8(ascii: "%"))
@@ -56,13 +56,6 @@ extension URL {
       }
     }
     return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func isHexadecimal(_ byte: UInt8) -> Bool {
-    switch byte {
-    case 0x30...0x39, 0x41...0x46, 0x61...0x66: true
-    default: false
-    }
   }
 
   private static func hexadecimal(_ value: UInt8) -> UInt8 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Refrain
 import RefrainProxy
 
 /// The address of a proxy on the command line; nil for a part that was not given.
@@ -18,7 +19,7 @@ struct ListenAddress: Sendable, Hashable {
 
   /// Reads `127.0.0.1:8573`, `[::1]:8573`, `localhost`, `::1`, `:8573` or `8573`.
   init(parsing text: String) throws {
-    if !text.isEmpty, text.utf8.allSatisfy(Self.isDigit) {
+    if !text.isEmpty, text.utf8.allSatisfy(\.isDigit) {
       self.init(host: nil, port: try Self.port(text))
     } else if text.hasPrefix("[") {
       guard let bracket = text.firstIndex(of: "]") else { throw Self.wrong }
@@ -39,7 +40,7 @@ struct ListenAddress: Sendable, Hashable {
   }
 
   static func port(_ text: some StringProtocol) throws -> Int {
-    guard !text.isEmpty, text.utf8.allSatisfy(isDigit), let port = Int(text), port < 65536 else {
+    guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit), let port = Int(text), port < 65536 else {
       throw InvalidArgument("a port is a number from 0 (any free port) to 65535")
     }
     return port
@@ -59,16 +60,12 @@ struct ListenAddress: Sendable, Hashable {
     return text
   }
 
-  private static func isDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-  }
-
   private static func isNameByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
       true
-    default: isDigit(byte)
+    default: byte.isDigit
     }
   }
 }

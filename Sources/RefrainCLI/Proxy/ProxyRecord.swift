@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Refrain
 
 /// The stored state of a proxy between runs: its token, and how it was last reached.
 struct ProxyRecord: Sendable, Hashable, Codable {
@@ -24,7 +25,7 @@ struct ProxyRecord: Sendable, Hashable, Codable {
   /// port.
   init?(decoding bytes: Data) {
     guard let record = try? JSONDecoder().decode(Self.self, from: bytes),
-      record.token.utf8.count >= 16, record.token.utf8.allSatisfy(Self.isTokenByte),
+      record.token.utf8.count >= 16, record.token.utf8.allSatisfy(\.isUnreserved),
       (1..<65536).contains(record.port), !record.address.isEmpty
     else { return nil }
     self = record
@@ -33,15 +34,4 @@ struct ProxyRecord: Sendable, Hashable, Codable {
   init(token: String) { self.token = token }
 
   func encoded() throws -> Data { Data((try JSONText.line(self) + "\n").utf8) }
-
-  /// Whether the byte is an unreserved character (RFC 3986 §2.3), which is not encoded in a URL.
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-      UInt8(ascii: "_"), UInt8(ascii: "~"):
-      true
-    default: false
-    }
-  }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+internal import Refrain
 
 /// The state of a head while its lines are read, one after the other.
 struct HeadReading: Sendable {
@@ -182,7 +183,7 @@ struct FieldLine {
   init(_ bytes: UnsafeRawBufferPointer, _ line: Range<Int>) throws(HTTPError) {
     var index = line.lowerBound
     let end = line.upperBound
-    while index < end, bytes[index].isNameByte { index += 1 }
+    while index < end, bytes[index].isTokenCharacter { index += 1 }
     guard index > line.lowerBound, index < end, bytes[index] == UInt8(ascii: ":") else {
       throw Self.badName(bytes.part(line))
     }

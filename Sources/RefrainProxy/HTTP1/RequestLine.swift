@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+internal import Refrain
 
 /// `method SP request-target SP HTTP-version` (RFC 9112 §3), strictly: a line that two programs
 /// read differently permits request smuggling (RFC 9112 §11.2).
@@ -12,7 +13,7 @@ struct RequestLine: Sendable {
   /// - Parameter line: without its CRLF, at the start of the head.
   init(_ line: UnsafeRawBufferPointer, targetLimit: Int) throws(HTTPError) {
     var end = 0
-    while end < line.count, line[end].isNameByte { end += 1 }
+    while end < line.count, line[end].isTokenCharacter { end += 1 }
     guard end > 0, end < line.count, line[end] == .space else {
       throw HTTPError(400, "The request does not begin with a method and one space.")
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 internal import NIOCore
+internal import Refrain
 
 /// Parses requests of HTTP/1.1 and HTTP/1.0 from a connection's bytes (RFC 9112), strictly: bytes
 /// that another program might read differently are refused, not repaired.
@@ -172,7 +173,7 @@ extension RequestParser {
   /// - Returns: the length of the head, with its empty line; nil if it is incomplete.
   private mutating func readHead(_ bytes: UnsafeRawBufferPointer) throws(HTTPError) -> Int? {
     // A client that speaks TLS is refused at once.
-    guard bytes.first?.isNameByte != false else {
+    guard bytes.first?.isTokenCharacter != false else {
       throw HTTPError(400, "The received bytes are not an HTTP request.")
     }
     while let feed = bytes.lineFeed(from: searched) {

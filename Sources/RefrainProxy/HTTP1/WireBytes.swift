@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+internal import Refrain
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -13,29 +15,11 @@ extension UInt8 {
   static let carriageReturn: UInt8 = 0x0D
   static let space: UInt8 = 0x20
 
-  /// Whether this is a `tchar` (RFC 9110 §5.6.2). A bit for each byte of ASCII: this is checked for
-  /// every byte of every name.
-  var isNameByte: Bool {
-    let set: UInt64 = self < 64 ? 0x03FF_6CFA_0000_0000 : 0x57FF_FFFF_C7FF_FFFE
-    return self < 128 && (set >> UInt64(self & 63)) & 1 == 1
-  }
-
   /// Whether a field's value may contain this byte: visible ones, SP, HTAB, and bytes of other
   /// alphabets (RFC 9110 §5.5).
   var isValueByte: Bool { (self >= 0x20 && self != 0x7F) || self == .tab }
 
   var isOptionalWhitespace: Bool { self == .space || self == .tab }
-
-  var isDigit: Bool { self >= 0x30 && self <= 0x39 }
-
-  var hexadecimalValue: UInt8? {
-    switch self {
-    case 0x30...0x39: self - 0x30
-    case 0x41...0x46: self - 0x41 + 10
-    case 0x61...0x66: self - 0x61 + 10
-    default: nil
-    }
-  }
 }
 
 extension UnsafeRawBufferPointer {
@@ -101,12 +85,10 @@ extension UnsafeRawBufferPointer {
     var value: Int64 = 0
     for byte in self {
       guard byte.isDigit else { return nil }
-      let (tens, overflowed) = value.multipliedReportingOverflow(by: 10)
-      let (sum, overflowedToo) = tens.addingReportingOverflow(Int64(byte - 0x30))
-      guard !overflowed, !overflowedToo else { return nil }
-      value = sum
+      value.append(digit: byte)
     }
-    return value
+    // Too large, or as good as.
+    return value < .max ? value : nil
   }
 
   /// The bytes as text; invalid UTF-8 becomes U+FFFD.

@@ -43,7 +43,7 @@ struct AllowedHosts: Sendable {
   /// Whether the URL's host may be requested. Also checked for an origin's redirects.
   func allows(_ url: URL) -> Bool {
     if patterns.isEmpty { return true }
-    guard let parts = URLParts(url.absoluteString), let authority = Authority(parts.authority)
+    guard let parts = WebURL(url.absoluteString), let authority = Authority(parts.authority)
     else { return false }
     let host = authority.plainHost
     let port = authority.port ?? (parts.scheme == "https" ? 443 : 80)

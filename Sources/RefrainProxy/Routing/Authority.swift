@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+internal import Refrain
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 internal import Foundation
+internal import Refrain
 
 /// The URLs that belong to the origin of a reverse proxy: those of its scheme, host and port, below
 /// its path.
@@ -36,7 +37,7 @@ struct OriginScope: Sendable {
     var path: Substring
 
     init?(_ url: URL) {
-      guard let parts = URLParts(url.absoluteString), let authority = Authority(parts.authority)
+      guard let parts = WebURL(url.absoluteString), let authority = Authority(parts.authority)
       else { return nil }
       scheme = parts.scheme
       host = authority.plainHost

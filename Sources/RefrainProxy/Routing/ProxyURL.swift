@@ -39,7 +39,7 @@ enum ProxyURL {
   ///
   /// - Returns: nil for URLs that `parse` would refuse.
   static func target(for url: URL, token: String) -> String? {
-    guard let parts = URLParts(url.absoluteString), let authority = Authority(parts.authority)
+    guard let parts = WebURL(url.absoluteString), let authority = Authority(parts.authority)
     else { return nil }
     let host = authority.text.replacing("[", with: "%5B").replacing("]", with: "%5D")
     let target = "/\(token)/\(parts.scheme)/\(host)\(parts.requestTarget)"
@@ -71,10 +71,10 @@ enum ProxyURL {
   static func splitAbsolute(
     _ target: some StringProtocol
   ) -> (authority: String, target: String)? {
-    guard target.utf8.first != UInt8(ascii: "/"), let parts = URLParts(target),
+    guard target.utf8.first != UInt8(ascii: "/"), let parts = WebURL(String(target)),
       parts.scheme == "http"
     else { return nil }
-    return (String(parts.authority), parts.requestTarget)
+    return (parts.authority, parts.requestTarget)
   }
 
   private static func url(

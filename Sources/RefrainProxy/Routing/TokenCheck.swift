@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+internal import Refrain
 
 /// The unguessable part of a proxy's URLs.
 enum TokenCheck {
@@ -19,12 +20,7 @@ enum TokenCheck {
     guard token.utf8.count >= 16, token.utf8.contains(where: { $0 != UInt8(ascii: ".") }) else {
       return false
     }
-    return token.utf8.allSatisfy { byte in
-      switch byte {
-      case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
-      default: false
-      }
-    }
+    return token.utf8.allSatisfy(\.isUnreserved)
   }
 
   /// Returns a new token of 192 random bits.

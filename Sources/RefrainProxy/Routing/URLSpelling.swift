@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+internal import Refrain
 
 /// The spelling of request targets and URLs.
 enum URLSpelling {

@@ -129,9 +129,7 @@ enum SimpleRange: Equatable, Sendable {
     guard index < bytes.count, bytes[index].isDigit else { return nil }
     var value: Int64 = 0
     while index < bytes.count, bytes[index].isDigit {
-      let (tens, overflowed) = value.multipliedReportingOverflow(by: 10)
-      let (sum, overflowedToo) = tens.addingReportingOverflow(Int64(bytes[index] - 0x30))
-      value = overflowed || overflowedToo ? .max : sum
+      value.append(digit: bytes[index])
       index += 1
     }
     return value
