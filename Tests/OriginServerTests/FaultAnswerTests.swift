@@ -22,12 +22,12 @@ struct FaultAnswerTests {
   let part = ["Range: bytes=100-199"]
   let bytes = SyntheticBytes(seed: 1)
 
-  @Test func `Close without answer`() async throws {
+  @Test func `A connection is closed without a response`() async throws {
     let reply = try await answer(.closeWithoutAnswer)
     #expect(reply.status == 0)
   }
 
-  @Test func `Garbage`() async throws {
+  @Test func `Garbage is sent in place of a response`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .garbage(Array("SSH-2.0-what\r\n".utf8))))
@@ -42,13 +42,13 @@ struct FaultAnswerTests {
   }
 
   @Test(arguments: [403, 404, 410, 416, 429, 500, 503])
-  func `Status`(_ status: Int) async throws {
+  func `A response has the scripted status`(_ status: Int) async throws {
     let reply = try await answer(.status(status))
     #expect(reply.status == status)
     #expect(reply.isComplete)
   }
 
-  @Test func `Retry after`() async throws {
+  @Test func `Retry-After is sent in seconds, as a date, or not at all`() async throws {
     let seconds = try await answer(.unavailable(.seconds(7)))
     #expect(seconds.status == 503)
     #expect(seconds["Retry-After"] == "7")
@@ -59,7 +59,7 @@ struct FaultAnswerTests {
     #expect(unknown["Retry-After"] == nil)
   }
 
-  @Test func `Unauthorized first`() async throws {
+  @Test func `A scripted 401 applies only to requests that match`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 10), at: "/a")
       let stranger = RequestMatcher.where { $0.headers.first("Authorization") != "Bearer new" }
@@ -71,7 +71,7 @@ struct FaultAnswerTests {
   }
 
   @Test(arguments: [301, 302, 303, 307, 308])
-  func `Redirect`(_ status: Int) async throws {
+  func `A redirect has the scripted status and Location`(_ status: Int) async throws {
     for location in ["/b?x=1", "../b", "http://127.0.0.1:1/b", "/a"] {
       let reply = try await answer(.redirect(status, to: location))
       #expect(reply.status == status)
@@ -79,7 +79,7 @@ struct FaultAnswerTests {
     }
   }
 
-  @Test func `Delayed until released`() async throws {
+  @Test func `A delayed response waits until it is released`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.first(1), .delay(nil), .delay(.milliseconds(1))))
@@ -92,20 +92,20 @@ struct FaultAnswerTests {
     }
   }
 
-  @Test func `Informational`() async throws {
+  @Test func `An informational response precedes the final response`() async throws {
     let reply = try await answer(.informational(103, headers: [Field("Link", "</b>")]))
     #expect(reply.informational == [103])
     #expect(reply.status == 200)
     #expect(reply.body.count == 1000)
   }
 
-  @Test func `Huge headers`() async throws {
+  @Test func `A response carries 100 KiB of headers`() async throws {
     let reply = try await answer(.hugeHeaders(bytes: 100 * 1024))
     #expect(reply.fields.reduce(0) { $0 + $1.name.count + $1.value.count } > 100_000)
     #expect(reply.body.count == 1000)
   }
 
-  @Test func `Header replaced and removed`() async throws {
+  @Test func `Headers are replaced, removed and added`() async throws {
     let reply = try await answer(
       .header("Content-Type", "text/html"), .header("Accept-Ranges", nil),
       .header("Cache-Control", "no-store"))
@@ -114,7 +114,7 @@ struct FaultAnswerTests {
     #expect(reply["Cache-Control"] == "no-store")
   }
 
-  @Test func `Wrong content range`() async throws {
+  @Test func `A response has a wrong Content-Range, or none`() async throws {
     let start = try await answer(.wrongContentRange(start: 1), fields: part)
     #expect(start["Content-Range"] == "bytes 101-199/1000")
     let end = try await answer(.wrongContentRange(end: -1), fields: part)
@@ -127,7 +127,7 @@ struct FaultAnswerTests {
     #expect(none["Content-Range"] == nil)
   }
 
-  @Test func `Ignored range`() async throws {
+  @Test func `An ignored Range is answered with the whole resource`() async throws {
     let reply = try await answer(.ignoreRange, fields: part)
     #expect(reply.status == 200)
     #expect(reply["Content-Range"] == nil)
@@ -135,7 +135,7 @@ struct FaultAnswerTests {
     #expect(reply.body == bytes.bytes(in: 0..<1000))
   }
 
-  @Test func `Validators replaced`() async throws {
+  @Test func `Validators are replaced or removed`() async throws {
     let weak = try await answer(.weakETag())
     #expect(weak["ETag"] == "W/\"weak\"")
     let none = try await answer(.noValidators, fields: ["If-None-Match: \"seed-1\""])
@@ -148,7 +148,7 @@ struct FaultAnswerTests {
     #expect(other.status == 200)
   }
 
-  @Test func `New generation at request`() async throws {
+  @Test func `A new generation is served from the scripted request on`() async throws {
     try await withOrigin { origin in
       let range = ["Range: bytes=10-19"]
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")

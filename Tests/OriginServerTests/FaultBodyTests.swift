@@ -21,14 +21,14 @@ struct FaultBodyTests {
   let part = ["Range: bytes=100-199"]
   let bytes = SyntheticBytes(seed: 1)
 
-  @Test func `Shorter than declared`() async throws {
+  @Test func `A body is shorter than its Content-Length`() async throws {
     let reply = try await answer(.wrongContentLength(by: 5))
     #expect(reply["Content-Length"] == "1005")
     #expect(reply.body == bytes.bytes(in: 0..<1000))
     #expect(!reply.isComplete)
   }
 
-  @Test func `Longer than declared`() async throws {
+  @Test func `A body is longer than its Content-Length`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .wrongContentLength(by: -5)))
@@ -41,7 +41,7 @@ struct FaultBodyTests {
     }
   }
 
-  @Test func `At most`() async throws {
+  @Test func `A limit shortens range responses, but not whole ones`() async throws {
     let reply = try await answer(.atMost(10), fields: part)
     #expect(reply["Content-Range"] == "bytes 100-109/1000")
     #expect(reply.body == bytes.bytes(in: 100..<110))
@@ -49,7 +49,7 @@ struct FaultBodyTests {
     #expect(whole.body.count == 1000)
   }
 
-  @Test func `Truncated and extended`() async throws {
+  @Test func `A body is truncated or extended under an unchanged Content-Range`() async throws {
     let short = try await answer(.truncatedBody(to: 10), fields: part)
     #expect(short["Content-Range"] == "bytes 100-199/1000")
     #expect(short["Content-Length"] == "10")
@@ -60,7 +60,7 @@ struct FaultBodyTests {
     #expect(long.body == bytes.bytes(in: 100..<200) + [1, 2, 3])
   }
 
-  @Test func `Chunked`() async throws {
+  @Test func `A chunked response has no Content-Length`() async throws {
     let reply = try await answer(.chunked, length: 200_000)
     #expect(reply["Content-Length"] == nil)
     #expect(reply.isComplete)
@@ -69,7 +69,7 @@ struct FaultBodyTests {
     #expect(!dropped.isComplete)
   }
 
-  @Test func `To the close`() async throws {
+  @Test func `A response ends with the close of the connection`() async throws {
     let reply = try await answer(.toTheClose, length: 200_000)
     #expect(reply["Content-Length"] == nil)
     #expect(reply["Transfer-Encoding"] == nil)
@@ -77,7 +77,7 @@ struct FaultBodyTests {
     #expect(reply.body == bytes.bytes(in: 0..<200_000))
   }
 
-  @Test func `Gzip`() async throws {
+  @Test func `A gzip response is sent even if only identity is accepted`() async throws {
     let reply = try await answer(.gzip, fields: part + ["Accept-Encoding: identity"])
     #expect(reply["Content-Encoding"] == "gzip")
     // One stored block: 10 bytes of header, 5 of block, the data, its CRC-32 and length.
@@ -87,7 +87,7 @@ struct FaultBodyTests {
     #expect(Array(reply.body.suffix(4)) == [100, 0, 0, 0])
   }
 
-  @Test func `Multipart`() async throws {
+  @Test func `A single range is answered as multipart`() async throws {
     let reply = try await answer(.multipart, fields: part)
     #expect(reply.status == 206)
     #expect(reply["Content-Range"] == nil)
@@ -102,7 +102,7 @@ struct FaultBodyTests {
     #expect(reply.body == body)
   }
 
-  @Test func `Content changed while sent`() async throws {
+  @Test func `The content of a response changes while it is sent`() async throws {
     let other = SyntheticBytes(seed: 2)
     let fault = Fault.changeContent(
       at: .resource(150), to: .synthetic(seed: 2, length: 1000))

@@ -10,7 +10,7 @@ struct FaultSendingTests {
   let bytes = SyntheticBytes(seed: 1)
 
   @Test(arguments: [0, 1, 500, 70_000, 199_999])
-  func `Drop after body bytes`(_ count: Int) async throws {
+  func `A connection is dropped after a number of body bytes`(_ count: Int) async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 200_000), at: "/a")
       origin.script("/a", .on(.first(1), .drop(at: .body(Int64(count)))))
@@ -24,7 +24,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func `Drop at byte of resource`() async throws {
+  @Test func `A connection is dropped at a byte of the resource`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .drop(at: .resource(500))))
@@ -36,7 +36,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func `Reset`() async throws {
+  @Test func `A dropped connection is reset`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script(
@@ -52,7 +52,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func `Stall until released`() async throws {
+  @Test func `A stalled response waits until it is released`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .stall(at: .resource(300))))
@@ -65,7 +65,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func `Stall for a while`() async throws {
+  @Test func `A stalled response continues after the scripted time`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.all, .stall(at: .body(300), for: .milliseconds(50))))
@@ -77,7 +77,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func `Client that leaves a stalled answer`() async throws {
+  @Test func `A stalled response that the client leaves is logged as abandoned`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.first(1), .stall(at: .body(10))))
@@ -92,7 +92,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func `File that is left or dropped`() async throws {
+  @Test func `The log counts the bytes of a file left by the client or dropped`() async throws {
     try await withOrigin(sendBuffer: 64 * 1024) { origin in
       let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).bin")
       let content = bytes.bytes(in: 0..<4_000_000)
@@ -115,7 +115,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func `Dribble`() async throws {
+  @Test func `A dribbled response arrives slowly and completely`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
       origin.script(
@@ -129,7 +129,7 @@ struct FaultSendingTests {
     }
   }
 
-  @Test func `Throttled resource`() async throws {
+  @Test func `A throttled resource arrives slowly and completely`() async throws {
     try await withOrigin { origin in
       var resource = OriginResource.synthetic(seed: 1, length: 10_000)
       resource.bytesPerSecond = 100_000

@@ -21,7 +21,7 @@ import Testing
     return body
   }
 
-  @Test func `Blocks stand between the audio, with their length and padding`() {
+  @Test func `Metadata blocks are interleaved with their length and padding`() {
     let audio = (0..<45).map { UInt8($0) }
     var expected = audio[..<10] + [0] + audio[10..<20] + [1, 65, 66]
     expected += [UInt8](repeating: 0, count: 14)
@@ -32,7 +32,7 @@ import Testing
     #expect(body(audio) == Array(expected))
   }
 
-  @Test func `Every offset is found by itself`() {
+  @Test func `The piece at each offset is found independently`() {
     let audio = (0..<45).map { UInt8($0) }
     let whole = body(audio)
     for offset in whole.indices {
@@ -43,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `A body without end has none with metadata either`() {
+  @Test func `An endless body stays endless with metadata`() {
     #expect(interleaving.length(of: .max) == .max)
     let far = Int64(1) << 61
     guard case .audio(let range) = interleaving.piece(at: far) else { return }

@@ -8,7 +8,7 @@ import Testing
 struct OriginAnswerTests {
   let bytes = SyntheticBytes(seed: 1)
 
-  @Test func `Whole resource`() async throws {
+  @Test func `A request without a range receives the whole resource`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 300_000), at: "/a")
       let reply = try await get(origin, "/a")
@@ -24,8 +24,7 @@ struct OriginAnswerTests {
     ("bytes=0-0", 0..<1), ("bytes=10-19", 10..<20), ("bytes=990-", 990..<1000),
     ("bytes=-5", 995..<1000), ("bytes=-5000", 0..<1000), ("bytes=900-5000", 900..<1000),
   ])
-  func `A satisfiable range is answered with 206`(_ field: String, _ range: Range<Int>) async throws
-  {
+  func `A range request receives its bytes`(_ field: String, _ range: Range<Int>) async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       let reply = try await get(origin, "/a", ["Range: \(field)"])
@@ -38,7 +37,7 @@ struct OriginAnswerTests {
   }
 
   @Test(arguments: ["bytes=5-4", "bytes=a-b", "items=0-1", "bytes=0-1,5-6", "bytes=-", "bytes"])
-  func `Range that is ignored`(_ field: String) async throws {
+  func `An invalid or unsupported range is ignored`(_ field: String) async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       let reply = try await get(origin, "/a", ["Range: \(field)"])
@@ -47,7 +46,7 @@ struct OriginAnswerTests {
   }
 
   @Test(arguments: ["bytes=1000-", "bytes=1000-2000", "bytes=-0"])
-  func `Range that does not exist`(_ field: String) async throws {
+  func `An unsatisfiable range receives a 416 response`(_ field: String) async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       let reply = try await get(origin, "/a", ["Range: \(field)"])
@@ -56,7 +55,7 @@ struct OriginAnswerTests {
     }
   }
 
-  @Test func `Without ranges`() async throws {
+  @Test func `A resource without range support ignores Range`() async throws {
     try await withOrigin { origin in
       var resource = OriginResource.synthetic(seed: 1, length: 1000)
       resource.supportsRanges = false
@@ -68,7 +67,7 @@ struct OriginAnswerTests {
     }
   }
 
-  @Test func `Without length`() async throws {
+  @Test func `A resource without a declared length is sent in chunks`() async throws {
     try await withOrigin { origin in
       var resource = OriginResource.synthetic(seed: 1, length: 200_000)
       resource.declaresLength = false
@@ -84,7 +83,7 @@ struct OriginAnswerTests {
     }
   }
 
-  @Test func `Head has no body`() async throws {
+  @Test func `A HEAD response has no body`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       try await RawConnection.open(port: origin.port) { connection in
@@ -109,7 +108,7 @@ struct OriginAnswerTests {
     }
   }
 
-  @Test func `Memory and file give the same bytes`() async throws {
+  @Test func `A resource in memory and one in a file send the same bytes`() async throws {
     try await withOrigin { origin in
       let content = bytes.bytes(in: 0..<1_500_000)
       let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).bin")
@@ -127,7 +126,7 @@ struct OriginAnswerTests {
     }
   }
 
-  @Test func `Unknown path and method`() async throws {
+  @Test func `An unknown path receives 404, and an unknown method 405`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 10), at: "/a")
       let unknown = try await get(origin, "/b")
@@ -137,7 +136,7 @@ struct OriginAnswerTests {
     }
   }
 
-  @Test func `Required header`() async throws {
+  @Test func `A request without the required header receives 401`() async throws {
     try await withOrigin { origin in
       var resource = OriginResource.synthetic(seed: 1, length: 10)
       resource.requiredHeader = Field("Authorization", "Bearer good")

@@ -34,7 +34,7 @@ struct OriginBackPressureTests {
   }
 
   @Test(arguments: [[], [Fault.chunked], [.stall(at: .body(300_000), for: .zero)]])
-  func `Makes what the channel wants`(_ faults: [Fault]) throws {
+  func `The origin produces no more than the channel accepts`(_ faults: [Fault]) throws {
     let length: Int64 = 1 << 20
     let state = OriginState()
     state.serve(.synthetic(seed: 1, length: length), at: "/a")

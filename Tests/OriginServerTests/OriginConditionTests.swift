@@ -24,7 +24,7 @@ struct OriginConditionTests {
     return reply.status
   }
 
-  @Test func `If none match`() async throws {
+  @Test func `A matching If-None-Match receives a 304 response`() async throws {
     #expect(try await status("If-None-Match: \"one\"") == 304)
     #expect(try await status("If-None-Match: \"two\", W/\"one\"") == 304)
     #expect(try await status("If-None-Match: *") == 304)
@@ -33,7 +33,7 @@ struct OriginConditionTests {
     #expect(try await status("If-None-Match: W/\"one\"", etag: "W/\"one\"") == 304)
   }
 
-  @Test func `If modified since`() async throws {
+  @Test func `If-Modified-Since receives a 304 response if nothing is newer`() async throws {
     #expect(try await status("If-Modified-Since: Sun, 06 Nov 1994 08:49:37 GMT") == 304)
     #expect(try await status("If-Modified-Since: Mon, 07 Nov 1994 00:00:00 GMT") == 304)
     #expect(try await status("If-Modified-Since: Sun, 06 Nov 1994 08:49:36 GMT") == 200)
@@ -43,7 +43,7 @@ struct OriginConditionTests {
         == 200)
   }
 
-  @Test func `If range`() async throws {
+  @Test func `If-Range selects the range only with a strong, matching validator`() async throws {
     let range = "Range: bytes=0-9"
     #expect(try await status(range, "If-Range: \"one\"") == 206)
     #expect(try await status(range, "If-Range: \"two\"") == 200)

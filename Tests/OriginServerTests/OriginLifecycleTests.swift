@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct OriginLifecycleTests {
-  @Test func `Gone and back`() async throws {
+  @Test func `An origin stops listening and resumes on the same port`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       try await RawConnection.open(port: origin.port) { connection in
@@ -22,7 +22,7 @@ struct OriginLifecycleTests {
     }
   }
 
-  @Test func `Refuses as long as it is gone`() async throws {
+  @Test func `A stopped origin refuses connections and keeps its port`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 10), at: "/a")
       for _ in 0..<20 {
@@ -38,7 +38,7 @@ struct OriginLifecycleTests {
     }
   }
 
-  @Test func `Port is free after the stop`() async throws {
+  @Test func `The port is free after the origin stops`() async throws {
     let first = try await OriginServer.start()
     await first.stop()
     let second = try await OriginServer.start(port: first.port)
@@ -47,7 +47,7 @@ struct OriginLifecycleTests {
     await second.stop()
   }
 
-  @Test func `Closes connections and goes on`() async throws {
+  @Test func `An origin continues after it closes its connections`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       origin.script("/a", .on(.first(1), .stall(at: .body(10))))
@@ -64,7 +64,7 @@ struct OriginLifecycleTests {
     }
   }
 
-  @Test func `URLs`() async throws {
+  @Test func `An origin URL has the loopback address, its port and the query`() async throws {
     try await withOrigin { origin in
       #expect(origin.url("/a b.mp4?x=1").absoluteString.hasPrefix("http://127.0.0.1:"))
       #expect(origin.url("/a?x=1").absoluteString == "http://127.0.0.1:\(origin.port)/a?x=1")

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct OriginLogTests {
-  @Test func `Coverage`() async throws {
+  @Test func `The log records requests, sent spans and bytes sent twice`() async throws {
     try await withOrigin { origin in
       origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       try await RawConnection.open(port: origin.port) { connection in
@@ -31,7 +31,7 @@ struct OriginLogTests {
     }
   }
 
-  @Test func `Served anew is not sent twice`() async throws {
+  @Test func `Bytes of a newly served resource do not count as sent twice`() async throws {
     try await withOrigin { origin in
       for seed in [1, 2] as [UInt64] {
         origin.serve(.synthetic(seed: seed, length: 1000), at: "/a")
@@ -44,7 +44,7 @@ struct OriginLogTests {
   }
 
   @Test(arguments: [true, false])
-  func `Paused client pauses the origin`(chunked: Bool) async throws {
+  func `A paused client pauses the origin`(chunked: Bool) async throws {
     try await withOrigin(sendBuffer: 64 * 1024) { origin in
       let length: Int64 = 64 << 20
       origin.serve(.synthetic(seed: 1, length: length), at: "/a")
@@ -63,7 +63,7 @@ struct OriginLogTests {
     }
   }
 
-  @Test func `Waiting ends with its task`() async throws {
+  @Test func `A wait ends when its task is cancelled`() async throws {
     try await withOrigin { origin in
       let waiting = Task { try await origin.wait(for: "/a") { _ in false } }
       waiting.cancel()

@@ -7,7 +7,9 @@ import Testing
 struct RandomScriptTests {
   /// A client that requests missing bytes again receives everything.
   @Test(arguments: 0..<60 as Range<UInt64>)
-  func `Everything comes in the end`(_ seed: UInt64) async throws {
+  func `A client that resumes receives every byte under a random script`(
+    _ seed: UInt64
+  ) async throws {
     try await withOrigin { origin in
       let length: Int64 = 300_000
       origin.serve(.synthetic(seed: 1, length: length), at: "/a")

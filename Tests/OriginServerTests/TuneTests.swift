@@ -12,23 +12,23 @@ struct TuneTests {
     stride(from: channel, to: samples.count, by: 2).map { Int(samples[$0]) }
   }
 
-  @Test func `Is as long as it should be`() {
+  @Test func `The tune lasts between 12 and 15 seconds`() {
     let seconds = Double(samples.count / Tune.channels) / Double(Tune.sampleRate)
     #expect((12...15).contains(seconds))
     #expect(samples.count.isMultiple(of: 2))
   }
 
-  @Test func `Is loud but never clips`() {
+  @Test func `The tune is loud but never clips`() {
     let peak = samples.reduce(0) { max($0, abs(Int($1))) }
     #expect(peak == 26_000)
   }
 
-  @Test func `Begins and ends in silence`() {
+  @Test func `The tune begins and ends in silence`() {
     #expect(samples.prefix(2).allSatisfy { $0 == 0 })
     #expect(samples.suffix(2000).allSatisfy { abs(Int($0)) < 30 })
   }
 
-  @Test func `Has no clicks`() {
+  @Test func `The tune has no clicks`() {
     for channel in 0...1 {
       let side = side(channel)
       let steps = zip(side, side.dropFirst()).map { abs($1 - $0) }
@@ -37,14 +37,14 @@ struct TuneTests {
     }
   }
 
-  @Test func `Has two sides`() {
+  @Test func `The tune has two different channels of similar loudness`() {
     let (left, right) = (side(0), side(1))
     #expect(left != right)
     let loudness = [left, right].map { $0.reduce(0.0) { $0 + Double($1 * $1) } }
     #expect((0.7...1.4).contains(loudness[0] / loudness[1]))
   }
 
-  @Test func `Is the melody`() {
+  @Test func `The tune plays the notes of the melody`() {
     // The strongest of a few candidate frequencies, at the middle of each note.
     let notes: [(beat: Double, frequency: Double)] = [
       (0, 739.99), (2, 783.99), (3, 880), (7, 659.26), (8, 587.33), (30, 587.33),
@@ -68,7 +68,7 @@ struct TuneTests {
     return real * real + imaginary * imaginary
   }
 
-  @Test func `Is a wave file`() async throws {
+  @Test func `The tune is served as a WAV file`() async throws {
     let wav = Tune.wav
     #expect(wav.count == 44 + samples.count * 2)
     #expect(wav.prefix(4) == Data("RIFF".utf8))

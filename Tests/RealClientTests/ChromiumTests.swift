@@ -9,9 +9,7 @@ import Testing
   .enabled(if: RequiredProgram.chromium.isUsable && RequiredProgram.ffmpeg.isUsable),
   .timeLimit(.minutes(5)))
 struct ChromiumTests {
-  @Test func `Audio and video elements that seek about see and hear the origin's own file`()
-    async throws
-  {
+  @Test func `Chromium plays and seeks through the proxy as it does directly`() async throws {
     try await Proxied.with { proxied in
       for media in Media.allCases {
         try await proxied.serve(media, at: "/" + media.name)

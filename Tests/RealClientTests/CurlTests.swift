@@ -10,7 +10,7 @@ import Testing
   .timeLimit(.minutes(2)))
 struct CurlTests {
   @Test(arguments: Media.allCases)
-  func `Whole, cold and warm, it is the file`(_ media: Media) async throws {
+  func `A whole request returns the file, cold and warm`(_ media: Media) async throws {
     try await withCurl(media) { curl, bytes in
       for _ in ["cold", "warm"] {
         let answer = try await curl.get(["--http1.1"])
@@ -21,7 +21,7 @@ struct CurlTests {
   }
 
   @Test(arguments: ["0-0", "100-199999", "70000-70000", "200000-", "-500", "65535-65536"])
-  func `A range is that range, cold and warm`(_ range: String) async throws {
+  func `A range request returns the origin's bytes, cold and warm`(_ range: String) async throws {
     try await withCurl(.mp3) { curl, bytes in
       let direct = try await curl.get(["-r", range], from: .origin)
       for _ in ["cold", "warm"] {
@@ -43,7 +43,7 @@ struct CurlTests {
     }
   }
 
-  @Test func `A download that broke off is resumed`() async throws {
+  @Test func `An interrupted download is resumed`() async throws {
     try await withCurl(.mp3) { curl, bytes in
       for _ in ["cold", "warm"] {
         let answer = try await curl.get(["-C", "-"], after: bytes.prefix(100_000))
@@ -53,7 +53,7 @@ struct CurlTests {
     }
   }
 
-  @Test func `HEAD tells what GET would, and brings no body`() async throws {
+  @Test func `HEAD returns the same headers as the origin`() async throws {
     try await withCurl(.mp3) { curl, bytes in
       let direct = try await curl.get(["-I"], from: .origin)
       for _ in ["cold", "warm"] {
@@ -67,7 +67,7 @@ struct CurlTests {
     }
   }
 
-  @Test func `HTTP 1.0 gets the file, and the end of the connection`() async throws {
+  @Test func `A client too old for chunked encoding receives an unchunked file`() async throws {
     try await withCurl(.mp3) { curl, bytes in
       for _ in ["cold", "warm"] {
         let answer = try await curl.get(["--http1.0"])
@@ -78,7 +78,7 @@ struct CurlTests {
     }
   }
 
-  @Test func `What curl has already is not sent again`() async throws {
+  @Test func `A file that curl already has is not sent again`() async throws {
     try await withCurl(.mp3) { curl, bytes in
       let first = try await curl.get(["--etag-save", "tag.txt"])
       #expect(first.body == bytes)

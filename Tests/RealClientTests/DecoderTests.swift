@@ -8,7 +8,7 @@ import Testing
 @Suite(.enabled(if: RequiredProgram.ffmpeg.isUsable), .timeLimit(.minutes(5)))
 struct DecoderTests {
   @Test(arguments: Decoder.usable, Media.allCases)
-  func `Cold, half stored and warm it decodes what the origin's own file decodes to`(
+  func `Decoders return the same output through the proxy as directly`(
     _ decoder: Decoder, _ media: Media
   ) async throws {
     let path = "/" + media.name
@@ -29,9 +29,7 @@ struct DecoderTests {
   }
 
   @Test(arguments: Media.allCases)
-  func `All at once, on a file that nothing is stored of, they cost the origin its size`(
-    _ media: Media
-  ) async throws {
+  func `All decoders at once fetch each byte of a cold file once`(_ media: Media) async throws {
     let path = "/" + media.name
     try await Proxied.with { proxied in
       try await proxied.serve(media, at: path)

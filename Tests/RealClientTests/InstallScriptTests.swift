@@ -43,14 +43,14 @@ struct InstallScriptTests {
     }
   }
 
-  @Test func `One line names what is installed, and apt's output stays in a log`() async throws {
+  @Test func `The script prints one line with the packages, and logs apt's output`() async throws {
     let run = try await install(["first", "have", "second"], apt: Self.chatter)
     #expect(run.status == 0)
     #expect(run.lines.count == 1)
     #expect(run.lines.first?.hasPrefix("Installing first second (log: ") == true)
   }
 
-  @Test func `Where installing fails the log is shown`() async throws {
+  @Test func `A failed installation prints the log`() async throws {
     let run = try await install(["first"], apt: "\(Self.chatter); echo E: no network; exit 100")
     #expect(run.status == 1)
     #expect(run.lines.contains("Unpacking part 300"))
@@ -58,7 +58,7 @@ struct InstallScriptTests {
     #expect(run.lines.last?.contains("Check the network") == true)
   }
 
-  @Test func `Where nothing is missing it does nothing`() async throws {
+  @Test func `The script does nothing if no package is missing`() async throws {
     let run = try await install(["have"], apt: "exit 1")
     #expect(run.status == 0 && run.lines.isEmpty && !run.called)
   }

@@ -72,11 +72,11 @@
       return text
     }
 
-    @Test func `An app that uses the cache or the player brings nothing else in`() async throws {
+    @Test func `An app that uses the library resolves no other package`() async throws {
       #expect(try await dependencies(traits: "") == [])
     }
 
-    @Test func `The proxy brings SwiftNIO, and nothing else`() async throws {
+    @Test func `The Server trait adds SwiftNIO and no other package`() async throws {
       #expect(try await dependencies(traits: ", traits: [\"Server\"]") == ["swift-nio"])
     }
   }

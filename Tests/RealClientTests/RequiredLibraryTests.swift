@@ -9,14 +9,14 @@
       #expect(RequiredLibrary("libc.so.6", environment: [:]).isUsable)
     }
 
-    @Test func `A missing library is usable only where every client is required`() {
+    @Test func `A missing library counts as usable only if clients are required`() {
       let name = "librefrain-no-such.so.1"
       #expect(!RequiredLibrary(name, environment: [:]).isUsable)
       #expect(RequiredLibrary(name, environment: ["REFRAIN_REQUIRE_CLIENTS": "1"]).isUsable)
     }
 
     @Test(arguments: ["0", "1"])
-    func `A hidden library is as good as missing`(_ isRequired: String) {
+    func `A hidden library is not usable`(_ isRequired: String) {
       let environment = ["REFRAIN_HIDE_CLIENTS": "1", "REFRAIN_REQUIRE_CLIENTS": isRequired]
       #expect(!RequiredLibrary("libc.so.6", environment: environment).isUsable)
     }

@@ -5,13 +5,13 @@ import Testing
 
 /// The conditions under which tests against system programs run.
 struct RequiredProgramTests {
-  @Test func `A program that is installed is found`() throws {
+  @Test func `An installed program is found`() throws {
     let shell = RequiredProgram("sh", environment: ["PATH": "/bin"])
     #expect(shell.isUsable)
     #expect(try shell.path.lastPathComponent == "sh")
   }
 
-  @Test func `A missing program is usable only where every client is required`() {
+  @Test func `A missing program counts as usable only if clients are required`() {
     let name = "refrain-no-such-program"
     #expect(!RequiredProgram(name, environment: [:]).isUsable)
     let required = RequiredProgram(name, environment: ["REFRAIN_REQUIRE_CLIENTS": "1"])
@@ -20,7 +20,7 @@ struct RequiredProgramTests {
   }
 
   @Test(arguments: [["PATH": "/bin"], ["PATH": "/bin", "REFRAIN_REQUIRE_CLIENTS": "1"]])
-  func `A hidden program is as good as missing`(_ environment: [String: String]) {
+  func `A hidden program is neither usable nor found`(_ environment: [String: String]) {
     let environment = environment.merging(["REFRAIN_HIDE_CLIENTS": "1"]) { $1 }
     let shell = RequiredProgram("sh", environment: environment)
     #expect(!shell.isUsable)

@@ -12,7 +12,7 @@ struct EveryServerTests {
   private let content = testBytes(3_000_017, seed: 1)
 
   @Test(arguments: RealServer.usable)
-  func `Played cold it is the file, and played again the server sends nothing`(
+  func `A cold read returns the file, and a warm read fetches nothing`(
     _ server: RealServer
   ) async throws {
     try await withRealOrigin(server) { origin in
@@ -32,7 +32,9 @@ struct EveryServerTests {
   }
 
   @Test(arguments: RealServer.usable)
-  func `Gone stale it is confirmed, without a byte of a body`(_ server: RealServer) async throws {
+  func `A stale entry is confirmed by one request without a body`(
+    _ server: RealServer
+  ) async throws {
     try await withRealOrigin(server) { origin in
       try origin.put(name, content, modified: .recentlyModified)
       let resource = try origin.resource(name)
@@ -46,7 +48,7 @@ struct EveryServerTests {
   }
 
   @Test(arguments: RealServer.usable)
-  func `Fetched as a whole it is an ordinary file, which is not fetched again`(
+  func `A prefetched file is stored as an ordinary file and not fetched again`(
     _ server: RealServer
   ) async throws {
     try await withRealOrigin(server) { origin in
@@ -72,7 +74,9 @@ struct EveryServerTests {
   }
 
   @Test(arguments: RealServer.usable)
-  func `A range in the middle is that range`(_ server: RealServer) async throws {
+  func `Ranges in the middle and past the end return the file's bytes`(
+    _ server: RealServer
+  ) async throws {
     try await withRealOrigin(server) { origin in
       try origin.put(name, content)
       try await origin.withCache { cache in
@@ -86,9 +90,7 @@ struct EveryServerTests {
   }
 
   @Test(arguments: RealServer.usable)
-  func `A player that is stopped in the middle goes on from there another time`(
-    _ server: RealServer
-  ) async throws {
+  func `A later read continues where a stopped player left off`(_ server: RealServer) async throws {
     try await withRealOrigin(server) { origin in
       try origin.put(name, content)
       let resource = try origin.resource(name)
@@ -128,7 +130,7 @@ struct EveryServerTests {
   }
 
   @Test(arguments: RealServer.usable)
-  func `A server that dies and comes back is read on from where it broke`(
+  func `A read continues where it broke off after a server restart`(
     _ server: RealServer
   ) async throws {
     try await withRealOrigin(server) { origin in
@@ -157,7 +159,7 @@ struct EveryServerTests {
   }
 
   @Test(arguments: RealServer.usable)
-  func `A file that was replaced gives its new bytes when it is opened again`(
+  func `A replaced file returns its new bytes when it is opened again`(
     _ server: RealServer
   ) async throws {
     let lengths = [
@@ -190,7 +192,7 @@ struct EveryServerTests {
   }
 
   @Test(arguments: RealServer.usable)
-  func `A server that comes back with another file does not go on with that`(
+  func `A read ends with an error if the restarted server has another file`(
     _ server: RealServer
   ) async throws {
     try await withRealOrigin(server) { origin in
@@ -221,7 +223,7 @@ struct EveryServerTests {
   }
 
   @Test(arguments: RealServer.usable)
-  func `A file that is replaced while it is read is never mixed`(
+  func `A reader never mixes old and new bytes of a replaced file`(
     _ server: RealServer
   ) async throws {
     try await withRealOrigin(server) { origin in
@@ -254,7 +256,9 @@ struct EveryServerTests {
   }
 
   @Test(arguments: RealServer.usable)
-  func `Once the server is gone, what is stored plays`(_ server: RealServer) async throws {
+  func `Without the server, stored bytes play, and missing ones are an error`(
+    _ server: RealServer
+  ) async throws {
     try await withRealOrigin(server) { origin in
       try origin.put(name, content, modified: .recentlyModified)
       try origin.put("part.flac", content, modified: .recentlyModified)
@@ -280,7 +284,7 @@ struct EveryServerTests {
   }
 
   @Test(arguments: RealServer.usable)
-  func `An empty file is empty, and stays so without the server`(
+  func `An empty file is stored as empty, and read without the server`(
     _ server: RealServer
   ) async throws {
     try await withRealOrigin(server) { origin in
@@ -305,7 +309,7 @@ struct EveryServerTests {
   }
 
   @Test(arguments: RealServer.usable)
-  func `A file's name may have anything in it`(_ server: RealServer) async throws {
+  func `A file with special characters in its name is read`(_ server: RealServer) async throws {
     let names = [
       "with spaces and + plus.flac", "100% %41 %2F.flac", "Übergrößenträger 東京 🎵.flac",
       "a?b#c&d=e;f.flac", "'quotes' \"and\" [brackets] {braces}|\\^`.flac", "~tilde!$(),*:@.flac",
@@ -331,7 +335,7 @@ struct EveryServerTests {
   }
 
   @Test(arguments: RealServer.usable)
-  func `What is not there is said to be not there`(_ server: RealServer) async throws {
+  func `A missing file is reported as a 404 and not stored`(_ server: RealServer) async throws {
     try await withRealOrigin(server) { origin in
       try await origin.withCache { cache in
         let error = await #expect(throws: MediaCacheError.self) {

@@ -23,7 +23,7 @@ struct NginxTests {
     return lines
   }
 
-  @Test func `Played cold every byte is sent once, and warm none`() async throws {
+  @Test func `A cold read fetches every byte once, and revalidation fetches none`() async throws {
     try await withRealOrigin(.nginx) { origin in
       try origin.put(name, content, modified: .recentlyModified)
       let resource = try origin.resource(name)
@@ -43,7 +43,7 @@ struct NginxTests {
     }
   }
 
-  @Test func `Eight readers of a large file cost its size once`() async throws {
+  @Test func `Eight readers of a large file fetch it once`() async throws {
     try await withRealOrigin(.nginx) { origin in
       let content = testBytes(64 << 20, seed: 2)
       try origin.put(name, content)
@@ -77,7 +77,7 @@ struct NginxTests {
     }
   }
 
-  @Test func `A slow download that is cancelled goes on where it was`() async throws {
+  @Test func `A cancelled slow download continues where it stopped`() async throws {
     try await withRealOrigin(.nginx) { origin in
       try origin.put(name, content)
       let resource = try origin.resource("slow/" + name)
@@ -131,7 +131,8 @@ struct NginxTests {
 
   // URLSession decodes compressed responses without reporting the compression.
   #if os(Linux)
-    @Test func `Where gzip is on, identity is asked for and comes`() async throws {
+    @Test
+    func `The cache receives uncompressed bytes from a server with gzip enabled`() async throws {
       try await withRealOrigin(.nginx) { origin in
         let text = Data(repeating: 0x61, count: 500_000)
         try origin.put("words.txt", text)
@@ -147,7 +148,7 @@ struct NginxTests {
     }
   #endif
 
-  @Test func `Credentials do not go on to another origin`() async throws {
+  @Test func `A redirect to another origin does not carry credentials`() async throws {
     try await withRealOrigin(.nginx) { origin in
       try origin.put(name, content)
       let url = try #require(URL(string: "http://me:secret@127.0.0.1:\(origin.port)/away/\(name)"))

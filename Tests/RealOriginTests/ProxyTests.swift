@@ -36,7 +36,7 @@
     @Test(arguments: [
       (RealProxy.tinyproxy, "http"), (.microsocks, "socks5"), (.microsocks, "socks5h"),
     ])
-    func `What the environment says is gone through, with its password`(
+    func `The proxy from the environment is used with its password`(
       _ proxy: RealProxy, _ scheme: String
     ) async throws {
       try await withRealOrigin(.nginx) { origin in
@@ -57,7 +57,7 @@
       }
     }
 
-    @Test func `An origin with TLS is reached by CONNECT`() async throws {
+    @Test func `A TLS origin is reached through an HTTP or SOCKS proxy`() async throws {
       try await withTLSOrigin { origin, port, authority in
         try origin.put(name, content)
         for (proxy, scheme) in [(RealProxy.tinyproxy, "http"), (.microsocks, "socks5h")] {
@@ -84,7 +84,8 @@
       }
     }
 
-    @Test func `What no_proxy names, and this machine, are asked directly`() async throws {
+    @Test
+    func `Hosts excluded from the proxy and local addresses are reached directly`() async throws {
       try await withRealOrigin(.nginx) { origin in
         try origin.put(name, content)
         let dead = "http://127.0.0.1:\(try RawServer.deafPort())"
@@ -96,7 +97,7 @@
       }
     }
 
-    @Test func `A proxy that cannot be one is told without its password`() async throws {
+    @Test func `An invalid proxy is reported without its password`() async throws {
       try await withRealOrigin(.nginx) { origin in
         let error = await #expect(throws: MediaCacheError.self) {
           _ = try await read(url(origin), of: origin, ["http_proxy": "odd://me:secret@p.example"])
@@ -105,7 +106,7 @@
       }
     }
 
-    @Test func `A proxy that is not there is named`() async throws {
+    @Test func `An unreachable proxy is named, without its password`() async throws {
       try await withRealOrigin(.nginx) { origin in
         let port = try RawServer.deafPort()
         let error = await #expect(throws: MediaCacheError.self) {

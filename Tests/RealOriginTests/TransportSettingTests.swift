@@ -27,8 +27,7 @@
       }) { try await $0.read(Resource(url: url, headers: headers)).bytes }
     }
 
-    @Test func `A private authority is trusted where that is said, and nowhere else`() async throws
-    {
+    @Test func `A private authority is trusted only if it is configured`() async throws {
       try await withTLSOrigin { origin, port, authority in
         try origin.put(name, content)
         let url = "https://127.0.0.1:\(port)/\(name)"
@@ -60,8 +59,7 @@
       }
     }
 
-    @Test func `Certificates to trust that cannot be read are an error that says so`() async throws
-    {
+    @Test func `An unreadable certificate file is reported as such`() async throws {
       try await withTLSOrigin { origin, port, _ in
         let error = await #expect(throws: MediaCacheError.self) {
           _ = try await read(
@@ -72,7 +70,7 @@
       }
     }
 
-    @Test func `Users and passwords of hosts go to these hosts`() async throws {
+    @Test func `Credentials of a netrc file are sent only to their host`() async throws {
       try await withRealOrigin(.nginx) { origin in
         try origin.put(name, content)
         let file = origin.directory.appending(path: "netrc")
@@ -99,7 +97,8 @@
       }
     }
 
-    @Test func `Connections begin where that is said`() async throws {
+    @Test
+    func `A configured network interface is used, and an unknown one is an error`() async throws {
       try await withRealOrigin(.nginx) { origin in
         try origin.put(name, content)
         let url = "http://127.0.0.1:\(origin.port)/\(name)"

@@ -11,7 +11,7 @@ struct WebDAVTests {
   private let name = "tune.flac"
   private let content = testBytes(1_000_003, seed: 1)
 
-  @Test func `Without credentials it is an error that says what to do`() async throws {
+  @Test func `Missing or wrong credentials are an error with a remedy`() async throws {
     try await withRealOrigin(.rclone) { origin in
       try origin.put(name, content)
       for headers: HeaderFields in [[:], ["Authorization": "Basic d3Jvbmc6d3Jvbmc="]] {
@@ -29,7 +29,7 @@ struct WebDAVTests {
     }
   }
 
-  @Test func `With a header there are ranges`() async throws {
+  @Test func `A range is read with an Authorization header`() async throws {
     try await withRealOrigin(.rclone) { origin in
       try origin.put(name, content)
       try await origin.withCache { cache in
@@ -40,9 +40,7 @@ struct WebDAVTests {
     }
   }
 
-  @Test func `The hook that authorizes is asked once, and its header is used from then on`()
-    async throws
-  {
+  @Test func `The authorize hook is called once, and its header is reused`() async throws {
     try await withRealOrigin(.rclone) { origin in
       try origin.put(name, content)
       let asked = Mutex<[Int]>([])
@@ -61,9 +59,7 @@ struct WebDAVTests {
     }
   }
 
-  @Test func `A URL with a user and password is enough, and its password is not kept`()
-    async throws
-  {
+  @Test func `A URL with a user and password is accepted, and neither is stored`() async throws {
     try await withRealOrigin(.rclone) { origin in
       try origin.put(name, content)
       let url = try #require(

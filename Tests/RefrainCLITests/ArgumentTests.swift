@@ -12,7 +12,7 @@ struct HeaderArgumentTests {
     ("X-Space: \t a  b \t ", "X-Space", "a  b"),
     ("x!#$%&'*+-.^_`|~9: ü", "x!#$%&'*+-.^_`|~9", "ü"),
   ])
-  func `Header is read`(_ text: String, _ name: String, _ value: String) throws {
+  func `A header argument is parsed`(_ text: String, _ name: String, _ value: String) throws {
     #expect(try HeaderArgument.parse(text) == HeaderFields.Field(name: name, value: value))
   }
 
@@ -20,7 +20,7 @@ struct HeaderArgumentTests {
     "", "Authorization", ": value", "A B: c", "A : b", "Ä: b", "A\r\nB: c", "A(b): c",
     "A: b\r\nHost: evil", "A: b\nc", "A: b\rc", "A: b\u{0}c", "A: b\u{7F}",
   ])
-  func `What could break a request is refused`(_ text: String) {
+  func `A header that could break a request is refused`(_ text: String) {
     #expect(throws: InvalidArgument.self) { try HeaderArgument.parse(text) }
   }
 }
@@ -30,7 +30,7 @@ struct URLArgumentTests {
     "http://example.org/a.mp3", "https://example.org", "HTTPS://Example.org/ü.flac",
     "http://[::1]:8080/a?b#c", "http://127.0.0.1/a b.mp3",
   ])
-  func `Web URL is taken`(_ text: String) throws {
+  func `A web URL is accepted`(_ text: String) throws {
     _ = try URLArgument.parse(text)
   }
 
@@ -38,7 +38,7 @@ struct URLArgumentTests {
     "", "song.flac", "/music/song.flac", "file:///etc/passwd", "ftp://example.org/a", "http://",
     "http:///a", "javascript:alert(1)", "http:example.org",
   ])
-  func `Anything else is refused`(_ text: String) {
+  func `An argument that is not a web URL is refused`(_ text: String) {
     #expect(throws: InvalidArgument.self) { try URLArgument.parse(text) }
   }
 
@@ -47,7 +47,9 @@ struct URLArgumentTests {
     ("https://example.org", "example.org"), ("https://example.org/", "example.org"),
     ("https://example.org/a%1B%5B2J.mp3", "a\\u{1b}[2J.mp3"),
   ])
-  func `Name is the last of the path`(_ text: String, _ name: String) throws {
+  func `The name of a URL is its last path component or its host`(
+    _ text: String, _ name: String
+  ) throws {
     let url = try URLArgument.parse(text)
     #expect(URLArgument.name(of: url) == name)
   }
@@ -57,16 +59,16 @@ struct TimeTextTests {
   @Test(arguments: [
     ("0", 0), ("90", 90), ("12.5", 12.5), ("1:30", 90), ("1:02:03.25", 3723.25), ("90:00", 5400),
   ])
-  func `Position is read`(_ text: String, _ seconds: Double) throws {
+  func `A position is parsed`(_ text: String, _ seconds: Double) throws {
     #expect(try TimeText.parse(text) == .seconds(seconds))
   }
 
   @Test(arguments: ["", "-1", "1:60", "1:2:3:4", "1.5:00", "abc", ":30", "1:", "1e3", "inf"])
-  func `Nonsense is refused`(_ text: String) {
+  func `An invalid position is refused`(_ text: String) {
     #expect(throws: InvalidArgument.self) { try TimeText.parse(text) }
   }
 
-  @Test func `Times are written`() {
+  @Test func `Times are formatted`() {
     #expect(TimeText.position(.seconds(7.9)) == "0:07")
     #expect(TimeText.position(.seconds(754)) == "12:34")
     #expect(TimeText.position(.seconds(3723)) == "1:02:03")
@@ -81,12 +83,12 @@ struct ChildEnvironmentTests {
     Set(ChildEnvironment.reaching(environment))
   }
 
-  @Test func `Without a network proxy it stays`() {
+  @Test func `The environment is unchanged without a network proxy`() {
     #expect(reaching(["A": "1=2", "no_proxy": "x"]) == ["A=1=2", "no_proxy=x"])
     #expect(reaching(["http_proxy": ""]) == ["http_proxy="])
   }
 
-  @Test func `This computer is not asked of a network proxy`() {
+  @Test func `The loopback address is excluded from a network proxy`() {
     #expect(
       reaching(["http_proxy": "p"])
         == ["http_proxy=p", "no_proxy=127.0.0.1", "NO_PROXY=127.0.0.1"])

@@ -11,7 +11,7 @@ struct ByteSizeTests {
       ("2GiB", 2 << 30), ("2gib", 2 << 30), ("64 KiB", 64 << 10),
       ("700MB", 700_000_000), ("1kb", 1000), ("1.5G", 3 << 29), ("0.5K", 512),
     ] as [(String, Int64)])
-  func `Size is read`(_ text: String, _ bytes: Int64) throws {
+  func `A byte size is parsed`(_ text: String, _ bytes: Int64) throws {
     #expect(try ByteSize.parse(text) == bytes)
   }
 
@@ -19,22 +19,22 @@ struct ByteSizeTests {
     "", "M", "-1", "1.2.3", "1e9", "10Q", "10 G B", "5GGiB", "１0M", "nan", "0x10", ".", ".5G",
     "99999999T", "1G\n",
   ])
-  func `Nonsense is refused`(_ text: String) {
+  func `An invalid byte size is refused`(_ text: String) {
     #expect(throws: InvalidArgument.self) { try ByteSize.parse(text) }
   }
 
-  @Test func `Unknown unit is named`() {
+  @Test func `The error for an unknown unit names the unit`() {
     let error = #expect(throws: InvalidArgument.self) { try ByteSize.parse("5Q") }
     #expect(error?.description.contains("'Q'") == true)
   }
 
-  @Test func `Limit can be none`() throws {
+  @Test func `A limit is a size, or 'none' for unlimited`() throws {
     #expect(try ByteLimit(parsing: "none").bytes == nil)
     #expect(try ByteLimit(parsing: "NONE").bytes == nil)
     #expect(try ByteLimit(parsing: "500M").bytes == 500 << 20)
   }
 
-  @Test func `Limit of nothing is refused with the remedy`() {
+  @Test func `A limit of zero is refused, and the error suggests 'none'`() {
     let error = #expect(throws: InvalidArgument.self) { try ByteLimit(parsing: "0") }
     #expect(error?.description.contains("'none'") == true)
   }
@@ -45,7 +45,7 @@ struct ByteSizeTests {
       (1_048_575, "1.0 MiB"), (12_900_000, "12.3 MiB"), (10 << 30, "10.0 GiB"),
       (Int64.max, "8192.0 PiB"),
     ] as [(Int64, String)])
-  func `Size is written`(_ bytes: Int64, _ text: String) {
+  func `A byte size is formatted`(_ bytes: Int64, _ text: String) {
     #expect(ByteSize.text(bytes) == text)
   }
 }

@@ -16,7 +16,7 @@ struct CommandLineTests {
     }
   }
 
-  @Test func `Limit is ten gibibytes unless told otherwise`() throws {
+  @Test func `The limit is ten gibibytes by default`() throws {
     let command = try #require(try RefrainCommand.parseAsRoot(["ls"]) as? ListCommand)
     #expect(command.options.configuration.limit == 10 << 30)
     let unlimited = try #require(
@@ -24,7 +24,7 @@ struct CommandLineTests {
     #expect(unlimited.options.configuration.limit == nil)
   }
 
-  @Test func `Headers are sent in their order`() throws {
+  @Test func `Headers keep their order`() throws {
     let command = try #require(
       try RefrainCommand.parseAsRoot([
         "get", "--header", "A: 1", "http://h/x", "--header", "B: 2", "--header", "A: 3",
@@ -46,7 +46,7 @@ struct CommandLineTests {
     ["serve", "--origin", "ftp://h/"], ["serve", "--max-connections", "0"], ["url"],
     ["url", "song.flac"], ["run"], ["run", "--"], ["run", "mpv", "http://h/x"], ["run", "--", ""],
   ])
-  func `Wrong usage is 64`(_ line: [String]) {
+  func `Wrong usage exits with 64`(_ line: [String]) {
     do {
       _ = try RefrainCommand.parseAsRoot(line)
       Issue.record("was taken")
@@ -58,7 +58,7 @@ struct CommandLineTests {
   @Test(arguments: [
     "play", "get", "run", "serve", "url", "ls", "info", "path", "rm", "verify",
   ])
-  func `Help of every command has examples`(_ name: String) {
+  func `The help of every command has examples`(_ name: String) {
     let type = RefrainCommand.configuration.subcommands.first {
       $0.configuration.commandName == name
     }
@@ -71,7 +71,7 @@ struct CommandLineTests {
     return command.proxyConfiguration(token: "a token of the tests")
   }
 
-  @Test func `Proxy is for this computer unless told otherwise`() throws {
+  @Test func `The proxy listens on the loopback address by default`() throws {
     let plain = try serve()
     #expect(plain.address == "127.0.0.1" && plain.port == 8573)
     #expect(plain.token != nil && plain.origin == nil && plain.maximumConnections == nil)
@@ -81,7 +81,7 @@ struct CommandLineTests {
     #expect(try serve("--listen", "::1").port == 8573)
   }
 
-  @Test func `Others reach a proxy with hosts or an origin`() throws {
+  @Test func `A public address is accepted with allowed hosts or an origin`() throws {
     let hosts = try serve(
       "--listen", "0.0.0.0", "--allow-host", "a.org", "--allow-host", "*.b.org", "--name", "tv")
     #expect(hosts.address == "0.0.0.0" && hosts.token != nil)
@@ -97,7 +97,7 @@ struct CommandLineTests {
     #expect(all.allowedWebOrigin == "https://a.org" && all.headers["a"] == "1")
   }
 
-  @Test func `What follows the dashes is the programs own`() throws {
+  @Test func `Arguments after the dashes belong to the program`() throws {
     let line = ["run", "--whole", "--", "mpv", "--json", "--", "http://h/x", "--help"]
     let command = try #require(try RefrainCommand.parseAsRoot(line) as? RunCommand)
     #expect(command.command == ["mpv", "--json", "--", "http://h/x", "--help"])

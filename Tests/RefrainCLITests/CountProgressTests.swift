@@ -4,7 +4,7 @@ import Testing
 @testable import RefrainCLI
 
 @Suite struct CountProgressTests {
-  @Test func `Work on many entries is shown once it has taken a second`() {
+  @Test func `Progress over many entries is shown after one second`() {
     var progress = CountProgress(verb: "Removed")
     #expect(
       progress.line(done: 4000, total: 20_000, after: .milliseconds(900), isInteractive: true)
@@ -20,7 +20,7 @@ import Testing
       progress.line(done: 20_000, total: 20_000, after: .seconds(3), isInteractive: true) == nil)
   }
 
-  @Test func `Where no line can be redrawn, each tenth gets one`() {
+  @Test func `Progress in a log is one line for each tenth`() {
     var progress = CountProgress(verb: "Checked")
     let lines = (1...1000).compactMap {
       progress.line(done: $0, total: 1000, after: .seconds(2), isInteractive: false)
@@ -30,7 +30,7 @@ import Testing
     #expect(lines.last == "Checked 900 of 1,000 entries")
   }
 
-  @Test func `Making room is shown once it has taken a second without a pause`() {
+  @Test func `Eviction progress is shown after one second without a pause`() {
     let start = ContinuousClock.now
     var progress = EvictionProgress()
     var lines: [String] = []
@@ -46,7 +46,7 @@ import Testing
         == "Making room: removed 2 entries, 2 B")
   }
 
-  @Test func `In a log, making room is one line`() {
+  @Test func `Eviction progress in a log is one line`() {
     let start = ContinuousClock.now
     var progress = EvictionProgress()
     let lines = (0...400).compactMap {

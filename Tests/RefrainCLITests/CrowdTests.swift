@@ -61,7 +61,7 @@
       return try #require(line.split { !$0.isNumber }.first.flatMap { Int($0) })
     }
 
-    @Test func `A thousand slow readers are served right`() async throws {
+    @Test func `A thousand slow readers receive the right bytes`() async throws {
       try await withServer([]) { origin, serve, port in
         let bytes = SyntheticBytes(seed: Self.seed).bytes(in: 0..<Int64(Self.length))
         let size = 96 << 10
@@ -94,7 +94,7 @@
 
     /// Every request is a miss, and none is repeated.
     @Test(arguments: [(72, 64), (256, 64), (256, 300)])
-    func `Misses without end leave descriptors for all that goes on`(
+    func `Continuous misses are still served under a low descriptor limit`(
       openFiles: Int, clients: Int
     ) async throws {
       try await withServer([], openFiles: openFiles) { origin, serve, port in
@@ -139,7 +139,7 @@
     }
 
     @Test(arguments: [false, true])
-    func `Where descriptors run out clients are told so and there is room again`(
+    func `Clients beyond the descriptor limit receive 503, and later ones are served`(
       isUnexpected: Bool
     ) async throws {
       // A limit that is lowered while the proxy runs, or the one at its start.

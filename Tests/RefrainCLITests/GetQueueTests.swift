@@ -8,7 +8,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct GetQueueTests {
-  @Test func `Small resources widen the window, and a large one closes it`() {
+  @Test func `Small resources widen the fetch window, and a large one narrows it to one`() {
     var window = GetWindow()
     #expect(window.width == 1)
     for width in [2, 4, 8, 8] {
@@ -33,7 +33,8 @@ struct GetQueueTests {
     func end() { state.withLock { $0.now -= 1 } }
   }
 
-  @Test func `Small resources are fetched several at once, large ones one by one`() async throws {
+  @Test
+  func `Small resources are fetched concurrently, and large ones one at a time`() async throws {
     let running = Running()
     var reported: [Int] = []
     try await GetQueue(items: Array(0..<40)).run { number, _ in
@@ -62,7 +63,7 @@ struct GetQueueTests {
 
   private struct Failure: Error {}
 
-  @Test func `A failure is reported in its turn, and the others go on`() async throws {
+  @Test func `A failure is reported in order, and the other fetches continue`() async throws {
     var outcomes: [Bool] = []
     try await GetQueue(items: Array(0..<12)).run { number, turn in
       if number == 5 {
@@ -76,7 +77,7 @@ struct GetQueueTests {
     #expect(outcomes == (0..<12).map { $0 != 5 })
   }
 
-  @Test func `What reporting throws ends the rest`() async throws {
+  @Test func `An error thrown by the report closure ends the remaining fetches`() async throws {
     let began = Running()
     await #expect(throws: Failure.self) {
       try await GetQueue(items: Array(0..<100)).run { _, _ in

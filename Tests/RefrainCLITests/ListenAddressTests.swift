@@ -13,7 +13,7 @@ struct ListenAddressTests {
       ("media.local:80", "media.local", 80), ("[fe80::1%eth0]:80", "fe80::1%eth0", 80),
       ("::ffff:127.0.0.1", "::ffff:127.0.0.1", nil),
     ] as [(String, String?, Int?)])
-  func `Address is read`(_ text: String, _ host: String?, _ port: Int?) throws {
+  func `A listen address is parsed`(_ text: String, _ host: String?, _ port: Int?) throws {
     #expect(try ListenAddress(parsing: text) == ListenAddress(host: host, port: port))
   }
 
@@ -22,7 +22,7 @@ struct ListenAddressTests {
     "[]:80", "*:80", "*", "http://127.0.0.1", "a b", "1:2:3:4:5:6:7:8:9", "host:port", "host/x",
     "99999999999999999999", "10.0.0.1:+8",
   ])
-  func `Anything else is refused`(_ text: String) {
+  func `An invalid listen address is refused`(_ text: String) {
     #expect(throws: InvalidArgument.self) { try ListenAddress(parsing: text) }
   }
 
@@ -30,7 +30,7 @@ struct ListenAddressTests {
     "127.0.0.1", "127.255.0.9", "::1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1", "localhost",
     "LocalHost",
   ])
-  func `This computer alone reaches loopback`(_ host: String) {
+  func `A loopback host is recognized`(_ host: String) {
     #expect(LoopbackAddress.contains(host))
   }
 
@@ -38,7 +38,7 @@ struct ListenAddressTests {
     "0.0.0.0", "::", "192.168.1.5", "128.0.0.1", "fe80::1", "::ffff:10.0.0.1", "example.org",
     "localhost.example.org", "127.0.0.1.example.org", "",
   ])
-  func `Others reach everything else`(_ host: String) {
+  func `Other hosts are not taken for loopback`(_ host: String) {
     #expect(!LoopbackAddress.contains(host))
   }
 }

@@ -17,7 +17,7 @@
     }
 
     @Test(arguments: [["--version"], ["ls"], ["help", "play"]])
-    func `What does not play does not load libmpv`(_ arguments: [String]) async throws {
+    func `Commands that play nothing do not load libmpv`(_ arguments: [String]) async throws {
       try await Program.with { program in
         let run = try await program.run(arguments, adding: ["LD_DEBUG": "libs"])
         #expect(run.status == 0)
@@ -34,7 +34,7 @@
     }
 
     @Test(arguments: [[], ["--json"], ["--sample"], ["--audio-output", "heard.wav"]])
-    func `Without libmpv play fails with a line that names its package`(
+    func `Play without libmpv fails with one line that names the package`(
       _ options: [String]
     ) async throws {
       try await Program.withSong([1, 2, 3]) { program, origin, url in
@@ -51,7 +51,7 @@
       }
     }
 
-    @Test func `Without libmpv everything else works`() async throws {
+    @Test func `The other commands work without libmpv`() async throws {
       try await Program.withSong([1, 2, 3]) { program, _, url in
         let environment = try hideLibmpv(in: program)
         for arguments in [["get", url], ["ls"], ["info", url], ["path", url], ["rm", url]] {

@@ -11,7 +11,7 @@
       FileManager.default.fileExists(atPath: url.path(percentEncoded: false))
     }
 
-    @Test func `Looking into a cache that is not there creates nothing`() async throws {
+    @Test func `Inspecting a missing cache creates nothing`() async throws {
       try await Program.with { program in
         let url = "https://example.org/song.flac"
         #expect(try await program.run("ls").output == "0 entries, 0 B of 10.0 GiB\n")
@@ -27,7 +27,7 @@
       }
     }
 
-    @Test func `A folder that is no cache is left as it is`() async throws {
+    @Test func `An empty folder is left unchanged by ls`() async throws {
       try await Program.with { program in
         try FileManager.default.createDirectory(
           at: program.cache, withIntermediateDirectories: false)
@@ -36,7 +36,7 @@
       }
     }
 
-    @Test func `A file in a cache's place is named as what it is`() async throws {
+    @Test func `A file in place of the cache folder is reported as a file`() async throws {
       try await Program.with { program in
         try Data("x".utf8).write(to: program.directory.appending(path: "file"))
         let path = program.directory.appending(path: "file").path(percentEncoded: false)

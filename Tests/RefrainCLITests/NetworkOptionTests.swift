@@ -24,7 +24,7 @@
       }
     }
 
-    @Test func `Hosts are found, and given their passwords, as the options say`() async throws {
+    @Test func `The --resolve and --netrc-file options apply to get and serve`() async throws {
       try await Program.with { program in
         let origin = try origin()
         defer { origin.stop() }
@@ -64,14 +64,14 @@
       (["--resolve", "song.example:127.0.0.1"], "host:port:address"),
       (["--resolve", "song.example:0:127.0.0.1"], "host:port:address"),
     ])
-    func `What cannot be is wrong usage`(_ options: [String], _ words: String) async throws {
+    func `Invalid network options exit with 64`(_ options: [String], _ words: String) async throws {
       try await Program.with { program in
         let run = try await program.run(["get"] + options + ["http://127.0.0.1:1/a"])
         #expect(run.status == 64 && run.errors.contains(words), "\(run.errors)")
       }
     }
 
-    @Test func `That no certificate is checked is said at each start`() async throws {
+    @Test func `The --insecure option warns that no certificate is verified`() async throws {
       try await Program.with { program in
         let port = try RawServer.deafPort()
         let run = try await program.run(
@@ -83,7 +83,8 @@
     }
 
     /// The environment makes the proxy request itself.
-    @Test func `A proxy that the environment sends to itself ends the loop at once`() async throws {
+    @Test
+    func `A proxy whose environment points to itself ends the loop with an error`() async throws {
       try await Program.with { program in
         let port = try #require(FreePort.next())
         let serve = try RunningProgram(

@@ -65,7 +65,7 @@
     }
 
     @Test(.enabled(if: RequiredProgram.openssl.isUsable))
-    func `A certificate that nobody has signed is not trusted`() async throws {
+    func `A self-signed certificate is reported as not trusted`() async throws {
       try await Program.with { program in
         try await withUntrustedServer(program) { url in
           try await expect(
@@ -78,14 +78,14 @@
       }
     }
 
-    @Test func `A host that does not exist is a matter of spelling`() async throws {
+    @Test func `The error for an unknown host suggests checking its spelling`() async throws {
       try await Program.with { program in
         try await expect(
           ["host.invalid", "Check the spelling"], of: "http://host.invalid/a.mp3", program)
       }
     }
 
-    @Test func `A port on which nobody listens is a matter of the port`() async throws {
+    @Test func `The error for a closed port suggests checking the port`() async throws {
       try await Program.with { program in
         let port = try RawServer.deafPort()
         try await expect(
@@ -94,7 +94,8 @@
       }
     }
 
-    @Test func `An answer that is not HTTP is a matter of the port and the scheme`() async throws {
+    @Test
+    func `The error for a non-HTTP response suggests checking port and scheme`() async throws {
       try await Program.with { program in
         let server = try RawServer { connection in
           _ = connection.readRequest()

@@ -6,12 +6,12 @@ import Testing
 @testable import RefrainCLI
 
 struct PlayArgumentTests {
-  @Test func `A URL is a URL`() throws {
+  @Test func `A web URL is kept as it is`() throws {
     let url = try PlayArgument.parse("https://h/a.flac")
     #expect(url.absoluteString == "https://h/a.flac")
   }
 
-  @Test func `Anything else is a file`() throws {
+  @Test func `A path or a file URL names a file`() throws {
     let folder = FileManager.default.temporaryDirectory
       .appending(path: "refrain-argument-\(UUID().uuidString)", directoryHint: .isDirectory)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -32,7 +32,7 @@ struct PlayArgumentTests {
   }
 
   @Test(arguments: ["ftp://h/a", "http://", ""])
-  func `What is neither is refused`(_ text: String) {
+  func `An argument that is neither a web URL nor a file is refused`(_ text: String) {
     #expect(throws: InvalidArgument.self) { _ = try PlayArgument.parse(text) }
   }
 
@@ -43,7 +43,9 @@ struct PlayArgumentTests {
     ("example.org/a.mp3", "https://example.org/a.mp3"),
     ("media.example.org:8080/a b.mp3", "http://media.example.org:8080/a b.mp3"),
   ])
-  func `A URL without its scheme is suggested`(_ text: String, _ suggestion: String) throws {
+  func `The error for a URL without a scheme suggests the full URL`(
+    _ text: String, _ suggestion: String
+  ) throws {
     for parse in [PlayArgument.parse, URLArgument.parse] {
       let error = try #require(throws: InvalidArgument.self) { _ = try parse(text) }
       #expect(error.description.contains("Did you mean \(suggestion)?"))
@@ -51,7 +53,7 @@ struct PlayArgumentTests {
   }
 
   @Test(arguments: ["song.flac", "Music/song.flac", "../a.b/song", "1:2:3", "a:b", "12:30/x"])
-  func `Anything else is no URL without its scheme`(_ text: String) {
+  func `Other text is not mistaken for a URL without a scheme`(_ text: String) {
     #expect(URLArgument.suggestion(for: text) == nil)
   }
 }

@@ -59,7 +59,7 @@
       }
     }
 
-    @Test func `What does not fit together is wrong usage`() async throws {
+    @Test func `Invalid or conflicting arguments of play exit with 64`() async throws {
       try await Program.with { program in
         let url = "http://h/tune.wav"
         var runs: [Program.Run] = []
@@ -75,7 +75,7 @@
     }
 
     @Test(arguments: ["", "#EXTM3U\n", "#EXTM3U\n#EXTINF:1,Nothing\n"])
-    func `An empty playlist is a failure with a text`(_ text: String) async throws {
+    func `An empty playlist is reported as a failure`(_ text: String) async throws {
       try await withTune { program, _, output in
         let list = try write(text, "list.m3u", program)
         let run = try await program.run("play", "--audio-output", output, list)
@@ -87,7 +87,7 @@
     }
 
     @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
-    func `A playlist in a playlist is named, and the rest plays`() async throws {
+    func `A nested playlist is reported, and the rest plays`() async throws {
       try await withTune { program, tune, output in
         let list = try write("other.m3u\n\(tune)\n", "list.m3u", program)
         let run = try await program.run("play", "--audio-output", output, list)
@@ -105,7 +105,9 @@
         ("<!DOCTYPE html>\n<html></html>", "a web page"),
         ("#EXTM3U\nhttp://h/a.mp3\n", "a playlist"),
       ])
-    func `What is no media is named`(_ text: String, _ kind: String) async throws {
+    func `The error for a resource that is not media names its kind`(
+      _ text: String, _ kind: String
+    ) async throws {
       // mpv inspects longer files further.
       let text = text + String(repeating: "\n", count: 5000)
       try await withText(text, "application/octet-stream", at: "/thing") { program, url in
@@ -116,7 +118,7 @@
       }
     }
 
-    @Test func `A feed in a playlist's place is named`() async throws {
+    @Test func `A podcast feed in place of a playlist is reported as a feed`() async throws {
       let feed = "<?xml version=\"1.0\"?>\n<rss version=\"2.0\"><channel></channel></rss>"
       try await withText(feed, "application/rss+xml", at: "/feed.xspf") { program, url in
         let run = try await program.run("play", url)

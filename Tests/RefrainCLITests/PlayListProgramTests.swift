@@ -39,7 +39,7 @@
       }
     }
 
-    @Test func `A file plays as it is`() async throws {
+    @Test func `A local file plays without a request`() async throws {
       try await withTune { program, origin, _, output in
         let file = program.directory.appending(path: "tune of mine.wav")
         try Tune.wav.write(to: file)
@@ -54,7 +54,7 @@
       }
     }
 
-    @Test func `A playlist plays with all that is in it`() async throws {
+    @Test func `A playlist plays in full, and an unplayable entry is reported`() async throws {
       try await withTune { program, origin, url, output in
         let list = program.directory.appending(path: "list.m3u")
         try Data("#EXTM3U\n\(url)\nftp://h/x\n\(url)?again\n".utf8).write(to: list)
@@ -68,9 +68,7 @@
       }
     }
 
-    @Test func `A playlist comes through the cache and its entries are seen from there`()
-      async throws
-    {
+    @Test func `A playlist is cached, and its entries are resolved against its URL`() async throws {
       try await withTune { program, origin, url, output in
         origin.serve(
           OriginResource(
@@ -88,7 +86,7 @@
       }
     }
 
-    @Test func `Headers are not taken to another origin`() async throws {
+    @Test func `Headers are not sent to another origin`() async throws {
       try await withTune { program, origin, url, output in
         let other = try await OriginServer.start()
         other.serve(
@@ -111,7 +109,7 @@
       }
     }
 
-    @Test func `Failures are a line each and others have their turn`() async throws {
+    @Test func `Each failure is reported in one line, and the other items play`() async throws {
       try await withTune { program, origin, url, output in
         let missing = ["/a.flac", "/b.flac", "/c.flac", "/list.m3u"].map {
           origin.url($0).absoluteString
@@ -125,7 +123,7 @@
       }
     }
 
-    @Test func `A queue goes on behind what fails`() async throws {
+    @Test func `A queue continues after failed items`() async throws {
       try await withTune { program, origin, url, _ in
         let missing = ["/a.flac", "/b.flac", "/c.flac"].map { origin.url($0).absoluteString }
         let run = try await program.run(
@@ -140,7 +138,7 @@
       }
     }
 
-    @Test func `Programs are told what happens`() async throws {
+    @Test func `JSON output reports the events of playback`() async throws {
       try await withTune { program, _, url, _ in
         let run = try await program.run("play", "--json", "--start", "12", url)
         let events = try events(run)
@@ -162,7 +160,7 @@
       }
     }
 
-    @Test func `a start beyond the end names the length and exits with 1`() async throws {
+    @Test func `A start beyond the end exits with 1 and names the length`() async throws {
       try await withTune { program, _, url, output in
         let run = try await program.run("play", "--audio-output", output, "--start", "1:15", url)
         #expect(run.status == 1)
@@ -172,7 +170,7 @@
       }
     }
 
-    @Test func `only the first item begins at the start that was asked for`() async throws {
+    @Test func `Only the first item begins at the given start position`() async throws {
       try await withTune { program, _, url, output in
         let run = try await program.run(
           "play", "--audio-output", output, "--start", "10", url, url + "?again")
@@ -185,7 +183,7 @@
       }
     }
 
-    @Test func `a live stream is live in lines for programs, and refuses to seek`() async throws {
+    @Test func `JSON output reports a live stream as live and its seeks as refused`() async throws {
       try await withTune { program, origin, _, _ in
         var wav = Data(Tune.wav)
         wav.replaceSubrange(40..<44, with: [0, 0, 0, 0x7F])
@@ -210,7 +208,7 @@
       }
     }
 
-    @Test func `Repeated all plays until a signal`() async throws {
+    @Test func `A repeated queue plays until a signal`() async throws {
       try await withTune { program, origin, url, _ in
         let running = try RunningProgram(
           program, ["play", "--json", "--repeat", "all", "--start", "13.5", url])

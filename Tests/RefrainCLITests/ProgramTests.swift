@@ -17,7 +17,7 @@
       try await Program.withSong(Self.bytes, body)
     }
 
-    @Test func `What was fetched is an ordinary file`() async throws {
+    @Test func `A fetched resource is stored as an ordinary file`() async throws {
       try await withSong { program, origin, url in
         let missing = try await program.run("path", url)
         #expect(missing.status == 1)
@@ -37,7 +37,7 @@
       }
     }
 
-    @Test func `Output is written beside the cache`() async throws {
+    @Test func `The output file is written in addition to the cache entry`() async throws {
       try await withSong { program, _, url in
         let file = program.directory.appending(path: "out.flac")
         try Data("old".utf8).write(to: file)
@@ -52,7 +52,7 @@
       }
     }
 
-    @Test func `List and info tell the same to people and programs`() async throws {
+    @Test func `The ls and info commands report entries as text and as JSON`() async throws {
       try await withSong { program, _, url in
         #expect(try await program.run("ls").output == "0 entries, 0 B of 10.0 GiB\n")
         #expect(try await program.run("ls", "--json").output == "[]\n")
@@ -72,7 +72,7 @@
       }
     }
 
-    @Test func `Removed is gone`() async throws {
+    @Test func `The rm command removes one entry or all of them`() async throws {
       try await withSong { program, _, url in
         _ = try await program.run("get", url)
         #expect(try await program.run("rm", url).status == 0)
@@ -85,7 +85,7 @@
       }
     }
 
-    @Test func `Verify finds a file that was cut`() async throws {
+    @Test func `The verify command detects a truncated file`() async throws {
       try await withSong { program, _, url in
         _ = try await program.run("get", url)
         #expect(try await program.run("verify").output == "1 entry, all in order.\n")
@@ -102,7 +102,7 @@
       }
     }
 
-    @Test func `Verify finds a flipped byte only with the origin`() async throws {
+    @Test func `The verify command detects a flipped byte only with --deep`() async throws {
       try await withSong { program, _, url in
         _ = try await program.run("get", url)
         let path = try await program.run("path", url)
@@ -122,7 +122,7 @@
       }
     }
 
-    @Test func `Two spellings of a URL are one entry`() async throws {
+    @Test func `Equivalent spellings of a URL share one entry`() async throws {
       try await Program.with { program in
         let origin = try await OriginServer.start()
         origin.serve(
@@ -141,7 +141,8 @@
       }
     }
 
-    @Test func `Failure is one line and others have their turn`() async throws {
+    @Test
+    func `A failed download is reported in one line, and the others are fetched`() async throws {
       try await withSong { program, origin, url in
         let missing = origin.url("/missing.flac").absoluteString
         let run = try await program.run("get", missing, url, "--json")
@@ -173,7 +174,7 @@
       }
     }
 
-    @Test func `Wrong usage is 64 and touches nothing`() async throws {
+    @Test func `Wrong usage exits with 64 and creates no cache`() async throws {
       try await Program.with { program in
         let wrong = try await program.run("get", "ftp://h/x")
         #expect(wrong.status == 64)
@@ -185,7 +186,9 @@
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGQUIT])
-    func `Signal ends cleanly and what came is kept`(_ signal: CInt) async throws {
+    func `A signal ends get cleanly, and the received bytes stay stored`(
+      _ signal: CInt
+    ) async throws {
       try await withSong { program, origin, url in
         origin.script("/song.flac", .on(.all, .stall(at: .resource(500_000))))
         let run = try await program.run(
@@ -208,7 +211,7 @@
       }
     }
 
-    @Test func `Offline without the bytes says so`() async throws {
+    @Test func `An offline get of missing bytes fails without a request`() async throws {
       try await withSong { program, origin, url in
         let run = try await program.run("get", "--offline", url)
         #expect(run.status == 1)
@@ -236,7 +239,7 @@
 
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct PlayProgramTests {
-    @Test func `Sample is heard twice and fetched once`() async throws {
+    @Test func `The sample is played twice and fetched once`() async throws {
       try await Program.with { program in
         let file = program.directory.appending(path: "heard.wav")
         let run = try await program.run("play", "--sample", "--audio-output", file.path())
@@ -257,7 +260,7 @@
       }
     }
 
-    @Test func `Sample in a cache of ones own is cold each time`() async throws {
+    @Test func `The sample starts cold on every run in the same cache`() async throws {
       try await Program.with { program in
         for _ in 0..<2 {
           let run = try await program.run(
@@ -273,7 +276,7 @@
       }
     }
 
-    @Test func `Without a sound device one line says so`() async throws {
+    @Test func `A missing sound device is reported in one line`() async throws {
       try await Program.with { program in
         let origin = try await OriginServer.start()
         origin.serve(Tune.resource, at: "/tune.wav")
@@ -288,7 +291,7 @@
     }
 
     @Test(arguments: [SIGINT, SIGTERM, SIGQUIT])
-    func `Signal ends playing`(_ signal: CInt) async throws {
+    func `A signal ends playback without an error message`(_ signal: CInt) async throws {
       try await Program.with { program in
         let origin = try await OriginServer.start()
         origin.serve(Tune.resource, at: "/tune.wav")

@@ -8,21 +8,21 @@ struct ProgressLineTests {
     name: "song.flac", done: 12 << 20, total: 24 << 20, bytesPerSecond: 4_194_304,
     timeLeft: .seconds(3))
 
-  @Test func `Bar tells everything where there is room`() {
+  @Test func `A wide bar shows every detail`() {
     #expect(
       half.bar(width: 100, style: .blocks)
         == "song.flac  ████████████████░░░░░░░░░░░░░░░░   50%  12.0 MiB of 24.0 MiB  4.0 MiB/s  "
         + "0:03 left")
   }
 
-  @Test func `Bar without UTF-8 is ASCII`() {
+  @Test func `The bar is pure ASCII without UTF-8`() {
     let line = half.bar(width: 100, style: .ascii)
     #expect(line.contains("[###############...............]"))
     #expect(line.allSatisfy { $0.isASCII })
   }
 
   @Test(arguments: 1...120)
-  func `Bar never exceeds the width`(_ width: Int) {
+  func `The bar never exceeds the width`(_ width: Int) {
     let long = ProgressLine(
       name: "a very long name of a very long song by a very long band.flac", done: 1,
       total: 1 << 40, bytesPerSecond: 1, timeLeft: .seconds(1))
@@ -31,11 +31,11 @@ struct ProgressLineTests {
     }
   }
 
-  @Test func `Narrow bar keeps the percentage`() {
+  @Test func `A narrow bar keeps the percentage`() {
     #expect(half.bar(width: 8, style: .blocks).contains("50%"))
   }
 
-  @Test func `Hundred percent means all of it`() {
+  @Test func `The percentage is 100 only when no byte is missing`() {
     var line = ProgressLine(name: "x", done: (1 << 40) - 1, total: 1 << 40)
     #expect(line.percent == 99)
     line.done += 1
@@ -44,17 +44,17 @@ struct ProgressLineTests {
     #expect(ProgressLine(name: "x", done: 9, total: nil).percent == nil)
   }
 
-  @Test func `Unknown length shows bytes and no bar`() {
+  @Test func `A resource of unknown length shows bytes and no bar`() {
     let line = ProgressLine(name: "radio", done: 3 << 20, total: nil, bytesPerSecond: 1_048_576)
     #expect(line.bar(width: 80, style: .blocks) == "radio  3.0 MiB  1.0 MiB/s")
     #expect(line.plain == "radio: 3.0 MiB")
   }
 
-  @Test func `Plain line is for logs`() {
+  @Test func `The plain line shows name, percentage and size`() {
     #expect(half.plain == "song.flac: 50% of 24.0 MiB")
   }
 
-  @Test func `Plain line is due once for each tenth`() {
+  @Test func `A plain line is due once for each tenth`() {
     var plain = PlainProgress()
     var due: [Int] = []
     for percent in [0, 3, 10, 11, 19, 47, 49, 50, 100, 100] {
@@ -67,7 +67,7 @@ struct ProgressLineTests {
 }
 
 struct SpeedTests {
-  @Test func `Steady speed is what it is`() {
+  @Test func `A steady speed is measured correctly`() {
     var speed = Speed()
     for step in 0...50 {
       speed.note(bytes: Int64(step) * 1000, at: .milliseconds(100 * step))
@@ -83,7 +83,7 @@ struct SpeedTests {
     #expect((speed.bytesPerSecond ?? 0) < 50_000)
   }
 
-  @Test func `Nobody knows at the start`() {
+  @Test func `The speed is unknown at the start`() {
     var speed = Speed()
     #expect(speed.timeLeft(for: 1) == nil)
     speed.note(bytes: 0, at: .zero)

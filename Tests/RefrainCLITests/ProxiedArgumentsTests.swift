@@ -17,7 +17,7 @@ struct ProxiedArgumentsTests {
     "hTTp://[2001:db8::1]:8080/a?b=c", "https://me:secret@example.org/a",
     "https://example.org/a%2Fb?sig=%2F%3D", "http://127.0.0.1:8000/a", "http://example.org:8573/",
   ])
-  func `URL is replaced`(_ url: String) throws {
+  func `A web URL is replaced, alone and as an option's value`(_ url: String) throws {
     #expect(try replacing(url) == ["proxied:\(url)"])
     #expect(try replacing("--audio-file=\(url)") == ["--audio-file=proxied:\(url)"])
     #expect(try replacing("--file=\(url)") == ["--file=proxied:\(url)"])
@@ -31,19 +31,19 @@ struct ProxiedArgumentsTests {
     "--file=song.flac", "--file=", "--text=see https://h/a", "rtsp://h/a", "file:///a",
     "cache:http://h/a",
   ])
-  func `Anything else stays`(_ argument: String) throws {
+  func `An argument that is not a web URL is left unchanged`(_ argument: String) throws {
     #expect(try replacing(argument) == [argument])
   }
 
   @Test(arguments: [
     "http://127.0.0.1:8573/token/x", "http://localhost:8573/", "http://[::1]:8573/",
   ])
-  func `What is proxied already stays`(_ url: String) throws {
+  func `A URL of the proxy itself is left unchanged`(_ url: String) throws {
     #expect(try replacing(url, "--file=\(url)") == [url, "--file=\(url)"])
     #expect(try replacing(url, port: 8574) == ["proxied:\(url)"])
   }
 
-  @Test func `Only the first equals sign ends an option`() throws {
+  @Test func `Only the first equals sign separates an option from its value`() throws {
     #expect(try replacing("--url=b=https://h/c") == ["--url=b=https://h/c"])
     #expect(try replacing("--url=https://h/c=d=e") == ["--url=proxied:https://h/c=d=e"])
   }
@@ -52,7 +52,7 @@ struct ProxiedArgumentsTests {
     "--user-agent=https://h/a", "--ytdl-raw-options=https://h/a", "--title=https://h/a",
     "--http-header-fields=https://h/a", "--x=https://h/a",
   ])
-  func `Options that name no media stay as they are`(_ option: String) throws {
+  func `Values of options that name no media are left unchanged`(_ option: String) throws {
     #expect(try replacing(option, "https://h/b") == [option, "proxied:https://h/b"])
   }
 
@@ -64,11 +64,11 @@ struct ProxiedArgumentsTests {
       "https://xn--bcher-kva.example/%C3%A4"
     ), ("http://[::1]:/a", "http://[::1]/a"),
   ])
-  func `A URL is replaced as a program would ask for it`(_ text: String, _ url: String) throws {
+  func `A URL is normalized as a program would request it`(_ text: String, _ url: String) throws {
     #expect(try replacing(text) == ["proxied:\(url)"])
   }
 
-  @Test func `A URL that the proxy cannot serve stays as it is, and is reported`() {
+  @Test func `A URL that the proxy cannot serve is left unchanged and reported`() {
     struct Refused: Error {}
     let reported = Mutex<[String]>([])
     let proxied = ProxiedArguments(port: 1) { _ in
@@ -80,7 +80,7 @@ struct ProxiedArgumentsTests {
     #expect(reported.withLock { $0 } == ["https://h/a"])
   }
 
-  @Test func `Pages and proxies are no media`() throws {
+  @Test func `Values of referrer, proxy and user agent options are left unchanged`() throws {
     for option in [
       "--referrer", "-referer", "--http-referrer", "--http-proxy", "-http_proxy", "-user_agent",
       "-A", "-e", "-x",
@@ -92,7 +92,7 @@ struct ProxiedArgumentsTests {
     }
   }
 
-  @Test func `The fragment is the programs own`() throws {
+  @Test func `The fragment of a URL is kept`() throws {
     #expect(try replacing("https://h/a?b#t=10") == ["proxied:https://h/a?b#t=10"])
   }
 }

@@ -19,7 +19,7 @@
       return stat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
     }
 
-    @Test func `Record is for nobody else to read`() async throws {
+    @Test func `The proxy record is readable by its owner only`() async throws {
       try await with { file, path in
         #expect(try file.read() == nil)
         let record = try file.readOrCreate()
@@ -30,7 +30,7 @@
       }
     }
 
-    @Test func `Token stays`() async throws {
+    @Test func `A record is read back as it was created or replaced`() async throws {
       try await with { file, path in
         var record = try file.readOrCreate()
         #expect(try file.readOrCreate() == record)
@@ -45,11 +45,11 @@
       }
     }
 
-    @Test func `Tokens differ`() {
+    @Test func `Every new record has a different token`() {
       #expect(Set((0..<100).map { _ in ProxyRecord.new().token }).count == 100)
     }
 
-    @Test func `Whoever comes at the same time gets the same`() async throws {
+    @Test func `Concurrent first readers receive the same token`() async throws {
       try await with { file, _ in
         let tokens = await withTaskGroup(of: String?.self) { group in
           for _ in 0..<8 { group.addTask { try? file.readOrCreate().token } }
@@ -60,7 +60,7 @@
     }
 
     @Test(arguments: [0o644, 0o640, 0o620, 0o604, 0o601] as [mode_t])
-    func `What others could read is not trusted`(_ mode: mode_t) async throws {
+    func `A record that other users can access is refused`(_ mode: mode_t) async throws {
       try await with { file, path in
         _ = try file.readOrCreate()
         chmod(path, mode)
@@ -77,7 +77,7 @@
       #"{"address":"127.0.0.1","allowedHosts":[],"names":[],"port":0,"token":"0123456789abcdef"}"#,
       #"{"address":"","allowedHosts":[],"names":[],"port":1,"token":"0123456789abcdef"}"#,
     ])
-    func `What is no record is an error`(_ text: String) async throws {
+    func `A malformed record is an error that names the file`(_ text: String) async throws {
       try await with { file, path in
         _ = try file.readOrCreate()
         try Data(text.utf8).write(to: URL(filePath: path))
@@ -87,7 +87,7 @@
       }
     }
 
-    @Test func `A link or a folder in its place is an error`() async throws {
+    @Test func `A link or a folder in place of the record is an error`() async throws {
       try await with { file, path in
         _ = try file.readOrCreate()
         rename(path, path + ".other")

@@ -11,13 +11,13 @@ struct RequestLineTests {
     method: "GET", url: "https://example.org/song.flac", status: 206, range: 0..<65536,
     bytesSent: 65536, source: .hit, seconds: 0.0034, client: "127.0.0.1", error: nil)
 
-  @Test func `Line tells what became of the request`() {
+  @Test func `A line shows the outcome of a request`() {
     #expect(
       RequestLogLine(request: request).text()
         == "GET  206 hit           64.0 KiB    3 ms  https://example.org/song.flac  bytes 0-65535")
   }
 
-  @Test func `Lines align`() {
+  @Test func `Lines are aligned`() {
     var other = request
     (other.method, other.status, other.source) = ("HEAD", 200, .revalidated)
     (other.bytesSent, other.seconds, other.range) = (0, 12.34, nil)
@@ -26,7 +26,7 @@ struct RequestLineTests {
         == "HEAD 200 revalidated        0 B  12.3 s  https://example.org/song.flac")
   }
 
-  @Test func `What went wrong stands at the end`() {
+  @Test func `The error is at the end of the line`() {
     var failed = request
     (failed.status, failed.source, failed.range) = (502, .proxy, nil)
     failed.error = "example.org could not\nbe reached."
@@ -34,7 +34,7 @@ struct RequestLineTests {
     #expect(line.hasSuffix("song.flac  example.org could not\\u{a}be reached."))
   }
 
-  @Test func `Long URL gives way to the width`() {
+  @Test func `A long URL is shortened to the width`() {
     var long = request
     long.url = "https://example.org/" + String(repeating: "x", count: 5000) + "/song.flac"
     let line = RequestLogLine(request: long).text(width: 110)
@@ -43,7 +43,7 @@ struct RequestLineTests {
     #expect(RequestLogLine(request: long).text().count < 250)
   }
 
-  @Test func `What a client sent cannot steer the terminal`() {
+  @Test func `Text from a client cannot control the terminal`() {
     var hostile = request
     hostile.method = "G\u{1B}[2J"
     hostile.url = "http://h/\u{1B}]0;title\u{7}"
@@ -60,7 +60,7 @@ struct RequestLineTests {
     #expect(!(try JSONText.line(RequestReport(secret))).contains("secret"))
   }
 
-  @Test func `Programs get every fact`() throws {
+  @Test func `JSON output contains every field of a request`() throws {
     #expect(
       try JSONText.line(RequestReport(request)) == """
         {"bytesSent":65536,"client":"127.0.0.1","event":"request","method":"GET",\
@@ -78,7 +78,7 @@ struct RequestLogTests {
       source: .hit, seconds: 0, client: "127.0.0.1", error: nil)
   }
 
-  @Test func `Lines come in their order`() async {
+  @Test func `Lines are written in order`() async {
     let lines = Lines()
     let log = RequestLog { requests, leftOut in
       #expect(leftOut == 0)
@@ -89,7 +89,7 @@ struct RequestLogTests {
     #expect(lines.all == (0..<100).map { "http://h/\($0)" })
   }
 
-  @Test func `Lines are written in few blocks, and without being waited for`() async throws {
+  @Test func `Lines are written in few blocks, before the log is closed`() async throws {
     let lines = Lines()
     let log = RequestLog { requests, _ in lines.add("\(requests.count)") }
     for number in 0..<5000 { log.note(request(number)) }
@@ -100,7 +100,7 @@ struct RequestLogTests {
     #expect(lines.all.count < 500)
   }
 
-  @Test func `A reader that stalls holds up nobody`() async {
+  @Test func `A stalled reader blocks no request, and left-out lines are counted`() async {
     let lines = Lines()
     let gate = DispatchSemaphore(value: 0)
     let log = RequestLog(bound: 2) { requests, leftOut in
@@ -118,7 +118,7 @@ struct RequestLogTests {
     #expect(told + counts.reduce(0) { $0 + $1[1] } == 50)
   }
 
-  @Test func `When nobody reads nothing further is written`() async {
+  @Test func `Nothing further is written after the output is closed`() async {
     let lines = Lines()
     let log = RequestLog { requests, _ in
       for request in requests { lines.add(request.url) }

@@ -27,7 +27,7 @@
       await origin.stop()
     }
 
-    @Test func `get reports it in a line`() async throws {
+    @Test func `The get command reports a retry in one line`() async throws {
       try await withTrouble { program, url in
         let run = try await program.run("get", url)
         #expect(run.status == 0)
@@ -38,7 +38,7 @@
       }
     }
 
-    @Test func `get is quiet for those who want errors alone`() async throws {
+    @Test func `The get command reports no retry at the log level error`() async throws {
       try await withTrouble { program, url in
         let run = try await program.run("get", "--log-level", "error", url)
         #expect(run.status == 0)
@@ -49,7 +49,7 @@
     @Test(
       arguments: RequiredLibrary.libmpv.isUsable
         ? [["get"], ["play", "--start", "13"]] : [["get"]])
-    func `Programs get an event`(_ command: [String]) async throws {
+    func `A retry is one event in the JSON output`(_ command: [String]) async throws {
       try await withTrouble { program, url in
         let running = try RunningProgram(program, command + ["--json", url])
         var events: [String] = []
@@ -64,7 +64,7 @@
     }
 
     @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
-    func `play reports it in a line`() async throws {
+    func `The play command reports a retry in one line`() async throws {
       try await withTrouble { program, url in
         let output = program.directory.appending(path: "heard.wav").path(percentEncoded: false)
         let run = try await program.run("play", "--audio-output", output, url)
@@ -74,7 +74,7 @@
       }
     }
 
-    @Test func `The same reason is news once, until bytes come`() {
+    @Test func `The same reason for a retry is reported once until it is forgotten`() {
       let (reports, key) = (RetryReports(), CacheKey(rawValue: "a"))
       let (first, second) = (MediaCacheError(.unreachable, "x"), MediaCacheError(.status, "y"))
       #expect(reports.note(key, first))
@@ -86,7 +86,7 @@
     }
 
     @Test(arguments: [ScreenSize(columns: 80, rows: 24), ScreenSize(columns: 40, rows: 8)])
-    func `The screen shows it while an item loads`(_ size: ScreenSize) {
+    func `The screen shows the reason for a retry while an item loads`(_ size: ScreenSize) {
       var model = ScreenModel()
       model.status = .loading
       model.trouble = "h refused the connection."

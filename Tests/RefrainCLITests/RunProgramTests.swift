@@ -10,7 +10,7 @@
     /// A script that waits for signals without a child process to wait for.
     private static let waiting = "echo ready; while :; do sleep 0.02; done"
 
-    @Test func `URLs are replaced and nothing else`() async throws {
+    @Test func `URLs are replaced, and other arguments are unchanged`() async throws {
       try await Program.with { program in
         let run = try await program.run(
           "run", "--", "sh", "-c", #"printf '%s\n' "$@""#, "sh", "https://example.org/a.flac",
@@ -27,7 +27,7 @@
     }
 
     @Test(arguments: [0, 3, 64, 255] as [CInt])
-    func `Exit code is the programs`(_ code: CInt) async throws {
+    func `The exit code is that of the program`(_ code: CInt) async throws {
       try await Program.with { program in
         let run = try await program.run("run", "--", "sh", "-c", "exit \(code)")
         #expect(run.status == code)
@@ -36,7 +36,9 @@
     }
 
     @Test(arguments: [SIGTERM, SIGKILL, SIGINT, SIGPIPE])
-    func `A program that a signal ended is 128 and that signal`(_ signal: CInt) async throws {
+    func `A program ended by a signal exits with 128 plus the signal number`(
+      _ signal: CInt
+    ) async throws {
       try await Program.with { program in
         let run = try await program.run("run", "--", "sh", "-c", "kill -\(signal) $$")
         #expect(run.status == 128 + signal)
@@ -44,7 +46,7 @@
       }
     }
 
-    @Test func `What cannot be run is told`() async throws {
+    @Test func `A program that cannot be run is reported`() async throws {
       try await Program.with { program in
         let missing = try await program.run("run", "--", "no-such-program", "https://h/a")
         #expect(missing.status == 127)
@@ -60,7 +62,7 @@
       }
     }
 
-    @Test func `Standard input is the programs`() async throws {
+    @Test func `Standard input is passed to the program`() async throws {
       try await Program.with { program in
         let run = try await program.run("run", "--", "cat", input: "one\ntwo\n")
         #expect(run.output == "one\ntwo\n")
@@ -68,7 +70,7 @@
       }
     }
 
-    @Test func `Program starts as if it were started alone`() async throws {
+    @Test func `A program inherits descriptors, limits and signal state unchanged`() async throws {
       try await Program.with { program in
         let lookup = """
           ls -1 /proc/self/fd | wc -l; ulimit -n; grep -E 'SigBlk|SigIgn' /proc/self/status
@@ -88,7 +90,7 @@
     }
 
     @Test(arguments: [SIGTERM, SIGHUP, SIGUSR1, SIGQUIT, SIGINT])
-    func `Signal is handed on once`(_ signal: CInt) async throws {
+    func `A signal is forwarded to the program once`(_ signal: CInt) async throws {
       try await Program.with { program in
         let script = "trap 'echo got' \(signal); trap 'exit 7' USR2; \(Self.waiting)"
         let running = try RunningProgram(program, ["run", "--", "sh", "-c", script])
@@ -103,7 +105,7 @@
       }
     }
 
-    @Test func `Program that a signal ends ends the run`() async throws {
+    @Test func `A signal that ends the program ends the run, too`() async throws {
       try await Program.with { program in
         let running = try RunningProgram(program, ["run", "--", "sh", "-c", Self.waiting])
         #expect(try await running.nextLine() == "ready")
@@ -115,7 +117,7 @@
 
     /// A terminal sends SIGINT to all processes in its foreground.
     @Test(.enabled(if: RequiredProgram.python3.isUsable))
-    func `Control C comes once`() async throws {
+    func `The program receives Control-C once`() async throws {
       try await Program.with { program in
         let inner = "trap 'echo GOT' INT; trap 'exit 7' USR2; \(Self.waiting)"
         let script = #"""
@@ -150,7 +152,7 @@
       }
     }
 
-    @Test func `What was ignored stays ignored`() async throws {
+    @Test func `Ignored signals stay ignored`() async throws {
       try await Program.with { program in
         let script = #"trap '' HUP; exec "$1" run -- sh -c 'kill -HUP $PPID $$; exit 7'"#
         let shell = try RunningProgram(

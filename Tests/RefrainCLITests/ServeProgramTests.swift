@@ -16,7 +16,7 @@
       return try #require(url.port)
     }
 
-    @Test func `First line is the URL and signals end it`() async throws {
+    @Test func `The proxy first prints its URL, and ends at a signal`() async throws {
       // Dispatch once lost one of a hundred signals.
       let rounds = TestSeed.isSoak ? 200 : 4
       try await Program.with { program in
@@ -34,7 +34,7 @@
       }
     }
 
-    @Test func `URLs stay good from run to run`() async throws {
+    @Test func `Proxy URLs keep their path across runs`() async throws {
       try await Program.with { program in
         let before = try await program.run("url", "https://example.org/a.flac")
         #expect(before.output.hasPrefix("http://127.0.0.1:8573/"))
@@ -54,7 +54,7 @@
       }
     }
 
-    @Test func `Programs get objects`() async throws {
+    @Test func `The serve and url commands print JSON objects with --json`() async throws {
       try await Program.with { program in
         let serve = try RunningProgram(program, ["serve", "--port", "0", "--json"])
         let line = try await serve.nextLine()
@@ -73,7 +73,7 @@
       }
     }
 
-    @Test func `A second one on the port says so`() async throws {
+    @Test func `A second proxy on the same port fails and names the port`() async throws {
       try await Program.with { program in
         let serve = try RunningProgram(program, ["serve", "--port", "0"])
         let port = try port(try await serve.nextLine())
@@ -87,7 +87,7 @@
       }
     }
 
-    @Test func `What the proxy cannot be told is wrong usage`() async throws {
+    @Test func `Invalid options of serve fail with one line`() async throws {
       try await Program.with { program in
         for line in [
           ["--allow-host", "a b"], ["--origin", "https://example.org/?a=b"],
@@ -104,7 +104,7 @@
       }
     }
 
-    @Test func `Of an origin URLs have the same path`() async throws {
+    @Test func `URLs of a proxied origin keep their path`() async throws {
       try await Program.with { program in
         let serve = try RunningProgram(
           program, ["serve", "--port", "0", "--origin", "https://example.org"])
@@ -120,7 +120,7 @@
       }
     }
 
-    @Test func `A record that others can read is not used`() async throws {
+    @Test func `A record that other users can read is refused`() async throws {
       try await Program.with { program in
         _ = try await program.run("url", "https://example.org/a.flac")
         let path = program.cache.appending(path: ProxyFile.name).path()
@@ -134,7 +134,7 @@
       }
     }
 
-    @Test func `It serves on when nobody reads its lines`() async throws {
+    @Test func `The proxy keeps serving after its output is closed`() async throws {
       try await Program.with { program in
         // The shell's `read` takes the first line; after that the pipe has no reader.
         let script = """

@@ -51,7 +51,7 @@
       }
     }
 
-    @Test func `Programs are told of each request`() async throws {
+    @Test func `JSON output reports each request`() async throws {
       try await withSong { program, _, url in
         let serve = try RunningProgram(program, ["serve", "--port", "0", "--json"])
         _ = try await serve.nextLine()
@@ -70,7 +70,7 @@
       }
     }
 
-    @Test func `Of an origin each path is served`() async throws {
+    @Test func `A proxied origin is served under its own paths`() async throws {
       try await withSong { program, origin, url in
         let base = url.dropLast("/song.flac".count)
         let serve = try RunningProgram(
@@ -87,7 +87,7 @@
       }
     }
 
-    @Test func `Running answers may end`() async throws {
+    @Test func `A response in progress is completed after a signal`() async throws {
       try await withSong { program, origin, url in
         origin.script("/song.flac", .on(.all, .stall(at: .resource(500_000))))
         let serve = try RunningProgram(program, ["serve", "--port", "0", "--quiet"])
@@ -103,7 +103,7 @@
       }
     }
 
-    @Test func `A second signal does not wait`() async throws {
+    @Test func `A second signal ends the proxy without waiting for responses`() async throws {
       try await withSong { program, origin, url in
         origin.script("/song.flac", .on(.all, .stall(at: .resource(500_000))))
         let serve = try RunningProgram(program, ["serve", "--port", "0", "--quiet"])
@@ -121,7 +121,7 @@
     }
 
     @Test(.enabled(if: Self.curl.isUsable))
-    func `A program that is run gets the bytes and they stay`() async throws {
+    func `A program started by run receives the bytes, which stay cached`() async throws {
       try await withSong { program, origin, url in
         for _ in 0..<2 {
           let file = program.directory.appending(path: UUID().uuidString)

@@ -18,7 +18,7 @@
         ["-c", "cd '\(program.directory.path())'; \(line)", Program.executable().path(), url])
     }
 
-    @Test func `The resource goes to standard output, and nothing else does`() async throws {
+    @Test func `Only the resource is written to standard output`() async throws {
       try await Program.withSong(Self.bytes) { program, _, url in
         let run = try shell(#""$0" get -o - "$1" > out; echo "code $?""#, program, url)
         #expect(try await run.nextLine() == "code 0")
@@ -32,7 +32,7 @@
       }
     }
 
-    @Test func `A reader that has seen enough ends it without a word`() async throws {
+    @Test func `A closed pipe ends get without an error message`() async throws {
       try await Program.withSong(Self.bytes) { program, _, url in
         let line = #""$0" get --log-level error -o - "$1" 2> said | head -c 1000 | wc -c;"#
         let run = try shell("\(line) echo ${PIPESTATUS[0]}", program, url)
@@ -45,7 +45,7 @@
       }
     }
 
-    @Test func `A resource that is missing is a failure`() async throws {
+    @Test func `A missing resource is a failure`() async throws {
       try await Program.withSong(Self.bytes) { program, origin, _ in
         let run = try await program.run("get", "-o", "-", origin.url("/no").absoluteString)
         #expect(run.status == 1 && run.output.isEmpty)
@@ -53,7 +53,7 @@
       }
     }
 
-    @Test func `Standard output takes no JSON besides`() async throws {
+    @Test func `JSON output cannot be combined with a resource on standard output`() async throws {
       try await Program.withSong(Self.bytes) { program, _, url in
         let run = try await program.run("get", "--json", "-o", "-", url)
         #expect(run.status == 64)

@@ -22,30 +22,30 @@ struct TableTests {
       ])
   }
 
-  @Test func `Last column gives way to the width`() {
+  @Test func `The last column is shortened to the width`() {
     let lines = table.lines(width: 45)
     #expect(lines.allSatisfy { $0.count <= 45 })
     #expect(lines[2].hasSuffix("b.flac"))
     #expect(lines[2].contains("https://"))
   }
 
-  @Test func `Empty table is its head`() {
+  @Test func `An empty table prints only its header`() {
     #expect(Table(columns: [.init(title: "A")]).lines() == ["A"])
   }
 }
 
 struct PrintableTests {
-  @Test func `What could steer a terminal is written out`() {
+  @Test func `Characters that control a terminal are escaped`() {
     #expect(
       printable("a\u{1B}[2Jb\r\nc\u{202E}d\u{9B}e") == "a\\u{1b}[2Jb\\u{d}\\u{a}c\\u{202e}d\\u{9b}e"
     )
   }
 
-  @Test func `Ordinary text stays`() {
+  @Test func `Ordinary text is left unchanged`() {
     #expect(printable("Ünïcödé 👩‍👩‍👧 a b") == "Ünïcödé 👩‍👩‍👧 a b")
   }
 
-  @Test func `Shortening leaves both ends`() {
+  @Test func `Shortened text keeps both ends`() {
     #expect(shortened("abcdefghij", to: 10) == "abcdefghij")
     #expect(shortened("abcdefghij", to: 7) == "abc…hij")
     #expect(shortened("abcdefghij", to: 1) == "a")
@@ -58,17 +58,17 @@ struct DefaultDirectoryTests {
     DefaultDirectory.find(in: environment).path(percentEncoded: false)
   }
 
-  @Test func `Variable of ours comes first`() {
+  @Test func `The program's own variable takes precedence`() {
     #expect(path(["REFRAIN_CACHE": "/c", "XDG_CACHE_HOME": "/x", "HOME": "/h"]) == "/c/")
   }
 
   #if os(Linux)
-    @Test func `Systems place for caches is the default`() {
+    @Test func `The system's cache directory is the default`() {
       #expect(path(["XDG_CACHE_HOME": "/x", "HOME": "/h"]) == "/x/refrain/")
       #expect(path(["HOME": "/h"]) == "/h/.cache/refrain/")
     }
 
-    @Test func `Relative place is ignored`() {
+    @Test func `A relative or empty directory variable is ignored`() {
       #expect(path(["XDG_CACHE_HOME": "x", "HOME": "/h"]) == "/h/.cache/refrain/")
       #expect(
         path(["REFRAIN_CACHE": "", "XDG_CACHE_HOME": "", "HOME": "/h"]) == "/h/.cache/refrain/")
@@ -77,7 +77,7 @@ struct DefaultDirectoryTests {
 }
 
 struct PlayTextTests {
-  @Test func `Report tells where the bytes came from`() {
+  @Test func `A play report counts bytes from the origin and from disk`() {
     let report = PlayReport(
       url: "http://h/a", timeToFirstSound: 0.083, bytesFromOrigin: 5 << 19, bytesFromDisk: 0,
       requests: 1)
@@ -85,14 +85,14 @@ struct PlayTextTests {
       report.text == "first sound after 83 ms, from the origin 2.5 MiB in 1 request, from disk 0 B")
   }
 
-  @Test func `A file has no origin`() {
+  @Test func `The report for a local file names no origin`() {
     let report = PlayReport(
       url: "file:///a", timeToFirstSound: 0.083, bytesFromOrigin: 0, bytesFromDisk: 0, requests: 0,
       isFile: true)
     #expect(report.text == "first sound after 83 ms, from a file")
   }
 
-  @Test func `Status line gives way to the width`() {
+  @Test func `The status line is shortened to the width`() {
     let status = PlayStatus(
       name: "a song with a long name.flac", position: .seconds(7), duration: .seconds(14))
     #expect(status.line(width: 80) == "0:07 / 0:14  a song with a long name.flac")
@@ -104,7 +104,7 @@ struct PlayTextTests {
     #expect(live.line(width: 80) == "1:15 live  Radio")
   }
 
-  @Test func `Further files are numbered`() {
+  @Test func `Output files after the first are numbered`() {
     let file = URL(filePath: "/tmp/heard.wav")
     #expect(numberedFile(file, 1) == file)
     #expect(numberedFile(file, 2).path() == "/tmp/heard-2.wav")
@@ -113,7 +113,7 @@ struct PlayTextTests {
 }
 
 struct LogLevelTests {
-  @Test func `Failures are the commands to tell`() {
+  @Test func `Failed fetches are logged below the level of warnings`() {
     let failed = CacheEvent.failed(CacheKey(rawValue: "k"), MediaCacheError(.status, "404."))
     #expect(failed.log.level > .warning)
     #expect(CacheEvent.warning("odd").log.level == .warning)

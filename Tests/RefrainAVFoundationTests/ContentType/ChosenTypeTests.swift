@@ -4,7 +4,7 @@ import Testing
 @testable import RefrainAVFoundation
 
 @Suite struct ChosenTypeTests {
-  @Test func `A type stands where anything is allowed, or it is`() {
+  @Test func `A type is kept if any type or that type is allowed`() {
     #expect(ContentType.choose("public.mp3", from: nil) == "public.mp3")
     #expect(ContentType.choose("public.mp3", from: ["public.audio", "public.mp3"]) == "public.mp3")
     #expect(ContentType.choose("made.up", from: ["made.up"]) == "made.up")
@@ -18,7 +18,7 @@ import Testing
     ("public.mpeg-4", ["public.content", "public.data"], "public.data"),
     ("public.m3u-playlist", ["public.text"], "public.text"),
   ])
-  func `An allowed type that it conforms to is taken, the nearest first`(
+  func `The nearest allowed supertype is chosen`(
     _ type: String, _ allowed: [String], _ chosen: String
   ) {
     #expect(ContentType.choose(type, from: allowed) == chosen)
@@ -37,13 +37,13 @@ import Testing
     ("public.aifc-audio", ["public.aiff-audio"], "public.aiff-audio"),
     ("public.mp2", ["public.mp3"], "public.mp3"),
   ])
-  func `Another name of the same format is taken`(
+  func `An allowed type of the same format is chosen`(
     _ type: String, _ allowed: [String], _ chosen: String
   ) {
     #expect(ContentType.choose(type, from: allowed) == chosen)
   }
 
-  @Test func `Nothing is chosen where nothing fits`() {
+  @Test func `No type is chosen if none fits`() {
     #expect(ContentType.choose("public.mp3", from: []) == nil)
     #expect(ContentType.choose("public.mp3", from: ["com.apple.m4a-audio"]) == nil)
     #expect(ContentType.choose("made.up", from: ["public.mp3"]) == nil)

@@ -32,7 +32,7 @@ import Testing
     Case("audio/mpeg", "php", "public.mp3"),
     Case("audio/mpeg", "flac", "public.mp3"),
   ])
-  func `The MIME type says what it is`(_ example: Case) { check(example) }
+  func `The type follows from the MIME type`(_ example: Case) { check(example) }
 
   @Test(arguments: [
     Case(nil, "mp3", "public.mp3"),
@@ -48,7 +48,7 @@ import Testing
     Case("text/vnd.trolltech.linguist", "ts", "public.mpeg-2-transport-stream"),
     Case("no type at all", "aiff", "public.aiff-audio"),
   ])
-  func `The extension says it where the MIME type says nothing`(_ example: Case) {
+  func `The extension decides if the MIME type is missing or generic`(_ example: Case) {
     check(example)
   }
 
@@ -64,7 +64,7 @@ import Testing
     Case("application/vnd.apple.mpegurl", "ts", "public.mpeg-2-transport-stream"),
     Case("video/mp2t", "m3u8", "public.m3u-playlist"),
   ])
-  func `The extension corrects what servers are known to mistake`(_ example: Case) {
+  func `The extension corrects MIME types that servers often get wrong`(_ example: Case) {
     check(example)
   }
 
@@ -81,15 +81,15 @@ import Testing
     Case("video/ogg", "ogg", "org.xiph.ogv"),
     Case("video/webm", "mkv", "org.webmproject.webm"),
   ])
-  func `Of two names of one format the more exact one counts`(_ example: Case) { check(example) }
+  func `The more specific of MIME type and extension decides`(_ example: Case) { check(example) }
 
   @Test(arguments: [
     Case(nil, "", nil), Case("application/octet-stream", "", nil), Case("text/plain", "txt", nil),
     Case("", "php", nil), Case(";", "", nil), Case("/", ".", nil),
   ])
-  func `Nothing is said where neither says anything`(_ example: Case) { check(example) }
+  func `An unknown MIME type and extension declare no type`(_ example: Case) { check(example) }
 
-  @Test func `Bytes count only where nothing is declared`() {
+  @Test func `The first bytes decide only if no type is declared`() {
     let flac = Array("fLaC".utf8)
     func type(_ mimeType: String?, _ pathExtension: String) -> String? {
       ContentType.of(mimeType: mimeType, pathExtension: pathExtension, firstBytes: flac)
@@ -100,7 +100,7 @@ import Testing
     #expect(type("application/octet-stream", "mp3") == "public.mp3")
   }
 
-  @Test func `Playlists are known by their type`() {
+  @Test func `Playlists are recognized by their type`() {
     for (mimeType, name) in [
       ("application/vnd.apple.mpegurl", ""), ("application/x-mpegURL", ""),
       ("text/plain", "m3u8"), ("audio/x-mpegurl", "m3u"),

@@ -42,7 +42,7 @@ struct FFmpegFileTests {
     ("a.au", [], "public.au-audio"),
   ]
 
-  @Test func `Files of ffmpeg's are known by their first bytes`() async throws {
+  @Test func `Files written by ffmpeg are recognized by their first bytes`() async throws {
     let directory = FileManager.default.temporaryDirectory
       .appending(path: "refrain-types-\(UUID().uuidString)", directoryHint: .isDirectory)
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

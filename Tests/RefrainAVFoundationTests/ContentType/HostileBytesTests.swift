@@ -8,7 +8,8 @@ import Testing
 @Suite struct HostileBytesTests {
   /// A truncated beginning is recognised as its own format or not at all: never as another format,
   /// except for a tag that is still alone.
-  @Test(arguments: SniffedTypeTests.known) func `A file cut short is not another one`(
+  @Test(arguments: SniffedTypeTests.known)
+  func `A truncated file is never taken for an unrelated type`(
     _ file: NamedBytes
   ) async {
     let (name, bytes, type) = (file.name, file.bytes, file.type)
@@ -24,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `Noise is hardly ever taken for media`() async {
+  @Test func `Random bytes are hardly ever taken for media`() async {
     let seed = TestSeed.next()
     print("HostileBytesTests: REFRAIN_SEED=\(seed)")
     var generator = SeededGenerator(seed: seed)
@@ -43,7 +44,7 @@ import Testing
   }
 
   /// Noise that begins as frames do: the fields and the second frame decide.
-  @Test func `A frame sync alone is hardly ever taken for sound`() async {
+  @Test func `A frame sync alone is hardly ever taken for audio`() async {
     let seed = TestSeed.next()
     print("HostileBytesTests: REFRAIN_SEED=\(seed)")
     var generator = SeededGenerator(seed: seed)
@@ -61,7 +62,7 @@ import Testing
     #expect(found <= 2, "REFRAIN_SEED=\(seed)")
   }
 
-  @Test func `Damaged and random beginnings make nothing trap`() async {
+  @Test func `Damaged and random first bytes never trap`() async {
     let seed = TestSeed.next()
     print("HostileBytesTests: REFRAIN_SEED=\(seed)")
     var generator = SeededGenerator(seed: seed)
@@ -83,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func `No header makes a type or traps`() {
+  @Test func `Random MIME types and extensions yield no unexpected type and never trap`() {
     let seed = TestSeed.next()
     print("HostileBytesTests: REFRAIN_SEED=\(seed)")
     var generator = SeededGenerator(seed: seed)

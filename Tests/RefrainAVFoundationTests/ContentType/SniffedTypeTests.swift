@@ -77,9 +77,7 @@ import Testing
     NamedBytes("HLS of DOS", MediaBytes.text("#EXTM3U\r\n"), "public.m3u-playlist"),
   ]
 
-  @Test(arguments: known) func `A format is known by its first bytes`(
-    _ file: NamedBytes
-  ) {
+  @Test(arguments: known) func `A format is recognized by its first bytes`(_ file: NamedBytes) {
     let (name, bytes, type) = (file.name, file.bytes, file.type)
     #expect(ContentType.sniffed(bytes) == type, "\(name)")
     // Neither the following bytes nor the storage of the bytes matters.
@@ -108,13 +106,11 @@ import Testing
     NamedBytes("a tag with an impossible size", MediaBytes.text("ID3") + [3, 0, 0, 0xFF, 0, 0, 0]),
   ]
 
-  @Test(arguments: unknown) func `Other bytes are taken for nothing`(
-    _ file: NamedBytes
-  ) {
+  @Test(arguments: unknown) func `Bytes of other formats are not recognized`(_ file: NamedBytes) {
     #expect(ContentType.sniffed(file.bytes) == nil)
   }
 
-  @Test func `Every file is known by as many first bytes as are asked for`() {
+  @Test func `Every format is recognized within the sniffed length`() {
     for file in Self.known {
       let begin = file.bytes.prefix(ContentType.sniffLength)
       #expect(ContentType.sniffed(begin) == file.type, "\(file.name)")

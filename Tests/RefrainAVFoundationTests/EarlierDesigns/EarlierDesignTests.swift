@@ -9,11 +9,9 @@
   /// the runs one after the other. Times are only printed, and mean little outside of a soak.
   @Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(4)))) struct EarlierDesignTests {
     @Test(arguments: DesignTrace.all)
-    func `Refrain fetches nothing twice, holds little and writes nothing twice`(
+    func `Refrain writes no byte twice, holds at most 1 MiB and fetches little extra`(
       _ trace: DesignTrace
-    )
-      async throws
-    {
+    ) async throws {
       let results = try await Self.results(trace)
       for design in Design.allCases {
         guard let result = results[design] else { continue }

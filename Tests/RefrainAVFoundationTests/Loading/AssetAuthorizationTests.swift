@@ -10,7 +10,7 @@
 
   /// Credentials, which AVPlayer cannot send by itself.
   @Suite(.timeLimit(.minutes(1))) struct AssetAuthorizationTests {
-    @Test func `A token in a header reaches every request`() async throws {
+    @Test func `A token in a header is sent with every request`() async throws {
       try await withAssets { test in
         test.serve(1_000_000) { $0.requiredHeader = Field("X-Token", "secret") }
         var resource = test.resource()
@@ -25,7 +25,7 @@
       }
     }
 
-    @Test func `A token that runs out is renewed in the middle`() async throws {
+    @Test func `An expired token is renewed during playback`() async throws {
       let valid = Mutex("first")
       let asked = Mutex(0)
       try await withAssets { configuration in
@@ -48,8 +48,8 @@
       }
     }
 
-    @Test func `Where there is no other token, AVFoundation is told what is missing`() async throws
-    {
+    @Test
+    func `Without another token, AVFoundation receives an authentication error`() async throws {
       try await withAssets {
         $0.authorize = { _, _ in nil }
       } _: { test in

@@ -9,7 +9,7 @@
 
   /// The progress that a scrubber shows.
   @Suite(.timeLimit(.minutes(1))) struct AssetProgressTests {
-    @Test func `The stored spans are told in bytes and in time`() async throws {
+    @Test func `Stored spans are reported in bytes and in time`() async throws {
       try await withAssets { test in
         test.serve(2_000_000)
         try await test.cache.prefetch(test.resource(), range: 0..<500_000)
@@ -27,7 +27,7 @@
       }
     }
 
-    @Test func `Progress is followed from nothing to all`() async throws {
+    @Test func `Progress is reported until the resource is complete`() async throws {
       try await withAssets { test in
         test.serve(4_000_000)
         let player = test.player()
@@ -49,7 +49,7 @@
       }
     }
 
-    @Test func `What was removed is not shown any more`() async throws {
+    @Test func `A removed entry is reported with no stored bytes`() async throws {
       try await withAssets { test in
         test.serve(100_000)
         try await test.cache.prefetch(test.resource())
@@ -61,7 +61,7 @@
       }
     }
 
-    @Test func `Times of any length are told`() {
+    @Test func `Time ranges are reported for any duration and length`() {
       let progress = CacheProgress(length: 1000, spans: RangeSet(0..<1000))
       let duration = CMTime(value: .max, timescale: 1)
       #expect(progress.timeRanges(of: duration).first?.duration == duration)
@@ -69,7 +69,7 @@
       #expect(begin.timeRanges(of: duration).count == 1)
     }
 
-    @Test func `Following ends with the cache`() async throws {
+    @Test func `Progress and events end when the cache closes`() async throws {
       try await withAssets { test in
         test.serve(1000)
         let asset = try #require(test.player().asset)

@@ -13,7 +13,7 @@
       "http://example.org/radio.M3U", "data:audio/wav;base64,AAAA",
       "ipod-library://item/item.m4a?id=1",
     ])
-    func `What is not the cache's business is handed on untouched`(_ text: String) async throws {
+    func `A URL that cannot be cached becomes an ordinary asset`(_ text: String) async throws {
       try await withAssets { test in
         let url = try #require(URL(string: text))
         let asset = test.cache.asset(for: url, options: ["key": 1])
@@ -30,7 +30,7 @@
       "http://user:pa%40ss@example.org:8080/song.flac", "HTTPS://Example.ORG/a//b/../c.mp3",
       "https://[2001:db8::1]:443/a.mp4",
     ])
-    func `Of the URL nothing but the scheme is changed`(_ text: String) async throws {
+    func `Only the scheme of the URL is changed`(_ text: String) async throws {
       try await withAssets { test in
         let url = try #require(URL(string: text))
         let asset = test.cache.asset(for: url)
@@ -49,7 +49,7 @@
       }
     }
 
-    @Test func `Nothing is asked for before AVFoundation asks for something`() async throws {
+    @Test func `The origin receives no request before AVFoundation sends one`() async throws {
       try await withAssets { test in
         test.serve(10_000)
         let player = test.player()
@@ -59,7 +59,7 @@
       }
     }
 
-    @Test func `A request for something else is not taken`() async throws {
+    @Test func `A request for another URL is refused`() async throws {
       try await withAssets { test in
         test.serve(10_000)
         let asset = test.cache.asset(for: test.resource())
@@ -72,7 +72,7 @@
       }
     }
 
-    @Test func `Two players of one URL have every byte fetched once`() async throws {
+    @Test func `Two players of one URL fetch every byte once`() async throws {
       try await withAssets { test in
         test.serve(3_000_000)
         let players = (0..<2).map { _ in test.player() }
@@ -86,7 +86,7 @@
       }
     }
 
-    @Test func `What is played over and over is fetched once`() async throws {
+    @Test func `A resource played repeatedly is fetched once`() async throws {
       try await withAssets { test in
         test.serve(2_000_000)
         for round in 0..<5 {
@@ -103,7 +103,7 @@
       }
     }
 
-    @Test func `What was prefetched is played from disk`() async throws {
+    @Test func `Prefetched bytes are played from disk`() async throws {
       try await withAssets { test in
         test.serve(2_000_000)
         try await test.cache.prefetch(test.resource(), range: 0..<1_000_000)
@@ -119,7 +119,7 @@
       }
     }
 
-    @Test func `With the whole wanted, it is filled while the asset lives`() async throws {
+    @Test func `The whole-resource fill policy completes the entry`() async throws {
       try await withAssets { test in
         test.serve(20_000_000)
         let player = test.player(fill: .wholeResource)

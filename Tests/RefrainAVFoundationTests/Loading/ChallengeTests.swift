@@ -54,7 +54,7 @@
       (.cancelAuthenticationChallenge, "cancel"), (.performDefaultHandling, "default"),
       (.rejectProtectionSpace, "reject"),
     ])
-    func `The app's answer is handed on`(
+    func `The app's answer to a challenge is passed on`(
       _ disposition: URLSession.AuthChallengeDisposition, _ expected: String
     ) async throws {
       try await withAssets { test in
@@ -77,7 +77,8 @@
       }
     }
 
-    @Test func `Nobody to ask: AVFoundation goes on as it would`() async throws {
+    @Test
+    func `Without a challenge handler, AVFoundation handles the challenge itself`() async throws {
       try await withAssets { test in
         let asset = test.cache.asset(for: test.resource())
         let delegate = try #require(asset.resourceLoader.delegate)
@@ -88,7 +89,7 @@
       }
     }
 
-    @Test func `After a challenge was cancelled nothing is told any more`() async throws {
+    @Test func `A cancelled challenge receives no answer`() async throws {
       try await withAssets { test in
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let asset = test.cache.asset(for: test.resource()) { _ in
@@ -116,9 +117,7 @@
       }
     }
 
-    @Test func `When the asset goes, whoever waits for an answer is told that none comes`()
-      async throws
-    {
+    @Test func `A pending challenge is cancelled when the asset is released`() async throws {
       try await withAssets { test in
         let told = Told()
         func begin() throws {

@@ -14,7 +14,7 @@
       ("/a.mp3", "application/octet-stream", "public.mp3"),
       ("/a.m4a", "audio/mp4", "com.apple.m4a-audio"),
     ])
-    func `The type comes from what the origin and the URL say`(
+    func `The content type follows from the MIME type and the URL`(
       _ path: String, _ mimeType: String, _ expected: String
     ) async throws {
       try await withAssets { test in
@@ -26,7 +26,7 @@
       }
     }
 
-    @Test func `Where neither says anything the first bytes do`() async throws {
+    @Test func `Without a usable MIME type or URL, the first bytes give the type`() async throws {
       try await withAssets { test in
         var resource = OriginResource.synthetic(seed: 1, length: 5000)
         resource.content = .bytes(
@@ -50,7 +50,7 @@
       }
     }
 
-    @Test func `Where none is allowed the error names both`() async throws {
+    @Test func `A type that is not allowed is an error that names both types`() async throws {
       try await withAssets { test in
         test.serve(10_000)
         let player = test.player()
@@ -63,7 +63,8 @@
       }
     }
 
-    @Test func `Bytes are given after the information, whatever is asked first`() async throws {
+    @Test
+    func `Content information is delivered before bytes, in any order of requests`() async throws {
       for _ in 0..<20 {
         try await withAssets { test in
           test.serve(200_000)
@@ -80,7 +81,7 @@
     }
 
     @Test(arguments: [Wish.information(), .toEnd(from: 0), .bytes(10, at: 40)])
-    func `What has no length is left to AVFoundation, and not received twice`(
+    func `A resource without a length is left to AVFoundation and not downloaded`(
       _ wish: Wish
     ) async throws {
       try await withAssets { test in
@@ -103,7 +104,8 @@
       }
     }
 
-    @Test func `Offline, what has no length is not looked for at its origin`() async throws {
+    @Test
+    func `Offline, a stored playlist fails instead of redirecting to the origin`() async throws {
       try await withAssets { test in
         test.origin.serve(
           OriginResource(
@@ -121,7 +123,7 @@
       }
     }
 
-    @Test func `An origin without ranges serves any of them`() async throws {
+    @Test func `Any range can be requested from an origin without ranges`() async throws {
       try await withAssets { test in
         test.serve(500_000) { $0.supportsRanges = false }
         let player = test.player()
@@ -135,7 +137,7 @@
     }
 
     @Test(arguments: ["application/vnd.apple.mpegurl", "application/octet-stream"])
-    func `A playlist that is only known when it comes is left to AVFoundation`(
+    func `A playlist recognized only by its response is left to AVFoundation`(
       _ mimeType: String
     ) async throws {
       try await withAssets { test in
@@ -154,7 +156,7 @@
       }
     }
 
-    @Test func `Beyond the end there is nothing, and that is no error`() async throws {
+    @Test func `A request beyond the end finishes without an error`() async throws {
       try await withAssets { test in
         test.serve(1000)
         let player = test.player()

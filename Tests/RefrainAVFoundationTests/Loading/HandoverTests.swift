@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct HandoverTests {
   private let start = ContinuousClock.now
 
-  @Test func `The first bytes come at once, the others in steps`() {
+  @Test func `The first bytes are handed over at once, the rest in steps`() {
     var pace = HandoverPace()
     var given = 0
     var now = start
@@ -29,7 +29,7 @@ import Testing
     #expect(now - start == .milliseconds(100) * ((400 - 16) / 8 + 1))
   }
 
-  @Test func `What comes more slowly is not held up`() {
+  @Test func `A slow source is not delayed further`() {
     var pace = HandoverPace()
     var now = start
     #expect(pace.resumption(after: 16 << 20, now: now) == start + .milliseconds(100))
@@ -42,7 +42,7 @@ import Testing
   }
 
   #if !canImport(AVFoundation)
-    @Test func `What is stored is handed over in steps, all of it`() async throws {
+    @Test func `A stored resource is handed over completely, in steps`() async throws {
       try await withAssets { test in
         let length: Int64 = 64 << 20
         test.serve(length)
@@ -57,7 +57,7 @@ import Testing
       }
     }
 
-    @Test func `A request that is cancelled in a pause ends at once`() async throws {
+    @Test func `A request cancelled during a pause ends before its last byte`() async throws {
       try await withAssets { test in
         test.serve(64 << 20)
         try await test.cache.prefetch(test.resource())

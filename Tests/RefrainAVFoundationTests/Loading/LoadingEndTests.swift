@@ -11,7 +11,7 @@
 
   /// The end of requests: each ends once, in every case.
   @Suite(.timeLimit(.minutes(1))) struct LoadingEndTests {
-    @Test func `When the asset goes, whoever waits is told`() async throws {
+    @Test func `Pending requests are cancelled when the asset is released`() async throws {
       try await withAssets { test in
         test.serve(5_000_000)
         // Both responses stall: the one from the start, and the one for the later position.
@@ -39,8 +39,7 @@
       }
     }
 
-    @Test func `When the asset goes before the origin answers, whoever waits is told`() async throws
-    {
+    @Test func `A pending request fails if the asset is released before a response`() async throws {
       try await withAssets { test in
         test.serve(5_000_000)
         test.origin.script("/song.wav", .on(.all, .delay(nil)))
@@ -56,7 +55,7 @@
       }
     }
 
-    @Test func `When the cache is closed, whoever waits is told`() async throws {
+    @Test func `Pending and later requests fail when the cache is closed`() async throws {
       try await withAssets { test in
         test.serve(5_000_000)
         test.origin.script("/song.wav", .on(.all, .stall(at: .resource(60_000))))
@@ -73,7 +72,7 @@
       }
     }
 
-    @Test func `A cancelled request lets go of the origin`() async throws {
+    @Test func `A cancelled request ends its fetch from the origin`() async throws {
       try await withAssets { test in
         test.serve(5_000_000)
         test.origin.script("/song.wav", .on(.all, .stall(at: .resource(60_000))))
@@ -92,7 +91,7 @@
       }
     }
 
-    @Test func `After a failure the next request tries again`() async throws {
+    @Test func `After a failure, the next request tries again`() async throws {
       try await withAssets {
         $0.retry.attempts = 1
       } _: { test in
@@ -112,7 +111,7 @@
       (404, URLError.fileDoesNotExist), (410, .fileDoesNotExist), (403, .noPermissionsToReadFile),
       (401, .userAuthenticationRequired), (400, .badServerResponse),
     ])
-    func `A refusal has the code that AVFoundation's own loading gives`(
+    func `An HTTP error maps to the error code that AVFoundation uses`(
       _ status: Int, _ code: URLError.Code
     ) async throws {
       try await withAssets { test in
@@ -126,7 +125,7 @@
       }
     }
 
-    @Test func `Bytes come in bounded pieces, and never on the main thread`() async throws {
+    @Test func `Bytes arrive in bounded pieces, and never on the main thread`() async throws {
       try await withAssets { test in
         let length: Int64 = 30_000_000
         test.serve(length)

@@ -16,7 +16,7 @@
     ]
 
     @Test(arguments: Trace.all)
-    func `From an empty cache every byte is right`(_ trace: Trace) async throws {
+    func `A cold cache returns only correct bytes`(_ trace: Trace) async throws {
       try await withAssets { test in
         test.serve(trace.length)
         let player = test.player()
@@ -29,7 +29,7 @@
     }
 
     @Test(arguments: small)
-    func `Half of it stored, only the other half is fetched`(_ trace: Trace) async throws {
+    func `Bytes already stored are not fetched again`(_ trace: Trace) async throws {
       try await withAssets { test in
         test.serve(trace.length)
         let quarter = trace.length / 4
@@ -62,7 +62,7 @@
     }
 
     @Test(arguments: small)
-    func `Offline, after a new start, a complete entry plays`(_ trace: Trace) async throws {
+    func `A complete entry plays offline after a relaunch`(_ trace: Trace) async throws {
       try await withAssets { test in
         test.serve(trace.length)
         try await test.cache.prefetch(test.resource())
@@ -78,9 +78,7 @@
       }
     }
 
-    @Test func `Offline, what is stored plays, and then it is said that there is no network`()
-      async throws
-    {
+    @Test func `Offline, stored bytes play, then a missing network is reported`() async throws {
       try await withAssets { test in
         let trace = Trace.jumping(of: 158_008_374, upTo: 24_930_000)
         test.serve(trace.length)
@@ -104,7 +102,7 @@
     }
 
     @Test(arguments: small)
-    func `Whatever the network does, every byte is right`(_ trace: Trace) async throws {
+    func `Every byte is correct despite random network faults`(_ trace: Trace) async throws {
       let seed = TestSeed.next()
       print("REFRAIN_SEED=\(seed) (\(trace.name) with faults)")
       for round in 0..<(TestSeed.isSoak ? 100 : 4) as Range<UInt64> {
@@ -124,7 +122,7 @@
     }
 
     @Test(arguments: Trace.all)
-    func `Where the origin is gone, every request is told so`(_ trace: Trace) async throws {
+    func `Every request reports an unreachable origin`(_ trace: Trace) async throws {
       try await withAssets {
         $0.retry.attempts = 2
       } _: { test in

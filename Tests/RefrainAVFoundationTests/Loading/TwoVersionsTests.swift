@@ -9,7 +9,7 @@
 
   /// A resource that changes at the origin while it plays.
   @Suite(.timeLimit(.minutes(1))) struct TwoVersionsTests {
-    @Test func `A player is never given two versions`() async throws {
+    @Test func `A player never receives bytes of two versions`() async throws {
       try await withAssets { test in
         test.serve(3_000_000)
         let player = test.player()

@@ -101,7 +101,7 @@
       }
     }
 
-    @Test @MainActor func `AVQueuePlayer plays it to its end`() async throws {
+    @Test @MainActor func `AVQueuePlayer plays a cached asset to its end`() async throws {
       try await withCache { _, cache, url in
         let item = AVPlayerItem(asset: cache.asset(for: url))
         let player = AVQueuePlayer(items: [item])

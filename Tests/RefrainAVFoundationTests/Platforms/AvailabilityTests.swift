@@ -102,7 +102,7 @@ import Testing
     return found
   }
 
-  @Test func `What a platform does not have is not used where it is compiled for it`() throws {
+  @Test func `No source uses a declaration that its platform lacks`() throws {
     let declarations = try Self.declarations()
     let sources = try ["Sources/RefrainAVFoundation", "Sources/RefrainPlayer"]
       .flatMap { try Self.lines(of: $0) }
@@ -122,7 +122,7 @@ import Testing
     #expect(onMacOS.isSuperset(of: ["AVAudioSession", "mediaServicesWereReset"]))
   }
 
-  @Test func `Nothing is newer than the oldest system that the package runs on`() throws {
+  @Test func `No declaration is newer than the oldest supported system`() throws {
     let file = Self.root.appending(path: "Package.swift")
     let manifest = try String(contentsOf: file, encoding: .utf8)
     let declarations = try Self.declarations()
@@ -147,7 +147,9 @@ import Testing
     ("!(os(iOS) || os(macOS))", ["tvOS", "visionOS"]),
     ("DEBUG", []),
   ])
-  func `Conditions are read as the compiler reads them`(_ text: String, _ expected: [String]) {
+  func `Platform conditions are evaluated as by the compiler`(
+    _ text: String, _ expected: [String]
+  ) {
     #expect(Self.platforms.filter { PlatformCondition.holds(text, on: $0) } == expected)
   }
 }

@@ -24,7 +24,7 @@ import Testing
     #expect(Set(names.map { $0.lowercased() }).count == names.count)
   }
 
-  @Test func `The tools version is one whose compiler takes these tests`() throws {
+  @Test func `The tools version supports test names in backticks`() throws {
     let manifest = try Self.text("Package.swift")
     let version = try #require(manifest.firstMatch(of: /swift-tools-version: (\d+)\.(\d+)/))
     let (major, minor) = (Int(version.output.1) ?? 0, Int(version.output.2) ?? 0)
@@ -32,7 +32,7 @@ import Testing
     #expect((major, minor) >= (6, 2))
   }
 
-  @Test func `The privacy manifest gives the reason for reading the dates of files`() throws {
+  @Test func `The privacy manifest gives the reason for reading file dates`() throws {
     let data = try Data(
       contentsOf: Self.root.appending(path: "Sources/Refrain/PrivacyInfo.xcprivacy"))
     let list = try #require(
@@ -64,9 +64,7 @@ import Testing
   }
 
   @Test(arguments: ["RefrainAVFoundation", "RefrainPlayer", "RefrainProxy"])
-  func `A target without a privacy manifest uses nothing that needs one`(
-    _ target: String
-  ) throws {
+  func `A target without a privacy manifest uses no API that needs one`(_ target: String) throws {
     let files = FileManager.default.enumerator(
       at: Self.root.appending(path: "Sources/\(target)"), includingPropertiesForKeys: nil)
     let needs = [

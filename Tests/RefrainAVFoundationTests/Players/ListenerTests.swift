@@ -72,9 +72,7 @@
     }
 
     @Test
-    func `Ten thousand steps about a resource are answered rightly, and no byte is received twice`()
-      async throws
-    {
+    func `Ten thousand random steps receive correct bytes, almost none twice`() async throws {
       let seed = TestSeed.next()
       print("REFRAIN_SEED=\(seed) (seeking listener)")
       let length: Int64 = 16_000_000

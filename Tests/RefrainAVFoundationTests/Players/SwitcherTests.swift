@@ -17,7 +17,7 @@
       weak var delegate: AnyObject?
     }
 
-    @Test func `After five hundred switches nothing is left of them`() async throws {
+    @Test func `Five hundred switches leave no asset, session or open file behind`() async throws {
       let seed = TestSeed.next()
       print("REFRAIN_SEED=\(seed) (impatient switcher)")
       try await withAssets(seed: seed) { test in

@@ -14,7 +14,7 @@ struct DisplayWidthTests {
     ("\u{1F44D}\u{1F3FD}", 2), ("\u{1F3F4}\u{200D}\u{2620}\u{FE0F}", 2),
     ("\u{3000}", 2), ("\u{303F}", 1), ("\u{20000}", 2), ("\u{2630}", 2), ("\u{1FAE8}", 2),
   ])
-  func `Width is what terminals take`(_ text: String, _ width: Int) {
+  func `The display width matches that of terminals`(_ text: String, _ width: Int) {
     #expect(text.displayWidth == width)
   }
 
@@ -23,7 +23,9 @@ struct DisplayWidthTests {
     arguments: [
       (0x10FF, 0x1100), (0x2E7F, 0x2E80), (0xABFF, 0xAC00), (0xFF00, 0xFF01), (0x1FFFF, 0x20000),
     ] as [(UInt32, UInt32)])
-  func `Ranges begin where they should`(_ before: UInt32, _ first: UInt32) throws {
+  func `Ranges of wide characters begin at their first character`(
+    _ before: UInt32, _ first: UInt32
+  ) throws {
     #expect(!EastAsianWidth.isWide(try #require(Unicode.Scalar(before))))
     #expect(EastAsianWidth.isWide(try #require(Unicode.Scalar(first))))
   }
@@ -32,7 +34,9 @@ struct DisplayWidthTests {
     arguments: [
       (0x115F, 0x1160), (0xD7A3, 0xD7A4), (0xFF60, 0xFF61), (0xFFE6, 0xFFE7), (0x3FFFD, 0x3FFFE),
     ] as [(UInt32, UInt32)])
-  func `Ranges end where they should`(_ last: UInt32, _ after: UInt32) throws {
+  func `Ranges of wide characters end at their last character`(
+    _ last: UInt32, _ after: UInt32
+  ) throws {
     #expect(EastAsianWidth.isWide(try #require(Unicode.Scalar(last))))
     #expect(!EastAsianWidth.isWide(try #require(Unicode.Scalar(after))))
   }
@@ -41,14 +45,14 @@ struct DisplayWidthTests {
 struct TextFitTests {
   private let fit = TextFit()
 
-  @Test func `Title keeps its beginning`() {
+  @Test func `A shortened title keeps its beginning`() {
     #expect(fit.shortened("abcdefghij", to: 10) == "abcdefghij")
     #expect(fit.shortened("abcdefghij", to: 7) == "abcdef…")
     #expect(fit.shortened("abc", to: 1) == "a")
     #expect(fit.shortened("abc", to: 0) == "")
   }
 
-  @Test func `Address keeps both ends`() {
+  @Test func `A shortened address keeps both ends`() {
     #expect(fit.shortened("https://h/a/b/c.flac", to: 12, keeping: .bothEnds) == "https:….flac")
   }
 
@@ -59,7 +63,7 @@ struct TextFitTests {
     #expect(fit.shortened("桜", to: 1) == "")
   }
 
-  @Test func `Words are wrapped`() {
+  @Test func `Text is wrapped at words where possible`() {
     #expect(fit.wrapped("one two three", to: 7, lines: 3) == ["one two", "three"])
     #expect(fit.wrapped("one two three four", to: 7, lines: 2) == ["one two", "three …"])
     #expect(fit.wrapped("abcdefghij", to: 4, lines: 5) == ["abcd", "efgh", "ij"])
@@ -67,13 +71,13 @@ struct TextFitTests {
     #expect(fit.wrapped("", to: 5, lines: 5) == [])
   }
 
-  @Test func `What steers a terminal is written out`() {
+  @Test func `Control characters are escaped, and piled combining marks are dropped`() {
     #expect(fit.clean("a\u{1B}[2Jb") == "a\\u{1b}[2Jb")
     let piled = "a" + String(repeating: "\u{301}", count: 1000) + "b"
     #expect(fit.clean(piled) == "ab")
   }
 
-  @Test func `Question marks stand for what ASCII cannot say`() {
+  @Test func `Question marks replace characters that are not ASCII`() {
     #expect(TextFit(ellipsis: "...", isASCII: true).clean("桜 né") == "?? n?")
   }
 }

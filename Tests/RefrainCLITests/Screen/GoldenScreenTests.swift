@@ -12,14 +12,14 @@ struct GoldenScreenTests {
   static let sizes = [ScreenSize(columns: 80, rows: 24), ScreenSize(columns: 120, rows: 40)]
 
   @Test(arguments: ScreenSamples.all.map(\.name), sizes)
-  func `Screen looks as it did`(_ name: String, _ size: ScreenSize) throws {
+  func `A screen matches the stored one`(_ name: String, _ size: ScreenSize) throws {
     let model = try #require(ScreenSamples.all.first { $0.name == name }).model
     try compare(
       ScreenRenderer(.blocks).lines(model, size), "\(name)-\(size.columns)x\(size.rows)")
   }
 
   @Test(arguments: ["half-cached", "wide-characters"])
-  func `Without UTF-8 it is ASCII`(_ name: String) throws {
+  func `The screen is pure ASCII without UTF-8`(_ name: String) throws {
     let model = try #require(ScreenSamples.all.first { $0.name == name }).model
     let lines = ScreenRenderer(.ascii).lines(model, Self.sizes[0])
     #expect(lines.allSatisfy { $0.text.allSatisfy(\.isASCII) })
@@ -27,7 +27,7 @@ struct GoldenScreenTests {
   }
 
   @Test(arguments: [(20, 3), (20, 5), (30, 8), (40, 12)])
-  func `Small screen keeps what matters`(_ columns: Int, _ rows: Int) throws {
+  func `A small screen matches the stored one`(_ columns: Int, _ rows: Int) throws {
     let size = ScreenSize(columns: columns, rows: rows)
     try compare(
       ScreenRenderer(.blocks).lines(ScreenSamples.halfCached, size),

@@ -42,7 +42,7 @@ struct KeyParserTests {
     ("\u{1B}[99999999999999999999;5C", [Key(.right, .control)]), ("\u{9B}", []),
   ]
 
-  @Test func `Every sequence is its key wherever reads cut it`() {
+  @Test func `Every sequence is parsed as its key, wherever reads split it`() {
     for (text, keys) in Self.sequences {
       let bytes = Array(text.utf8)
       for cut in 0...bytes.count {
@@ -56,7 +56,7 @@ struct KeyParserTests {
     }
   }
 
-  @Test func `Sequences one after the other are read each for itself`() {
+  @Test func `Consecutive sequences are parsed separately`() {
     let seed = TestSeed.next()
     var random = SeededGenerator(seed: seed)
     for _ in 0..<200 {
@@ -73,7 +73,7 @@ struct KeyParserTests {
     }
   }
 
-  @Test func `Escape alone is a key once nothing follows`() {
+  @Test func `Escape alone is a key when nothing follows`() {
     var parser = KeyParser()
     #expect(parser.feed([0x1B]).isEmpty)
     #expect(parser.isWaiting)
@@ -83,21 +83,23 @@ struct KeyParserTests {
   }
 
   @Test(arguments: [("[", Key("[", .alt)), ("O", Key("O", .alt)), ("]", Key("]", .alt))])
-  func `Alt and an opener is a key once nothing follows`(_ opener: String, _ key: Key) {
+  func `Alt with the first character of a sequence is a key when nothing follows`(
+    _ opener: String, _ key: Key
+  ) {
     var parser = KeyParser()
     #expect(parser.feed(Array("\u{1B}\(opener)".utf8)).isEmpty)
     #expect(parser.flush() == [key])
     #expect(parser.feed(Array("a".utf8)) == [Key("a")])
   }
 
-  @Test func `A sequence that is cut off is no key`() {
+  @Test func `An incomplete sequence is not a key`() {
     var parser = KeyParser()
     #expect(parser.feed(Array("\u{1B}[1;".utf8)).isEmpty)
     #expect(parser.flush().isEmpty)
     #expect(parser.feed(Array("q".utf8)) == [Key("q")])
   }
 
-  @Test func `A paste waits for its end however long`() {
+  @Test func `A paste waits for its end, however long it is`() {
     var parser = KeyParser()
     #expect(parser.feed(Array("\u{1B}[200~abc".utf8)).isEmpty)
     #expect(!parser.isWaiting)
@@ -109,19 +111,19 @@ struct KeyParserTests {
     #expect(parser.feed(Array("\u{1B}[201~q".utf8)).last == Key("q"))
   }
 
-  @Test func `Control in a sequence ends it and counts`() {
+  @Test func `A control character in a sequence ends it and is parsed itself`() {
     var parser = KeyParser()
     #expect(parser.feed(Array("\u{1B}[1;\u{3}".utf8)) == [Key("c", .control)])
     #expect(parser.feed(Array("\u{1B}[1;\u{1B}[A".utf8)) == [Key(.up)])
   }
 
-  @Test func `Bytes that are no text are dropped`() {
+  @Test func `Bytes that are not UTF-8 are dropped`() {
     var parser = KeyParser()
     #expect(parser.feed([0xFF, 0xC0, 0x80, 0xE6, 0xA1] + Array("q".utf8)) == [Key("q")])
     #expect(parser.feed([0xED, 0xA0, 0x80] + Array("q".utf8)) == [Key("q")])
   }
 
-  @Test func `Anything at all leaves it usable`() {
+  @Test func `Random input leaves the parser usable`() {
     let seed = TestSeed.next()
     var random = SeededGenerator(seed: seed)
     for _ in 0..<500 {

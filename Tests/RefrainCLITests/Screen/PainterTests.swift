@@ -10,7 +10,7 @@ struct PainterTests {
     String(decoding: bytes, as: UTF8.self).replacing("\u{1B}", with: "^")
   }
 
-  @Test func `First screen is painted whole`() {
+  @Test func `The first screen is painted completely`() {
     var painter = Painter(isColoured: true)
     #expect(
       text(painter.paint([StyledLine("ab"), StyledLine(), StyledLine("c", .dim)], size))
@@ -27,21 +27,21 @@ struct PainterTests {
     #expect(shorter == "^[?2026h^[2;1H^[0m^[2K^[0m^[?2026l")
   }
 
-  @Test func `Another size is painted whole`() {
+  @Test func `A resized screen is painted completely`() {
     var painter = Painter(isColoured: true)
     _ = painter.paint([StyledLine("ab")], size)
     let bytes = painter.paint([StyledLine("ab")], ScreenSize(columns: 11, rows: 3))
     #expect(text(bytes).contains("^[2J") && text(bytes).contains("ab"))
   }
 
-  @Test func `What was forgotten is painted whole`() {
+  @Test func `A forgotten screen is painted completely`() {
     var painter = Painter(isColoured: true)
     _ = painter.paint([StyledLine("ab")], size)
     painter.forget()
     #expect(text(painter.paint([StyledLine("ab")], size)).contains("ab"))
   }
 
-  @Test func `Without colours bold and reversed stay`() {
+  @Test func `Bold and reversed text remain without colours`() {
     var line = StyledLine("a", Style(colour: .red, isBold: true))
     line = line.reversed
     var coloured = Painter(isColoured: true)
@@ -50,7 +50,7 @@ struct PainterTests {
     #expect(text(plain.paint([line], size)).contains("^[0;1;7ma"))
   }
 
-  @Test func `What follows a wide character begins in its column`() {
+  @Test func `Text after a wide character begins in the right column`() {
     var painter = Painter(isColoured: true)
     var line = StyledLine("桜", .bold)
     line.add("x")

@@ -19,7 +19,7 @@ struct ScreenActionTests {
       ("\u{3}", .quit),
       ("\u{1C}", .quit), ("\u{1A}", .suspend), ("\u{C}", .redraw),
     ] as [(String, ScreenAction)])
-  func `Key does what the help says`(_ bytes: String, _ action: ScreenAction) {
+  func `Every bound key triggers its action`(_ bytes: String, _ action: ScreenAction) {
     #expect(actions(bytes) == [action])
   }
 
@@ -37,7 +37,7 @@ struct ScreenActionTests {
       ("\u{1B}[A", .select(-1)), ("\u{1B}[6~", .selectPage(1)), ("\u{3}", .quit),
       ("\u{1A}", .suspend), ("\u{1B}[200~some text\u{1B}[201~", .type("some text")),
     ] as [(String, ScreenAction)])
-  func `What is typed filters`(_ bytes: String, _ action: ScreenAction) {
+  func `Keys edit the filter while it is open`(_ bytes: String, _ action: ScreenAction) {
     #expect(actions(bytes, isFiltering: true) == [action])
   }
 
@@ -66,7 +66,7 @@ struct QueueListTests {
     return list
   }
 
-  @Test func `Selection is the current row until it moves`() {
+  @Test func `The selection follows the current row until it is moved`() {
     var list = list
     #expect(list.selection?.id == 1)
     list.rows[1].isCurrent = false
@@ -79,7 +79,7 @@ struct QueueListTests {
     #expect(list.selection == nil)
   }
 
-  @Test func `Selection stops at the ends`() {
+  @Test func `The selection stops at the ends`() {
     var list = list
     list.select(by: -10)
     #expect(list.selection?.id == 0)
@@ -91,7 +91,7 @@ struct QueueListTests {
     #expect(list.selection?.id == 3)
   }
 
-  @Test func `Filter looks for every word without case or accent`() {
+  @Test func `The filter matches every word regardless of case and accents`() {
     var list = list
     list.beginFilter()
     #expect(list.matches.count == 4)
@@ -112,7 +112,7 @@ struct QueueListTests {
     #expect(list.filter == nil && list.matches.count == 4)
   }
 
-  @Test func `Taking back more than was typed leaves the filter`() {
+  @Test func `Deleting in an empty filter closes it`() {
     var list = list
     list.beginFilter()
     list.type("a")
@@ -124,7 +124,7 @@ struct QueueListTests {
     #expect(list.filter == nil)
   }
 
-  @Test func `Removed row hands the selection on`() {
+  @Test func `The selection moves on when its row is removed`() {
     var list = list
     list.select(by: 1)
     #expect(list.selection?.id == 2)

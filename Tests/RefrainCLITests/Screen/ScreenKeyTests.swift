@@ -59,7 +59,7 @@
       }
     }
 
-    @Test func `n on the last item says so and plays on`() async throws {
+    @Test func `The n key on the last item shows a message and stays there`() async throws {
       try await withList("--paused") { tmux in
         try await tmux.waits(for: "‖  First")
         for title in ["Second song", "Third", "Fourth song", "Fifth"] {
@@ -80,7 +80,7 @@
       }
     }
 
-    @Test func `keys that seek leave a live stream as it is and say why`() async throws {
+    @Test func `Seek keys do nothing in a live stream, and a message says why`() async throws {
       try await ScreenStateTests.withTune { tmux, _, origin, url in
         var wav = Data(Tune.wav)
         wav.replaceSubrange(40..<44, with: [0, 0, 0, 0x7F])
@@ -117,7 +117,7 @@
       }
     }
 
-    @Test func `A selected item is played moved and removed`() async throws {
+    @Test func `Keys move, play and remove the selected item`() async throws {
       try await withList { tmux in
         try await tmux.waits(for: "▶  First")
         try await tmux.press("Down", "Down")
@@ -134,7 +134,7 @@
       }
     }
 
-    @Test func `Filter finds what is typed`() async throws {
+    @Test func `The filter shows matching items`() async throws {
       try await withList { tmux in
         try await tmux.waits(for: "▶  First")
         try await tmux.press("/")
@@ -152,7 +152,7 @@
       }
     }
 
-    @Test func `Settings are shown and changed`() async throws {
+    @Test func `Keys change the settings, and the screen shows them`() async throws {
       try await withList("--volume 50") { tmux in
         try await tmux.waits(for: "volume 50%")
         for (key, text) in [
@@ -169,7 +169,7 @@
       }
     }
 
-    @Test func `Help shows the keys until any is pressed`() async throws {
+    @Test func `The help is shown until a key is pressed`() async throws {
       try await withList { tmux in
         try await tmux.waits(for: "▶  First")
         try await tmux.press("?")
@@ -184,9 +184,9 @@
     }
 
     @Test(arguments: [("q", 0), ("C-c", 130)])
-    func `Quitting leaves lines of what was played to those who ask`(_ key: String, _ code: Int)
-      async throws
-    {
+    func `Quitting prints reports of the played items only at the log level info`(
+      _ key: String, _ code: Int
+    ) async throws {
       for (arguments, count) in [("", 0), ("--log-level info", 2)] {
         try await withList(arguments) { tmux in
           try await tmux.waits(for: "▶  First")
@@ -200,7 +200,7 @@
     }
 
     /// All three keys come in one read, before the screen is drawn again.
-    @Test func `Each of many keys acts on the queue as the one before left it`() async throws {
+    @Test func `Several keys in one read act on the queue one after the other`() async throws {
       try await ScreenStateTests.withTune { tmux, program, _, url in
         let list = (1...5000).map { "#EXTINF:14,Song \($0)\n\(url)?\($0)\n" }.joined()
         try Data("#EXTM3U\n\(list)".utf8).write(to: program.directory.appending(path: "list.m3u"))
@@ -238,7 +238,7 @@
       }
     }
 
-    @Test func `Sample is shown cold and then warm`() async throws {
+    @Test func `The sample is shown cold and then warm`() async throws {
       try await Program.with { program in
         try await Tmux.with(program) { tmux in
           try await tmux.enter("./refrain play --sample; echo code $?")
@@ -263,7 +263,7 @@
       }
     }
 
-    @Test func `An ended queue leaves the screen`() async throws {
+    @Test func `The screen is left when the queue ends`() async throws {
       try await ScreenStateTests.withTune { tmux, _, _, url in
         try await tmux.enter("./refrain play --start 13 \(url); echo code $?")
         try await tmux.waits(for: "code 0")

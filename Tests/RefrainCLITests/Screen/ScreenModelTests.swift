@@ -27,7 +27,7 @@ struct ScreenModelTests {
     return model
   }
 
-  @Test func `Media is called what it calls itself`() throws {
+  @Test func `The title comes from the stream, the media, the playlist or the URL`() throws {
     var state = state([Media(try url("https://me:secret@h/a/song%201.flac?token=t"))])
     #expect(model(state).title == "song 1.flac")
     #expect(model(state).address == "https://h/a/song%201.flac?token=t")
@@ -40,7 +40,7 @@ struct ScreenModelTests {
     #expect(model(state).title == "On air")
   }
 
-  @Test func `Stored bytes are fractions of the bar`() throws {
+  @Test func `Stored, fetched and buffered ranges are fractions of the bar`() throws {
     var state = state([Media(try url("https://h/a"))])
     state.cacheProgress = CacheProgress(length: 1000, spans: RangeSet(0..<250))
     state.fetching = RangeSet(250..<500)
@@ -52,7 +52,7 @@ struct ScreenModelTests {
     #expect(model.storedBytes == 250 && model.totalBytes == 1000)
   }
 
-  @Test func `Hit ratio is the part of what came that was on disk`() throws {
+  @Test func `The hit ratio is the fraction of bytes that came from disk`() throws {
     var state = state([Media(try url("https://h/a"))])
     #expect(model(state).hitRatio == nil)
     var statistics = MediaReader.Statistics()
@@ -66,7 +66,7 @@ struct ScreenModelTests {
     #expect(model(state).requests == 3)
   }
 
-  @Test func `live is what the player says is live, whatever its length`() throws {
+  @Test func `An item is live if the player says so, whatever its length`() throws {
     var state = state([Media(try url("https://h/radio"))])
     state.duration = nil
     state.metadata = MediaMetadata(streamTitle: "Song", station: "Station")
@@ -80,13 +80,13 @@ struct ScreenModelTests {
     #expect(model(state).length == .live)
   }
 
-  @Test func `A file is all there`() throws {
+  @Test func `A local file is shown as completely stored`() throws {
     let model = model(state([Media(URL(filePath: "/music/song.flac"))]))
     #expect(model.isLocal && model.map.cached == [0..<1])
     #expect(model.address == "/music/song.flac")
   }
 
-  @Test func `Rows are in the order of playing`() throws {
+  @Test func `Rows are in play order`() throws {
     var state = state(try (0..<9).map { Media(try url("https://h/\($0)")) })
     state.queue.setShuffled(true)
     let model = model(state)
@@ -96,7 +96,7 @@ struct ScreenModelTests {
     #expect(model.isShuffled)
   }
 
-  @Test func `Rows keep what was learnt`() throws {
+  @Test func `Rows show known titles, durations and failures`() throws {
     let state = state([Media(try url("https://h/a"), duration: .seconds(5))])
     let id = try #require(state.item?.id)
     let row = model(
@@ -111,7 +111,7 @@ struct ScreenModelTests {
     #expect(model(state).queue.rows[0].duration == .seconds(5))
   }
 
-  @Test func `Status says what it waits for`() throws {
+  @Test func `The status contains the reason for waiting or failing`() throws {
     var state = state([Media(try url("https://h/a"))])
     let error = MediaCacheError(.unreachable, "Why.", remedy: "What to do.")
     state.status = .buffering(.network(error))
@@ -120,7 +120,7 @@ struct ScreenModelTests {
     #expect(model(state).status == .failed(reason: "Why.", remedy: "What to do."))
   }
 
-  @Test func `Sleep timer tells what is left`() throws {
+  @Test func `The sleep timer shows the remaining time`() throws {
     var state = state([])
     state.sleepTimer = .at(now + .seconds(90))
     #expect(model(state).sleepTimer == .left(.seconds(90)))
@@ -139,7 +139,7 @@ struct KnownItemsTests {
     return queue.items
   }
 
-  @Test func `What is told is about the item that was told last`() {
+  @Test func `Metadata and duration are recorded for the item reported last`() {
     var known = KnownItems()
     known.note(.item(items[0]))
     known.note(.metadata(MediaMetadata(title: "One", artist: "A")))
@@ -160,7 +160,7 @@ struct KnownItemsTests {
         == KnownItem(title: "One", artist: "A", duration: .seconds(5), cached: 0.5))
   }
 
-  @Test func `What has failed has not once it is heard`() {
+  @Test func `An item that starts is no longer marked as failed`() {
     var known = KnownItems()
     known.note(.failed(items[0], MediaCacheError(.status, "404.")))
     #expect(known.items[items[0].id]?.hasFailed == true)
@@ -178,7 +178,7 @@ struct StepTests {
     #expect(RateSteps.above(1.1) == 1.25 && RateSteps.below(1.1) == 1)
   }
 
-  @Test func `Sleep timer goes round`() {
+  @Test func `The sleep timer cycles through its steps`() {
     let now = ContinuousClock.now
     var steps = SleepSteps()
     var timers: [SleepTimer?] = []
@@ -200,7 +200,7 @@ struct StepTests {
 struct ScreenMessageTests {
   private let start = ContinuousClock.now
 
-  @Test func `Messages go by themselves and errors later`() {
+  @Test func `Messages disappear after a while, and errors later`() {
     var messages = ScreenMessages()
     messages.add(.init(text: "a"), at: start)
     messages.add(.init(text: "b", level: .error), at: start)
@@ -209,7 +209,7 @@ struct ScreenMessageTests {
     #expect(messages.current(at: start + .seconds(61)).isEmpty)
   }
 
-  @Test func `The same again is shown once and only the last few`() {
+  @Test func `A repeated message is shown once, and only the latest six are kept`() {
     var messages = ScreenMessages()
     for text in ["a", "b", "a"] { messages.add(.init(text: text), at: start) }
     #expect(messages.current(at: start).map(\.text) == ["b", "a"])
@@ -217,7 +217,7 @@ struct ScreenMessageTests {
     #expect(messages.current(at: start).map(\.text) == ["14", "15", "16", "17", "18", "19"])
   }
 
-  @Test func `What was meant for standard error is a warning`() {
+  @Test func `A noted line with the program's prefix is a warning`() {
     #expect(
       ScreenModel.Message(noted: "refrain: full") == .init(text: "full", level: .warning))
     #expect(ScreenModel.Message(noted: "No sound.") == .init(text: "No sound."))

@@ -6,7 +6,7 @@ import TestSupport
 
 struct ScreenRendererTests {
   /// A screen of any model and size stays within its size, and contains no control character.
-  @Test func `Nothing overflows whatever the model and the size`() {
+  @Test func `A screen of any model fits its size and has no control characters`() {
     let seed = TestSeed.next()
     var random = SeededGenerator(seed: seed)
     for _ in 0..<(TestSeed.isSoak ? 20_000 : 400) {
@@ -32,13 +32,13 @@ struct ScreenRendererTests {
   }
 
   @Test(arguments: [(0, 0), (0, 5), (5, 0), (-1, -1)])
-  func `No room is no lines`(_ columns: Int, _ rows: Int) {
+  func `A screen without room has no lines`(_ columns: Int, _ rows: Int) {
     let size = ScreenSize(columns: columns, rows: rows)
     #expect(ScreenRenderer(.blocks).lines(ScreenSamples.cold, size).isEmpty)
   }
 
   @Test(arguments: 3...60)
-  func `Title and scrubber are always there`(_ rows: Int) {
+  func `The title and the scrubber are always shown`(_ rows: Int) {
     for columns in [20, 40, 80, 200] {
       let lines = ScreenRenderer(.blocks).lines(
         ScreenSamples.halfCached, ScreenSize(columns: columns, rows: rows)
@@ -48,7 +48,7 @@ struct ScreenRendererTests {
     }
   }
 
-  @Test func `Hints stay at the foot`() {
+  @Test func `Key hints stay in the last row`() {
     for rows in 4...60 {
       let lines = ScreenRenderer(.blocks).lines(
         ScreenSamples.live, ScreenSize(columns: 80, rows: rows))
@@ -57,7 +57,7 @@ struct ScreenRendererTests {
     }
   }
 
-  @Test func `Selection stays in sight`() throws {
+  @Test func `The selection stays visible`() throws {
     var model = ScreenSamples.cold
     model.queue.rows = (1...500).map {
       QueueList.Row(id: UInt64($0), number: $0, title: "song \($0)", isCurrent: $0 == 1)
@@ -70,7 +70,7 @@ struct ScreenRendererTests {
     }
   }
 
-  @Test func `Scrubber tells what is where`() {
+  @Test func `The scrubber shows the position and the state of each part`() {
     var model = ScreenModel()
     model.length = .known(.seconds(100))
     model.position = .seconds(35)
@@ -80,13 +80,13 @@ struct ScreenRendererTests {
     #expect(line.text == "0:35  ━━·●──╌···  1:40")
   }
 
-  @Test func `Decoded ahead is on its way even where it is not stored`() {
+  @Test func `A buffered part is shown as coming even where it is not stored`() {
     let map = CacheMap(cached: [], fetching: [], buffered: [0..<0.5])
     #expect(map.cells(4) == [.coming, .coming, .missing, .missing])
     #expect(map.cells(0).isEmpty)
   }
 
-  @Test func `Position at the end is the last cell`() {
+  @Test func `A position at or beyond the end is shown in the last cell`() {
     var model = ScreenModel()
     model.length = .known(.seconds(100))
     model.position = .seconds(100)
@@ -96,7 +96,7 @@ struct ScreenRendererTests {
     #expect(ScreenRenderer(.blocks).scrubberLine(model, 22).text == "8:20  ━━━━━━━━━●  1:40")
   }
 
-  @Test func `All is stored only when all is stored`() {
+  @Test func `A resource that lacks one byte is shown as 99% stored`() {
     var model = ScreenSamples.warm
     model.storedBytes = (model.totalBytes ?? 0) - 1
     let lines = ScreenRenderer(.blocks).lines(model, ScreenSize(columns: 80, rows: 24))

@@ -57,7 +57,7 @@
     }
 
     @Test(arguments: sizes)
-    func `Cold`(_ size: ScreenSize) async throws {
+    func `A cold item shows its download and a hit ratio of 0%`(_ size: ScreenSize) async throws {
       try await Self.withTune(size, bytesPerSecond: 200_000) { tmux, _, _, url in
         try await tmux.enter("./refrain play \(url)")
         let lines = try await tmux.waits(until: "playing, with speed and shades") { lines in
@@ -78,7 +78,7 @@
     }
 
     @Test(arguments: sizes)
-    func `Half cached`(_ size: ScreenSize) async throws {
+    func `A half cached item shows the stored part in the bar`(_ size: ScreenSize) async throws {
       try await Self.withTune(size) { tmux, _, origin, url in
         origin.script("/tune.wav", .on(.all, .stall(at: .resource(1_200_000))))
         try await tmux.enter("./refrain play --paused \(url)")
@@ -101,7 +101,9 @@
     }
 
     @Test(arguments: sizes)
-    func `Warm`(_ size: ScreenSize) async throws {
+    func `A warm item shows a hit ratio of 100% and sends no request`(
+      _ size: ScreenSize
+    ) async throws {
       try await Self.withTune(size) { tmux, program, origin, url in
         #expect(try await program.run("get", url).status == 0)
         let requests = origin.log("/tune.wav").requests.count
@@ -121,7 +123,7 @@
     }
 
     @Test(arguments: sizes)
-    func `Buffering`(_ size: ScreenSize) async throws {
+    func `A stalled item shows that it waits for bytes`(_ size: ScreenSize) async throws {
       try await Self.withTune(size) { tmux, _, origin, url in
         origin.script("/tune.wav", .on(.all, .stall(at: .resource(600_000))))
         try await tmux.enter("./refrain play \(url)")
@@ -136,7 +138,7 @@
     }
 
     @Test(arguments: sizes)
-    func `Failed`(_ size: ScreenSize) async throws {
+    func `A failed item shows its error, and play exits with 1`(_ size: ScreenSize) async throws {
       try await Self.withTune(size) { tmux, _, origin, _ in
         let url = origin.url("/missing.flac").absoluteString
         try await tmux.enter(
@@ -154,7 +156,7 @@
     }
 
     @Test(arguments: sizes)
-    func `Long and wide titles`(_ size: ScreenSize) async throws {
+    func `Long and wide titles fit the screen`(_ size: ScreenSize) async throws {
       try await Self.withTune(size) { tmux, program, _, url in
         let long = "Concerning the Great and Most Memorable Refrain of Those Who Never Fetched "
         let titles = [
@@ -175,7 +177,7 @@
       }
     }
 
-    @Test func `What is logged is shown and spoils nothing`() async throws {
+    @Test func `Log messages are shown below the bar and fit the screen`() async throws {
       try await Self.withTune(bytesPerSecond: 400_000) { tmux, _, _, url in
         try await tmux.enter("./refrain play --log-level info \(url)")
         let lines = try await tmux.waits(until: "a message below the bar") {
@@ -185,7 +187,7 @@
       }
     }
 
-    @Test func `Without UTF-8 it is ASCII`() async throws {
+    @Test func `The screen is pure ASCII without UTF-8`() async throws {
       let origin = try await OriginServer.start()
       origin.serve(Tune.resource, at: "/tune.wav")
       try await Program.with { program in

@@ -51,7 +51,7 @@
       }
     }
 
-    @Test func `Quitting gives the terminal back`() async throws {
+    @Test func `Quitting restores the terminal`() async throws {
       try await playing { tmux, program in
         try await tmux.press("q")
         try await tmux.waits(for: "code 0")
@@ -60,7 +60,7 @@
     }
 
     @Test(arguments: [(SIGTERM, 143), (SIGINT, 130), (SIGHUP, 129), (SIGQUIT, 131)])
-    func `A signal gives the terminal back`(_ signal: CInt, _ code: Int) async throws {
+    func `A signal restores the terminal`(_ signal: CInt, _ code: Int) async throws {
       try await playing { tmux, program in
         kill(try process(program), signal)
         try await tmux.waits(for: "code \(code)")
@@ -72,7 +72,7 @@
     @Test(
       .disabled(if: TestSeed.isSanitized),
       arguments: [(SIGSEGV, 139), (SIGABRT, 134)])
-    func `A crash gives the terminal back`(_ signal: CInt, _ code: Int) async throws {
+    func `A crash restores the terminal`(_ signal: CInt, _ code: Int) async throws {
       try await playing { tmux, program in
         kill(try process(program), signal)
         try await tmux.waits(for: "code \(code)")
@@ -81,7 +81,7 @@
     }
 
     /// No program receives that signal. The shell leaves the terminal's state as it is.
-    @Test func `Killed the terminal is given back by another process`() async throws {
+    @Test func `Another process restores the terminal after SIGKILL`() async throws {
       try await ScreenStateTests.withTune { tmux, program, _, url in
         let script = """
           stty -g > before
@@ -109,7 +109,7 @@
       }
     }
 
-    @Test func `Stopped and continued it is there again`() async throws {
+    @Test func `Stopping restores the terminal, and continuing restores the screen`() async throws {
       try await ScreenStateTests.withTune { tmux, program, _, url in
         try await tmux.enter("stty -g > before; echo earlier")
         try await tmux.waits(until: "earlier") { $0.contains("earlier") }
@@ -142,7 +142,7 @@
       }
     }
 
-    @Test func `Stopped by force it is painted again`() async throws {
+    @Test func `The screen is painted again after SIGSTOP`() async throws {
       try await playing { tmux, program in
         kill(try process(program), SIGSTOP)
         try await tmux.waits(for: "Stopped")
@@ -153,7 +153,7 @@
       }
     }
 
-    @Test func `Another size is filled`() async throws {
+    @Test func `A resized terminal is filled`() async throws {
       try await playing("--repeat one") { tmux, _ in
         for (columns, rows) in [(120, 40), (40, 12), (20, 3), (200, 60), (80, 24)] {
           try await tmux.resize(columns: columns, rows: rows)
@@ -166,7 +166,7 @@
       }
     }
 
-    @Test func `Plain prints lines in a terminal too`() async throws {
+    @Test func `The --plain option prints lines even in a terminal`() async throws {
       try await ScreenStateTests.withTune { tmux, _, _, url in
         try await tmux.enter("./refrain play --plain --start 12 \(url); echo code $?")
         try await tmux.waits(for: "0:12 / 0:14  tune.wav")
@@ -175,7 +175,7 @@
       }
     }
 
-    @Test func `Without a screen free of colours there are none`() async throws {
+    @Test func `The screen uses no colours when the environment disables them`() async throws {
       try await ScreenStateTests.withTune { tmux, program, _, url in
         // The sent bytes, as script(1) records them.
         try await tmux.enter(

@@ -16,7 +16,7 @@
       return try #require(listening.events.last?.failure)
     }
 
-    @Test func `What the origin refuses fails with the caches error`() async throws {
+    @Test func `An item refused by the origin fails with the cache's error`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         listening.origin.script("/a.wav", .on(.all, .status(404)))
@@ -30,7 +30,7 @@
       }
     }
 
-    @Test func `Bytes that stop coming fail where they end`() async throws {
+    @Test func `Playback fails where the available bytes end`() async throws {
       try await AppleListening.with({ $0.retry.attempts = 2 }) { listening in
         let item = listening.item(seconds: 100)
         listening.origin.script(
@@ -53,7 +53,7 @@
       }
     }
 
-    @Test func `What is no media fails in words`() async throws {
+    @Test func `A file that is not media fails with a reason and a remedy`() async throws {
       try await AppleListening.with { listening in
         listening.origin.serve(
           OriginResource(.bytes(Array(repeating: UInt8(7), count: 5000)), contentType: "audio/wav"),
@@ -66,7 +66,7 @@
       }
     }
 
-    @Test func `A file that is missing fails in words`() async throws {
+    @Test func `A missing file fails with a reason and a remedy`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(at: listening.directory.appending(path: "none.wav"))
         listening.engine.load(item, at: .zero, isPaused: false)
@@ -75,7 +75,7 @@
       }
     }
 
-    @Test func `A player that is of no use is replaced`() async throws {
+    @Test func `A failed AVPlayer is replaced`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         try await listening.start(item)
@@ -91,7 +91,7 @@
       }
     }
 
-    @Test func `The caches error is found under others and where it was lost`() throws {
+    @Test func `The cache's own error is reported, and other errors reveal no secrets`() throws {
       let own = MediaCacheError(.offline, "Offline.", remedy: "Go online.")
       let url = try #require(URL(string: "https://user:secret@example.org/a.mp3"))
       let loader = NSError(

@@ -31,7 +31,7 @@
       }
     }
 
-    @Test func `What follows is replaced`() async throws {
+    @Test func `The following item can be replaced`() async throws {
       try await AppleListening.with { listening in
         let items = (0..<4).map { listening.item("/\($0).wav", seconds: 5) }
         try await listening.start(items[0])
@@ -44,7 +44,7 @@
       }
     }
 
-    @Test func `What followed can be taken back`() async throws {
+    @Test func `The following item can be removed`() async throws {
       try await AppleListening.with { listening in
         let (one, two) = (listening.item("/a.wav", seconds: 5), listening.item("/b.wav"))
         try await listening.start(one)
@@ -55,7 +55,7 @@
       }
     }
 
-    @Test func `The same follower again is left as it is`() async throws {
+    @Test func `The same following item set again is kept`() async throws {
       try await AppleListening.with { listening in
         let (one, two) = (listening.item("/a.wav", seconds: 5), listening.item("/b.wav"))
         try await listening.start(one)
@@ -66,7 +66,7 @@
       }
     }
 
-    @Test func `A follower said after the queue went on follows on what plays now`() async throws {
+    @Test func `A following item set after a transition follows the current item`() async throws {
       try await AppleListening.with { listening in
         let items = (0..<3).map { listening.item("/\($0).wav", seconds: 5) }
         try await listening.start(items[0])
@@ -84,7 +84,7 @@
       }
     }
 
-    @Test func `An item follows from within the report of the end`() async throws {
+    @Test func `The following item can be set within the report of a beginning`() async throws {
       try await AppleListening.with { listening in
         let items = (0..<30).map { listening.item("/\($0 % 3).wav", seconds: 2) }
         var (index, order) = (0, [EngineItem.ID]())
@@ -105,7 +105,7 @@
       }
     }
 
-    @Test func `A load forgets what follows`() async throws {
+    @Test func `A load discards the following item`() async throws {
       try await AppleListening.with { listening in
         let items = (0..<3).map { listening.item("/\($0).wav", seconds: 5) }
         try await listening.start(items[0])
@@ -116,7 +116,7 @@
       }
     }
 
-    @Test func `A follower that cannot be played fails when its turn has come`() async throws {
+    @Test func `An unplayable following item fails only when its turn comes`() async throws {
       try await AppleListening.with { listening in
         let (one, two) = (listening.item("/a.wav", seconds: 5), listening.item("/b.wav"))
         listening.origin.script("/b.wav", .on(.all, .status(404)))

@@ -25,7 +25,7 @@
       var isGone: Bool { item == nil && asset == nil && delegate == nil }
     }
 
-    @Test func `After five hundred loads nothing is left of them`() async throws {
+    @Test func `Five hundred loads leave no item, request or reader behind`() async throws {
       let seed = TestSeed.next()
       print("REFRAIN_SEED=\(seed) (hasty listener)")
       try await AppleListening.with { listening in
@@ -61,7 +61,7 @@
       }
     }
 
-    @Test func `An engine that is let go takes everything with it`() async throws {
+    @Test func `A released engine releases its player and items`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         var engine: AVPlayerEngine? = AVPlayerEngine(cache: listening.cache, audio: nil)
@@ -79,7 +79,7 @@
       }
     }
 
-    @Test func `A closed engine holds nothing and is silent`() async throws {
+    @Test func `A closed engine holds no item and reports no event`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         try await listening.start(item)

@@ -10,7 +10,7 @@
   @testable import RefrainPlayer
 
   @MainActor @Suite(.timeLimit(.minutes(2))) struct EnginePlayingTests {
-    @Test func `An item is told of from its beginning to its end`() async throws {
+    @Test func `An item's events are reported from its beginning to its end`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 5)
         try await listening.start(item)
@@ -29,7 +29,7 @@
       }
     }
 
-    @Test func `Nothing is told within a call`() async throws {
+    @Test func `Engine methods report no event before they return`() async throws {
       try await AppleListening.with { listening in
         listening.engine.load(listening.item(), at: .zero, isPaused: false)
         #expect(listening.events.isEmpty)
@@ -51,7 +51,7 @@
       }
     }
 
-    @Test func `A paused item is ready and stays`() async throws {
+    @Test func `A paused item becomes ready and keeps its position`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         try await listening.start(item, isPaused: true)
@@ -67,7 +67,8 @@
       }
     }
 
-    @Test func `An item begins in its middle and nothing before is heard`() async throws {
+    @Test
+    func `An item can begin in its middle, and no earlier position is reported`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 100)
         try await listening.start(item, at: .seconds(60))
@@ -79,7 +80,7 @@
       }
     }
 
-    @Test func `An item that begins past its end ends`() async throws {
+    @Test func `An item that begins at its end ends`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 5)
         listening.engine.load(item, at: .seconds(5), isPaused: true)
@@ -88,7 +89,7 @@
       }
     }
 
-    @Test func `An item that is replaced is not told of any more`() async throws {
+    @Test func `A replaced item is no longer reported`() async throws {
       try await AppleListening.with { listening in
         let (one, other) = (listening.item("/a.wav"), listening.item("/b.wav"))
         try await listening.start(one)
@@ -102,7 +103,7 @@
       }
     }
 
-    @Test func `After stop nothing is told and the engine goes on with the next`() async throws {
+    @Test func `No event is reported after stop until the next load`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         try await listening.start(item)
@@ -120,7 +121,7 @@
       }
     }
 
-    @Test func `A rate makes it faster and is kept for what is loaded next`() async throws {
+    @Test func `A rate changes the speed and is kept for the next item`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 60)
         try await listening.start(item)
@@ -143,7 +144,7 @@
       }
     }
 
-    @Test func `Volume is the players`() async throws {
+    @Test func `Volume and mute are applied to AVPlayer, and volume is clamped`() async throws {
       try await AppleListening.with { listening in
         listening.engine.setVolume(0.25, isMuted: true)
         #expect(listening.engine.player.volume == 0.25 && listening.engine.player.isMuted)
@@ -152,7 +153,7 @@
       }
     }
 
-    @Test func `A file plays from where it is`() async throws {
+    @Test func `A local file is played without the cache`() async throws {
       try await AppleListening.with { listening in
         let file = listening.directory.appending(path: "song.wav")
         try Wave(seconds: 3).data.write(to: file)
@@ -177,7 +178,8 @@
       }
     }
 
-    @Test func `Only what a receiver can load by itself is given to AirPlay`() async throws {
+    @Test
+    func `AirPlay is allowed only for items that a receiver can load by itself`() async throws {
       try await AppleListening.with { listening in
         let file = listening.directory.appending(path: "song.wav")
         try Wave(seconds: 3).data.write(to: file)
@@ -194,7 +196,8 @@
       }
     }
 
-    @Test func `Radio plays from its origin, with AVFoundation's own patience`() async throws {
+    @Test
+    func `Radio is reported as live and plays with AVPlayer's automatic waiting`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item("/radio.wav", seconds: 30) {
           $0.declaresLength = false
@@ -213,7 +216,7 @@
       }
     }
 
-    @Test func `Moving pictures are reported once they are there`() async throws {
+    @Test func `Video is reported once it appears`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         try await listening.start(item)
@@ -225,7 +228,7 @@
       }
     }
 
-    @Test func `Exact times are asked for only where they are wanted`() async throws {
+    @Test func `Precise timing is requested only if it is preferred`() async throws {
       try await AppleListening.with { listening in
         let file = listening.directory.appending(path: "song.wav")
         try Wave(seconds: 3).data.write(to: file)
@@ -241,7 +244,7 @@
       }
     }
 
-    @Test func `What the media says of itself is told`() async throws {
+    @Test func `Metadata of the file and of the stream is reported`() async throws {
       try await AppleListening.with { listening in
         let wave = Wave(
           seconds: 5, texts: [("INAM", "Refrain"), ("IART", "Somebody"), ("IPRD", "Songs")])
@@ -263,7 +266,7 @@
       }
     }
 
-    @Test func `What an item was given is counted`() async throws {
+    @Test func `Bytes from the origin and the disk are counted for each item`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 50)
         try await listening.start(item)

@@ -68,7 +68,7 @@
       }
     }
 
-    @Test func `Whatever is pressed what is told is in order`() async throws {
+    @Test func `Events stay in order under random commands`() async throws {
       let seed = TestSeed.next()
       print("REFRAIN_SEED=\(seed) (AVPlayer engine, random)")
       try await AppleListening.with { listening in

@@ -14,7 +14,7 @@
       if case .seekCompleted(_, serial, _) = event { true } else { false }
     }
 
-    @Test func `A seek is exact and told once`() async throws {
+    @Test func `A seek is exact and reported once`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 100)
         try await listening.start(item)
@@ -33,7 +33,7 @@
       }
     }
 
-    @Test func `A seek before the item is ready is where it begins`() async throws {
+    @Test func `A seek before the item is ready sets its start position`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 100)
         listening.engine.load(item, at: .seconds(10), isPaused: false)
@@ -46,7 +46,7 @@
       }
     }
 
-    @Test func `Of many seeks the latest is told`() async throws {
+    @Test func `Many seeks are reported in order, ending with the latest`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 1000)
         try await listening.start(item)
@@ -65,7 +65,8 @@
       }
     }
 
-    @Test func `A seek to bytes that have not come waits for them`() async throws {
+    @Test
+    func `A seek to missing bytes stays pending, and a later seek overtakes it`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 1000)
         listening.origin.script("/a.wav", .nothingBeyond(500_000))
@@ -112,7 +113,7 @@
       }
     }
 
-    @Test func `Seeking before the start is the start`() async throws {
+    @Test func `A seek before the start goes to the start`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         try await listening.start(item)
@@ -122,7 +123,7 @@
       }
     }
 
-    @Test func `A seek in a pause stays paused`() async throws {
+    @Test func `A paused item stays paused after a seek`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item()
         try await listening.start(item, isPaused: true)
@@ -137,7 +138,7 @@
   }
 
   @Suite struct SeekRequestsTests {
-    @Test func `The answer to an earlier seek is stale`() {
+    @Test func `The completion of an earlier seek is ignored`() {
       var seeks = SeekRequests()
       seeks.ask(.seconds(1), serial: 1)
       #expect(seeks.begin()?.serial == 1)
@@ -151,7 +152,7 @@
       #expect(seeks.takeOver() == nil)
     }
 
-    @Test func `What is wanted meanwhile keeps an earlier seek from being told`() {
+    @Test func `A newer seek request suppresses the report of an earlier one`() {
       var seeks = SeekRequests()
       seeks.ask(.seconds(1), serial: 1)
       _ = seeks.begin()
@@ -160,7 +161,7 @@
       #expect(seeks.takeOver() == nil)
     }
 
-    @Test func `The beginning needs no seek`() {
+    @Test func `A start at the beginning needs no seek`() {
       #expect(!SeekRequests().isPending)
       #expect(SeekRequests(start: .seconds(1)).isPending)
     }

@@ -64,7 +64,7 @@
     }
 
     @Test(arguments: orders)
-    func `A stall goes on when bytes come, in whichever order it is reported`(
+    func `Playback resumes when bytes arrive, in any order of the stall's reports`(
       _ order: [Report]
     ) async throws {
       try await AppleListening.with { listening in
@@ -85,7 +85,9 @@
     }
 
     @Test(arguments: orders)
-    func `A stall goes on when bytes come before it is reported`(_ order: [Report]) async throws {
+    func `Playback resumes if bytes arrive before the stall is reported`(
+      _ order: [Report]
+    ) async throws {
       try await AppleListening.with { listening in
         let item = try await playing(listening)
         listening.engine.player.standInStall = StandInStall(order, gap: .milliseconds(20))
@@ -103,7 +105,7 @@
     }
 
     @Test(arguments: lags)
-    func `Reports on other threads, some time later, make no pause of a stall`(
+    func `Delayed reports do not turn a stall into a pause`(
       _ change: Int?, _ notice: Int?
     ) async throws {
       try await AppleListening.with { listening in
@@ -128,7 +130,7 @@
     }
 
     @Test(arguments: lags)
-    func `What somebody else pauses stays paused, however late the reason comes`(
+    func `A player paused by other code stays paused, even if the reason is late`(
       _ change: Int?, _ notice: Int?
     ) async throws {
       try await AppleListening.with { listening in
@@ -146,7 +148,7 @@
     }
 
     @Test(arguments: lags)
-    func `A call pauses and its end resumes, however late the reason comes`(
+    func `A call pauses and its end resumes, even if the reason is late`(
       _ change: Int?, _ notice: Int?
     ) async throws {
       for isFirst in [true, false] {
@@ -166,7 +168,7 @@
       }
     }
 
-    @Test func `A rate that AVPlayer refuses is a pause where there are bytes`() async throws {
+    @Test func `A rate that AVPlayer refuses is a pause if bytes are available`() async throws {
       try await AppleListening.with { listening in
         _ = try await playing(listening)
         listening.engine.player.standInPause(for: .setRateFailed)
@@ -176,7 +178,7 @@
     }
 
     @Test(arguments: [true, false])
-    func `Pulled headphones pause where the app looks after its session, too`(
+    func `Unplugging headphones pauses even if the app manages its session`(
       _ isToldFirst: Bool
     ) async throws {
       try await AppleListening.with { listening in

@@ -26,7 +26,7 @@
       listening.forget()
     }
 
-    @Test func `The session is activated when playing begins`() async throws {
+    @Test func `The session is activated on play and deactivated on stop`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening, isPaused: true)
         #expect(listening.session.category == .soloAmbient && !listening.session.standInIsActive)
@@ -38,7 +38,7 @@
       }
     }
 
-    @Test func `A call pauses and its end resumes`() async throws {
+    @Test func `A call pauses playback, and its end resumes it`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening)
         listening.session.standInInterrupt()
@@ -51,7 +51,7 @@
       }
     }
 
-    @Test func `A call that pauses the player first is the same`() async throws {
+    @Test func `A call reported after its pause still resumes playback at its end`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening)
         listening.engine.player.standInPause(for: .audioSessionInterrupted)
@@ -65,7 +65,7 @@
       }
     }
 
-    @Test func `It stays paused where the system does not say resume`() async throws {
+    @Test func `Playback stays paused if the system does not advise resuming`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening)
         listening.session.standInInterrupt()
@@ -79,7 +79,7 @@
       }
     }
 
-    @Test func `Who pauses during a call is not resumed`() async throws {
+    @Test func `A player paused during a call stays paused`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening)
         listening.session.standInInterrupt()
@@ -91,7 +91,7 @@
       }
     }
 
-    @Test func `What was paused before a call is not resumed`() async throws {
+    @Test func `A player paused before a call stays paused`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening, isPaused: true)
         listening.session.standInInterrupt()
@@ -101,7 +101,8 @@
       }
     }
 
-    @Test func `Pulled headphones pause and plugged ones do not`() async throws {
+    @Test
+    func `Unplugging headphones pauses playback, and plugging them in does not`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening)
         listening.session.standInChangeRoute(.newDeviceAvailable)
@@ -116,7 +117,7 @@
       }
     }
 
-    @Test func `A session that cannot be activated pauses`() async throws {
+    @Test func `Playback is paused if the session cannot be activated`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening, isPaused: true)
         listening.session.standInRefusal = NSError(domain: NSOSStatusErrorDomain, code: 560_557_684)
@@ -126,7 +127,7 @@
       }
     }
 
-    @Test func `Pausing in a video player is told and playing again`() async throws {
+    @Test func `Pausing and playing by a video player are reported`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening)
         listening.engine.player.pause()
@@ -146,9 +147,7 @@
       }
     }
 
-    @Test func `After a reset of the media services another player goes on, once asked`()
-      async throws
-    {
+    @Test func `A new player continues on play after the media services are reset`() async throws {
       try await AppleListening.with { listening in
         let (one, two) = (listening.item("/a.wav", seconds: 20), listening.item("/b.wav"))
         try await listening.start(one)
@@ -186,7 +185,8 @@
       }
     }
 
-    @Test func `An apps own session is left alone`() async throws {
+    @Test
+    func `An app's own session is ignored, but AVPlayer's pauses are reported`() async throws {
       try await AppleListening.with { listening in
         let engine = AVPlayerEngine(cache: listening.cache, audio: nil)
         var events: [EngineEvent] = []

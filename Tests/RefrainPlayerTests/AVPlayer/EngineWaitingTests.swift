@@ -26,7 +26,7 @@
       return item
     }
 
-    @Test func `Where no bytes come it waits and goes on`() async throws {
+    @Test func `Playback waits for missing bytes and resumes when they arrive`() async throws {
       try await AppleListening.with { listening in
         let item = try await stalled(listening)
         #expect(listening.events.filter { !$0.isOfMany } == [.waiting(item.id, .bytes)])
@@ -43,7 +43,7 @@
       }
     }
 
-    @Test func `What is paused does not wait`() async throws {
+    @Test func `A paused item does not report waiting`() async throws {
       try await AppleListening.with { listening in
         let item = try await stalled(listening)
         listening.engine.pause()
@@ -62,7 +62,7 @@
       }
     }
 
-    @Test func `A seek ends the waiting`() async throws {
+    @Test func `A seek to loaded bytes ends the waiting`() async throws {
       try await AppleListening.with { listening in
         let item = try await stalled(listening)
         listening.engine.seek(to: .seconds(50), serial: 1)
@@ -77,7 +77,7 @@
       }
     }
 
-    @Test func `Nothing is said of waiting before it is ready`() async throws {
+    @Test func `No waiting is reported before the item is ready`() async throws {
       try await AppleListening.with { listening in
         let item = listening.item(seconds: 10)
         listening.origin.script("/a.wav", .on(.all, .delay(nil)))

@@ -9,18 +9,18 @@
     @Test(arguments: [
       Duration.zero, .microseconds(1), .milliseconds(1500), .seconds(86_400), .seconds(-3),
     ])
-    func `A duration comes back as it went`(_ duration: Duration) {
+    func `A duration survives conversion to media time and back`(_ duration: Duration) {
       #expect(Duration(duration.mediaTime) == duration)
     }
 
-    @Test func `What is no number is no duration`() {
+    @Test func `A media time that is not numeric has no duration`() {
       #expect(Duration(.indefinite) == nil)
       #expect(Duration(.invalid) == nil)
       #expect(Duration(.positiveInfinity) == nil)
       #expect(Duration(CMTime(value: 1, timescale: 0)) == nil)
     }
 
-    @Test func `Times beyond any media do not stop the program`() {
+    @Test func `Extreme times are converted without a crash`() {
       for seconds in [Int64.max, .min, 1 << 50] {
         #expect(Duration.seconds(seconds).mediaTime.isNumeric)
       }

@@ -12,7 +12,8 @@
   @MainActor
   @Suite(.timeLimit(.minutes(2)))
   struct NowPlayingPlayerTests {
-    @Test func `Lock screen shows what plays and its buttons reach the player`() async throws {
+    @Test
+    func `The lock screen shows the current item, and commands reach the player`() async throws {
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "refrain-lock-\(UUID().uuidString)", directoryHint: .isDirectory)
       defer { try? FileManager.default.removeItem(at: directory) }

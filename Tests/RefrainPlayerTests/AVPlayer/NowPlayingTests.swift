@@ -29,7 +29,7 @@
       info.nowPlayingInfo?[key] as? Value
     }
 
-    @Test func `What plays is shown`() {
+    @Test func `The current item is shown`() {
       nowPlaying().update(song)
       #expect(shown(MPMediaItemPropertyTitle) == "Refrain")
       #expect(shown(MPMediaItemPropertyArtist) == "Somebody")
@@ -42,7 +42,7 @@
       #expect(info.playbackState == .playing)
     }
 
-    @Test func `The system is told whether it is sound or a film`() {
+    @Test func `The media type is reported as audio or video`() {
       let nowPlaying = nowPlaying()
       nowPlaying.update(song)
       #expect(shown(MPNowPlayingInfoPropertyMediaType) == MPNowPlayingInfoMediaType.audio.rawValue)
@@ -52,7 +52,7 @@
       #expect(shown(MPNowPlayingInfoPropertyMediaType) == MPNowPlayingInfoMediaType.video.rawValue)
     }
 
-    @Test func `Positions that the system counts by itself are not told`() {
+    @Test func `Positions that the system extrapolates are not reported`() {
       let nowPlaying = nowPlaying()
       var song = song
       song.rate = 2
@@ -74,7 +74,7 @@
       #expect(info.standInWrites == 2)
     }
 
-    @Test func `Pausing and playing are told`() {
+    @Test func `Pausing and playing are reported`() {
       let nowPlaying = nowPlaying()
       var song = song
       nowPlaying.update(song)
@@ -91,7 +91,7 @@
       #expect(info.standInWrites == 3 && info.playbackState == .playing)
     }
 
-    @Test func `Another song leaves nothing of the one before`() {
+    @Test func `A new item leaves nothing of the previous one`() {
       let nowPlaying = nowPlaying()
       nowPlaying.update(song)
       nowPlaying.update(NowPlayingInfo(title: "Radio", isPlaying: true, isLive: true))
@@ -104,7 +104,8 @@
       #expect(info.nowPlayingInfo == nil && info.playbackState == .stopped)
     }
 
-    @Test func `A picture is made once and what is none is not shown`() async throws {
+    @Test
+    func `Artwork is created once, and data that is not an image is not shown`() async throws {
       let nowPlaying = nowPlaying()
       var song = song
       song.artwork = Data([0x89, 0x50, 1, 2, 3])
@@ -122,7 +123,7 @@
       #expect(shown(MPMediaItemPropertyArtwork, as: MPMediaItemArtwork.self) == nil)
     }
 
-    @Test func `What is pressed is heard`() {
+    @Test func `Remote commands are reported`() {
       let nowPlaying = nowPlaying(skip: .seconds(15))
       var heard: [RemoteCommand] = []
       nowPlaying.onCommand = { heard.append($0) }
@@ -146,7 +147,7 @@
       #expect(commands.changePlaybackPositionCommand.standInFire() == .commandFailed)
     }
 
-    @Test func `What is pressed on another thread is heard on the main thread`() async {
+    @Test func `A remote command from another thread is reported on the main thread`() async {
       let nowPlaying = nowPlaying()
       nonisolated(unsafe) let command = commands.nextTrackCommand
       await withCheckedContinuation { continuation in
@@ -159,7 +160,7 @@
       #expect(commands.standInHandlerCount > 0)
     }
 
-    @Test func `At the end of the queue there is no next`() {
+    @Test func `The next-track command is disabled at the end of the queue`() {
       let nowPlaying = nowPlaying()
       var song = song
       nowPlaying.update(song)
@@ -169,7 +170,7 @@
       #expect(!commands.nextTrackCommand.isEnabled)
     }
 
-    @Test func `The buttons go with it`() {
+    @Test func `A released NowPlaying removes its command handlers`() {
       var nowPlaying: NowPlaying? = nowPlaying(skip: .seconds(30))
       nowPlaying?.update(song)
       #expect(commands.standInHandlerCount == 9)

@@ -22,7 +22,7 @@
       await player.close()
     }
 
-    @Test func `The end of a call resumes what it paused`() async throws {
+    @Test func `The end of a call resumes a player that the call paused`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening) { player in
           listening.session.standInInterrupt()
@@ -36,7 +36,7 @@
       }
     }
 
-    @Test func `What is paused during a call stays paused after it`() async throws {
+    @Test func `A player paused during a call stays paused after it`() async throws {
       try await AppleListening.with { listening in
         try await playing(listening) { player in
           listening.session.standInInterrupt()

@@ -17,7 +17,7 @@ import Testing
     standstill.advice(canGoOn: canGoOn, position: position, now: at(milliseconds))
   }
 
-  @Test func `A stop without a reason waits for one, and then goes on`() {
+  @Test func `A stop without a reason waits for one, then playback resumes`() {
     var standstill = Standstill()
     #expect(advice(&standstill, 0) == .wait(until: at(300)))
     #expect(advice(&standstill, 299) == .wait(until: at(300)))
@@ -25,7 +25,7 @@ import Testing
     #expect(advice(&standstill, 300) == .goOn(lookingAt: at(550)))
   }
 
-  @Test func `A stall goes on as soon as there are bytes`() {
+  @Test func `Playback resumes from a stall as soon as there are bytes`() {
     var standstill = Standstill()
     #expect(advice(&standstill, 0, canGoOn: false) == .wait(until: at(300)))
     standstill.noteStall()
@@ -44,13 +44,13 @@ import Testing
     #expect(advice(&standstill, max(milliseconds, 0)) == .pause)
   }
 
-  @Test func `A reason long before a stop explains nothing`() {
+  @Test func `A reason long before a stop is ignored`() {
     var standstill = Standstill()
     standstill.noteExplanation(at: at(-300))
     #expect(advice(&standstill, 0) == .wait(until: at(300)))
   }
 
-  @Test func `A player that stops at once again is tried less and less often, and for ever`() {
+  @Test func `A player that keeps stopping is retried at growing, limited intervals`() {
     var standstill = Standstill()
     var now = 0
     var delays: [Int] = []
@@ -75,7 +75,7 @@ import Testing
       advice(&standstill, now, position: .seconds(6)) == .goOn(lookingAt: at(now + 250)))
   }
 
-  @Test func `Each change of the engine's is struck out once, and not after it is long over`() {
+  @Test func `Each of the engine's own rate changes is matched once, and expires`() {
     var own = OwnRateChanges()
     func take(_ milliseconds: Int) -> Bool { own.take(at: at(milliseconds)) }
     #expect(!take(0))

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(TestSeed.minutes(3))))
 struct EngineContractTests {
   @Test(arguments: EngineKind.usable)
-  func `What is loaded begins is ready plays and ends`(_ kind: EngineKind) async throws {
+  func `A loaded item begins, becomes ready, plays and ends`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       let id = rig.referee.load(rig.media(tenths: 10))
       try await rig.until("it ends") { rig.referee.isOver(id) }
@@ -22,7 +22,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func `Paused it waits at its place until it is to play`(_ kind: EngineKind) async throws {
+  func `A paused item stays at its position until it plays`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       let id = rig.referee.load(rig.media(tenths: 10), isPaused: true)
       try await rig.until("it is ready") { rig.referee.isReady(id) }
@@ -35,7 +35,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func `It begins where it is told`(_ kind: EngineKind) async throws {
+  func `An item begins at the given position`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       let id = rig.referee.load(rig.media(tenths: 100), at: .seconds(7), isPaused: true)
       try await rig.until("it is ready") { rig.referee.isReady(id) }
@@ -45,7 +45,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func `what follows an item begun past its end begins at its start`(
+  func `The item after one begun past its end begins at its own start`(
     _ kind: EngineKind
   ) async throws {
     try await kind.with { rig in
@@ -64,7 +64,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func `What follows begins by itself`(_ kind: EngineKind) async throws {
+  func `The next item begins by itself`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       let first = rig.referee.load(rig.media(tenths: 10))
       let second = try #require(rig.referee.follow(with: rig.media(tenths: 100)))
@@ -79,7 +79,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func `Only what was said last follows`(_ kind: EngineKind) async throws {
+  func `Only the next item that was set last follows`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       let first = rig.referee.load(rig.media(tenths: 10))
       rig.referee.follow(with: rig.missing)
@@ -91,7 +91,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func `Nothing follows that was taken back`(_ kind: EngineKind) async throws {
+  func `A withdrawn next item does not follow`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       let first = rig.referee.load(rig.media(tenths: 10))
       try await rig.until("it is ready") { rig.referee.isReady(first) }
@@ -105,7 +105,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func `Loading another is the end of all before`(_ kind: EngineKind) async throws {
+  func `Loading an item ends all earlier ones`(_ kind: EngineKind) async throws {
     try await kind.with { rig in
       for round in 0..<10 {
         let first = rig.referee.load(rig.media(tenths: 10))
@@ -120,8 +120,9 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func `What cannot be played fails in words and ends nothing else`(_ kind: EngineKind) async throws
-  {
+  func `An unplayable item fails with a remedy, and later items still play`(
+    _ kind: EngineKind
+  ) async throws {
     try await kind.with { rig in
       for media in [rig.missing, rig.noise] {
         let id = rig.referee.load(media)
@@ -137,7 +138,9 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable, [false, true])
-  func `Seeks land where the last one leads`(_ kind: EngineKind, isPaused: Bool) async throws {
+  func `Several seeks arrive at the target of the last one`(
+    _ kind: EngineKind, isPaused: Bool
+  ) async throws {
     try await kind.with { rig in
       let id = rig.referee.load(rig.media(tenths: 100), isPaused: isPaused)
       // Also before anything is audible.
@@ -159,7 +162,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable, [false, true])
-  func `Seek past the end ends the item`(_ kind: EngineKind, isPaused: Bool) async throws {
+  func `A seek past the end ends the item`(_ kind: EngineKind, isPaused: Bool) async throws {
     try await kind.with { rig in
       let id = rig.referee.load(rig.media(tenths: 10), isPaused: isPaused)
       let next = try #require(rig.referee.follow(with: rig.media(tenths: 10)))
@@ -172,7 +175,9 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func `Stopped it tells nothing and plays another`(_ kind: EngineKind) async throws {
+  func `A stopped engine reports no events and can play another item`(
+    _ kind: EngineKind
+  ) async throws {
     try await kind.with { rig in
       for wait in [false, true] {
         let id = rig.referee.load(rig.media(tenths: 10))
@@ -188,7 +193,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func `Every command is taken in every state`(_ kind: EngineKind) async throws {
+  func `Every command is accepted in every state`(_ kind: EngineKind) async throws {
     let commands: [@MainActor (EngineReferee) -> Void] = [
       { $0.play() }, { $0.pause() }, { $0.seek(to: .seconds(1)) }, { $0.seek(to: .seconds(-1)) },
       { $0.engine.setRate(2) }, { $0.engine.setRate(99) },
@@ -223,7 +228,7 @@ struct EngineContractTests {
   }
 
   @Test(arguments: EngineKind.usable)
-  func `Random lives keep to the rules and end`(_ kind: EngineKind) async throws {
+  func `Random commands never violate the engine's contract`(_ kind: EngineKind) async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed)")
     var random = SeededGenerator(seed: seed)

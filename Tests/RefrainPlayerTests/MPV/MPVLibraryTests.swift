@@ -23,7 +23,7 @@
       #expect(error.remedy.contains(Self.package))
     }
 
-    @Test func `A file that is no library is an error that names it`() throws {
+    @Test func `A file that is not a library is an error that names the file`() throws {
       let file = FileManager.default.temporaryDirectory
         .appending(path: "refrain-\(UUID().uuidString).so")
       try Data("no library".utf8).write(to: file)
@@ -50,7 +50,7 @@
     }
 
     @Test(arguments: [2 << 16, 2 << 16 | 1, 2 << 16 | 0xffff])
-    func `Any later minor version is as good`(_ version: CUnsignedLong) throws {
+    func `Every minor version of the right ABI is accepted`(_ version: CUnsignedLong) throws {
       try MPVLibrary.check(version: version, of: "libmpv.so.2")
     }
 
@@ -71,7 +71,7 @@
     }
 
     @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
-    func `Loading it on many threads at once is loading it once`() async throws {
+    func `Concurrent loads of libmpv yield the same library`() async throws {
       let addresses = try await withThrowingTaskGroup(of: UInt.self) { group in
         for _ in 0..<16 {
           group.addTask {

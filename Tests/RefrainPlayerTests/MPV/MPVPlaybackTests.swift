@@ -10,7 +10,7 @@
   @MainActor
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct MPVPlaybackTests {
-    @Test func `Tune is heard cold and then warm without the origin`() async throws {
+    @Test func `The tune plays cold, and then warm without bytes from the origin`() async throws {
       try await Listening.with { listening in
         let cold = try await listening.play()
         #expect(cold.hasEnded && cold.isTheTune)
@@ -26,7 +26,7 @@
       }
     }
 
-    @Test func `Tune is heard whole where the connection drops three times`() async throws {
+    @Test func `The tune plays completely when the connection drops three times`() async throws {
       try await Listening.with { listening in
         listening.origin.script(Listening.path, .on(.first(3), .drop(at: .body(20_000))))
         let heard = try await listening.play()
@@ -35,7 +35,7 @@
       }
     }
 
-    @Test func `Beginning later hears the rest`() async throws {
+    @Test func `A later start position plays the rest`() async throws {
       try await Listening.with { listening in
         let heard = try await listening.play(start: .seconds(9))
         #expect(heard.hasEnded)
@@ -45,7 +45,7 @@
     }
 
     @Test(arguments: [0.0, 0.5, 3.217, 7, 12, 13.9])
-    func `Seek lands within fifty milliseconds`(of target: Double) async throws {
+    func `A seek lands within fifty milliseconds`(of target: Double) async throws {
       try await Listening.with { listening in
         var hasSought = false
         let heard = try await listening.play(isPaused: true) { event, player in
@@ -67,7 +67,7 @@
       }
     }
 
-    @Test func `Seek to bytes that come late waits for them`() async throws {
+    @Test func `A seek to delayed bytes waits for them`() async throws {
       try await Listening.with { listening in
         let late: Int64 = 2_000_000
         listening.origin.script(
@@ -115,7 +115,7 @@
       }
     }
 
-    @Test func `Missing resource fails with what the origin said`() async throws {
+    @Test func `A missing resource fails with the origin's status`() async throws {
       try await Listening.with { listening in
         listening.origin.script(Listening.path, .on(.all, .status(404)))
         let error = try #require(try await listening.play().failure)
@@ -124,7 +124,7 @@
       }
     }
 
-    @Test func `What is no media fails in words`() async throws {
+    @Test func `A resource that is not media fails with a reason and a remedy`() async throws {
       try await Listening.with { listening in
         listening.origin.serve(.synthetic(seed: 1, length: 100_000), at: Listening.path)
         let error = try #require(try await listening.play().failure)
@@ -133,7 +133,8 @@
       }
     }
 
-    @Test func `Playlist is not followed around the cache`() async throws {
+    @Test
+    func `A playlist in place of media fails, and its entries are not fetched`() async throws {
       try await Listening.with { listening in
         let other = listening.origin.url("/other.wav")
         listening.origin.serve(Tune.resource, at: "/other.wav")
@@ -145,7 +146,7 @@
       }
     }
 
-    @Test func `File of this computer plays as it is`() async throws {
+    @Test func `A local file plays without the cache`() async throws {
       try await Listening.with { listening in
         let file = listening.directory.appending(path: "a tune, 100 % – ü.wav")
         try Tune.wav.write(to: file)
@@ -155,7 +156,7 @@
       }
     }
 
-    @Test func `Stopping ends a read that waits`() async throws {
+    @Test func `Stopping ends a waiting read`() async throws {
       try await Listening.with { listening in
         listening.origin.script(
           Listening.path, .on(.all, .stall(at: .resource(Listening.length / 2), for: nil)))

@@ -11,7 +11,7 @@
   @MainActor
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct MPVSetupTests {
-    @Test func `Every option is one that this libmpv knows`() async throws {
+    @Test func `The installed libmpv accepts every option`() async throws {
       try await Listening.with { listening in
         for output in [AudioOutput.device, .silent, .wavFile(URL(filePath: "/tmp/x.wav"))] {
           let engine = try await MPVEngine(cache: listening.cache, output: output)
@@ -20,7 +20,7 @@
       }
     }
 
-    @Test func `Closing twice and many engines at once is fine`() async throws {
+    @Test func `Several engines run at once, and closing one twice is safe`() async throws {
       try await Listening.with { listening in
         let running = (0..<8).map { _ in
           Task {
@@ -42,7 +42,7 @@
       MPV_ERROR_UNKNOWN_FORMAT, MPV_ERROR_NOTHING_TO_PLAY, MPV_ERROR_AO_INIT_FAILED,
       MPV_ERROR_LOADING_FAILED, MPV_ERROR_GENERIC,
     ])
-    func `Errors speak of the resource and not of numbers`(_ error: mpv_error) throws {
+    func `Errors of libmpv have a remedy and show no error number`(_ error: mpv_error) throws {
       let url = try #require(URL(string: "http://h/song.flac"))
       let told = try MPVLibrary.load().error(error.rawValue, playing: url)
       #expect(!told.description.contains("\(error.rawValue)"))

@@ -11,7 +11,7 @@
   @MainActor
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct QueueTests {
-    @Test func `Three tracks are heard whole in order and without a gap`() async throws {
+    @Test func `Three tracks play completely, in order and without a gap`() async throws {
       try await Listening.with { listening in
         let cold = try await listening.play(listening.tracks)
         #expect(cold.hasEnded && cold.isTheTune)
@@ -24,7 +24,7 @@
       }
     }
 
-    @Test func `Next and previous in the middle hear what they lead to`() async throws {
+    @Test func `Items chosen with next and previous play completely`() async throws {
       try await Listening.with { listening in
         var number = 0
         let heard = try await listening.play(listening.tracks, isPaused: true) { event, player in
@@ -47,9 +47,7 @@
       }
     }
 
-    @Test func `Connection that is gone for some time costs no sample and doubles none`()
-      async throws
-    {
+    @Test func `A temporary connection loss neither loses nor repeats a sample`() async throws {
       var configuration = MediaCache.Configuration()
       configuration.retry.attempts = 2
       configuration.retry.firstDelay = .milliseconds(10)

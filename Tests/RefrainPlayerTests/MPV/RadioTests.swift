@@ -11,7 +11,7 @@
   @MainActor
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct RadioTests {
-    @Test func `Title and station of a live stream are shown while it plays`() async throws {
+    @Test func `Title and station of a live stream are reported while it plays`() async throws {
       try await Listening.with { listening in
         // The tune's samples after a header that promises hours of them.
         var wav = Data(Tune.wav)
@@ -56,7 +56,7 @@
       return Media(listening.origin.url("/radio"))
     }
 
-    @Test func `seeks in a live stream do nothing and say so`() async throws {
+    @Test func `Seeks in a live stream do nothing and are reported as refused`() async throws {
       try await Listening.with { listening in
         let player = try await listening.player()
         let radio = serve(listening, isStation: true)
@@ -101,9 +101,8 @@
       }
     }
 
-    @Test func `a kept stream without a length is sought in and has no growing duration`()
-      async throws
-    {
+    @Test
+    func `A stored stream of unknown length can be sought and has no duration`() async throws {
       try await Listening.with { listening in
         let player = try await listening.player()
         let media = serve(listening, isStation: false)

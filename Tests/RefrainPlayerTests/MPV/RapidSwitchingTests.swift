@@ -9,7 +9,8 @@
   @MainActor
   @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(2)))
   struct RapidSwitchingTests {
-    @Test func `Five hundred switches leave nothing behind and the last one plays`() async throws {
+    @Test
+    func `Five hundred switches leak no threads or files, and the last item plays`() async throws {
       let seed = TestSeed.next()
       print("REFRAIN_SEED=\(seed)")
       var random = SeededGenerator(seed: seed)

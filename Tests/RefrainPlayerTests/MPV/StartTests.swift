@@ -44,7 +44,7 @@
       #expect(abs(heard.samples.count / Tune.channels - expected) <= Tune.sampleRate / 20)
     }
 
-    @Test func `an item that begins later sounds once, cold and warm`() async throws {
+    @Test func `An item with a start position plays only from there, cold and warm`() async throws {
       for _ in 0..<6 {
         try await Listening.with { listening in
           expectTheRest(try await listening.play(start: .seconds(10)), from: 10)
@@ -55,7 +55,7 @@
       }
     }
 
-    @Test func `what follows an item that began later begins at its start`() async throws {
+    @Test func `The item after one with a start position begins at its own start`() async throws {
       try await Listening.with { listening in
         let heard = try await listening.play(listening.tracks, start: .seconds(2))
         #expect(heard.hasEnded && heard.reports.count == 3)
@@ -64,7 +64,7 @@
       }
     }
 
-    @Test func `a start beyond the end is an error that names the length`() async throws {
+    @Test func `A start beyond the end is an error that names the length`() async throws {
       try await Listening.with { listening in
         let heard = try await listening.play(start: .seconds(75))
         let error = try #require(heard.failure)
@@ -75,7 +75,8 @@
       }
     }
 
-    @Test func `after a start beyond the end the next item plays from its start`() async throws {
+    @Test
+    func `A start beyond the end fails, and the next item plays from its start`() async throws {
       try await Listening.with { listening in
         let heard = try await listening.play(
           [listening.tracks[0], listening.media], start: .seconds(3600))
@@ -87,7 +88,8 @@
       }
     }
 
-    @Test func `a session goes on at its position without sounding before it`() async throws {
+    @Test
+    func `A restored session continues at its position and plays nothing before it`() async throws {
       try await Listening.with { listening in
         var queue = PlayQueue()
         queue.append([listening.media])

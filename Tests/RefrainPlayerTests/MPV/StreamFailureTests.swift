@@ -13,7 +13,7 @@
   struct StreamFailureTests {
     private let lost = MediaCacheError(.unreachable, "The connection broke.")
 
-    @Test func `a failure stays until the missing byte itself was read`() {
+    @Test func `A failure remains until the missing byte itself is read`() {
       var failures = StreamFailures()
       failures.succeed(in: 0..<33_000)
       #expect(failures.error == nil)
@@ -26,7 +26,7 @@
       #expect(failures.error == nil)
     }
 
-    @Test func `of several failures the latest that is left is the reason`() {
+    @Test func `The latest remaining failure is the reason`() {
       let refused = MediaCacheError(.status, "The origin answered 500.", status: 500)
       var failures = StreamFailures()
       failures.fail(at: 10, lost)
@@ -43,7 +43,7 @@
     /// again from the start.
     @MainActor
     @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
-    func `success elsewhere does not hide the bytes that never came`() async throws {
+    func `A successful read elsewhere does not hide a failed one`() async throws {
       var configuration = MediaCache.Configuration()
       configuration.retry.attempts = 1
       configuration.retry.firstDelay = .milliseconds(1)
@@ -86,7 +86,9 @@
 
     @MainActor
     @Test(.enabled(if: RequiredLibrary.libmpv.isUsable), arguments: [AudioOutput.silent, nil])
-    func `an outage before the first sound is no end`(_ output: AudioOutput?) async throws {
+    func `An outage before the first sound is not reported as the end of the item`(
+      _ output: AudioOutput?
+    ) async throws {
       var configuration = MediaCache.Configuration()
       configuration.retry.attempts = 1
       configuration.retry.firstDelay = .milliseconds(1)

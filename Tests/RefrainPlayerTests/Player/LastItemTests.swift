@@ -19,7 +19,7 @@ struct LastItemTests {
     await cache.close()
   }
 
-  @Test func `next on the last item ends the queue, as the queue says beforehand`() async throws {
+  @Test func `Next on the last item ends the queue, which announces no next item`() async throws {
     try await withPlayer { player, engine in
       player.play(["ok-30", "ok-40"].map(ScriptedEngine.media))
       #expect(player.queue.next(.asked)?.media.title == "ok-40")
@@ -34,7 +34,7 @@ struct LastItemTests {
     }
   }
 
-  @Test func `next on the last item of a queue that repeats all plays the first`() async throws {
+  @Test func `Next on the last item of a repeating queue plays the first one`() async throws {
     try await withPlayer { player, engine in
       player.play(["ok-30", "ok-40"].map(ScriptedEngine.media), startingAt: 1)
       player.repeatMode = .all
@@ -43,7 +43,7 @@ struct LastItemTests {
     }
   }
 
-  @Test func `a start beyond the end fails once and is tried again from the start`() async throws {
+  @Test func `A start beyond the end fails once, and resuming begins at the start`() async throws {
     try await withPlayer { player, engine in
       player.play([ScriptedEngine.media("ok-30")], from: .seconds(30))
       engine.take(.begin)

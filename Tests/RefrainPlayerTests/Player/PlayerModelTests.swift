@@ -10,7 +10,7 @@ import Testing
 @MainActor
 @Suite(.timeLimit(.minutes(TestSeed.minutes(3))))
 struct PlayerModelTests {
-  @Test func `Random lives are as a listener expects`() async throws {
+  @Test func `A player matches the listener model under random commands and events`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed)")
     let directory = FileManager.default.temporaryDirectory

@@ -29,14 +29,14 @@ struct PrefetchTests {
     Media(try #require(URL(string: "http://h/\(name)")))
   }
 
-  @Test func `Opening of the next is wanted once the current one is ahead`() throws {
+  @Test func `The beginning of the next item is wanted once the current one is buffered`() throws {
     let two = [try media("a"), try media("b")]
     #expect(PrefetchWish(of: state(two, buffered: 2)) == nil)
     let wish = try #require(PrefetchWish(of: state(two, buffered: 8)))
     #expect(wish.resource.url == two[1].url && !wish.isWhole)
   }
 
-  @Test func `All of the next is wanted once all of the current one is there`() throws {
+  @Test func `The whole next item is wanted once the current one is stored completely`() throws {
     let two = [try media("a"), try media("b")]
     #expect(PrefetchWish(of: state(two, stored: 0...1000))?.isWhole == true)
     #expect(PrefetchWish(of: state(two, stored: 1...1000)) == nil)
@@ -46,18 +46,20 @@ struct PrefetchTests {
     PlaybackStatus.loading, .buffering(.bytes), .buffering(.seek), .idle, .ended,
     .failed(MediaCacheError(.offline, "x")), .buffering(.network(MediaCacheError(.offline, "x"))),
   ])
-  func `Nothing is wanted while the current one is waited for`(_ status: PlaybackStatus) throws {
+  func `No prefetch is wanted while the current item is waiting, failed or ended`(
+    _ status: PlaybackStatus
+  ) throws {
     let two = [try media("a"), try media("b")]
     #expect(PrefetchWish(of: state(two, status: status, buffered: 9, stored: 0...1000)) == nil)
   }
 
-  @Test func `Nothing is wanted behind the last one or of a file`() throws {
+  @Test func `No prefetch is wanted after the last item or for a local file`() throws {
     #expect(PrefetchWish(of: state([try media("a")], stored: 0...1000)) == nil)
     let file = Media(URL(filePath: "/music/b.flac"))
     #expect(PrefetchWish(of: state([try media("a"), file], stored: 0...1000)) == nil)
   }
 
-  @Test func `What is begun goes on until the current one is waited for`() throws {
+  @Test func `A prefetch continues until the current item has to wait`() throws {
     let two = [try media("a"), try media("b")]
     let running = try #require(PrefetchWish(of: state(two, buffered: 8)))
     #expect(PrefetchWish(of: state(two, buffered: 2), after: running) == running)
@@ -66,7 +68,7 @@ struct PrefetchTests {
 
   #if os(Linux)
     @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
-    func `Next track is there before it plays`() async throws {
+    func `The next track is stored before it plays`() async throws {
       try await Listening.with { listening in
         let player = try await listening.player()
         player.play(listening.tracks)

@@ -32,18 +32,18 @@ struct ScrubbingTests {
   @Test(arguments: [
     (5.0, 5.0), (30.0, 20.0), (39.0, 40.0), (45.0, 45.0), (99.0, 50.0), (-3.0, 0.0),
   ])
-  func `It stays within what is stored`(_ finger: Double, _ place: Double) throws {
+  func `Scrubbing stays within the stored ranges`(_ finger: Double, _ place: Double) throws {
     var machine = try machine(storing: 0..<200, 400..<500)
     #expect(target(of: machine.handle(.scrub(.seconds(finger)))) == place)
   }
 
-  @Test func `Nothing stored is nowhere to go`() throws {
+  @Test func `Scrubbing does nothing when nothing is stored`() throws {
     var machine = try machine()
     #expect(machine.handle(.scrub(.seconds(5))) == [])
     #expect(target(of: machine.handle(.seek(.seconds(5)))) == 5)
   }
 
-  @Test func `Stored bytes are shown as times`() throws {
+  @Test func `Stored byte ranges are converted to times`() throws {
     let machine = try machine(storing: 0..<200, 400..<1000)
     #expect(
       machine.state.cachedRanges == [

@@ -18,9 +18,8 @@ struct SessionTests {
     await cache.close()
   }
 
-  @Test func `Queue and position come back and nothing is asked for before it is to play`()
-    async throws
-  {
+  @Test
+  func `A restored session has its queue and position, and loads nothing at first`() async throws {
     try await withPlayer { player, engine in
       player.play(["ok-30", "ok-40"].map(ScriptedEngine.media), startingAt: 1)
       player.repeatMode = .all
@@ -45,7 +44,7 @@ struct SessionTests {
     }
   }
 
-  @Test func `Position that is none is the start`() async throws {
+  @Test func `An invalid position is restored as the start`() async throws {
     for position in [-Double.infinity, -3, 1e300, Double.nan] {
       try await withPlayer { player, _ in
         player.restore(
@@ -56,7 +55,7 @@ struct SessionTests {
     }
   }
 
-  @Test func `Sleep timer pauses when its time has come`() async throws {
+  @Test func `The sleep timer pauses playback when it expires`() async throws {
     try await withPlayer { player, engine in
       player.play(ScriptedEngine.media("ok-300"))
       engine.take(.begin)
@@ -68,7 +67,7 @@ struct SessionTests {
     }
   }
 
-  @Test func `Sleep timer that is taken back pauses nothing`() async throws {
+  @Test func `A cancelled or replaced sleep timer pauses nothing`() async throws {
     try await withPlayer { player, engine in
       player.play(ScriptedEngine.media("ok-300"))
       engine.take(.begin)
@@ -90,7 +89,7 @@ struct SessionTests {
     }
   }
 
-  @Test func `Sleep at the end of the item waits at the next one`() async throws {
+  @Test func `A sleep timer at the end of an item pauses at the next one`() async throws {
     try await withPlayer { player, engine in
       player.play(["ok-3", "ok-4"].map(ScriptedEngine.media))
       engine.take(.begin)
@@ -104,8 +103,8 @@ struct SessionTests {
     }
   }
 
-  @Test func `Previous begins the item anew after three seconds and goes back before`() async throws
-  {
+  @Test
+  func `Previous restarts the item after three seconds, and goes back before that`() async throws {
     try await withPlayer { player, engine in
       player.play(["ok-30", "ok-40"].map(ScriptedEngine.media), startingAt: 1)
       for step in [ScriptedEngine.Step.begin, .duration, .ready] { engine.take(step) }
@@ -117,7 +116,7 @@ struct SessionTests {
     }
   }
 
-  @Test func `Live stream is heard as it comes and not sought in`() async throws {
+  @Test func `A live stream is not sought, and its position is not stored`() async throws {
     try await withPlayer { player, engine in
       player.play(["ok-30", "live"].map(ScriptedEngine.media), startingAt: 1)
       // Before anything is known about the item.
@@ -137,7 +136,7 @@ struct SessionTests {
     }
   }
 
-  @Test func `Letting go of a player ends what plays and its events`() async throws {
+  @Test func `Releasing a player ends playback and its events`() async throws {
     let directory = FileManager.default.temporaryDirectory
       .appending(path: "refrain-session-\(UUID().uuidString)", directoryHint: .isDirectory)
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -155,7 +154,7 @@ struct SessionTests {
     await cache.close()
   }
 
-  @Test func `Events and properties say the same`() async throws {
+  @Test func `Events report each status and item in order`() async throws {
     try await withPlayer { player, engine in
       let events = player.events()
       player.play(["ok-3", "missing"].map(ScriptedEngine.media))

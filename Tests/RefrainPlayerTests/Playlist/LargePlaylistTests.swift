@@ -15,12 +15,12 @@ import Testing
   @Test(arguments: [
     ("", "\n"), ("", "a"), ("#EXTINF:", "1"), ("#EXTINF:1 ", "a=\" "), ("#EXTINF:1 ", "a "),
     ("#EXTINF:1,", "- "), ("#", "a:"), ("#EXTIMG:", "/"), ("", "\\"), ("", "../"), ("", "%"),
-  ]) func `A line without end is read`(_ head: String, _ repeated: String) throws {
+  ]) func `A very long line is read`(_ head: String, _ repeated: String) throws {
     let playlist = try Playlist.reading(filled("#EXTM3U\n" + head, repeated))
     #expect(playlist.entries.count <= 1)
   }
 
-  @Test func `What is told once for all is not paid for by each`() throws {
+  @Test func `A long artist for all entries is shortened in each entry`() throws {
     let long = String(repeating: "a - ", count: 1 << 20)
     let playlist = try Playlist.reading(
       "#EXTM3U\n#EXTART:\(long)\n" + String(repeating: "#EXTINF:1,a\nb\n", count: 20_000))
@@ -28,7 +28,7 @@ import Testing
     #expect(playlist.entries.allSatisfy { ($0.artist?.count ?? 0) <= PlaylistText.shownLimit })
   }
 
-  @Test func `A long base is not in each location`() throws {
+  @Test func `An overlong base URL is ignored`() throws {
     let long = String(repeating: "a/", count: 1 << 20)
     let tracks = String(repeating: "<track><location>b</location></track>", count: 2000)
     let playlist = try Playlist.reading(
@@ -40,8 +40,9 @@ import Testing
     ("<playlist>", "<a/>", "</playlist>"), ("<playlist>", "&amp;", "</playlist>"),
     ("<playlist ", "a", "=''/>"), ("<!--", "- ", "--><playlist/>"),
     ("<playlist><![CDATA[", "]", ""),
-  ]) func `Large XML is read or refused`(_ head: String, _ repeated: String, _ tail: String) throws
-  {
+  ]) func `Large XML is read or refused`(
+    _ head: String, _ repeated: String, _ tail: String
+  ) throws {
     do {
       #expect(try Playlist.reading(filled(head, repeated, tail)).entries.isEmpty)
     } catch let error as MediaCacheError {
@@ -49,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `A section without end is read`() throws {
+  @Test func `A very long line in a PLS section is read`() throws {
     #expect(try Playlist.reading(filled("[playlist]\nFile1=", "=")).entries.count == 1)
   }
 }

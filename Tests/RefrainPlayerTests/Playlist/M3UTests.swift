@@ -6,7 +6,7 @@ import Testing
 @testable import RefrainPlayer
 
 @Suite struct M3UTests {
-  @Test func `A plain list is locations and comments`() throws {
+  @Test func `A plain list consists of locations and comments`() throws {
     let playlist = try Playlist.reading(
       "# my list\n\nhttp://a.example/1.mp3\n   \n\thttps://a.example/2.mp3?x=1&y=%2F  \n3.mp3")
     #expect(
@@ -18,7 +18,7 @@ import Testing
       playlist.titles == [nil, nil, nil] && playlist.title == nil && playlist.skipped.isEmpty)
   }
 
-  @Test func `An extended list tells title artist and duration`() throws {
+  @Test func `An extended list has titles, artists and durations`() throws {
     let playlist = try Playlist.reading(
       """
       #EXTM3U
@@ -52,14 +52,16 @@ import Testing
       ])
   }
 
-  @Test(arguments: ["\n", "\r\n", "\r"]) func `Lines end as on any system`(_ end: String) throws {
+  @Test(arguments: ["\n", "\r\n", "\r"]) func `Line endings of every system are accepted`(
+    _ end: String
+  ) throws {
     let playlist = try Playlist.reading(
       ["#EXTM3U", "", "#EXTINF:1,A - B", "a.mp3", "ftp://x", "b.mp3"].joined(separator: end))
     #expect(playlist.entries.count == 2 && playlist.titles == ["B", nil])
     #expect(playlist.skipped.first?.hasPrefix("Line 5: “ftp://x”") == true)
   }
 
-  @Test func `A byte order mark is no part of the first line`() throws {
+  @Test func `A byte order mark is not part of the first line`() throws {
     #expect(try Playlist.reading("\u{FEFF}http://a.example/1").locations == ["http://a.example/1"])
     let utf16 = try #require(
       "\u{FEFF}#EXTM3U\r\nhttp://a.example/ü".data(using: .utf16LittleEndian))
@@ -67,7 +69,7 @@ import Testing
       try Playlist(utf16, from: .of("/l.m3u")).locations == ["http://a.example/%C3%BC"])
   }
 
-  @Test func `What is not UTF-8 is of windows`() throws {
+  @Test func `Text that is not UTF-8 is read as Windows-1252`() throws {
     let bytes =
       Data("#EXTM3U\n#EXTINF:1,Bj".utf8) + [0xF6] + Data("rk - It".utf8) + [0x92]
       + Data("s\nx.mp3".utf8)
@@ -78,7 +80,7 @@ import Testing
     #expect(damaged.artists == ["Bj\u{FFFD}rk"])
   }
 
-  @Test func `Names are encoded once and what is encoded stays`() throws {
+  @Test func `Locations are percent-encoded, and encoded ones are unchanged`() throws {
     let playlist = try Playlist.reading(
       "Ein Lied.mp3\nEin%20Lied.mp3\n100% Soul.mp3\nhttps://a.example/Ä b?q=ö c\n[live].mp3")
     #expect(
@@ -90,7 +92,7 @@ import Testing
       ])
   }
 
-  @Test func `In a file any character may be in a name`() throws {
+  @Test func `File names in a local playlist may contain any character`() throws {
     let playlist = try Playlist.reading(
       "Who? #1.mp3\n../b/Nr. 5: Lied.mp3\n/abs/x y.mp3\n//abs/z.mp3\nfile:///f/%3F.mp3\nMozart: R.mp3",
       from: "/home/me/Music/list.m3u")
@@ -102,7 +104,7 @@ import Testing
     #expect(playlist.entries.allSatisfy(\.url.isFileURL) && playlist.skipped.isEmpty)
   }
 
-  @Test func `Paths of windows are no schemes`() throws {
+  @Test func `Absolute Windows paths are skipped and reported as such`() throws {
     for origin in ["/music/list.m3u", "https://music.example/lists/list.m3u"] {
       let playlist = try Playlist.reading(
         "Album\\01 Song.mp3\nC:\\Music\\a.mp3\nd:/Music/b.mp3\n\\\\server\\share\\c.mp3",
@@ -113,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func `A list of the network opens no files`() throws {
+  @Test func `A playlist from the network cannot name local files`() throws {
     let playlist = try Playlist.reading(
       "file:///etc/passwd\nFILE:/etc/passwd\nfile://localhost/etc/passwd\n/etc/passwd\na.mp3",
       from: "http://music.example/x/list.m3u")
@@ -124,7 +126,7 @@ import Testing
     #expect(playlist.skipped[0].contains("a playlist from the network cannot name"))
   }
 
-  @Test func `Only what can be played is taken`() throws {
+  @Test func `Only playable locations are accepted`() throws {
     let playlist = try Playlist.reading(
       "rtmp://a/b\nmms://a/b\njavascript:alert(1)\ndata:audio/wav;base64,AA\nhttp:///x\nspotify:track:1",
       from: "/list.m3u")
@@ -132,7 +134,7 @@ import Testing
     #expect(try Playlist.reading("file://other/x.mp3", from: "/list.m3u").skipped.count == 1)
   }
 
-  @Test func `Album artist and image before the entries are of all that follow`() throws {
+  @Test func `Album, artist and image before the first entry apply to all entries`() throws {
     let playlist = try Playlist.reading(
       """
       #EXTM3U
@@ -160,7 +162,7 @@ import Testing
       ])
   }
 
-  @Test func `Channels have keys and values`() throws {
+  @Test func `Channel attributes are parsed`() throws {
     let playlist = try Playlist.reading(
       """
       #EXTM3U url-tvg="http://epg.example/x.gz" x-tvg-url="y"
@@ -185,7 +187,7 @@ import Testing
   @Test(arguments: [
     "#EXT-X-TARGETDURATION:6\n#EXTINF:6,\nseg0.ts", "#EXT-X-STREAM-INF:BANDWIDTH=1\nlow.m3u8",
     "#EXT-X-MEDIA-SEQUENCE:0", "#EXTINF:6,\nseg0.ts\n#EXT-X-ENDLIST", "#ext-x-targetduration:6",
-  ]) func `An HTTP live stream is refused and said to be one`(_ body: String) throws {
+  ]) func `An HTTP Live Stream is refused and named as such`(_ body: String) throws {
     let error = try #require(throws: MediaCacheError.self) {
       try Playlist.reading("#EXTM3U\n#EXT-X-VERSION:3\n\(body)")
     }
@@ -193,7 +195,7 @@ import Testing
     #expect(!error.remedy.isEmpty)
   }
 
-  @Test func `Titles cannot steer a terminal`() throws {
+  @Test func `Titles cannot control a terminal`() throws {
     let playlist = try Playlist.reading(
       "#EXTM3U\n#EXTINF:1,\u{1B}]0;x\u{7}A\u{9B}31m - B\u{2028}\nx\u{1B}[2J.mp3\nmms://\u{1B}[2J")
     let shown = [playlist.titles[0], playlist.artists[0], playlist.skipped[0]].compactMap(\.self)

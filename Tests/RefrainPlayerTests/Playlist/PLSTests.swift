@@ -6,7 +6,7 @@ import Testing
 @testable import RefrainPlayer
 
 @Suite struct PLSTests {
-  @Test func `A list of streams as SHOUTcast writes it`() throws {
+  @Test func `A playlist written by SHOUTcast is read`() throws {
     let playlist = try Playlist.reading(
       """
       [playlist]
@@ -27,7 +27,7 @@ import Testing
     #expect(playlist.entries.allSatisfy { $0.duration == nil && $0.artist == nil })
   }
 
-  @Test func `Keys come in any order and case and numbers may lack`() throws {
+  @Test func `Keys may have any order and case, and numbers may be missing`() throws {
     let playlist = try Playlist.reading(
       """
       ; written by hand\r
@@ -48,7 +48,7 @@ import Testing
     #expect(playlist.artists == [nil, "Nina Simone"] && playlist.titles == [nil, "Sinnerman"])
   }
 
-  @Test func `Absurd numbers are not counted to`() throws {
+  @Test func `Extreme entry numbers are accepted or ignored`() throws {
     let playlist = try Playlist.reading(
       """
       [playlist]
@@ -65,14 +65,14 @@ import Testing
     #expect(playlist.entries.allSatisfy { $0.duration == nil })
   }
 
-  @Test func `A list of the network opens no files`() throws {
+  @Test func `A playlist from the network cannot name local files`() throws {
     let playlist = try Playlist.reading(
       "[playlist]\nFile1=file:///etc/passwd\nFile2=a.mp3", from: "https://a.example/l.pls")
     #expect(playlist.locations == ["https://a.example/a.mp3"])
     #expect(playlist.skipped.first?.hasPrefix("Line 2: ") == true)
   }
 
-  @Test func `What has no section is no PLS`() throws {
+  @Test func `A PLS file without a section is refused`() throws {
     let error = try #require(throws: MediaCacheError.self) {
       try Playlist.reading("File1=http://a.example/1", from: "/list.pls")
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import RefrainPlayer
 
 @Suite(.timeLimit(.minutes(3))) struct PlaylistTests {
-  @Test func `A name or a type says the format`() {
+  @Test func `The file name or the MIME type determines the format`() {
     let named: [(String, String?, Playlist.Format?)] = [
       ("a.m3u", nil, .m3u), ("a.M3U8", nil, .m3u), ("a.pls", nil, .pls), ("a.xspf", nil, .xspf),
       ("a.mp3", nil, nil), ("a", nil, nil), ("a.mp3?x=.m3u", nil, nil),
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func `The beginning is trusted more than the name`() throws {
+  @Test func `The first bytes of a playlist take precedence over its name`() throws {
     let pls = "\n[Playlist]\nFile1=http://a.example/1"
     #expect(
       try Playlist.reading(pls, from: "/list.m3u", mimeType: "audio/x-mpegurl").entries.count == 1)
@@ -31,13 +31,13 @@ import Testing
       try Playlist.reading("<playlist><trackList/></playlist>", from: "/l.pls").entries.isEmpty)
   }
 
-  @Test func `An empty playlist is one`() throws {
+  @Test func `An empty playlist is valid`() throws {
     for text in ["", "\n\n", "#EXTM3U", "# nothing", "[playlist]"] {
       #expect(try Playlist.reading(text).entries.isEmpty)
     }
   }
 
-  @Test func `What is no playlist is said to be none`() throws {
+  @Test func `A file that is not a playlist is refused with a remedy`() throws {
     let bad: [(Data, String)] = [
       (Data("hello".utf8), "/a.txt"), (Data([0x49, 0x44, 0x33, 0, 0, 0, 1]), "/a.m3u"),
       (Data("<html></html>".utf8), "https://a.example/list.m3u"),
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `Entries have a limit in every format`() throws {
+  @Test func `The number of entries is limited in every format`() throws {
     let count = Playlist.entryLimit
     let most = String(repeating: "a\n", count: count)
     #expect(try Playlist.reading(most).entries.count == count)
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test(arguments: Playlist.Format.allCases) func `What is written is read again`(
+  @Test(arguments: Playlist.Format.allCases) func `A written playlist is read back unchanged`(
     _ format: Playlist.Format
   ) throws {
     let seed = TestSeed.next()
@@ -82,7 +82,7 @@ import Testing
   }
 
   /// A title of several lines would add entries.
-  @Test(arguments: Playlist.Format.allCases) func `A title cannot write entries`(
+  @Test(arguments: Playlist.Format.allCases) func `A title cannot inject entries`(
     _ format: Playlist.Format
   ) throws {
     let evil = "x\nfile:///etc/passwd\r\nFile9=file:///etc/passwd\u{85}</title></track><track>\u{0}"
@@ -92,7 +92,7 @@ import Testing
     #expect(read.locations == ["https://a.example/1"] && read.skipped.isEmpty)
   }
 
-  @Test func `Damaged and random playlists make nothing trap`() async throws {
+  @Test func `Damaged and random playlists do not crash the parser`() async throws {
     let seed = TestSeed.next()
     print("PlaylistTests: REFRAIN_SEED=\(seed)")
     var generator = SeededGenerator(seed: seed)

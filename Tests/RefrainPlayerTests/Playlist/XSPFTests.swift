@@ -16,7 +16,7 @@ import Testing
       """, from: origin)
   }
 
-  @Test func `A list as VLC writes it`() throws {
+  @Test func `A playlist written by VLC is read`() throws {
     let playlist = try Playlist.reading(
       """
       <?xml version="1.0" encoding="UTF-8"?>
@@ -47,7 +47,7 @@ import Testing
     #expect(media.duration == .milliseconds(345_678) && playlist.skipped.isEmpty)
   }
 
-  @Test func `The first location that can be used is used`() throws {
+  @Test func `The first usable location of a track is used`() throws {
     let playlist = try reading(
       """
       <track><location>ftp://x/1</location><location> http://a.example/1 </location>
@@ -61,7 +61,7 @@ import Testing
     #expect(playlist.skipped[1].contains("a playlist from the network cannot name"))
   }
 
-  @Test func `Locations are seen from their base`() throws {
+  @Test func `Locations are resolved against their base URL`() throws {
     let playlist = try Playlist.reading(
       """
       <playlist xmlns="http://xspf.org/ns/0/" xml:base="https://cdn.example/music/">
@@ -81,7 +81,7 @@ import Testing
     #expect(playlist.skipped.count == 1)
   }
 
-  @Test func `Text may be in CDATA and in any prefix`() throws {
+  @Test func `Text may be in CDATA, and elements may have any prefix`() throws {
     let playlist = try Playlist.reading(
       """
       <x:playlist xmlns:x="http://xspf.org/ns/0/"><x:trackList><x:track>
@@ -91,12 +91,12 @@ import Testing
     #expect(playlist.titles == ["A & <B> C"])
   }
 
-  @Test func `A prefix that is not declared is forgiven`() throws {
+  @Test func `An undeclared prefix is accepted`() throws {
     #expect(
       try reading("<track><location>1</location><vlc:id>3</vlc:id></track>").entries.count == 1)
   }
 
-  @Test func `What is declared as Latin-1 is read as such`() throws {
+  @Test func `Text declared as Latin-1 is decoded as Latin-1`() throws {
     let bytes =
       Data(
         """
@@ -107,7 +107,7 @@ import Testing
     #expect(playlist.titles == ["Björk"])
   }
 
-  @Test func `A long list of any script arrives whole`() throws {
+  @Test func `A long playlist of non-ASCII titles is read completely`() throws {
     // Many times the size of the parser's input buffer, so that characters are split.
     let title = String(repeating: "日本語ü", count: 250)
     let track = "<track><location>1</location><title>\(title)</title></track>\n"
@@ -120,7 +120,7 @@ import Testing
     ("<playlist>\n\n<title>a & b</title></playlist>", 3),
     ("<playlist><trackList>\n<track>", 2), ("<playlist a=b/>", 1),
     ("<?xml version='1.0'?>\n<playlist>\n<\u{1}></playlist>", 3), ("<playlist/>\n<playlist/>", 2),
-  ]) func `Broken XML is said with its line`(_ text: String, _ line: Int) throws {
+  ]) func `The error for invalid XML names the line`(_ text: String, _ line: Int) throws {
     let error = try #require(throws: MediaCacheError.self) {
       try Playlist.reading(text, from: "/list.xspf")
     }
@@ -132,7 +132,7 @@ import Testing
     "<?a?>", "<?a ?>", "<?a b?>", "<?xml-stylesheet href='a'?>\n<?b?>", "<!-- <?a?> -->",
     "<?a?><?b?>",
   ])
-  func `Instructions for other programs are passed over`(_ instruction: String) throws {
+  func `Processing instructions are skipped`(_ instruction: String) throws {
     let track = "<track><location>https://a.example/\u{E4}</location></track>"
     for text in [
       "\(instruction)<playlist><trackList>\(track)</trackList></playlist>",
@@ -144,21 +144,21 @@ import Testing
   }
 
   @Test(arguments: ["<?a", "<?", "<playlist><?a", "<playlist><?a</playlist>", "<playlist/><?a?"])
-  func `An instruction without an end is no playlist`(_ text: String) {
+  func `An unterminated processing instruction is refused`(_ text: String) {
     #expect(throws: MediaCacheError.self) { try Playlist.reading(text, from: "/list.xspf") }
   }
 
   @Test(arguments: [
     "<!DOCTYPE html><html></html>", "<html><body/></html>", "<rss/>", "plain text", "<", "",
   ])
-  func `Another document is no playlist`(_ text: String) throws {
+  func `A document that is not a playlist is refused`(_ text: String) throws {
     let error = try #require(throws: MediaCacheError.self) {
       try Playlist.reading(text, from: "/list.xspf")
     }
     #expect(error.code == .invalidResponse)
   }
 
-  @Test func `Entities are not even declared`() throws {
+  @Test func `A document type declaration is refused`() throws {
     var declarations = #"<!ENTITY a0 "lol">"#
     for level in 1..<30 {
       declarations += "<!ENTITY a\(level) \"\(String(repeating: "&a\(level - 1);", count: 10))\">"
@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  @Test func `Depth has an end`() throws {
+  @Test func `Elements nested too deeply are refused`() throws {
     let deep = String(repeating: "<a>", count: 200_000)
     #expect(throws: MediaCacheError.self) { try reading(deep) }
   }

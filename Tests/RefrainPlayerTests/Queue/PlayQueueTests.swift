@@ -19,19 +19,19 @@ import Testing
     #expect(queue.isEmpty && queue.isShuffled && queue.playOrder.isEmpty)
   }
 
-  @Test func `A list plays from the chosen one to its end`() {
+  @Test func `A list plays from the chosen item to its end`() {
     let queue = PlayQueue.of("abcd", startingAt: 1)
     #expect(queue.currentIndex == 1)
     #expect(queue.names(played: 10) == "bcd")
     #expect(queue.names == "abcd" && queue.orderNames == "abcd")
   }
 
-  @Test func `A chosen place out of range is the nearest one`() {
+  @Test func `A start index out of range is clamped`() {
     #expect(PlayQueue.of("abc", startingAt: 9).currentName == "c")
     #expect(PlayQueue.of("abc", startingAt: .min).currentName == "a")
   }
 
-  @Test func `At the end the current one stays current`() {
+  @Test func `The current item stays current at the end`() {
     var queue = PlayQueue.of("ab", startingAt: 1)
     #expect(queue.advance(.ended) == nil && queue.currentName == "b")
     #expect(queue.advance(.asked) == nil && queue.currentName == "b")
@@ -39,42 +39,42 @@ import Testing
     #expect(queue.currentName == "a")
   }
 
-  @Test func `What is added at the end of a played queue is next`() {
+  @Test func `An item added at the end of a finished queue is next`() {
     var queue = PlayQueue.of("ab", startingAt: 1)
     queue.advance(.ended)
     queue.append("c".media)
     #expect(queue.next(.ended)?.media.title == "c" && queue.currentName == "b")
   }
 
-  @Test func `Repeating all begins again after the last`() {
+  @Test func `Repeating all begins again after the last item`() {
     #expect(PlayQueue.of("abc", repeating: .all).names(played: 7) == "abcabca")
     #expect(PlayQueue.of("a", repeating: .all).names(played: 3) == "aaa")
   }
 
-  @Test func `Repeating all goes back from the first to the last`() {
+  @Test func `Repeating all goes back from the first item to the last`() {
     var queue = PlayQueue.of("abc", repeating: .all)
     #expect(queue.goBack()?.media.title == "c")
     #expect(queue.advance(.ended)?.media.title == "a")
   }
 
-  @Test func `Repeating one plays the same again where it ended`() {
+  @Test func `Repeating one plays the same item again when it ends`() {
     let queue = PlayQueue.of("abc", startingAt: 1, repeating: .one)
     #expect(queue.names(played: 4, cause: .ended) == "bbbb")
   }
 
-  @Test func `Repeating one moves on where the next is asked for and ends with the last`() {
+  @Test func `Repeating one moves on when the next item is requested, up to the last`() {
     let queue = PlayQueue.of("abc", repeating: .one)
     #expect(queue.names(played: 9, cause: .asked) == "abc")
   }
 
-  @Test func `Going back ends with the first`() {
+  @Test func `Going back ends with the first item`() {
     var queue = PlayQueue.of("abc", startingAt: 1)
     #expect(queue.previous()?.media.title == "a")
     #expect(queue.goBack()?.media.title == "a")
     #expect(queue.previous() == nil && queue.goBack() == nil && queue.currentName == "a")
   }
 
-  @Test func `A jump goes on from there`() throws {
+  @Test func `Playback continues from the target of a jump`() throws {
     var queue = PlayQueue.of("abcd")
     let c = try #require(queue.id("c"))
     let isThere = queue.jump(to: c)
@@ -82,7 +82,7 @@ import Testing
     #expect(queue.names(played: 9) == "cd" && queue.previous()?.media.title == "b")
   }
 
-  @Test func `What is not in the queue is neither jumped to nor moved nor removed`() throws {
+  @Test func `An item outside the queue cannot be jumped to, moved or removed`() throws {
     var queue = PlayQueue.of("abc")
     let b = try #require(queue.id("b"))
     queue.remove(b)
@@ -91,7 +91,7 @@ import Testing
     #expect(queue == before)
   }
 
-  @Test func `What is added next plays right after the current one in the order given`() {
+  @Test func `Items inserted next play right after the current one, in the given order`() {
     var queue = PlayQueue.of("abc", startingAt: 1)
     let ids = queue.insertNext("xy".media)
     #expect(queue.names == "abxyc" && queue.currentName == "b")
@@ -100,7 +100,7 @@ import Testing
     #expect(queue.names(played: 9) == "bzxyc")
   }
 
-  @Test func `What is inserted before the current one does not disturb it`() {
+  @Test func `An insertion elsewhere does not change the current item`() {
     var queue = PlayQueue.of("abc", startingAt: 1)
     queue.insert("x".media, at: 1)
     #expect(queue.names == "axbc" && queue.currentName == "b" && queue.currentIndex == 2)
@@ -110,7 +110,7 @@ import Testing
     #expect(queue.names == "<axbyc>" && queue.currentName == "b")
   }
 
-  @Test func `The first that is added to an empty queue is current`() {
+  @Test func `The first item added to an empty queue becomes current`() {
     var queue = PlayQueue()
     queue.append("ab".media)
     #expect(queue.currentName == "a" && queue.names(played: 9) == "ab")
@@ -120,7 +120,7 @@ import Testing
     #expect(queue.currentName == "c" && queue.names == "cd")
   }
 
-  @Test func `Where the current one is removed the next becomes current`() throws {
+  @Test func `The next item becomes current when the current one is removed`() throws {
     var queue = PlayQueue.of("abcd", startingAt: 1)
     #expect(queue.remove(try #require(queue.id("b"))))
     #expect(queue.currentName == "c" && queue.currentIndex == 1)
@@ -128,9 +128,9 @@ import Testing
   }
 
   @Test(arguments: [PlayQueue.RepeatMode.off, .one])
-  func `Where the last is removed while it is current nothing is`(_ mode: PlayQueue.RepeatMode)
-    throws
-  {
+  func `Removing the last item while it is current leaves no current item`(
+    _ mode: PlayQueue.RepeatMode
+  ) throws {
     var queue = PlayQueue.of("abc", startingAt: 2, repeating: mode)
     #expect(queue.remove(try #require(queue.id("c"))))
     #expect(queue.current == nil && queue.next(.ended) == nil && queue.next(.asked) == nil)
@@ -143,7 +143,7 @@ import Testing
     #expect(queue.currentName == "d" && queue.next(.asked)?.media.title == "e")
   }
 
-  @Test func `An ended queue without a current one begins anew`() throws {
+  @Test func `An ended queue without a current item begins again`() throws {
     var queue = PlayQueue.of("abc", startingAt: 2)
     queue.remove(try #require(queue.id("c")))
     var rewound = queue
@@ -153,7 +153,7 @@ import Testing
     #expect(queue.advance(.asked)?.media.title == "a")
   }
 
-  @Test func `Where the last is removed and all repeats the first becomes current`() throws {
+  @Test func `Removing the current last item of a repeating queue selects the first`() throws {
     var queue = PlayQueue.of("abc", startingAt: 2, repeating: .all)
     queue.remove(try #require(queue.id("c")))
     #expect(queue.currentName == "a")
@@ -163,14 +163,14 @@ import Testing
     #expect(queue.isEmpty && queue.current == nil)
   }
 
-  @Test func `What is removed elsewhere does not disturb the current one`() throws {
+  @Test func `A removal elsewhere does not change the current item`() throws {
     var queue = PlayQueue.of("abcd", startingAt: 2)
     queue.remove(try #require(queue.id("a")))
     queue.remove(try #require(queue.id("d")))
     #expect(queue.currentName == "c" && queue.currentIndex == 1 && queue.names == "bc")
   }
 
-  @Test func `The current one stays current whatever is moved`() throws {
+  @Test func `The current item stays current when any item is moved`() throws {
     for current in 0..<5 {
       for source in 0..<5 {
         for target in 0..<5 {
@@ -186,21 +186,21 @@ import Testing
     }
   }
 
-  @Test func `A move out of range goes to the nearest place`() throws {
+  @Test func `A move out of range goes to the nearest end`() throws {
     var queue = PlayQueue.of("abc")
     queue.move(try #require(queue.id("a")), to: 99)
     queue.move(try #require(queue.id("c")), to: -1)
     #expect(queue.names == "cba")
   }
 
-  @Test func `The same media twice is two items`() {
+  @Test func `The same media added twice makes two items`() {
     var queue = PlayQueue.of("aa")
     #expect(Set(queue.items.map(\.id)).count == 2)
     queue.advance(.ended)
     #expect(queue.currentIndex == 1)
   }
 
-  @Test func `Ids are never given twice`() throws {
+  @Test func `IDs of items are never reused`() throws {
     var queue = PlayQueue()
     var seen: Set<PlayQueue.Item.ID> = []
     for round in 0..<20 {
@@ -213,7 +213,7 @@ import Testing
     }
   }
 
-  @Test func `Replacing and removing all keep the modes`() {
+  @Test func `Replacing or removing all items keeps the modes`() {
     var queue = PlayQueue.of("abc", repeating: .all, shuffled: true)
     queue.removeAll()
     #expect(queue.isShuffled && queue.repeatMode == .all)

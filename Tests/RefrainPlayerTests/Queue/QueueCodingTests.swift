@@ -13,7 +13,7 @@ extension PlayQueue {
 }
 
 @Suite struct QueueCodingTests {
-  @Test func `A queue that was stored goes on as it would have`() throws {
+  @Test func `A stored queue continues as the original does`() throws {
     var queue = PlayQueue.of("abcdefgh", repeating: .all, shuffled: true)
     for _ in 0..<13 { queue.advance(.ended) }
     var stored = try queue.throughJSON()
@@ -23,7 +23,7 @@ extension PlayQueue {
     #expect(stored == queue)
   }
 
-  @Test func `What is known of the media is stored with it`() throws {
+  @Test func `The details of media are stored with the queue`() throws {
     var queue = PlayQueue()
     for milliseconds in [1, 100, 1234567, 3_600_001, 999_999_999_999] {
       queue.append([
@@ -60,7 +60,7 @@ extension PlayQueue {
     #""settled":2 → "settled":4"#, #""settled":2 → "settled":-9223372036854775808"#,
     #""earlier":[] → "earlier":[3]"#, #""earlier":[] → "earlier":[-1]"#,
     #""state":5 → "state":-1"#, #""state":5 → "state":null"#,
-  ]) func `Damage is said and not played`(_ damage: String) throws {
+  ]) func `A damaged queue is refused`(_ damage: String) throws {
     let good = Self.good
     _ = try JSONDecoder().decode(PlayQueue.self, from: Data(good.utf8))
     let parts = damage.components(separatedBy: " → ")
@@ -71,7 +71,7 @@ extension PlayQueue {
     }
   }
 
-  @Test func `A history without bounds is damage`() {
+  @Test func `A history beyond its limit is refused`() {
     let history = Array(repeating: "0", count: ShuffledOrder.earlierLimit + 1)
     let bad = Self.good.replacingOccurrences(
       of: #""earlier":[]"#, with: "\"earlier\":[\(history.joined(separator: ","))]")
@@ -81,7 +81,7 @@ extension PlayQueue {
   }
 
   /// Arbitrary numbers decode to a fully usable queue, or an error.
-  @Test func `Damaged numbers never make a queue that contradicts itself`() throws {
+  @Test func `Damaged numbers never decode to an inconsistent queue`() throws {
     let seed = TestSeed.next()
     print("QueueCodingTests: REFRAIN_SEED=\(seed)")
     var generator = SeededGenerator(seed: seed)

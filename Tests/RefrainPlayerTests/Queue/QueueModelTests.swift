@@ -5,7 +5,7 @@ import Testing
 
 /// A queue matches its plain-list model after any sequence of operations.
 @Suite(.timeLimit(.minutes(TestSeed.minutes(5)))) struct QueueModelTests {
-  @Test func `A queue is what its model says`() async throws {
+  @Test func `A queue matches its model after random operations`() async throws {
     let seed = TestSeed.next()
     print("QueueModelTests: REFRAIN_SEED=\(seed)")
     var generator = SeededGenerator(seed: seed)
@@ -25,9 +25,9 @@ import Testing
   }
 
   /// In a debug build as well, quadratic time would take minutes.
-  @Test(arguments: [false, true]) func `Ten thousand items are nothing special`(_ isShuffled: Bool)
-    throws
-  {
+  @Test(arguments: [false, true]) func `A queue of ten thousand items plays each of them`(
+    _ isShuffled: Bool
+  ) throws {
     let media = Media.named("a")
     var queue = PlayQueue(seed: 1)
     queue.repeatMode = .all

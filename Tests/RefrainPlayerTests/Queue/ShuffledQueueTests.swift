@@ -6,7 +6,7 @@ import Testing
 @Suite struct ShuffledQueueTests {
   private let letters = "abcdefghijklmnopqrstuvwxyz"
 
-  @Test func `Shuffling puts the current one first and all others after it`() {
+  @Test func `Shuffling puts the current item first and all others after it`() {
     var queue = PlayQueue.of(letters, startingAt: 5)
     queue.setShuffled(true)
     #expect(queue.isShuffled && queue.currentName == "f" && queue.currentIndex == 5)
@@ -15,7 +15,7 @@ import Testing
     #expect(queue.names(played: 99) == queue.orderNames)
   }
 
-  @Test func `The order follows from the seed`() {
+  @Test func `The seed determines the shuffled order`() {
     let orders = (0..<20 as Range<UInt64>).map {
       PlayQueue.of(letters, shuffled: true, seed: $0).orderNames
     }
@@ -23,13 +23,13 @@ import Testing
     #expect(PlayQueue.of(letters, shuffled: true, seed: 4).orderNames == orders[4])
   }
 
-  @Test func `A replaced list is shuffled with the chosen one first`() {
+  @Test func `A replaced list is shuffled with the chosen item first`() {
     let queue = PlayQueue.of(letters, startingAt: 3, shuffled: true)
     #expect(queue.currentName == "d" && queue.orderNames.first == "d")
     #expect(queue.names == letters && queue.names(played: 99).sorted() == letters.sorted())
   }
 
-  @Test func `Not shuffled any more the list goes on after the current one`() {
+  @Test func `Turning shuffle off continues the list after the current item`() {
     var queue = PlayQueue.of(letters, shuffled: true)
     for _ in 0..<7 { queue.advance(.ended) }
     let name = queue.currentName
@@ -38,7 +38,7 @@ import Testing
     #expect(letters.hasSuffix(queue.names(played: 99)))
   }
 
-  @Test func `Shuffling again is another order`() {
+  @Test func `Turning shuffle off and on yields another order`() {
     var queue = PlayQueue.of(letters, shuffled: true)
     let first = queue.orderNames
     queue.setShuffled(true)
@@ -48,7 +48,7 @@ import Testing
     #expect(queue.orderNames != first)
   }
 
-  @Test func `Going back goes through what was played and forward through the same`() {
+  @Test func `Going back retraces the played items, and going forward repeats them`() {
     var queue = PlayQueue.of(letters, shuffled: true)
     var played = [queue.currentName]
     for _ in 0..<9 { played.append(queue.advance(.ended)?.media.title) }
@@ -57,7 +57,7 @@ import Testing
     for name in played.dropFirst() { #expect(queue.advance(.asked)?.media.title == name) }
   }
 
-  @Test func `A jump is played after the current one and the unplayed after it`() throws {
+  @Test func `A jump inserts its target after the current item, before the unplayed ones`() throws {
     var queue = PlayQueue.of(letters, shuffled: true)
     for _ in 0..<3 { queue.advance(.ended) }
     let order = queue.orderNames
@@ -68,7 +68,7 @@ import Testing
     #expect(queue.previous()?.media.title == String(Array(order)[3]))
   }
 
-  @Test func `A jump to what was played leaves the unplayed to play`() throws {
+  @Test func `A jump to a played item leaves the unplayed items to play`() throws {
     var queue = PlayQueue.of(letters, shuffled: true)
     for _ in 0..<5 { queue.advance(.ended) }
     let order = Array(queue.orderNames)
@@ -80,7 +80,7 @@ import Testing
     #expect(queue.goBack()?.media.title == String(order[1]))
   }
 
-  @Test func `A jump to the current one changes nothing`() throws {
+  @Test func `A jump to the current item changes nothing`() throws {
     var queue = PlayQueue.of(letters, shuffled: true)
     queue.advance(.ended)
     let before = queue
@@ -88,7 +88,7 @@ import Testing
     #expect(queue == before)
   }
 
-  @Test func `What is added plays somewhere among the unplayed`() {
+  @Test func `Added items play at random places among the unplayed ones`() {
     var places: Set<Int> = []
     for seed in 0..<200 as Range<UInt64> {
       var queue = PlayQueue.of("abcdefgh", shuffled: true, seed: seed)
@@ -104,7 +104,7 @@ import Testing
     #expect(places == Set(4...10))
   }
 
-  @Test func `Having gone back what is added plays after what was played`() {
+  @Test func `Items added after going back play after the already played ones`() {
     for seed in 0..<50 as Range<UInt64> {
       var queue = PlayQueue.of("abcdefgh", shuffled: true, seed: seed)
       for _ in 0..<4 { queue.advance(.ended) }
@@ -115,7 +115,7 @@ import Testing
     }
   }
 
-  @Test func `What is asked for next stays next whatever is added later`() {
+  @Test func `Items inserted next stay next when others are added later`() {
     for seed in 0..<50 as Range<UInt64> {
       var queue = PlayQueue.of("abcdefgh", startingAt: 2, shuffled: true, seed: seed)
       queue.insertNext("12".media)
@@ -125,7 +125,8 @@ import Testing
     }
   }
 
-  @Test func `Shuffled the first that comes is current where nothing was`() throws {
+  @Test
+  func `The first added item in play order becomes current in an empty shuffled queue`() throws {
     var queue = PlayQueue.of("", shuffled: true)
     queue.append(letters.media)
     #expect(queue.current == queue.playOrder.first && queue.names(played: 99).count == 26)
@@ -135,7 +136,7 @@ import Testing
     #expect(queue.names(played: 99) == "bc")
   }
 
-  @Test func `A move in the list leaves the shuffled order`() throws {
+  @Test func `A move in the list does not change the shuffled order`() throws {
     for source in 0..<8 {
       for target in 0..<8 {
         var queue = PlayQueue.of("abcdefgh", shuffled: true)
@@ -149,9 +150,7 @@ import Testing
     }
   }
 
-  @Test func `Where the current one is removed the next of the shuffled order becomes current`()
-    throws
-  {
+  @Test func `Removing the current item selects the next one of the shuffled order`() throws {
     var queue = PlayQueue.of(letters, shuffled: true)
     queue.advance(.ended)
     let order = Array(queue.orderNames)
@@ -161,7 +160,7 @@ import Testing
     #expect(queue.orderNames == String([order[0]] + order[2...]))
   }
 
-  @Test func `Every round plays all in another order and never the same twice in a row`() throws {
+  @Test func `Every round plays all items, orders vary, and no item plays twice in a row`() throws {
     for seed in 0..<200 as Range<UInt64> {
       var queue = PlayQueue.of("abcd", repeating: .all, shuffled: true, seed: seed)
       var rounds: [String] = []
@@ -177,7 +176,7 @@ import Testing
     }
   }
 
-  @Test func `The first of the next round is known before it begins`() {
+  @Test func `The first item of the next round is known before the round begins`() {
     for seed in 0..<50 as Range<UInt64> {
       var queue = PlayQueue.of("abc", repeating: .all, shuffled: true, seed: seed)
       for _ in 0..<20 {
@@ -188,7 +187,7 @@ import Testing
     }
   }
 
-  @Test func `Going back leads into the round before`() {
+  @Test func `Going back leads into the previous round`() {
     for seed in 0..<50 as Range<UInt64> {
       var queue = PlayQueue.of("abcde", repeating: .all, shuffled: true, seed: seed)
       var played = [queue.currentName]
@@ -204,7 +203,7 @@ import Testing
     }
   }
 
-  @Test func `Rewound the same order begins anew with nothing before it`() {
+  @Test func `Rewinding begins the same order again with no previous item`() {
     var queue = PlayQueue.of(letters, repeating: .all, shuffled: true)
     for _ in 0..<40 { queue.advance(.ended) }
     let order = queue.orderNames
@@ -213,7 +212,7 @@ import Testing
     #expect(queue.previous() == nil)
   }
 
-  @Test func `A removed current one of a repeated shuffle is followed by what next had shown`() {
+  @Test func `Removing the current item of a repeated shuffle selects the announced next one`() {
     for seed in 0..<100 as Range<UInt64> {
       var queue = PlayQueue.of("abcd", repeating: .all, shuffled: true, seed: seed)
       while let current = queue.current {

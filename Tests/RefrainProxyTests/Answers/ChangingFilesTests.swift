@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `No answer mixes versions`(_ isShared: Bool) async throws {
+  func `No response mixes bytes of two versions`(_ isShared: Bool) async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (changing files)")
     let duration: Duration = .seconds(TestSeed.isSoak ? 150 : 15)

@@ -15,9 +15,7 @@ import Testing
   }
 
   /// The client's receive buffer is small, because bytes in it count as taken.
-  @Test func `A client that takes a mebibyte, stalls and leaves costs four at most`()
-    async throws
-  {
+  @Test func `A client that stalls after 1 MiB costs the origin at most 4 MiB`() async throws {
     let origin = try await OriginServer.start(sendBuffer: 256 << 10)
     try await withProxy(origin: origin) { test in
       test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
@@ -43,7 +41,7 @@ import Testing
   }
 
   /// The same with an origin that does not support ranges.
-  @Test func `A client that leaves ends an origin's answer that has no end`() async throws {
+  @Test func `A client that leaves ends the fetch from an origin without ranges`() async throws {
     let origin = try await OriginServer.start(sendBuffer: 256 << 10)
     try await withProxy(origin: origin) { test in
       var whole = OriginResource.synthetic(seed: 1, length: Self.length)
@@ -62,9 +60,8 @@ import Testing
     await origin.stop()
   }
 
-  @Test func `Who still wants what another client has left gets it, and nothing twice`()
-    async throws
-  {
+  @Test
+  func `A client completes a fetch that another left, and no byte is sent twice`() async throws {
     try await withProxy { test in
       let length: Int64 = 8 << 20
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
@@ -91,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `A client that was alone ends the request it waits for`() async throws {
+  @Test func `A request is abandoned when its only client leaves`() async throws {
     try await withProxy { test in
       // A requested range completes; a whole response does not.
       var whole = OriginResource.synthetic(seed: 1, length: Self.length)
@@ -111,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func `Ten bytes from far inside cost a quarter mebibyte at most`() async throws {
+  @Test func `A 10-byte range far inside a file costs at most 256 KiB`() async throws {
     let origin = try await OriginServer.start(sendBuffer: 256 << 10)
     try await withProxy(origin: origin) { test in
       test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
@@ -139,7 +136,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `Eight clients of one cold file cost its size once`(supportsRanges: Bool) async throws {
+  func `Eight clients of one cold file fetch each byte once`(supportsRanges: Bool) async throws {
     try await withProxy { test in
       let length: Int64 = 8 << 20
       var resource = OriginResource.synthetic(seed: 1, length: length)
@@ -160,7 +157,8 @@ import Testing
     }
   }
 
-  @Test func `What a client began is fetched to its end where that is wanted`() async throws {
+  @Test
+  func `A fetch continues to the end without its client if fetchesWhole is set`() async throws {
     try await withProxy(proxy: { configuration, _ in configuration.fetchesWhole = true }) { test in
       let length: Int64 = 8 << 20
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
@@ -184,7 +182,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func `Clients that stall cost no memory`() async throws {
+    @Test func `Stalled clients do not accumulate bodies in memory`() async throws {
       try await withProxy { test in
         test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
         var moving = OriginResource(.synthetic(seed: 1, length: Self.length))

@@ -6,7 +6,7 @@ import Testing
 @testable import RefrainProxy
 
 @Suite(.timeLimit(.minutes(2))) struct ColdAndWarmTests {
-  @Test func `Bytes are the origin's, cold and warm, and come from it once`() async throws {
+  @Test func `Cold and warm responses match the origin, which sends each byte once`() async throws {
     try await withProxy { test in
       let length: Int64 = 3_000_001
       let bytes = SyntheticBytes(seed: 7).bytes(in: 0..<length)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct CopiedFileTests {
   private static let length: Int64 = 3_000_001
 
-  @Test func `Bytes are the origin's, cold and warm, in one part and in several`() async throws {
+  @Test func `Bytes sent from a buffer match the origin's, whole and in ranges`() async throws {
     try await withProxy(proxy: { configuration, _ in configuration.sendsFiles = false }) { test in
       let bytes = SyntheticBytes(seed: 7).bytes(in: 0..<Self.length)
       var resource = OriginResource.synthetic(seed: 7, length: Self.length)
@@ -34,9 +34,8 @@ import Testing
     }
   }
 
-  @Test func `A client that takes its time gets every byte, on a connection that goes on`()
-    async throws
-  {
+  @Test
+  func `A client with a small buffer receives every byte and keeps its connection`() async throws {
     try await withProxy(proxy: { configuration, _ in configuration.sendsFiles = false }) { test in
       let length: Int64 = 8 << 20
       test.origin.serve(.synthetic(seed: 3, length: length), at: "/b.mp3")

@@ -44,9 +44,7 @@ import Testing
   ]
 
   @Test(arguments: faults.map(\.0))
-  func `No fault of the origin makes a wrong or a silently short answer`(
-    name: String
-  ) async throws {
+  func `No origin fault causes a wrong or silently truncated response`(name: String) async throws {
     let script = try #require(Self.faults.first { $0.0 == name }).1
     let versions = [1, 99].map { SyntheticBytes(seed: $0).bytes(in: 0..<Self.length) }
     try await withProxy { test in
@@ -82,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func `Random faults are played through`() async throws {
+  @Test func `Responses are complete and correct despite random origin faults`() async throws {
     let seed = TestSeed.next()
     print("FaultTests: REFRAIN_SEED=\(seed)")
     for round in 0..<(TestSeed.isSoak ? 200 : 6) as Range<UInt64> {

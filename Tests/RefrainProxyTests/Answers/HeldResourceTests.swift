@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct HeldResourceTests {
   private static let length: Int64 = 2 << 20
 
-  @Test func `What is held open takes no more than the limit`() async throws {
+  @Test func `Resources held open do not keep the cache above its limit`() async throws {
     try await withProxy(cache: { $0.limit = 5 << 20 }) { test in
       // More than one fits beside another; all were requested a moment ago.
       for index in 0..<6 as Range<UInt64> {
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func `A file that was cut short is fetched again, and nobody waits for it`() async throws {
+  @Test func `A resource whose stored file was truncated is served correctly`() async throws {
     try await withProxy { test in
       let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<Self.length)
       test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a.mp3")
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `What was removed from the cache is fetched anew`() async throws {
+  @Test func `A resource removed from the cache can be requested again`() async throws {
     try await withProxy { test in
       test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a.mp3")
       for _ in 0..<2 { _ = try await test.get("/a.mp3") }

@@ -8,7 +8,7 @@ import Testing
 /// Random clients of a proxy that is restarted again and again on one directory, checked against
 /// the origin's bytes.
 @Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(3)))) struct ProxyModelTests {
-  @Test func `Every byte is right, whatever the origin and the clients do`() async throws {
+  @Test func `Every byte is correct despite random clients and origin faults`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (proxy model with faults)")
     for round in 0..<(TestSeed.isSoak ? 100 : 2) as Range<UInt64> {
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func `Without faults the origin sends each byte once`() async throws {
+  @Test func `The origin sends each byte once if there are no faults`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (proxy model without faults)")
     for round in 0..<(TestSeed.isSoak ? 50 : 2) as Range<UInt64> {

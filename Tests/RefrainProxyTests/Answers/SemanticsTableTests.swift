@@ -133,12 +133,12 @@ import Testing
   enum State: String, CaseIterable { case cold, warm, half, unknown }
 
   @Test(arguments: State.allCases)
-  func `Ranges mean what RFC 9110 says`(state: State) async throws {
+  func `Range requests follow RFC 9110`(state: State) async throws {
     try await check(Self.ranges, state)
   }
 
   @Test(arguments: State.allCases)
-  func `Conditions mean what RFC 9110 says`(state: State) async throws {
+  func `Conditional requests follow RFC 9110`(state: State) async throws {
     try await check(Self.conditions, state)
   }
 

@@ -7,7 +7,7 @@ import Testing
 
 /// Clients of a private proxy that send different credentials.
 @Suite(.timeLimit(.minutes(1))) struct ProxyAccountTests {
-  @Test func `Nobody is given what was stored for another one`() async throws {
+  @Test func `Unauthorized clients do not receive a response stored for others`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=600"])
       test.origin.script(

@@ -64,9 +64,7 @@ extension TestProxy {
   ]
 
   @Test(arguments: cases.indices)
-  func `What is fresh is not asked for again, what is stale is confirmed`(
-    index: Int
-  ) async throws {
+  func `A fresh response is reused, and a stale one is revalidated`(index: Int) async throws {
     let (fields, isShared, isFresh) = Self.cases[index]
     try await Caching.withEither(isShared: isShared) { test async throws in
       test.serve("/a", fields)
@@ -83,7 +81,7 @@ extension TestProxy {
     }
   }
 
-  @Test func `Age counts from what the origin said on`() async throws {
+  @Test func `Age continues from the origin's Age`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=3600", "Age": "1000"])
       for _ in 0..<3 {
@@ -108,9 +106,7 @@ extension TestProxy {
   }
 
   @Test(arguments: [false, true])
-  func `What must not be stored is passed on and leaves nothing behind`(
-    isShared: Bool
-  ) async throws {
+  func `An unstorable response is passed on, and nothing is stored`(isShared: Bool) async throws {
     try await Caching.withEither(isShared: isShared) { test async throws in
       test.serve("/a", ["Cache-Control": "no-store"])
       for _ in 0..<3 {
@@ -124,7 +120,7 @@ extension TestProxy {
     }
   }
 
-  @Test func `A private answer is for the one who asked, where the cache is shared`() async throws {
+  @Test func `A shared cache does not store a private response`() async throws {
     try await withReverseProxy { test async throws in
       test.serve("/a", 1, ["Cache-Control": "private, max-age=60"])
       #expect(try await test.get("/a").body == Caching.bytes(1))
@@ -135,7 +131,8 @@ extension TestProxy {
     }
   }
 
-  @Test func `Two who ask for a private resource at once get their own each`() async throws {
+  @Test
+  func `Simultaneous clients of a private resource receive their own responses`() async throws {
     try await withReverseProxy { test async throws in
       let tags = (0..<40).map { "\"v\($0)\"" }
       test.serve("/a", ["Cache-Control": "private"])
@@ -157,7 +154,8 @@ extension TestProxy {
     }
   }
 
-  @Test func `What becomes private by being confirmed is not given to others`() async throws {
+  @Test
+  func `A response that becomes private when revalidated is not served to others`() async throws {
     try await withReverseProxy { test async throws in
       test.serve("/a", 1, Caching.stale())
       #expect(try await test.get("/a").body == Caching.bytes(1))
@@ -171,9 +169,8 @@ extension TestProxy {
     }
   }
 
-  @Test func `Credentials keep an answer from others unless the origin says otherwise`()
-    async throws
-  {
+  @Test
+  func `A response to credentials is never shared, and stored only if permitted`() async throws {
     let cases: [(String, isKept: Bool)] = [
       ("max-age=60", false), ("public, max-age=60", true), ("s-maxage=60", true),
       ("max-age=60, must-revalidate", true),
@@ -199,7 +196,7 @@ extension TestProxy {
     }
   }
 
-  @Test func `A shared cache does not use what a private one has stored`() async throws {
+  @Test func `A shared cache does not use a private cache's entries`() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(
       path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
     defer { try? FileManager.default.removeItem(at: directory) }

@@ -29,7 +29,7 @@ import Testing
     CookieTests.unstated, ["Cache-Control": "max-age=600"],
     ["Cache-Control": "max-age=600, must-revalidate"],
   ])
-  func `A response to a request with cookies is given to nobody else`(
+  func `A response to a request with cookies is served to no other client`(
     _ fields: [String: String]
   ) async throws {
     try await withReverseProxy { test async throws in
@@ -47,9 +47,7 @@ import Testing
     }
   }
 
-  @Test func `Cookies of one person do not keep a response from being stored for others`()
-    async throws
-  {
+  @Test func `One client's cookies do not prevent storing the response for others`() async throws {
     try await withReverseProxy { test async throws in
       servePages(test, ["Cache-Control": "max-age=600"])
       #expect(try await test.get("/a", ["Cookie: me=1"]).body == Caching.bytes(2))
@@ -62,9 +60,8 @@ import Testing
     }
   }
 
-  @Test func `A response that was stored without cookies does not answer a request with them`()
-    async throws
-  {
+  @Test
+  func `A response stored without cookies is not served to a request with cookies`() async throws {
     try await withReverseProxy { test async throws in
       servePages(test, ["Cache-Control": "max-age=600"])
       for _ in 0..<3 { #expect(try await test.get("/a").body == Caching.bytes(1)) }
@@ -81,9 +78,7 @@ import Testing
   }
 
   @Test(arguments: ["public, max-age=600", "s-maxage=600", "public, max-age=600, must-revalidate"])
-  func `What is for everybody is stored once, whatever cookies ask for it`(
-    _ control: String
-  ) async throws {
+  func `A public response is stored once, regardless of cookies`(_ control: String) async throws {
     try await withReverseProxy { test async throws in
       test.serve("/a", ["Cache-Control": control])
       for headers in [["Cookie: me=1"], ["Cookie: me=2"], [], ["Cookie: me=1"]] {
@@ -99,7 +94,7 @@ import Testing
     CookieTests.unstated, ["Cache-Control": "max-age=600"],
     ["Cache-Control": "public, max-age=600"], ["Cache-Control": "s-maxage=600"],
   ])
-  func `A response that sets a cookie is not stored, and comes whole`(
+  func `A response that sets a cookie is passed on completely and not stored`(
     _ fields: [String: String]
   ) async throws {
     try await withReverseProxy { test async throws in
@@ -113,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func `A cookie that is set while what is stored is confirmed comes through`() async throws {
+  @Test func `A cookie set by a revalidation reaches the client`() async throws {
     try await withReverseProxy { test async throws in
       test.serve("/a", Caching.stale())
       #expect(try await test.get("/a").body == Caching.bytes(1))
@@ -125,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `People who ask at once are each given their own page`() async throws {
+  @Test func `Simultaneous clients with different cookies receive their own pages`() async throws {
     try await withReverseProxy { test async throws in
       for round in 0..<20 {
         let path = "/p\(round)"
@@ -148,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func `A cache for one person stores its pages`() async throws {
+  @Test func `A private cache stores responses to requests with cookies`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", Self.unstated)
       for _ in 0..<3 { _ = try await test.get("/a", ["Cookie: me=1"]) }

@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `A request is repeated with credentials on another connection`(
+  func `A request repeated with credentials on another connection succeeds`(
     isShared: Bool
   ) async throws {
     try await Caching.withEither(isShared: isShared) { test async throws in
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `Requests with and without credentials that come at once are each answered for themselves`(
+  func `Simultaneous requests with different credentials are answered separately`(
     isShared: Bool
   ) async throws {
     try await Caching.withEither(isShared: isShared) { test async throws in
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `A request with credentials asks the origin with no others`() async throws {
+  @Test func `A request with credentials is sent to the origin with only those`() async throws {
     try await withProxy { test async throws in
       for round in 0..<30 {
         let path = "/a\(round)"
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test func `What credentials brought is found by them again`() async throws {
+  @Test func `A response stored for credentials is reused for the same credentials`() async throws {
     try await withProxy { test async throws in
       for round in 0..<20 {
         let path = "/a\(round)"

@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `No metadata is stored, nor given, whoever asks for it`(_ asksItself: Bool) async throws {
+  func `Interleaved metadata is neither stored nor served`(_ asksItself: Bool) async throws {
     try await withProxy(proxy: { configuration, _ in
       if asksItself { configuration.headers["Icy-MetaData"] = "1" }
     }) { test in
@@ -40,7 +40,7 @@ import Testing
   }
 
   /// Stored bodies have no interleaved metadata, whatever a 304 response says.
-  @Test func `A confirmation does not announce metadata`() async throws {
+  @Test func `A revalidated response does not announce interleaved metadata`() async throws {
     try await withProxy(proxy: { configuration, _ in configuration.headers["Icy-MetaData"] = "1" })
     {
       test in
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func `What goes past the cache has the metadata that its client asks for`() async throws {
+  @Test func `A relayed response contains metadata only if its client requested it`() async throws {
     try await withProxy(proxy: { configuration, _ in configuration.headers["Icy-MetaData"] = "1" })
     {
       test in
@@ -73,7 +73,9 @@ import Testing
   }
 
   @Test(arguments: [[], ["Range: bytes=0-"], ["Range: bytes=5000000-"]])
-  func `A station is streamed from what it plays now`(_ headers: [String]) async throws {
+  func `A station is streamed live, regardless of Range, and not stored`(
+    _ headers: [String]
+  ) async throws {
     try await withProxy { test in
       var station = OriginResource.station(seed: 7, interleaving: interleaving)
       // The station breaks off there, and so does the response.

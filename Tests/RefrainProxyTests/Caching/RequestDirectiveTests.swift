@@ -24,7 +24,7 @@ import Testing
   ]
 
   @Test(arguments: cases.indices)
-  func `A directive says whether the origin is asked`(index: Int) async throws {
+  func `Request directives decide whether the origin is contacted`(index: Int) async throws {
     let (directive, fields, asks) = Self.cases[index]
     try await withProxy { test async throws in
       test.serve("/a", fields)
@@ -36,8 +36,7 @@ import Testing
     }
   }
 
-  @Test func `Of what is not stored, nothing is asked where only the cache is meant`() async throws
-  {
+  @Test func `An only-if-cached request is answered from the cache or with 504`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=600"])
       for more in ["", ", no-store"] {
@@ -52,9 +51,7 @@ import Testing
     }
   }
 
-  @Test func `What is known not to be cacheable is not relayed where only the cache is meant`()
-    async throws
-  {
+  @Test func `An only-if-cached request for an uncacheable resource is not relayed`() async throws {
     try await withReverseProxy { test async throws in
       test.serve("/a", ["Cache-Control": "private"])
       #expect(try await test.get("/a").status == 200)
@@ -64,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `A request that must not be stored is not`() async throws {
+  @Test func `The response to a no-store request is not stored`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=600"])
       #expect(try await test.get("/a", ["Cache-Control: no-store"]).body == Caching.bytes(1))
@@ -73,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `A length of nothing is no body`() async throws {
+  @Test func `A Content-Length of 0 is not treated as a body`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=600"])
       for _ in 0..<2 {

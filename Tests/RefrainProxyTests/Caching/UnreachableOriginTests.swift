@@ -14,7 +14,7 @@ import Testing
   ]
 
   @Test(arguments: served.indices)
-  func `What is stale is served, and said to be`(index: Int) async throws {
+  func `A stale response is served and marked as stale`(index: Int) async throws {
     let (fields, isShared) = Self.served[index]
     try await Caching.withEither(isShared: isShared) { test async throws in
       test.serve("/a", fields)
@@ -42,7 +42,7 @@ import Testing
   ]
 
   @Test(arguments: refused.indices)
-  func `What must be confirmed is not served without, however often it is asked for`(
+  func `A response that must be revalidated is not served without the origin`(
     index: Int
   ) async throws {
     let (fields, isShared) = Self.refused[index]
@@ -60,7 +60,8 @@ import Testing
     }
   }
 
-  @Test func `A client that insists is told that nobody could be asked`() async throws {
+  @Test
+  func `A no-cache request is answered with an error if the origin is unreachable`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=600"])
       #expect(try await test.get("/a").status == 200)

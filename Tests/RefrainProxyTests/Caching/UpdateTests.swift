@@ -12,7 +12,7 @@ import Testing
       path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
   }
 
-  @Test func `A confirmation brings new fields, which outlive the proxy`() async throws {
+  @Test func `A revalidation updates the stored fields, which survive a restart`() async throws {
     let directory = directory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
@@ -41,9 +41,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test func `A confirmation with one field of freshness leaves the others as they were`()
-    async throws
-  {
+  @Test func `A revalidation with one freshness field keeps the other stored ones`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", Caching.stale(", must-revalidate"))
       _ = try await test.get("/a")
@@ -55,7 +53,8 @@ import Testing
     }
   }
 
-  @Test func `A changed resource is given anew, and never mixed with the old`() async throws {
+  @Test
+  func `A changed resource is fetched again and never mixed with the old version`() async throws {
     for isShared in [false, true] {
       try await Caching.withEither(isShared: isShared) { test async throws in
         test.serve("/a", 1, Caching.stale())
@@ -74,7 +73,8 @@ import Testing
     }
   }
 
-  @Test func `HEAD that finds the resource changed is the end of what was stored`() async throws {
+  @Test
+  func `A HEAD request that finds a changed resource invalidates the stored one`() async throws {
     try await withProxy { test async throws in
       for headers in [[], ["Cache-Control: no-store"], ["Cache-Control: no-cache"]] {
         test.serve("/a", 1, ["Cache-Control": "max-age=600"])
@@ -93,7 +93,9 @@ import Testing
   }
 
   @Test(arguments: ["POST", "PUT", "DELETE", "PATCH", "MKCOL"])
-  func `An unsafe request makes what is stored ask again`(method: String) async throws {
+  func `An unsafe request invalidates its URL, Location and Content-Location`(
+    method: String
+  ) async throws {
     try await withReverseProxy { test async throws in
       for path in ["/a", "/there", "/content", "/other"] {
         test.serve(path, 1, ["Cache-Control": "max-age=600"])
@@ -117,8 +119,8 @@ import Testing
     }
   }
 
-  @Test func `An unsafe request that failed, or names another host, changes nothing`() async throws
-  {
+  @Test
+  func `An unsafe request that fails or names another host invalidates nothing`() async throws {
     try await withReverseProxy { test async throws in
       for path in ["/a", "/b"] {
         test.serve(path, 1, ["Cache-Control": "max-age=600"])
@@ -139,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func `All representations ask again after an unsafe request`() async throws {
+  @Test func `An unsafe request invalidates all representations`() async throws {
     try await withReverseProxy { test async throws in
       let fields = ["Cache-Control": "max-age=600", "Vary": "Accept-Language"]
       func serve(_ first: UInt64) {
@@ -168,9 +170,7 @@ import Testing
     }
   }
 
-  @Test func `What is kept for one with credentials asks again after an unsafe request`()
-    async throws
-  {
+  @Test func `An unsafe request invalidates responses stored for credentials`() async throws {
     try await withReverseProxy { test async throws in
       let fields = ["Cache-Control": "public, max-age=600"]
       let mine = ["Authorization: Basic b25lOm9uZQ=="]

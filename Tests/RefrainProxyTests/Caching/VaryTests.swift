@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `Representations are stored apart, and each is had again`(isShared: Bool) async throws {
+  func `Representations are stored separately, and each is reused`(isShared: Bool) async throws {
     try await Caching.withEither(isShared: isShared) { test async throws in
       serve(test)
       for _ in 0..<3 {
@@ -41,7 +41,8 @@ import Testing
     }
   }
 
-  @Test func `Who asks at the same time for another representation gets that one`() async throws {
+  @Test
+  func `Simultaneous requests for different representations receive their own`() async throws {
     try await withReverseProxy { test async throws in
       for round in 0..<10 {
         // Each has a key of its own, by the query.
@@ -64,9 +65,8 @@ import Testing
     }
   }
 
-  @Test func `What begins to vary is not given to who asked for another representation`()
-    async throws
-  {
+  @Test
+  func `A response that begins to vary is not served for another representation`() async throws {
     try await withReverseProxy { test async throws in
       for round in 0..<10 {
         test.serve("/a", 50, Caching.stale())
@@ -92,7 +92,8 @@ import Testing
     }
   }
 
-  @Test func `One representation that varies further is told apart further`() async throws {
+  @Test
+  func `A representation with additional Vary fields is selected by all of them`() async throws {
     try await withReverseProxy { test async throws in
       let plain = ["Cache-Control": "max-age=600", "Vary": "Accept-Language"]
       let further = ["Cache-Control": "max-age=600", "Vary": "Accept-Language, X-Kind"]
@@ -118,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `A part that does not say so again varies all the same`() async throws {
+  @Test func `A partial response without Vary still belongs to its representation`() async throws {
     try await withProxy { test async throws in
       serve(test)
       let bytes = Caching.bytes(1)
@@ -135,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func `What varies by everything is confirmed each time`() async throws {
+  @Test func `A response that varies by everything is requested every time`() async throws {
     try await withProxy { test async throws in
       serve(test, vary: "*")
       for (index, language) in ["en", "de", "en", "fr"].enumerated() {
@@ -146,9 +147,8 @@ import Testing
     }
   }
 
-  @Test func `What comes to vary by being confirmed is not answered at once to others`()
-    async throws
-  {
+  @Test
+  func `A response that varies after revalidation is not served to other requests`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", 1, Caching.stale())
       #expect(try await test.get("/a").body == Caching.bytes(1))

@@ -9,9 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct EndingTests {
   private static let bytes = SyntheticBytes(seed: 1)
 
-  @Test func `Requests that came before the client ended its side are all answered`()
-    async throws
-  {
+  @Test func `Requests sent before the client's half-close are all answered`() async throws {
     try await withProxy { test in
       test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
       let (target, host, port) = (try test.target("/a"), test.host, test.port)
@@ -40,7 +38,7 @@ import Testing
 
   /// Closing a socket with unread bytes resets the connection, and the client loses the unread part
   /// of its response (RFC 9112 §9.6).
-  @Test func `A client that goes on sending gets its last answer whole`() async throws {
+  @Test func `A client that keeps sending receives its last response completely`() async throws {
     try await withProxy { test in
       let length: Int64 = 3_000_000
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
@@ -63,9 +61,8 @@ import Testing
     }
   }
 
-  @Test func `A body that nobody reads is taken up to a point, and then the connection ends`()
-    async throws
-  {
+  @Test
+  func `An unread body is discarded up to a limit, then the connection is closed`() async throws {
     try await withProxy { test in
       test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
       let (target, host, port) = (try test.target("/a"), test.host, test.port)
@@ -101,7 +98,7 @@ import Testing
   }
 
   /// A second response would be taken for that of the client's next request.
-  @Test func `A body that goes wrong behind its answer is not answered once more`() async throws {
+  @Test func `A body that fails after its response causes no second response`() async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.headTimeout = .milliseconds(200)
     }) { test in
@@ -122,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `A body that does not go on is no longer waited for`() async throws {
+  @Test func `A stalled request body is answered 408`() async throws {
     try await withReverseProxy(proxy: { configuration in
       configuration.headTimeout = .milliseconds(200)
     }) { test in
@@ -139,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func `Bytes that trickle in do not make a head's time longer`() async throws {
+  @Test func `Slowly arriving bytes do not extend a head's timeout`() async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.headTimeout = .milliseconds(300)
     }) { test in
@@ -159,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func `Nobody stays who was refused`() async throws {
+  @Test func `Refused connections are closed even if the client keeps them open`() async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.maximumConnections = 1
       configuration.idleTimeout = .seconds(100)
@@ -185,7 +182,7 @@ import Testing
   }
 
   /// In HTTP/1.0 only the end of the connection marks the end of the body.
-  @Test func `Who takes nothing of an open body is reset`() async throws {
+  @Test func `A client that does not read a body without a length is reset`() async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.sendTimeout = .milliseconds(300)
     }) { test in

@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func `Requests that are sent at once are answered in their order`() async throws {
+  @Test func `Pipelined requests are answered in order`() async throws {
     try await withProxy { test in
       let bytes = serve(test)
       let target = try test.target("/a.mp3")
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `HTTP/1.0 gets a length, or a body that ends with the connection`() async throws {
+  @Test func `An HTTP 1-0 client receives no chunks and may keep its connection`() async throws {
     try await withProxy { test in
       let bytes = serve(test)
       var open = OriginResource(.synthetic(seed: 1, length: Self.length), etag: "\"1\"")
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `A client that is silent is let go`() async throws {
+  @Test func `The connection of an idle client is closed`() async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.idleTimeout = .milliseconds(60)
     }) { test in
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func `A head that does not come to its end is refused`() async throws {
+  @Test func `An incomplete head is answered 408`() async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.headTimeout = .milliseconds(60)
     }) { test in
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `A client that takes nothing is let go`() async throws {
+  @Test func `A client that reads nothing is disconnected`() async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.sendTimeout = .milliseconds(300)
     }) { test in
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func `One connection too many is told so, and the next finds room again`() async throws {
+  @Test func `A connection over the limit is answered 503 until others close`() async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.maximumConnections = 2
     }) { test in
@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func `Who has ended his side still gets the answer`() async throws {
+  @Test func `A half-closed client still receives its response`() async throws {
     try await withProxy { test in
       let bytes = serve(test)
       let target = try test.target("/a.mp3")

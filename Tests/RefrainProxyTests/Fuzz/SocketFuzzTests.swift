@@ -8,9 +8,8 @@ import Testing
 /// Connections full of requests, valid and invalid, split, cut off and abandoned, over real
 /// sockets.
 @Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(2)))) struct SocketFuzzTests {
-  @Test func `Whatever clients send, what is right goes on and what is forbidden stays so`()
-    async throws
-  {
+  @Test
+  func `Random connections break no valid request and reach no forbidden resource`() async throws {
     var fuzz = Fuzz()
     print("SocketFuzzTests: REFRAIN_SEED=\(fuzz.seed)")
     let place = FileManager.default.temporaryDirectory.appending(

@@ -9,7 +9,7 @@
 
   /// The system closes the listening socket, as iOS does to suspended programs.
   @Suite(.timeLimit(.minutes(2))) struct LostListenerTests {
-    @Test func `The same URLs are served again after the socket was lost`() async throws {
+    @Test func `The same URLs are served after the listening socket is lost`() async throws {
       try await withProxy { test in
         let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<100_000)
         test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
@@ -28,7 +28,7 @@
       }
     }
 
-    @Test func `A connection outlives the socket it came through`() async throws {
+    @Test func `A connection survives the loss of the listening socket`() async throws {
       try await withProxy { test in
         let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<100_000)
         test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")

@@ -25,9 +25,7 @@ import Testing
     }
   }
 
-  @Test func `URLs are known as soon as the port is, and addresses while it listens`()
-    async throws
-  {
+  @Test func `URLs outlive the run, and the address is known only while listening`() async throws {
     try await withCache { cache in
       let proxy = try CacheProxy(cache: cache)
       let url = try #require(URL(string: "https://example.com/a%20b.mp3?x=1"))
@@ -50,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `A port that was chosen makes URLs before anything listens`() async throws {
+  @Test func `A configured port provides URLs before the proxy listens`() async throws {
     try await withCache { cache in
       var configuration = CacheProxy.Configuration()
       configuration.port = 8573
@@ -61,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `A port that is taken is said to be, to all who wait`() async throws {
+  @Test func `A port already in use is reported to every waiting task`() async throws {
     try await withCache { cache in
       let first = try CacheProxy(cache: cache)
       let running = Task { try await first.run() }
@@ -79,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func `An address that is not this machine's is wrong usage`() async throws {
+  @Test func `An address of another machine is reported as a usage error`() async throws {
     try await withCache { cache in
       var configuration = CacheProxy.Configuration()
       configuration.address = "192.0.2.1"
@@ -89,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func `It runs once`() async throws {
+  @Test func `A proxy runs only once`() async throws {
     try await withCache { cache in
       let proxy = try CacheProxy(cache: cache)
       let running = Task { try await proxy.run() }
@@ -103,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func `Stopped before it ran, it never listens`() async throws {
+  @Test func `A proxy stopped before running never listens`() async throws {
     try await withCache { cache in
       let proxy = try CacheProxy(cache: cache)
       let waiting = Task { try await proxy.waitUntilListening() }
@@ -115,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func `Stopped as it begins, it ends`() async throws {
+  @Test func `A proxy stopped during its start ends`() async throws {
     try await withCache { cache in
       for round in 0..<30 {
         let proxy = try CacheProxy(cache: cache)
@@ -128,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `A task that is cancelled ends the run`() async throws {
+  @Test func `Cancelling the task ends the run`() async throws {
     try await withCache { cache in
       let proxy = try CacheProxy(cache: cache)
       let running = Task { try await proxy.run() }
@@ -145,7 +143,7 @@ import Testing
     }
   }
 
-  @Test func `Who waits may stop waiting`() async throws {
+  @Test func `Waiting for the listener can be cancelled`() async throws {
     try await withCache { cache in
       let proxy = try CacheProxy(cache: cache)
       let waiting = Task { try await proxy.waitUntilListening() }
@@ -154,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func `IPv6 is listened at, and stands in brackets in URLs`() async throws {
+  @Test func `An IPv6 address is supported, and bracketed in URLs`() async throws {
     try await withCache { cache in
       let origin = try await OriginServer.start()
       origin.serve(.synthetic(seed: 1, length: 5000), at: "/a")

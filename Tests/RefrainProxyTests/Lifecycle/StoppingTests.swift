@@ -9,9 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct StoppingTests {
   private static let length: Int64 = 2_000_000
 
-  @Test func `An answer that is being given comes to its end, and nobody new comes in`()
-    async throws
-  {
+  @Test func `Stopping completes a running response and accepts no new connection`() async throws {
     try await withProxy { test in
       test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
       test.origin.script("/a", .on(.all, .stall(at: .body(100_000))))
@@ -36,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `A request whose client has gone is logged before the proxy ends`() async throws {
+  @Test func `A request whose client has left is logged before the proxy ends`() async throws {
     let log = TestProxy.Log()
     let slowLog: @Sendable (ServedRequest) -> Void = {
       // As on a busy machine.
@@ -57,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `Connections without a request go at once`() async throws {
+  @Test func `Stopping promptly closes connections without a complete request`() async throws {
     try await withProxy { test in
       let port = test.port
       let waiting = (0..<2).map { index in
@@ -81,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `An answer that does not end is ended`() async throws {
+  @Test func `Stopping cuts off a stalled response`() async throws {
     try await withProxy { test in
       test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
       test.origin.script("/a", .on(.all, .stall(at: .body(1000))))
@@ -97,7 +95,8 @@ import Testing
   }
 
   /// A body that ends with the connection must not seem complete.
-  @Test func `An answer that only the connection's end could end is reset`() async throws {
+  @Test
+  func `Stopping resets the connection of an unfinished body without a length`() async throws {
     try await withProxy { test in
       var open = OriginResource(.synthetic(seed: 1, length: Self.length), etag: "\"1\"")
       open.declaresLength = false

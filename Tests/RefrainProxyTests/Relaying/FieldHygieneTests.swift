@@ -7,7 +7,7 @@ import Testing
 
 /// One address serves many origins: each origin's state is isolated from the others.
 @Suite(.timeLimit(.minutes(2))) struct FieldHygieneTests {
-  @Test func `What an origin says of its name is not said of the proxy's`() async throws {
+  @Test func `Fields that apply to the origin's host are removed from responses`() async throws {
     try await withProxy { test async throws in
       let names = [
         "Set-Cookie", "Strict-Transport-Security", "Alt-Svc", "Clear-Site-Data",
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `What a browser says of its page is kept from the origin`() async throws {
+  @Test func `Browser fields about the page are not sent to the origin`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", ["Cache-Control": "no-cache"])
       let browser = [

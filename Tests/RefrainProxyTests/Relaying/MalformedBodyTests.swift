@@ -48,9 +48,7 @@ import Testing
     }
   }
 
-  @Test func `OPTIONS of the server is answered by the proxy, and is no request for a path`()
-    async throws
-  {
+  @Test func `OPTIONS with an asterisk is answered by the proxy and not relayed`() async throws {
     try await withEcho { test, server async throws in
       try await test.connect { connection async throws in
         for _ in 0..<2 {
@@ -66,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `OPTIONS of the server needs no token`() async throws {
+  @Test func `OPTIONS with an asterisk is answered 404 by a proxy with tokens`() async throws {
     try await withProxy { test async throws in
       try await test.connect { connection async throws in
         let reply = try await connection.reply(to: "*", method: "OPTIONS", host: test.host)

@@ -8,9 +8,7 @@ import Testing
 /// Origin responses that cannot be stored or followed are relayed unchanged.
 @Suite(.timeLimit(.minutes(2))) struct OriginErrorTests {
   @Test(arguments: [500, 502, 503, 404, 403])
-  func `An error of the origin reaches the client after one more request`(
-    status: Int
-  ) async throws {
+  func `An origin error is relayed after one more request`(status: Int) async throws {
     for isShared in [false, true] {
       // With the default delays the client would wait for seconds.
       try await Caching.withEither(isShared: isShared) { test async throws in
@@ -25,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `An error that passes is passed over`() async throws {
+  @Test func `A temporary origin error is retried and not relayed`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", [:])
       test.origin.script("/a", .on(.first(1), .status(500)))
@@ -34,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `In the middle of an answer errors are waited out`() async throws {
+  @Test func `Origin errors in the middle of a response are retried`() async throws {
     try await withProxy { test async throws in
       let length: Int64 = 1 << 20
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
@@ -45,7 +43,7 @@ import Testing
     }
   }
 
-  @Test func `A body in a coding that was declined is handed on, and not kept`() async throws {
+  @Test func `A body in a declined content coding is relayed and not stored`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=600"])
       test.origin.script("/a", .on(.all, .gzip))
@@ -71,7 +69,7 @@ import Testing
   ]
 
   @Test(arguments: nowhere.indices)
-  func `A redirect that cannot be followed is handed on`(index: Int) async throws {
+  func `A redirect that cannot be followed is passed on`(index: Int) async throws {
     let (name, location) = Self.nowhere[index]
     try await withReverseProxy { test async throws in
       let fields = location.map { [Field("Location", $0)] } ?? []

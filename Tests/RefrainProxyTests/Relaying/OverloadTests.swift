@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test(arguments: [false, true], ["GET", "HEAD"])
-  func `Without Retry-After each client costs two requests, and no time`(
+  func `Each client costs two requests and no delay without Retry-After`(
     isShared: Bool, method: String
   ) async throws {
     try await withEither(isShared: isShared) { test async throws in
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(arguments: [false, true], [503, 429])
-  func `Until Retry-After is over, the origin is asked once for all clients`(
+  func `The origin receives one request for all clients until Retry-After is over`(
     isShared: Bool, status: Int
   ) async throws {
     let clock = Clock()
@@ -81,7 +81,8 @@ import Testing
     }
   }
 
-  @Test func `What is not kept is not asked for either until Retry-After is over`() async throws {
+  @Test
+  func `An unstorable resource is not requested until Retry-After is over, either`() async throws {
     let clock = Clock()
     try await withEither(isShared: true, clock) { test async throws in
       test.serve("/a", ["Cache-Control": "no-store"])
@@ -101,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `What is stored is given meanwhile`() async throws {
+  @Test func `A stored response is served until Retry-After is over`() async throws {
     let clock = Clock()
     try await withEither(isShared: false, clock) { test async throws in
       test.serve("/a", Caching.stale())
@@ -116,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func `A wait that would be very long is cut short`() async throws {
+  @Test func `A very long Retry-After delays requests only briefly`() async throws {
     let clock = Clock()
     try await withEither(isShared: false, clock) { test async throws in
       test.serve("/a", [:])

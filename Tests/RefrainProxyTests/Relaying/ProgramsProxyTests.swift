@@ -9,7 +9,7 @@ import Testing
 /// URLs.
 @Suite(.timeLimit(.minutes(2))) struct ProgramsProxyTests {
   @Test(arguments: ["PUT", "POST", "DELETE"])
-  func `What the program sends reaches the origin whole`(_ method: String) async throws {
+  func `A request body reaches the origin completely`(_ method: String) async throws {
     let server = try EchoServer()
     defer { server.stop() }
     let url = try server.url.appending(path: "up.flac")
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: ["GET", "HEAD"])
-  func `A page is found at its own URL, and media through the proxy`(
+  func `A page is redirected to its own URL, and media is served by the proxy`(
     _ method: String
   ) async throws {
     try await withProxy(proxy: { configuration, _ in configuration.redirectsPages = true }) {

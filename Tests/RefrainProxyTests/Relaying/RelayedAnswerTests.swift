@@ -8,7 +8,7 @@ import Testing
 /// Origin responses other than the resource.
 @Suite(.timeLimit(.minutes(2))) struct RelayedAnswerTests {
   @Test(arguments: [400, 401, 403, 404, 410, 418, 429, 500, 503])
-  func `An error keeps its status and its body`(status: Int) async throws {
+  func `An origin error keeps its status and body`(status: Int) async throws {
     try await withReverseProxy(cache: { $0.retry.attempts = 2 }) { test async throws in
       test.origin.script(
         "/a", .on(.all, .status(status, headers: [Field("X-Why", "so")], body: Array("why".utf8))))
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `Answers without a body are framed as such`() async throws {
+  @Test func `Responses without a body are framed correctly`() async throws {
     try await withReverseProxy { test async throws in
       test.origin.script("/204", .on(.all, .status(204)))
       test.serve("/a", ["Cache-Control": "private"])
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `Where a redirect leads is said in the proxy's own terms`() async throws {
+  @Test func `The Location of a relayed redirect is rewritten for the proxy`() async throws {
     let cases = [
       ("/b?c=d#e", "/b?c=d#e"), ("b", "/dir/b"), ("../b", "/b"), ("ORIGIN/b", "/b"),
       ("//HOST/b", "/b"), ("https://elsewhere.example/b", "https://elsewhere.example/b"),
@@ -76,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func `Redirects within an origin with a path stay where they lead`() async throws {
+  @Test func `A Location is rewritten only within the origin's path prefix`() async throws {
     try await withReverseProxy(proxy: { configuration in
       configuration.origin = configuration.origin?.appending(path: "base")
     }) { test async throws in
@@ -95,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func `Redirects are followed, and a playlist says where it lies`() async throws {
+  @Test func `Redirects are followed for media and passed on for playlists`() async throws {
     try await withProxy { test async throws in
       test.origin.script("/a", .on(.all, .redirect(301, to: "/dir/b")))
       test.serve("/dir/b", ["Cache-Control": "max-age=600"])
@@ -116,7 +116,7 @@ import Testing
     }
   }
 
-  @Test func `An origin that nobody can reach is 502 with a sentence`() async throws {
+  @Test func `A request to an unreachable origin is answered 502 with one line`() async throws {
     try await withReverseProxy(cache: { $0.retry.attempts = 1 }) { test async throws in
       await test.origin.stopListening()
       for method in ["GET", "POST"] {
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func `An origin that is silent is 504 with a sentence`() async throws {
+  @Test func `A request to a silent origin is answered 504 with one line`() async throws {
     try await withReverseProxy(cache: {
       $0.retry.attempts = 1
       $0.responseTimeout = .milliseconds(200)
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func `A client that leaves takes its request to the origin along`() async throws {
+  @Test func `A client that leaves ends its relayed request`() async throws {
     try await withReverseProxy { test async throws in
       var large = OriginResource.synthetic(seed: 1, length: 1 << 40)
       large.headers = [Field("Cache-Control", "private")]
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test func `What ends too early ends visibly`() async throws {
+  @Test func `A truncated origin body reaches the client as incomplete`() async throws {
     try await withReverseProxy { test async throws in
       test.serve("/a", ["Cache-Control": "private"])
       for fault in [Fault.wrongContentLength(by: 500), .drop(at: .body(700)), .chunked] {

@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: ["POST", "PUT", "PATCH", "DELETE", "PROPFIND", "X-ODD", "OPTIONS"])
-  func `Other methods go through, with their bodies`(method: String) async throws {
+  func `Other methods are relayed with their bodies`(method: String) async throws {
     try await withEcho { test, server async throws in
       try await test.connect { connection async throws in
         for size in [0, 1, 70_000] {
@@ -47,7 +47,7 @@ import Testing
     return "Transfer-Encoding: chunked\r\n\r\n\(chunk)0\r\n\r\n"
   }
 
-  @Test func `Fields of the hop are passed on neither way`() async throws {
+  @Test func `Hop-by-hop fields are removed in both directions`() async throws {
     try await withEcho({ _ in
       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\n"
         + "Proxy-Authenticate: Basic\r\nTrailer: X\r\nUpgrade: h2c\r\nX-End: 1\r\n\r\nok"
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func `A body that is announced is called for, unless it is not wanted`() async throws {
+  @Test func `A request with Expect receives 100 Continue unless it is refused`() async throws {
     try await withEcho { test, _ async throws in
       try await test.connect { connection async throws in
         try await connection.send(
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func `An early refusal comes through`() async throws {
+  @Test func `An early refusal by the origin is passed on or becomes 502`() async throws {
     let server = try RawServer { connection in
       _ = connection.readRequest()
       connection.send(
@@ -150,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func `The answer begins before the request ends, and both go on`() async throws {
+  @Test func `A response is relayed while its request is still being sent`() async throws {
     let server = try RawServer { connection in
       _ = connection.readRequest()
       connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -181,7 +181,7 @@ import Testing
     }
   }
 
-  @Test func `A request that comes round is found out`() async throws {
+  @Test func `A request that loops back to the proxy is answered 508`() async throws {
     let port = try #require(FreePort.next())
     try await withReverseProxy(proxy: { configuration in
       configuration.port = port

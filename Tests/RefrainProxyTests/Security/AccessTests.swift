@@ -7,7 +7,7 @@ import Testing
 
 /// The clients that may request each resource.
 @Suite(.timeLimit(.minutes(2))) struct AccessTests {
-  @Test func `Whatever is wrong with a token, the answer is the same`() async throws {
+  @Test func `Every invalid token receives the same 404 response`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=600"])
       let target = try test.target("/a")
@@ -40,8 +40,8 @@ import Testing
     }
   }
 
-  @Test func `A name that is not ours is refused, also where a good one came before`() async throws
-  {
+  @Test
+  func `A foreign Host is refused, even after valid requests on one connection`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=600"])
       let target = try test.target("/a")
@@ -70,9 +70,8 @@ import Testing
     }
   }
 
-  @Test func `A host that is not named is never asked, also where a redirect leads there`()
-    async throws
-  {
+  @Test
+  func `A host that is not allowed is never contacted, not even by a redirect`() async throws {
     let other = try await OriginServer.start()
     other.serve(Caching.resource(9, [:]), at: "/secret")
     try await withProxy(proxy: { configuration, origin in
@@ -107,7 +106,7 @@ import Testing
     await other.stop()
   }
 
-  @Test func `What authorizing brings is held to the same hosts`() async throws {
+  @Test func `A resource returned by authorize is limited to the allowed hosts`() async throws {
     let other = try await OriginServer.start()
     let secret = other.url("/secret")
     try await withProxy(
@@ -123,7 +122,7 @@ import Testing
     await other.stop()
   }
 
-  @Test func `A user in the path is refused`() async throws {
+  @Test func `User information in a proxied host is refused`() async throws {
     try await withProxy { test async throws in
       let token = try test.target("/a").split(separator: "/")[0]
       for host in [
@@ -138,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func `A proxy for everybody is refused`() async throws {
+  @Test func `A non-loopback address without allowed hosts is refused`() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     defer { try? FileManager.default.removeItem(at: directory) }
     let cache = try MediaCache(directory: directory)
@@ -165,7 +164,7 @@ import Testing
     reply.fields.map { $0.name.lowercased() }.filter { $0.hasPrefix("access-control-") }
   }
 
-  @Test func `Pages may not read where no web origin is named`() async throws {
+  @Test func `No CORS fields are sent unless a web origin is allowed`() async throws {
     try await withProxy { test async throws in
       test.serve(
         "/a", ["Access-Control-Allow-Origin": "*", "Access-Control-Allow-Credentials": "true"])
@@ -181,7 +180,7 @@ import Testing
     }
   }
 
-  @Test func `The web origin that is named may read everything, also errors`() async throws {
+  @Test func `The allowed web origin may read every response, including errors`() async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.allowedWebOrigin = "https://page.example"
     }) { test async throws in

@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: ["POST", "PUT", "DELETE", "PATCH", "PROPFIND", "X-ODD"])
-  func `Nothing that may change something is relayed unasked`(_ method: String) async throws {
+  func `Unsafe methods are refused unless they are configured`(_ method: String) async throws {
     try await withEcho(.none) { test, server async throws in
       let reply = try await test.connect {
         try await $0.reply(to: "/a", ["Content-Length: 0"], method: method, host: test.host)
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `Methods that are named are relayed, and no others`() async throws {
+  @Test func `Only the configured methods and OPTIONS are relayed`() async throws {
     try await withEcho(.only(["POST", "MKCOL"])) { test, server async throws in
       for (method, expected) in [("POST", 200), ("MKCOL", 200), ("PUT", 405), ("OPTIONS", 200)] {
         #expect(try await status(test, method) == expected, "\(method)")
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func `A page of another site sends nothing that changes anything`() async throws {
+  @Test func `An unsafe request from another site's page is refused`() async throws {
     try await withEcho(.all) { test, server async throws in
       for fields in [
         ["Sec-Fetch-Site: cross-site"], ["Sec-Fetch-Site: same-site"],
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test(arguments: [("https://good.example", 200), ("*", 403), ("https://other.example", 403)])
-  func `A site that is named may write, and every site may not`(
+  func `An allowed web origin may write, but a wildcard permits no writes`(
     _ allowed: String, _ expected: Int
   ) async throws {
     try await withEcho(.all, allowedWebOrigin: allowed) { test, _ async throws in

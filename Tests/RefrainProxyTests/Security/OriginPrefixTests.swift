@@ -10,7 +10,7 @@ import Testing
     "/../x", "/..%2fx", "/..%2Fx", "/a/..%2f..%2fx", "/%2e%2e%2fx", "/%2E.%2Fx", "/..%5cx",
     "/a%5C..%5Cx", "/a%2f..", "/.%2fx", "/..\\x", "/a\\..\\x",
   ])
-  func `No spelling of a path leads out of it`(_ path: String) throws {
+  func `Dot segments in a path are refused in every spelling`(_ path: String) throws {
     let origin = try #require(URL(string: "https://media.example/open"))
     let httpError = #expect(throws: HTTPError.self) {
       try ProxyURL.parse(target: path, origin: origin)
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: ["/a%2Fb", "/..a%2f", "/a..%2f...", "/%5C", "/a%2F%2Fb"])
-  func `Encoded separators elsewhere are the origin's business`(_ path: String) throws {
+  func `Other encoded separators are passed to the origin unchanged`(_ path: String) throws {
     let origin = try #require(URL(string: "https://media.example/open"))
     let url = try ProxyURL.parse(target: path, origin: origin)
     #expect(url.absoluteString == "https://media.example/open" + path)

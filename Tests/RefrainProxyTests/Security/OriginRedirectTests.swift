@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `A chain is followed as far as it stays within the origin`() async throws {
+  @Test func `A redirect chain is followed only if it stays within the origin`() async throws {
     try await withOther { other async throws in
       try await withReverseProxy { test async throws in
         test.serve("/end", ["Cache-Control": "max-age=600"])
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `A redirect to a host that is allowed is followed`() async throws {
+  @Test func `A redirect to an allowed host is followed`() async throws {
     try await withOther { other async throws in
       try await withReverseProxy(proxy: { $0.allowedHosts = ["127.0.0.1:\(other.port)"] }) {
         test async throws in
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func `A redirect out of the prefix of the origin is passed on`() async throws {
+  @Test func `A redirect out of the origin's path prefix is passed on`() async throws {
     let origin = try await OriginServer.start()
     let prefix = origin.url("/pub")
     try await withReverseProxy(proxy: { $0.origin = prefix }) { test async throws in

@@ -7,7 +7,7 @@ import Testing
 /// The permitted targets of an origin's redirect, for a client and for the proxy itself.
 @Suite(.timeLimit(.minutes(2))) struct RedirectedClientTests {
   @Test(arguments: ["//evil.example/", "//evil.example", "///evil.example/a"])
-  func `A path that begins like a host stays a path`(_ path: String) async throws {
+  func `A Location whose path looks like a host stays a path`(_ path: String) async throws {
     try await withReverseProxy { test async throws in
       let location = test.origin.baseURL.absoluteString + path
       test.origin.script("/a", .on(.all, .redirect(302, to: location)))
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: ["GET", "HEAD"])
-  func `A redirect back to the proxy ends at once`(_ method: String) async throws {
+  func `A redirect back to the proxy is answered 508`(_ method: String) async throws {
     try await withProxy { test async throws in
       // A new URL each time, so that no request can join another.
       let url = try test.proxy.url(for: test.origin.url("/a"))
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `What another proxy has sent on keeps the names of both`() async throws {
+  @Test func `CDN-Loop lists both proxies, and a loop is answered 508`() async throws {
     let server = try EchoServer()
     defer { server.stop() }
     let origin = try server.url

@@ -10,7 +10,9 @@ import Testing
   @Test(
     arguments: ["GET", "HEAD", "DELETE", "PUT", "POST"],
     ["/caf%E9.flac", "/%FF", "/a/%C3%28", "/%C3%A9?%E9", "/%2F%41?x=/?", "/a;b=c,d", "/%25E9"])
-  func `A path goes to the origin as it is spelled`(_ method: String, _ path: String) async throws {
+  func `The origin receives the path and query byte for byte`(
+    _ method: String, _ path: String
+  ) async throws {
     let server = try EchoServer()
     defer { server.stop() }
     let origin = try server.url

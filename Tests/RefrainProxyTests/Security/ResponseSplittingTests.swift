@@ -16,7 +16,9 @@ import Testing
   ]
 
   @Test(arguments: lines.indices, [false, true])
-  func `Odd fields break nothing`(index: Int, isRelayed: Bool) async throws {
+  func `Malformed origin fields neither split nor corrupt a response`(
+    index: Int, isRelayed: Bool
+  ) async throws {
     let line = Self.lines[index]
     let server = try EchoServer { _ in
       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nCache-Control: max-age=600\r\n\(line)\r\n\r\nhello"
@@ -50,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `What was put into a record does not become fields`() async throws {
+  @Test func `A tampered entry record adds no fields to a response`() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(
       path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -76,7 +78,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test func `An answer that is none is not passed on`() async throws {
+  @Test func `A 101 response to a relayed request becomes 502`() async throws {
     let server = try EchoServer { _ in
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: evil\r\nConnection: Upgrade\r\n\r\n"
         + "HTTP/1.1 200 OK\r\nX-Evil: 1\r\nContent-Length: 0\r\n\r\n"

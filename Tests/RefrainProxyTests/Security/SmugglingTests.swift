@@ -42,7 +42,7 @@ import Testing
   ]
 
   @Test(arguments: heads.indices)
-  func `What can be read in two ways is refused, and nothing after it is read`(
+  func `An ambiguous or oversized head is refused, and nothing after it is read`(
     index: Int
   ) async throws {
     let (head, status) = Self.heads[index]
@@ -73,9 +73,7 @@ import Testing
   ]
 
   @Test(arguments: chunks.indices)
-  func `A body that is framed wrongly ends the request and the connection`(
-    index: Int
-  ) async throws {
+  func `A wrongly framed body ends the request and the connection`(index: Int) async throws {
     let body = Self.chunks[index]
     let server = try EchoServer()
     defer { server.stop() }
@@ -95,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `A refused body is not answered twice`() async throws {
+  @Test func `A request with a refused body is answered only once`() async throws {
     try await withProxy { test async throws in
       let target = try test.target("/a")
       try await test.connect { connection async throws in
@@ -108,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `A body that nobody takes is not taken for requests`() async throws {
+  @Test func `The body of a refused request is not parsed as a request`() async throws {
     try await withProxy { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=600"])
       let target = try test.target("/a")
@@ -124,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func `Encoded line ends in a path stay what they are`() async throws {
+  @Test func `Encoded line breaks in a target stay encoded`() async throws {
     let server = try EchoServer()
     defer { server.stop() }
     let origin = try server.url

@@ -16,7 +16,7 @@ import Testing
     "x-forwarded-scheme": "nothttps", "X-Real-IP": "10.0.0.1",
   ]
 
-  @Test func `Fields that no key has do not reach the origin`() async throws {
+  @Test func `Unkeyed request fields are not sent to the origin`() async throws {
     try await withReverseProxy { test async throws in
       test.serve("/a", ["Cache-Control": "no-cache"])
       let sent = Self.fields.map { "\($0.key): \($0.value)" } + ["X-Stays: 1"]
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `Fields that the proxy itself sets reach the origin`() async throws {
+  @Test func `A field that the proxy sets replaces the client's`() async throws {
     try await withReverseProxy(proxy: { $0.headers["X-Forwarded-Proto"] = "https" }) {
       test async throws in
       test.serve("/a", [:])
@@ -61,7 +61,7 @@ import Testing
     "text/html", "text/html; charset=utf-8", "Application/XHTML+XML", "image/svg+xml", "text/xml",
     "application/octet-stream, text/html",
   ])
-  func `A page has no script of its own behind a token`(_ type: String) async throws {
+  func `HTML, XML and SVG documents under a token are sandboxed`(_ type: String) async throws {
     for control in ["max-age=600", "no-store"] {
       try await withProxy { test async throws in
         serve(test, type, ["Cache-Control": control, "Content-Security-Policy": "img-src *"])
@@ -79,14 +79,15 @@ import Testing
   }
 
   @Test(arguments: ["audio/flac", "video/mp4", "image/png", "application/vnd.apple.mpegurl"])
-  func `Media goes without`(_ type: String) async throws {
+  func `Media has no Content-Security-Policy`(_ type: String) async throws {
     try await withProxy { test async throws in
       serve(test, type, [:])
       for _ in 0..<2 { #expect(try await policies(test.get("/a")).isEmpty) }
     }
   }
 
-  @Test func `A page of the one origin is its own business`() async throws {
+  @Test
+  func `A reverse proxy adds no Content-Security-Policy to its origin's pages`() async throws {
     try await withReverseProxy { test async throws in
       serve(test, "text/html", [:])
       for _ in 0..<2 { #expect(try await policies(test.get("/a")).isEmpty) }

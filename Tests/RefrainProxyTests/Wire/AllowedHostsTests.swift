@@ -19,7 +19,7 @@ import Testing
       ("example.com:8080", "http://u:p@example.com:8080/"), ("127.0.0.1", "http://127.0.0.1/"),
       ("[::1]:81", "http://[0::1]:81/?x"),
     ])
-  func `A host that a pattern names is allowed`(_ pattern: String, _ url: String) throws {
+  func `A host that matches a pattern is allowed`(_ pattern: String, _ url: String) throws {
     #expect(try allows(["other.example", pattern], url))
   }
 
@@ -32,11 +32,11 @@ import Testing
       ("example.com", "http://example.com@evil.net"),
       ("example.com", "ftp://example.com/"), ("example.com", "file:///example.com"),
     ])
-  func `Another is not`(_ pattern: String, _ url: String) throws {
+  func `A host that matches no pattern is not allowed`(_ pattern: String, _ url: String) throws {
     #expect(try !allows([pattern], url))
   }
 
-  @Test func `Without patterns all hosts are allowed`() throws {
+  @Test func `All hosts are allowed if there are no patterns`() throws {
     #expect(try allows([], "https://example.com/"))
   }
 
@@ -44,7 +44,7 @@ import Testing
     "", "*", "*.", "**.example.com", "a*.example.com", "https://example.com", "example.com/",
     "example.com:", "example.com:*", "*.127.0.0.1", "*.[::1]", "a b", "é.example",
   ])
-  func `A pattern that is none is refused with what to write`(_ pattern: String) {
+  func `An invalid pattern is refused with a reason and a remedy`(_ pattern: String) {
     #expect { try AllowedHosts([pattern]) } throws: { error in
       guard let error = error as? CacheProxyError else { return false }
       return error.code == .invalidConfiguration && !error.reason.isEmpty && !error.remedy.isEmpty

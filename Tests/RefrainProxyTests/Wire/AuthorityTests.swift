@@ -12,7 +12,7 @@ import Testing
       ("[::1]", "[::1]", nil), ("[2001:DB8::1]:443", "[2001:db8::1]", 443),
       ("xn--bcher-kva.example", "xn--bcher-kva.example", nil), ("1.example", "1.example", nil),
     ] as [(String, String, Int?)])
-  func `A host and its port are told apart`(_ text: String, _ host: String, _ port: Int?) {
+  func `An authority is split into host and port`(_ text: String, _ host: String, _ port: Int?) {
     let authority = Authority(text)
     #expect(authority?.host == host)
     #expect(authority?.port == port)
@@ -25,11 +25,11 @@ import Testing
     "[127.0.0.1]", "a%2eb", "é.example", "127.1", "0x7f.1", "2130706433", "127.0.0.01", "256.0.0.1",
     "127.0.0.1.", "1.2.3.4.5", "a.0x7f", "a\\b", "a?b", "a#b", "a,b", "[::1]]", "a\u{0}b",
   ])
-  func `What a resolver might take for something else is no host`(_ text: String) {
+  func `An ambiguous or malformed authority is refused`(_ text: String) {
     #expect(Authority(text) == nil)
   }
 
-  @Test func `All spellings of a host are one`() {
+  @Test func `Spellings of one host are normalized to the same text`() {
     #expect(Authority("Example.com.")?.plainHost == "example.com")
     #expect(Authority("[0:0:0::0001]:5")?.plainHost == "[::1]")
   }
@@ -38,7 +38,7 @@ import Testing
     "127.0.0.1:8080", "LOCALHOST:8080", "localhost.:8080", "[::1]:8080", "[0:0::1]:8080",
     "music.local:8080", "Music.Local.:8080",
   ])
-  func `Our own names are ours`(_ value: String) {
+  func `The proxy's own host names are recognized`(_ value: String) {
     let check = HostCheck(addresses: ["127.0.0.1", "::1"], names: ["Music.local"], port: 8080)
     #expect(check.isOurs(value))
     #expect(Array(value.utf8).withUnsafeBytes { check.isOurs($0) })
@@ -49,14 +49,14 @@ import Testing
     "localhost.evil.example:8080", "xlocalhost:8080", "127.0.0.1:8080.", "u@localhost:8080",
     "[::2]:8080", "127.0.0.1:08080", "localhost..:8080",
   ])
-  func `Other names are not`(_ value: String) {
+  func `Other host names are not recognized as the proxy's own`(_ value: String) {
     let check = HostCheck(addresses: ["127.0.0.1", "::1"], names: ["Music.local"], port: 8080)
     #expect(!check.isOurs(value))
     let isOurs = Array(value.utf8).withUnsafeBytes { check.isOurs($0) }
     #expect(!isOurs)
   }
 
-  @Test func `Port 80 need not be named`() {
+  @Test func `Port 80 may be omitted`() {
     let check = HostCheck(addresses: ["127.0.0.1"], port: 80)
     #expect(check.isOurs("127.0.0.1") && check.isOurs("localhost:80"))
     #expect(!check.isOurs("127.0.0.1:8080"))

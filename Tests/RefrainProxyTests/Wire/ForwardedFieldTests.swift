@@ -5,7 +5,7 @@ import Testing
 @testable import RefrainProxy
 
 @Suite struct ForwardedFieldTests {
-  @Test func `What is meant for the next hop is not passed on`() {
+  @Test func `Hop-by-hop fields are removed`() {
     let fields = HeaderFields([
       ("Host", "a"), ("Connection", "close, X-Mine"), ("connection", "x-too ,"), ("X-MINE", "1"),
       ("X-Too", "2"), ("Keep-Alive", "timeout=5"), ("Proxy-Connection", "close"),
@@ -18,7 +18,7 @@ import Testing
         == HeaderFields([("Host", "a"), ("Accept", "*/*"), ("accept", "b")]))
   }
 
-  @Test func `Connection cannot take away what makes the message what it is`() {
+  @Test func `Connection cannot remove essential fields`() {
     let fields = HeaderFields([
       ("Connection", "Host, Content-Length, AUTHORIZATION, Cache-Control, Range, If-Range, Vary"),
       ("Host", "a"), ("Content-Length", "1"), ("Authorization", "x"), ("Cache-Control", "no-store"),
@@ -47,7 +47,7 @@ import Testing
     #expect(CacheStatus.forwarded(.request).value == "refrain; fwd=request")
   }
 
-  @Test func `What a client wants of a cache is read`() {
+  @Test func `The client's cache directives are parsed`() {
     let all = RequestDirectives([
       "Cache-Control":
         "No-Cache, no-store,max-age=10 , max-stale, min-fresh=\"5\", only-if-cached, x=\"a,no-x\""
@@ -58,7 +58,7 @@ import Testing
     #expect(all.minFresh == 5)
   }
 
-  @Test func `Directives that contradict each other are taken strictly`() {
+  @Test func `The strictest of contradicting directives applies`() {
     let fields = HeaderFields([
       ("Cache-Control", "max-age=10, max-stale=9, min-fresh=1"),
       ("Cache-Control", "max-age=5, max-stale, max-stale=3, min-fresh=2"),
@@ -69,7 +69,7 @@ import Testing
     #expect(directives.minFresh == 2)
   }
 
-  @Test func `What is no directive is passed over`() {
+  @Test func `Invalid directives are ignored, and huge values are limited`() {
     let none = RequestDirectives([
       "Cache-Control": "max-age, max-age=-1, max-age=x, max-stale=x, min-fresh, x=\"no-cache, a"
     ])
@@ -77,7 +77,7 @@ import Testing
     #expect(RequestDirectives(["Cache-Control": "max-age=99999999999999999999"]).maxAge == 1 << 31)
   }
 
-  @Test func `Pragma counts where there is no Cache-Control`() {
+  @Test func `Pragma applies only without Cache-Control`() {
     #expect(RequestDirectives(["Pragma": "x, No-Cache"]).noCache)
     #expect(!RequestDirectives(["Pragma": "no-cache", "Cache-Control": "max-age=5"]).noCache)
   }

@@ -5,7 +5,7 @@ import Testing
 @testable import RefrainProxy
 
 @Suite struct MultipartByteRangesTests {
-  @Test func `The parts are framed as RFC 2046 has them, and counted exactly`() {
+  @Test func `Parts are framed as in RFC 2046, with an exact Content-Length`() {
     let resource = Array("0123456789".utf8)
     let parts = MultipartByteRanges(
       ranges: [0..<2, 7..<10], length: 10, contentType: "audio/mpeg", boundary: "xyz")
@@ -31,13 +31,13 @@ import Testing
     #expect(parts.heading(before: 0..<1) == "\r\n--x\r\nContent-Range: bytes 0-0/10\r\n\r\n")
   }
 
-  @Test func `A length beyond all numbers is none`() {
+  @Test func `A length that overflows is reported as unknown`() {
     let parts = MultipartByteRanges(
       ranges: [0..<(.max - 100), (.max - 1)..<(.max)], length: .max, contentType: nil)
     #expect(parts.contentLength == nil)
   }
 
-  @Test func `Each answer has a boundary of its own`() {
+  @Test func `Each random boundary is unique and alphanumeric`() {
     let boundaries = Set((0..<100).map { _ in MultipartByteRanges.randomBoundary() })
     #expect(boundaries.count == 100)
     #expect(

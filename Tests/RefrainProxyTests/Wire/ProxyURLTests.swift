@@ -22,7 +22,7 @@ import Testing
       ("https/a.example/...?../x", "https://a.example/...?../x"),
       ("https/a.example/a%2F..%2Fb/.c", "https://a.example/a%2F..%2Fb/.c"),
     ])
-  func `A target names a URL, byte for byte`(_ rest: String, _ url: String) throws {
+  func `A target is parsed into the URL that it names`(_ rest: String, _ url: String) throws {
     #expect(try ProxyURL.parse(target: "/\(token)/\(rest)", token: token).absoluteString == url)
   }
 
@@ -32,7 +32,7 @@ import Testing
     "//abcdefghijklmnop/https/a.example/", "/%61bcdefghijklmnop/https/a.example/",
     "x/abcdefghijklmnop/https/a.example/",
   ])
-  func `Without our token there is nothing`(_ target: String) {
+  func `A target without the proxy's token is answered 404`(_ target: String) {
     #expect(throws: HTTPError(404, "No resource exists at this URL.")) {
       try ProxyURL.parse(target: target, token: token)
     }
@@ -47,7 +47,7 @@ import Testing
     "/https/../http/a.example/", "/https/./a.example", "/https/a.example/é", "/https/a.example/#x",
     "/https/127.1/", "/https/[::1/", "/https/[::1]x/", "/https/a\\@b.example/", "/https/%2e%2e/a",
   ])
-  func `What names no URL is refused`(_ rest: String) {
+  func `A target with an invalid URL is refused`(_ rest: String) {
     #expect(throws: HTTPError.self) {
       try ProxyURL.parse(target: "/\(token)\(rest)", token: token)
     }
@@ -65,7 +65,7 @@ import Testing
       ("http://u:p@a.example:81/x#y", "/http/a.example:81/x"),
       ("http://[::1]:81/x", "/http/%5B::1%5D:81/x"),
     ])
-  func `A URL has a target that leads to it`(_ text: String, _ rest: String) throws {
+  func `A URL is encoded as a target that parses back`(_ text: String, _ rest: String) throws {
     let url = try #require(URL(string: text))
     let target = try #require(ProxyURL.target(for: url, token: token))
     #expect(target == "/\(token)\(rest)")
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(arguments: ["ftp://a.example/", "file:///a", "https:///a", "https://a.example/a/../b"])
-  func `A URL that could not be asked for has none`(_ text: String) throws {
+  func `A URL that cannot be requested has no target`(_ text: String) throws {
     let url = try #require(URL(string: text))
     #expect(ProxyURL.target(for: url, token: token) == nil)
   }
@@ -87,18 +87,20 @@ import Testing
       ("https://a.example", "//evil.example/b", "https://a.example//evil.example/b"),
       ("https://a.example", "/@evil.example", "https://a.example/@evil.example"),
     ])
-  func `An origin is asked path for path`(_ base: String, _ target: String, _ url: String) throws {
+  func `A target's path is appended to the origin's path`(
+    _ base: String, _ target: String, _ url: String
+  ) throws {
     let origin = try #require(URL(string: base))
     #expect(try ProxyURL.parse(target: target, origin: origin).absoluteString == url)
   }
 
   @Test(arguments: ["", "*", "b", "http://b.example/", "/../b", "/a/%2e%2e", "/#b", "/a b"])
-  func `Nothing but a path is asked of an origin`(_ target: String) throws {
+  func `A reverse proxy refuses a target that is not a plain path`(_ target: String) throws {
     let origin = try #require(URL(string: "https://a.example/p"))
     #expect(throws: HTTPError.self) { try ProxyURL.parse(target: target, origin: origin) }
   }
 
-  @Test func `A target in absolute form is taken apart`() {
+  @Test func `An absolute-form target is split into authority and path`() {
     let parts = ProxyURL.splitAbsolute("http://127.0.0.1:80/a?b")
     #expect(parts?.authority == "127.0.0.1:80")
     #expect(parts?.target == "/a?b")
@@ -109,7 +111,7 @@ import Testing
     #expect(ProxyURL.splitAbsolute("*") == nil)
   }
 
-  @Test func `A token is compared as a whole`() {
+  @Test func `Tokens are equal only if they match completely`() {
     #expect(TokenCheck.isEqual(token, to: token))
     for other in ["", "a", "abcdefghijklmnoq", token + "a", token + token] {
       #expect(!TokenCheck.isEqual(other, to: token))
@@ -117,7 +119,7 @@ import Testing
     #expect(!TokenCheck.isEqual("", to: ""))
   }
 
-  @Test func `A token is long and needs no encoding`() {
+  @Test func `A valid token is long and needs no percent-encoding`() {
     #expect(TokenCheck.isValid(token) && TokenCheck.isValid("abcdefgh-._~0123"))
     for other in [
       "", "abcdefghijklmno", "abcdefghijklmno/", "abcdefghijklmno%", "abcdefghijklmnoé",

@@ -89,7 +89,7 @@ import Testing
       + elements.joined(separator: fuzz.pick([",", ", "]))
   }
 
-  @Test func `Every Range is read as a slow reading of the RFC reads it`() {
+  @Test func `Range selection agrees with a simple implementation of RFC 9110`() {
     var fuzz = Fuzz()
     print("RangeFuzzTests: seed \(fuzz.seed)")
     while !fuzz.isOver {

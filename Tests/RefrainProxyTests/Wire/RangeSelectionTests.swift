@@ -16,7 +16,9 @@ import Testing
       ("bytes=5-99999999999999999999999", 5..<1000),
       ("bytes=-99999999999999999999999", 0..<1000), ("bytes=0-9223372036854775807", 0..<1000),
     ] as [(String, ByteRange)])
-  func `One satisfiable range is cut to the length`(_ value: String, _ range: ByteRange) {
+  func `A satisfiable range is clamped to the resource's length`(
+    _ value: String, _ range: ByteRange
+  ) {
     #expect(RangeSelection.select(value, length: 1000) == .single(range))
   }
 
@@ -26,7 +28,7 @@ import Testing
     "items=0-1", "bytes:0-1", "bytes=0-1-2", "bytes=--1", "bytes=+0-1", "bytes=0x0-0x1",
     "bytes=0-1;2-3", "bytes=٠-١", "none", "bytes=0-1, bytes=2-3", "byte=0-1", "bytes=1.0-2",
   ])
-  func `What is no valid Range of bytes is passed over`(_ value: String) {
+  func `An invalid byte range is ignored`(_ value: String) {
     #expect(RangeSelection.select(value, length: 1000) == .whole)
   }
 
@@ -44,13 +46,13 @@ import Testing
     #expect(RangeSelection.select("bytes=x", length: 0) == .whole)
   }
 
-  @Test func `Several ranges stay in the order they were asked for`() {
+  @Test func `Several ranges keep their requested order`() {
     #expect(
       RangeSelection.select("bytes=500-599, 0-9,2000-, -100", length: 1000)
         == .several([500..<600, 0..<10, 900..<1000]))
   }
 
-  @Test func `Ranges that overlap or lie close are sent as one`() {
+  @Test func `Overlapping or nearby ranges are merged`() {
     #expect(RangeSelection.select("bytes=0-9,10-19", length: 1000) == .single(0..<20))
     #expect(RangeSelection.select("bytes=0-99,50-149", length: 1000) == .single(0..<150))
     #expect(RangeSelection.select("bytes=0-9,89-99", length: 1000) == .single(0..<100))
@@ -58,7 +60,7 @@ import Testing
     #expect(RangeSelection.select("bytes=-1,0-", length: 1000) == .single(0..<1000))
   }
 
-  @Test func `A range that joins two others takes the place of the first`() {
+  @Test func `A merged range takes the place of its first part`() {
     #expect(
       RangeSelection.select("bytes=800-899,0-9,400-409,5-405", length: 1000)
         == .several([800..<900, 0..<410]))
@@ -81,7 +83,7 @@ import Testing
     Array(text.utf8).withUnsafeBytes { SimpleRange($0) }
   }
 
-  @Test func `The common forms are read`() {
+  @Test func `The common range forms are parsed`() {
     #expect(simple("bytes=0-499") == .closed(0, 499))
     #expect(simple("Bytes=500-") == .from(500))
     #expect(simple("bytes=-500") == .suffix(500))
@@ -92,11 +94,11 @@ import Testing
     "", "bytes", "bytes=", "bytes=-", "bytes=5-4", "bytes=0-1,2-3", "bytes= 0-1", "bytes=0-1 ",
     "items=0-1", "bytes=0--1",
   ])
-  func `Anything else is left to others`(_ text: String) {
+  func `Any other form is not parsed as a simple range`(_ text: String) {
     #expect(simple(text) == nil)
   }
 
-  @Test func `It is cut to the length of the resource`() {
+  @Test func `A simple range is clamped to the resource's length`() {
     #expect(SimpleRange.closed(0, 499).resolved(length: 100) == 0..<100)
     #expect(SimpleRange.closed(0, .max).resolved(length: .max) == 0..<(.max))
     #expect(SimpleRange.closed(100, 100).resolved(length: 100) == nil)

@@ -27,7 +27,7 @@ import Testing
       ("CONNECT a.example:80 HTTP/1.1\r\n", 501), ("GET /\r HTTP/1.1\r\n", 400),
       ("GET / HTTP/1.1\n", 400), ("\nGET / HTTP/1.1\r\n", 400), ("\u{16}\u{3}\u{1}", 400),
     ])
-  func `A first line that is not exactly one is refused`(_ line: String, _ expected: Int) {
+  func `A malformed or unsupported request line is refused`(_ line: String, _ expected: Int) {
     #expect(status(line + "Host: a\r\n\r\n") == expected)
   }
 
@@ -35,7 +35,7 @@ import Testing
     "X : a", "X: a\rb", "X: a\r", "X: a\u{0}b", "X: a\u{1}", "X: a\u{7F}", "X", ": a", " X: a",
     "X Y: a", "Xé: a", "(X): a", "X: a\r\n b", "X: a\r\n\tb", "X: a\nY: b",
   ])
-  func `A field that is not exactly one is refused`(_ field: String) {
+  func `A malformed field line is refused`(_ field: String) {
     #expect(status("GET / HTTP/1.1\r\nHost: a\r\n\(field)\r\n\r\n") == 400)
   }
 
@@ -44,7 +44,7 @@ import Testing
     #expect(status("GET / HTTP/1.1\r\nHost: a\n\n") == 400)
   }
 
-  @Test func `HTTP/1.1 needs one host`() {
+  @Test func `A missing, repeated or invalid Host is refused`() {
     #expect(status("GET / HTTP/1.1\r\n\r\n") == 400)
     #expect(status("GET / HTTP/1.1\r\nHost: a\r\nhost: a\r\n\r\n") == 400)
     #expect(status("GET / HTTP/1.0\r\nHost: a\r\nhost: b\r\n\r\n") == 400)
@@ -73,15 +73,17 @@ import Testing
       ("Transfer-Encoding: \"chunked\"", 400), ("Transfer-Encoding: \u{B}chunked", 400),
       ("Range: bytes=0-1\r\nRange: bytes=0-1", 400),
     ])
-  func `A body whose end is in doubt is refused`(_ fields: String, _ expected: Int) {
+  func `Ambiguous framing fields and repeated Range fields are refused`(
+    _ fields: String, _ expected: Int
+  ) {
     #expect(status("POST / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\n0\r\n\r\n") == expected)
   }
 
-  @Test func `HTTP/1.0 has no chunks`() {
+  @Test func `A chunked HTTP 1-0 request is refused`() {
     #expect(status("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n") == 400)
   }
 
-  @Test func `What is longer than any real request is refused`() {
+  @Test func `An overlong target, head or field list is refused`() {
     let ok = String(repeating: "a", count: 16 * 1024 - 1)
     #expect(status("GET /\(ok) HTTP/1.1\r\nHost: a\r\n\r\n") == nil)
     #expect(status("GET /\(ok)a HTTP/1.1\r\nHost: a\r\n\r\n") == 414)
@@ -92,7 +94,7 @@ import Testing
     #expect(status("GET / HTTP/1.1\r\nHost: a\r\n\(fields)X: a\r\n\r\n") == 431)
   }
 
-  @Test func `A client that leaves within a request is told apart from one that is done`() {
+  @Test func `The end of a connection is an error only within a request`() {
     #expect(status("") == nil)
     #expect(status("\r\n") == nil)
     #expect(status("GET / HTTP/1.1\r\nHost: a\r\n\r\n") == nil)
@@ -106,7 +108,7 @@ import Testing
     #expect(half.requests.first?.body == Array("a".utf8))
   }
 
-  @Test func `After an error there is only the same error`() throws {
+  @Test func `The parser keeps reporting its first error`() throws {
     var parser = RequestParser()
     var buffer = ByteBuffer(string: "GET / HTTP/3.0\r\n\r\nGET / HTTP/1.0\r\n\r\n")
     let httpError = HTTPError(505, "Only HTTP/1.1 and HTTP/1.0 are supported.")

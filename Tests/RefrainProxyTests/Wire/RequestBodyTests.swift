@@ -44,20 +44,20 @@ import Testing
     "0\r\nX: \u{0}\r\n\r\n",
     "5;a=\u{0}\r\nabcde\r\n",
   ])
-  func `Chunks that are not exactly chunks are refused`(_ body: String) {
+  func `Malformed chunks are refused`(_ body: String) {
     let parsed = chunked(body)
     #expect(parsed.httpError?.status == 400)
     #expect(parsed.requests.map(\.isComplete) == [false])
   }
 
-  @Test func `The line of a chunk has a limit`() {
+  @Test func `A chunk line has a limited length`() {
     let long = String(repeating: "a", count: 252)
     #expect(chunked("1;\(long)\r\nx\r\n0\r\n\r\n").httpError == nil)
     #expect(chunked("1;\(long)a\r\nx\r\n0\r\n\r\n").httpError?.status == 400)
     #expect(chunked(String(repeating: "0", count: 256)).httpError?.status == 400)
   }
 
-  @Test func `Trailers have the limits of a head`() {
+  @Test func `Trailers have the same limits as a head`() {
     let field = "X: \(String(repeating: "a", count: 1000))\r\n"
     #expect(chunked("0\r\n\(String(repeating: field, count: 32))\r\n").httpError == nil)
     #expect(chunked("0\r\n\(String(repeating: field, count: 33))\r\n").httpError?.status == 431)
@@ -66,7 +66,7 @@ import Testing
     #expect(chunked("0\r\n\(small)X: a\r\n\r\n").httpError?.status == 431)
   }
 
-  @Test func `A few empty lines before a request are passed over`() {
+  @Test func `Up to four empty lines before a request are ignored`() {
     let request = "GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
     let lines = String(repeating: "\r\n", count: 4)
     let parsed = ParsedRequests(lines + request + lines + request)
@@ -93,7 +93,7 @@ import Testing
     #expect(buffer.readableBytes == 0)
   }
 
-  @Test func `Bytes one by one make the same of a stream as all at once`() {
+  @Test func `A stream is parsed the same byte by byte and all at once`() {
     let texts = [
       "\r\n\r\nGET /a HTTP/1.1\r\nHost: a\r\nX:  y \r\n\r\nGET /b HTTP/1.0\r\n\r\n",
       "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nabcdeGET /b HTTP/1.0\r\n\r\n",
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `A head that trickles in is not read again and again`() {
+  @Test func `A head that arrives in many pieces is not scanned repeatedly`() {
     // Byte by byte, a head of 8 MiB would take hours.
     var limits = RequestParser.Limits()
     limits.headBytes = 16 << 20

@@ -63,7 +63,7 @@ import Testing
     return sent + Array("0\(fuzz.pick(["", ";x"]))\r\n\(fuzz.pick(["", "T: u\r\n"]))\r\n".utf8)
   }
 
-  @Test func `Whatever is valid is read as it was meant, however it comes in`() {
+  @Test func `Valid requests are parsed correctly in pieces of any size`() {
     var fuzz = Fuzz()
     print("RequestFuzzTests: seed \(fuzz.seed)")
     while !fuzz.isOver {
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `Whatever comes is read the same in one piece and in many`() {
+  @Test func `Any input is parsed the same in one piece and in many`() {
     var fuzz = Fuzz()
     print("RequestFuzzTests: seed \(fuzz.seed)")
     let interesting = Array("\r\n\r\n \t:;,/*?#0159aAxX\"\\-+".utf8) + [0, 0x7F, 0x80, 0xFF]

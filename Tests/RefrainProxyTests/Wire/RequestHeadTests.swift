@@ -10,7 +10,7 @@ import Testing
     head.withValue(of: field) { $0?.text }
   }
 
-  @Test func `A player's request is read`() throws {
+  @Test func `A player's request head is parsed`() throws {
     let text = """
       GET /a%2Fb/c.mp3?x=1&y HTTP/1.1\r
       Host: 127.0.0.1:8080\r
@@ -42,7 +42,7 @@ import Testing
         ]))
   }
 
-  @Test func `A field that is not there has no value`() throws {
+  @Test func `A missing field has no value`() throws {
     let head = try #require(try head("HEAD / HTTP/1.0\r\n\r\n"))
     #expect(head.isHEAD && !head.isGET)
     #expect(head.minorVersion == 0)
@@ -52,7 +52,7 @@ import Testing
     #expect(head.marks == [])
   }
 
-  @Test func `Method names have case`() throws {
+  @Test func `Method names are case-sensitive`() throws {
     let head = try #require(try head("get / HTTP/1.0\r\n\r\n"))
     #expect(!head.isGET)
     #expect(head.method == "get")
@@ -69,7 +69,7 @@ import Testing
       ("if-modified-since: x", .conditional), ("If-Unmodified-Since: x", .conditional),
       ("X-Host: a", []), ("If: a", []), ("Ranges: a", []), ("Hostx: a", []),
     ] as [(String, Marks)])
-  func `Fields that matter are marked`(_ field: String, _ marks: Marks) throws {
+  func `Relevant fields are marked`(_ field: String, _ marks: Marks) throws {
     let head = try #require(try head("GET / HTTP/1.0\r\n\(field)\r\n\r\n"))
     #expect(head.marks == marks)
   }
@@ -81,14 +81,14 @@ import Testing
       ("1.0", "Connection: keep-alive\r\nConnection: close\r\n", false),
       ("1.1", "Connection: closed\r\n", true), ("1.5", "", true),
     ])
-  func `The connection is kept as version and Connection say`(
+  func `The version and Connection decide whether the connection is kept`(
     _ version: String, _ field: String, _ keepsAlive: Bool
   ) throws {
     let head = try #require(try head("GET / HTTP/\(version)\r\nHost: a\r\n\(field)\r\n"))
     #expect(head.keepsAlive == keepsAlive)
   }
 
-  @Test func `Only a client that knows it is told to continue`() throws {
+  @Test func `100-continue is recognized only in an HTTP 1-1 request with a body`() throws {
     let field = "Host: a\r\nExpect: 100-Continue\r\n"
     let length = "Content-Length: 5\r\n"
     #expect(try head("PUT / HTTP/1.1\r\n\(field)\(length)\r\n")?.expectsContinue == true)
@@ -103,11 +103,11 @@ import Testing
     "/", "/?", "//x", "/a//b/../c", "/%zz", "/a?b?c", "http://a", "HTTP://127.0.0.1:80/x?y",
     "http://[::1]/",
   ])
-  func `Paths and http URLs are targets, as they are spelled`(_ target: String) throws {
+  func `A path or http URL is accepted as a target byte for byte`(_ target: String) throws {
     #expect(try head("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")?.target == target)
   }
 
-  @Test func `The asterisk is the target of OPTIONS alone`() throws {
+  @Test func `An asterisk is a valid target only for OPTIONS`() throws {
     #expect(try head("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n")?.target == "*")
     #expect(ParsedRequests("GET * HTTP/1.1\r\nHost: a\r\n\r\n").httpError?.status == 400)
   }

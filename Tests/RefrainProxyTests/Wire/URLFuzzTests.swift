@@ -27,7 +27,7 @@ import Testing
     return text
   }
 
-  @Test func `A target never leads to another host or path than is written in it`() {
+  @Test func `A parsed target has exactly the host and path written in it`() {
     var fuzz = Fuzz()
     print("URLFuzzTests: seed \(fuzz.seed)")
     var count = 0
@@ -94,7 +94,7 @@ import Testing
     return back == url && back.absoluteString == url.absoluteString
   }
 
-  @Test func `Any text is a host or none, and the same one each time`() {
+  @Test func `A parsed authority stays the same when parsed again`() {
     var fuzz = Fuzz()
     print("URLFuzzTests: seed \(fuzz.seed)")
     while !fuzz.isOver {

@@ -22,7 +22,7 @@ import Testing
     test.origin.script("/a", .on(.where { $0.number % 2 == 0 }, .etag("\"b\"")))
   }
 
-  @Test func `A reader goes on where the bytes are the same`() async throws {
+  @Test func `A reader continues when another ETag comes with the same bytes`() async throws {
     try await withCache { test in
       serve(test)
       try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `So it does wherever it reads`() async throws {
+  @Test func `Reads at random offsets continue across two ETags of the same bytes`() async throws {
     for round in 0..<6 as Range<UInt64> {
       try await withCache({ $0.firstRequest = 8 << 10 }) { test in
         serve(test)
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func `Either server confirms what is stored`() async throws {
+  @Test func `A 304 of either server confirms the stored bytes`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
@@ -79,7 +79,9 @@ import Testing
   /// The other server has another version of the same length and type. It differs from one byte on:
   /// before, at, or after the stored bytes.
   @Test(arguments: [0, 5_000, 64 << 10, 100_000, 500_000, 999_000] as [Int64])
-  func `Where a byte differs no reader is given both versions`(_ place: Int64) async throws {
+  func `A reader never receives bytes of two versions of the same length`(
+    _ place: Int64
+  ) async throws {
     let one = bytes.bytes(in: 0..<length)
     let other = Array(one[..<Int(place)]) + SyntheticBytes(seed: 8).bytes(in: place..<length)
     for tail in [nil, 990_000..<990_100] as [ByteRange?] {
@@ -115,7 +117,7 @@ import Testing
   }
 
   /// The response that differs at its end starts the new generation with all bytes it brought.
-  @Test func `What turns out to be another version is not asked for again`() async throws {
+  @Test func `A response that turns out to be a new version is not requested again`() async throws {
     let place: Int64 = 600_000
     let one = bytes.bytes(in: 0..<length)
     let other = Array(one[..<Int(place)]) + SyntheticBytes(seed: 8).bytes(in: place..<length)

@@ -11,7 +11,7 @@ import Testing
   private let bytes = SyntheticBytes(seed: 7)
   private var resource: OriginResource { .synthetic(seed: 7, length: length) }
 
-  @Test func `A dropped connection is gone on from its very byte`() async throws {
+  @Test func `A fetch resumes at the exact byte where its connection dropped`() async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.first(1), .drop(at: .body(5000))))
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func `Drops again and again cost nothing twice, as long as bytes come`() async throws {
+  @Test func `A fetch survives repeated drops, and no byte is sent twice`() async throws {
     try await withCache({ $0.retry.attempts = 2 }) { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.first(40), .drop(at: .body(20_000))))
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func `A reset connection is gone on from what had come`() async throws {
+  @Test func `A read survives connections that are reset`() async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.first(5), .drop(at: .body(30_000), reset: true)))
@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func `No answer at all is tried again, so often and no more`() async throws {
+  @Test func `A request without a response is retried up to the attempt limit`() async throws {
     try await withCache({ $0.retry.attempts = 4 }) { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.first(3), .closeWithoutAnswer))
@@ -56,7 +56,8 @@ import Testing
     }
   }
 
-  @Test func `A silent answer is given up and gone on from its byte`() async throws {
+  @Test
+  func `A stalled response is abandoned, and the fetch resumes where it stalled`() async throws {
     try await withCache({ $0.silenceTimeout = .milliseconds(200) }) { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.first(1), .stall(at: .body(7000))))
@@ -66,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `An origin that never answers is given up`() async throws {
+  @Test func `An origin that never responds is reported as unreachable`() async throws {
     try await withCache({
       $0.responseTimeout = .milliseconds(150)
       $0.retry.attempts = 2
@@ -78,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `Bytes by the drop are read as they come`() async throws {
+  @Test func `A slowly sent body is read with one request`() async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.first(1), .dribble(bytesPerSecond: 60_000)))
@@ -87,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `A shorter range than asked for is taken for what it is`() async throws {
+  @Test func `A shorter range than requested is used, and the rest is requested`() async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.first(20), .atMost(1000)))
@@ -96,7 +97,7 @@ import Testing
     }
   }
 
-  @Test func `A body shorter than it says is gone on from its end`() async throws {
+  @Test func `A read survives a body that is shorter than declared`() async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script(
@@ -107,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func `A body longer than its range gives nothing of what lies beyond`() async throws {
+  @Test func `Bytes beyond the range of a response are discarded`() async throws {
     try await withCache { test in
       let junk = [UInt8](repeating: 0xEE, count: 5000)
       test.origin.serve(resource, at: "/a")
@@ -116,7 +117,7 @@ import Testing
     }
   }
 
-  @Test func `A body longer than the resource gives nothing of what lies beyond`() async throws {
+  @Test func `Bytes beyond the length of the resource are discarded`() async throws {
     try await withCache { test in
       let junk = [UInt8](repeating: 0xEE, count: 5000)
       test.origin.serve(.synthetic(seed: 7, length: 30_000), at: "/a")
@@ -125,9 +126,7 @@ import Testing
     }
   }
 
-  @Test func `The end of a body without a length that comes early is not taken for the end`()
-    async throws
-  {
+  @Test func `A body without a length that ends early does not end the resource`() async throws {
     try await withCache({ $0.retry.attempts = 3 }) { test in
       test.origin.serve(.synthetic(seed: 7, length: 200_000), at: "/a")
       try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))

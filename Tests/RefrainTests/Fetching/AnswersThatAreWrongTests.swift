@@ -19,7 +19,7 @@ import Testing
     .status(304),
   ]
 
-  @Test(arguments: wrong.indices) func `A wrong answer is asked for again`(
+  @Test(arguments: wrong.indices) func `A request with an invalid response is repeated`(
     _ index: Int
   ) async throws {
     try await withCache { test in
@@ -30,7 +30,8 @@ import Testing
     }
   }
 
-  @Test(arguments: wrong.indices) func `An origin that is always wrong gives an error that says so`(
+  @Test(arguments: wrong.indices)
+  func `Repeated invalid responses are an error, and nothing is stored`(
     _ index: Int
   ) async throws {
     try await withCache({ $0.retry.attempts = 2 }) { test in
@@ -47,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `A wrong total is another version, and no byte of both is mixed`() async throws {
+  @Test func `A different total length without an ETag means a changed resource`() async throws {
     try await withCache { test in
       var plain = OriginResource.synthetic(seed: 7, length: length)
       plain.etag = nil
@@ -63,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `A strong tag over two lengths contradicts itself`() async throws {
+  @Test func `A strong ETag with two lengths is an invalid response`() async throws {
     try await withCache({ $0.retry.attempts = 2 }) { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       try await #expect(test.read("/a", 0..<1000) == bytes.bytes(in: 0..<1000))
@@ -75,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func `Headers of a hundred kilobytes are taken`() async throws {
+  @Test func `Response headers of 100 KiB are accepted`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       test.origin.script("/a", .on(.all, .hugeHeaders(bytes: 100 << 10)))
@@ -83,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func `Early hints are passed over`() async throws {
+  @Test func `Early Hints responses are skipped`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       test.origin.script("/a", .on(.all, .informational(103)))

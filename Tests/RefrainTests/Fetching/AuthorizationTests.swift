@@ -21,9 +21,7 @@ import Testing
     return resource
   }
 
-  @Test func `A refused request is authorized once, for all fetches that were refused`()
-    async throws
-  {
+  @Test func `Concurrent refused fetches are authorized by one call`() async throws {
     let hook = Hook()
     try await withCache({
       $0.authorize = { resource, status in
@@ -53,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `Another URL is asked under the same key`() async throws {
+  @Test func `An authorized request with another URL is stored under the same key`() async throws {
     try await withCache({
       $0.authorize = { resource, status in
         #expect(status == 403)
@@ -72,7 +70,9 @@ import Testing
   }
 
   @Test(arguments: [401, 403, 410])
-  func `Without a new request the refusal is told`(_ status: Int) async throws {
+  func `A refusal is reported if the authorization hook returns no request`(
+    _ status: Int
+  ) async throws {
     let hook = Hook()
     try await withCache({
       $0.authorize = { _, status in
@@ -89,7 +89,7 @@ import Testing
     }
   }
 
-  @Test func `An authorization that fails says why`() async throws {
+  @Test func `The error of a failed authorization contains its cause`() async throws {
     struct NoPassword: Error {}
     try await withCache({ $0.authorize = { _, _ in throw NoPassword() } }) { test in
       test.origin.script("/a", .on(.all, .unauthorized))

@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: Witness.allCases)
-  private func `A reader in the middle is told, and gets no byte of the new version`(
+  private func `A reader in the middle receives an error and no byte of the new version`(
     _ witness: Witness
   ) async throws {
     try await withCache { test in
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: Witness.allCases)
-  private func `A reader that has read nothing goes over to the new version`(
+  private func `A reader that has read nothing switches to the new version`(
     _ witness: Witness
   ) async throws {
     try await withCache { test in
@@ -71,7 +71,7 @@ import Testing
 
   /// Also with fresh stored bytes: an observed change outweighs freshness.
   @Test(arguments: ["max-age=0", "max-age=3600"])
-  func `Opening again after a change gives the new version`(_ control: String) async throws {
+  func `A reader opened after a change receives the new version`(_ control: String) async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
@@ -99,7 +99,7 @@ import Testing
   }
 
   /// The process that detected the change never read the new version.
-  @Test func `The next process starts with the new version`() async throws {
+  @Test func `The next process reads the new version after a detected change`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
@@ -121,9 +121,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test func `A version that changes while it is sent again is found out by its bytes`()
-    async throws
-  {
+  @Test func `A change under the same weak ETag is detected by comparing bytes`() async throws {
     try await withCache { test in
       var plain = OriginResource.synthetic(seed: 1, length: length)
       plain.etag = "W/\"same\""
@@ -140,9 +138,8 @@ import Testing
     }
   }
 
-  @Test func `An origin without validators that stays the same is read in one piece`()
-    async throws
-  {
+  @Test
+  func `An unchanged resource without validators is read without repeated bytes`() async throws {
     try await withCache { test in
       test.origin.serve(OriginResource(.synthetic(seed: 1, length: length)), at: "/a")
       try await #expect(test.read("/a") == old.bytes(in: 0..<length))
@@ -151,9 +148,8 @@ import Testing
   }
 
   /// Nothing shows whether the resource is the same or has changed.
-  @Test func `A second reader of an origin without validators does not end the first`()
-    async throws
-  {
+  @Test
+  func `A second reader of a resource without validators does not end the first`() async throws {
     try await withCache { test in
       test.origin.serve(OriginResource(.synthetic(seed: 1, length: length)), at: "/a")
       let first = try await test.reader("/a")
@@ -166,7 +162,7 @@ import Testing
   }
 
   /// Both requests were sent before any response, and neither could name a version.
-  @Test func `Two first answers of two versions are not joined`() async throws {
+  @Test func `First responses of two versions are not combined`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
       test.origin.script("/a", .on(.first(2), .delay(nil)))
@@ -198,7 +194,7 @@ import Testing
     }
   }
 
-  @Test func `Several threads with one reader go over together`() async throws {
+  @Test func `Concurrent reads of one reader switch to the new version together`() async throws {
     try await withCache { test in
       for round in 0..<20 {
         let path = "/\(round)"

@@ -37,7 +37,7 @@ import Testing
     try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
   }
 
-  @Test func `What is fresh plays without asking`() async throws {
+  @Test func `A fresh entry is read without a request`() async throws {
     try await reopened(resource("max-age=3600")) { test in
       try await readAll(test)
       #expect(test.origin.log("/a").requests.isEmpty)
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: ["max-age=0", "no-cache", nil])
-  func `What is stale is confirmed by one conditional request`(_ control: String?) async throws {
+  func `A stale entry is confirmed by one conditional request`(_ control: String?) async throws {
     try await reopened(resource(control)) { test in
       try await readAll(test)
       let requests = test.origin.log("/a").requests
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `Readers that come at once share one confirmation`() async throws {
+  @Test func `Concurrent readers share one confirmation`() async throws {
     try await reopened(resource("no-cache")) { test in
       let readers = try await withThrowingTaskGroup(of: MediaReader.self) { group in
         for _ in 0..<8 { group.addTask { try await test.reader("/a") } }
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `Confirmed is confirmed for whoever joins in`() async throws {
+  @Test func `Readers that join a confirmed reader send no further request`() async throws {
     try await reopened(resource("no-cache")) { test in
       let first = try await test.reader("/a")
       defer { first.cancel() }
@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func `A confirmation makes it fresh for as long as it says`() async throws {
+  @Test func `A confirmation with max-age makes the entry fresh`() async throws {
     try await reopened(resource("max-age=0")) { test in
       test.origin.serve(resource("max-age=3600"), at: "/a")
       for _ in 0..<3 { try await readAll(test) }
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `Last-Modified confirms where there is no ETag`() async throws {
+  @Test func `Last-Modified confirms an entry without an ETag`() async throws {
     var dated = resource("no-cache", etag: nil)
     dated.lastModified = Date(timeIntervalSince1970: 1_000_000)
     try await reopened(dated) { test in
@@ -104,14 +104,14 @@ import Testing
     }
   }
 
-  @Test func `A weak ETag confirms too`() async throws {
+  @Test func `A weak ETag confirms an entry, too`() async throws {
     try await reopened(resource("no-cache", etag: "W/\"a\"")) { test in
       try await readAll(test)
       #expect(test.origin.log("/a").requests.map(\.status) == [304])
     }
   }
 
-  @Test func `What changed is fetched anew`() async throws {
+  @Test func `A changed resource is fetched again`() async throws {
     try await reopened(resource("no-cache")) { test in
       let new = SyntheticBytes(seed: 8)
       test.origin.serve(.synthetic(seed: 8, length: length), at: "/a")
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `Without validators what is stale is fetched anew`() async throws {
+  @Test func `A stale entry without validators is fetched again`() async throws {
     try await reopened(resource("no-cache", etag: nil)) { test in
       try await readAll(test)
       try await #expect(test.settledLog("/a").distinctBytesSent == length)
@@ -128,29 +128,28 @@ import Testing
   }
 
   @Test(arguments: [Fault.unavailable(), .closeWithoutAnswer, .garbage([1, 2, 3])])
-  func `What cannot be confirmed plays as it is`(_ fault: Fault) async throws {
+  func `A stored entry is read if its confirmation fails`(_ fault: Fault) async throws {
     try await reopened(resource("no-cache")) { test in
       test.origin.script("/a", .on(.all, fault))
       try await readAll(test)
     }
   }
 
-  @Test func `What cannot be confirmed for want of a network plays as it is`() async throws {
+  @Test func `A stored entry is read if the origin does not accept connections`() async throws {
     try await reopened(resource("no-cache")) { test in
       await test.origin.stopListening()
       try await readAll(test)
     }
   }
 
-  @Test func `An origin that is silent when asked to confirm is not waited for long`() async throws
-  {
+  @Test func `A stored entry is read if its confirmation times out`() async throws {
     try await reopened(resource("no-cache"), { $0.responseTimeout = .milliseconds(100) }) { test in
       test.origin.script("/a", .on(.all, .delay(nil)))
       try await readAll(test)
     }
   }
 
-  @Test func `What the origin says is gone is an error`() async throws {
+  @Test func `A 404 to a confirmation is an error`() async throws {
     try await reopened(resource("no-cache")) { test in
       test.origin.script("/a", .on(.all, .status(404)))
       let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a") }
@@ -158,14 +157,14 @@ import Testing
     }
   }
 
-  @Test func `What is trusted is never asked about`() async throws {
+  @Test func `A stored entry is read without a request if trustStored is set`() async throws {
     try await reopened(resource("no-cache"), { $0.trustStored = true }) { test in
       try await readAll(test)
       #expect(test.origin.log("/a").requests.isEmpty)
     }
   }
 
-  @Test func `A prefetch of what is stored and fresh asks for nothing`() async throws {
+  @Test func `A prefetch of a complete, fresh entry sends no request`() async throws {
     try await reopened(resource("max-age=3600")) { test in
       let resource = Resource(url: test.origin.url("/a"))
       let information = try await test.cache.prefetch(resource)
@@ -174,7 +173,8 @@ import Testing
     }
   }
 
-  @Test func `A reader that leaves before the answer leaves the next one its own`() async throws {
+  @Test
+  func `A reader cancelled during a confirmation does not fail the next reader`() async throws {
     try await reopened(resource("no-cache")) { test in
       test.origin.script("/a", .on(.first(1), .delay(nil)))
       for _ in 0..<3 {

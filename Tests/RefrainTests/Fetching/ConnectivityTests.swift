@@ -12,7 +12,7 @@ import Testing
 
   private func url(_ path: String) throws -> URL { try #require(URL(string: "http://h\(path)")) }
 
-  @Test func `A wait for a network is no silence, and uses up no attempt`() async throws {
+  @Test func `A wait for a network neither times out nor counts as an attempt`() async throws {
     let network = Gate()
     let transport = ScriptedTransport { [memory] request in
       if request.url.path == "/silent" { try await Gate().wait() }
@@ -49,9 +49,7 @@ import Testing
     }
   }
 
-  @Test func `A network that has come, and an origin that is silent then, end the wait`()
-    async throws
-  {
+  @Test func `A silent origin times out once a network is available`() async throws {
     let transport = ScriptedTransport { request in
       request.onConnectivity?(.waiting)
       request.onConnectivity?(.available)
@@ -92,9 +90,8 @@ import Testing
     }
   }
 
-  @Test func `A reader that left before the network was waited for leaves nothing behind`()
-    async throws
-  {
+  @Test
+  func `A reader cancelled before the wait for a network leaves no open entry`() async throws {
     let reader = Gate()
     let transport = ScriptedTransport { request in
       try await reader.wait()
@@ -130,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func `What is stored plays rather than that a network is waited for`() async throws {
+  @Test func `A stored entry is read rather than waiting for a network`() async throws {
     let transport = ScriptedTransport { [memory] request in
       guard request.headers["If-None-Match"] == nil else {
         #expect(!request.waitsForConnectivity)

@@ -40,9 +40,8 @@ import Testing
     Resource(url: try #require(URL(string: "http://h/a")))
   }
 
-  @Test func `The same point three times is an error that names it, and all before it is kept`()
-    async throws
-  {
+  @Test
+  func `Three breaks at one offset are an error, and the bytes before it are kept`() async throws {
     let transport = transport([cut])
     try await withTransport(transport, { $0.retry.attempts = 100 }) { cache in
       let resource = try resource()
@@ -61,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func `Who asks again at the same point costs one request, and not three`() async throws {
+  @Test func `A new prefetch of a cut resource sends one request instead of three`() async throws {
     let transport = transport([cut])
     try await withTransport(transport, { $0.retry.attempts = 100 }) { cache in
       let resource = try resource()
@@ -74,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `A point that creeps on by a few bytes is the same`() async throws {
+  @Test func `Breaks only a few bytes apart count as breaks at the same offset`() async throws {
     let transport = transport((0..<100).map { cut + $0 * 10 })
     try await withTransport(transport, { $0.retry.attempts = 100 }) { cache in
       let resource = try resource()
@@ -84,7 +83,7 @@ import Testing
     }
   }
 
-  @Test func `As long as new bytes come it is tried again`() async throws {
+  @Test func `A fetch is retried as long as it receives new bytes`() async throws {
     let transport = transport((1...9).map { $0 * 150_000 } + [length])
     try await withTransport(transport, { $0.retry.attempts = 2 }) { cache in
       let resource = try resource()
@@ -94,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `A reader is given what came before the point, and then the error`() async throws {
+  @Test func `A reader receives the bytes before the break, then the error`() async throws {
     try await withTransport(transport([cut])) { cache in
       let reader = try await cache.open(resource())
       defer { reader.cancel() }

@@ -7,7 +7,7 @@ import Testing
 
 /// Origins that compress despite the request not to (RFC 9110 §12.5.3).
 @Suite(.timeLimit(.minutes(1))) struct EncodedAnswerTests {
-  @Test func `An origin that compresses is an error at once, which says so`() async throws {
+  @Test func `A compressed response is reported without a retry`() async throws {
     try await withCache { test async throws in
       test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
       test.origin.script("/a", .on(.all, .gzip))
@@ -19,7 +19,9 @@ import Testing
   }
 
   @Test(arguments: ["", "ftp://a.example/x"])
-  func `A redirect that leads nowhere is an error at once`(_ location: String) async throws {
+  func `A redirect without a usable Location is reported without a retry`(
+    _ location: String
+  ) async throws {
     try await withCache { test async throws in
       let fields = location.isEmpty ? [] : [Field("Location", location)]
       test.origin.script("/a", .on(.all, .status(302, headers: fields)))

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct EventTests {
   private let length: Int64 = 300_007
 
-  @Test func `The stream tells what happens, and ends with the cache`() async throws {
+  @Test func `The event stream reports reads and fetches and ends with the cache`() async throws {
     try await withCache { test in
       var resource = OriginResource.synthetic(seed: 7, length: length)
       resource.headers.append(Field("Cache-Control", "max-age=100"))
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func `A failure that is tried again is reported at once, with its reason`() async throws {
+  @Test func `A retried failure is reported with its error`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       test.origin.script("/a", .on(.first(1), .unavailable()))
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `A change is told once`() async throws {
+  @Test func `A change of the resource is reported once`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       let reader = try await test.reader("/a")
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `Who listens hears, whoever else stops listening`() async throws {
+  @Test func `A listener receives events while other listeners stop`() async throws {
     let streams = EventStreams()
     for _ in 0..<200 {
       await withTaskGroup(of: Void.self) { group in
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `Who wants no traffic is told of all else`() async throws {
+  @Test func `An event stream without traffic reports all other events`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a.mp3")
       let (quiet, all) = (test.cache.events(includingTraffic: false), test.cache.events())

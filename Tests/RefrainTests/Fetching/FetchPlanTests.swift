@@ -29,12 +29,12 @@ import Testing
       minimum: 64 * Self.kib)
   }
 
-  @Test func `A jump asks for little`() {
+  @Test func `A seek requests the configured first size`() {
     let decision = plan().decide(for: waiting(at: 40 * Self.mib), readable: .init(), running: [])
     #expect(decision == .start(40 * Self.mib..<40 * Self.mib + 64 * Self.kib))
   }
 
-  @Test func `Reading on asks for as much as was read, and in the end for all`() {
+  @Test func `Sequential reading requests as much as was read, later the whole rest`() {
     let readable = RangeSet(0..<Self.mib)
     let doubled = plan().decide(
       for: waiting(at: Self.mib, read: Self.mib), readable: readable, running: [])
@@ -44,7 +44,7 @@ import Testing
     #expect(most == .start(Self.mib..<100 * Self.mib))
   }
 
-  @Test func `Who says how far it reads is asked for all of that at once`() {
+  @Test func `A reader that announces its end gets one request up to that end`() {
     var demand = waiting(at: Self.mib)
     demand.readsOn = true
     let all = plan().decide(for: demand, readable: .init(), running: [])
@@ -58,7 +58,7 @@ import Testing
     #expect(open == .start(Self.mib..<Int64.max))
   }
 
-  @Test func `What fills in the background asks for the whole hole`() {
+  @Test func `A background fill requests the whole hole`() {
     var demand = waiting(at: 0)
     demand.isBackground = true
     let readable = RangeSet([40 * Self.mib..<50 * Self.mib])
@@ -66,7 +66,7 @@ import Testing
     #expect(hole == .start(0..<40 * Self.mib))
   }
 
-  @Test func `No more is asked for than readers usually read before they jump`() {
+  @Test func `A request is limited to what readers usually read before a seek`() {
     let usual = plan { $0.usualRun = 256 * Self.kib }
     for readsOn in [true, false] {
       var demand = waiting(at: Self.mib)
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func `A reader has the more ahead of it the longer it reads on`() {
+  @Test func `The read-ahead window grows with the length of the run`() {
     let plan = plan()
     #expect(plan.window(for: reading(at: 0, read: 0)) == 256 * Self.kib)
     #expect(plan.window(for: reading(at: 0, read: Self.mib)) == Self.mib)
@@ -108,14 +108,14 @@ import Testing
     #expect(plan.window(for: reading(at: 0, read: 90 * Self.mib)) == 8 * Self.mib * 2 / 3)
   }
 
-  @Test func `A request ends where the next span begins`() {
+  @Test func `A request ends where the next stored span begins`() {
     let readable = RangeSet([10 * Self.kib..<20 * Self.kib])
     #expect(
       plan().decide(for: waiting(at: 0), readable: readable, running: [])
         == .start(0..<10 * Self.kib))
   }
 
-  @Test func `A request ends where what is under way begins`() {
+  @Test func `A request ends at the position of a running fetch`() {
     let running = FetchPlan.Running(
       range: 10 * Self.kib..<20 * Self.kib, position: 12 * Self.kib, isWhole: false)
     #expect(
@@ -123,27 +123,27 @@ import Testing
         == .start(0..<12 * Self.kib))
   }
 
-  @Test func `A request ends with the resource`() {
+  @Test func `A request ends at the end of the resource`() {
     let short = plan { $0.length = 1000 }
     #expect(short.decide(for: waiting(at: 10), readable: .init(), running: []) == .start(10..<1000))
     #expect(short.decide(for: waiting(at: 1000), readable: .init(), running: []) == .none)
     #expect(short.decide(for: waiting(at: 5000), readable: .init(), running: []) == .none)
   }
 
-  @Test func `What lies behind the demand's end is asked for up to the smallest request only`() {
+  @Test func `A request exceeds the demand's end only up to the smallest request`() {
     let decision = plan().decide(
       for: waiting(at: 0, read: 4 * Self.mib, end: 10), readable: .init(), running: [])
     #expect(decision == .start(0..<64 * Self.kib))
   }
 
-  @Test func `A fetch that is near is joined`() {
+  @Test func `A running fetch that is near is joined`() {
     let running = FetchPlan.Running(range: 0..<Self.mib, position: 0, isWhole: false)
     #expect(
       plan().decide(for: waiting(at: 60 * Self.kib), readable: .init(), running: [running]) == .none
     )
   }
 
-  @Test func `A fetch that comes by in time is joined, one that does not is cut short`() {
+  @Test func `A running fetch is joined if it arrives in time, else truncated`() {
     let running = FetchPlan.Running(range: 0..<4 * Self.mib, position: 0, isWhole: false)
     let at = 2 * Self.mib
     let fast = plan { $0.rate = 40 * 1024 * 1024 }
@@ -169,7 +169,7 @@ import Testing
     #expect(patient.decide(for: waiting(at: at), readable: .init(), running: [running]) == .none)
   }
 
-  @Test func `The next request is made when half of what was read is left`() {
+  @Test func `The next request starts when half of the window is left`() {
     let demand = reading(at: Self.mib, read: Self.mib)
     let much = RangeSet(0..<2 * Self.mib - 1)
     #expect(plan().decide(for: demand, readable: much, running: []) == .none)
@@ -188,7 +188,7 @@ import Testing
     #expect(plan().decide(for: demand, readable: .init(), running: running) == .none)
   }
 
-  @Test func `An origin without ranges is asked for everything, once`() {
+  @Test func `An origin without ranges receives one request for the whole resource`() {
     let rangeless = plan {
       $0.supportsRanges = false
       $0.length = 1000

@@ -16,9 +16,8 @@ import Testing
     }
   }
 
-  @Test func `Whole: everything is fetched while somebody is there, before and behind`()
-    async throws
-  {
+  @Test
+  func `The wholeResource fill fetches the bytes before and behind the reader`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       let reader = try await test.reader("/a", fill: .wholeResource)
@@ -31,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func `Whole: an origin without ranges is filled, too`() async throws {
+  @Test func `The wholeResource fill completes a resource without range support`() async throws {
     try await withCache { test in
       var rangeless = OriginResource.synthetic(seed: 7, length: length)
       rangeless.supportsRanges = false
@@ -43,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func `Whole: it ends when the reader leaves, and what has come is kept`() async throws {
+  @Test func `The wholeResource fill ends with its reader and keeps received bytes`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       test.origin.script("/a", .on(.all, .stall(at: .body(100))))
@@ -60,7 +59,7 @@ import Testing
     }
   }
 
-  @Test func `Whole: a new version is filled, though the old one was complete`() async throws {
+  @Test func `The wholeResource fill completes a new version of a complete entry`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       _ = try await test.read("/a")
@@ -77,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func `On demand: nothing beyond the window is fetched`() async throws {
+  @Test func `The onDemand fill fetches nothing beyond the window`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       let reader = try await test.reader("/a", fill: .onDemand)

@@ -15,7 +15,9 @@ import Testing
   private var resource: OriginResource { .synthetic(seed: 7, length: length) }
 
   @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
-  func `An origin that answers with an error is asked once more`(_ status: Int) async throws {
+  func `A first request that fails with a transient status is retried once`(
+    _ status: Int
+  ) async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.all, .status(status)))
@@ -27,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func `An origin that wants to be asked much later is not asked again`() async throws {
+  @Test func `A first request is not retried after a long Retry-After`() async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.all, .unavailable(.seconds(3600))))
@@ -37,7 +39,8 @@ import Testing
     }
   }
 
-  @Test func `A prefetch that has brought something waits an error out`() async throws {
+  @Test
+  func `A prefetch that has received bytes retries through a transient status`() async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script(
@@ -47,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `A refused connection is tried once more`() async throws {
+  @Test func `A first connection that is refused is retried once`() async throws {
     try await withCache { test in
       let url = try #require(URL(string: "http://127.0.0.1:\(try RawServer.deafPort())/"))
       let events = test.cache.events(includingTraffic: false)
@@ -66,7 +69,9 @@ import Testing
   }
 
   @Test(arguments: [TransportError.Code.unknownHost, .untrusted, .malformed])
-  func `What cannot get better fails at once`(_ code: TransportError.Code) async throws {
+  func `A permanent transport error fails without a retry`(
+    _ code: TransportError.Code
+  ) async throws {
     let transport = ScriptedTransport { _ in throw TransportError(code, "It is so.") }
     try await withTransport(transport) { cache in
       let reader = try await cache.open(Resource(url: #require(URL(string: "http://h/a"))))
@@ -81,7 +86,9 @@ import Testing
   }
 
   @Test(arguments: [TransportError.Code.unknownHost, .untrusted, .malformed, .refused])
-  func `While something plays it is waited out`(_ code: TransportError.Code) async throws {
+  func `A reader that has received bytes retries after transport errors`(
+    _ code: TransportError.Code
+  ) async throws {
     let memory = MemoryTransport(seed: 7, length: 300_007)
     let count = Atomic(0)
     let transport = ScriptedTransport { request in

@@ -11,9 +11,7 @@ import Testing
   private let bytes = SyntheticBytes(seed: 7)
   private var resource: OriginResource { .synthetic(seed: 7, length: length) }
 
-  @Test func `An origin that refuses the first byte is asked for the whole, and no more`()
-    async throws
-  {
+  @Test func `A 416 to the first byte causes one request without a range`() async throws {
     try await withCache { test in
       test.origin.script("/a", .on(.all, .status(416)))
       let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a") }
@@ -23,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func `An origin that refuses ranges of any kind is read as a whole`() async throws {
+  @Test func `An origin that refuses every range is read by a request without one`() async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.where { $0.range != nil }, .status(416)))
@@ -41,7 +39,7 @@ import Testing
     [.ignoreRange, .drop(at: .body(0))],
   ]
 
-  @Test(arguments: fruitless.indices) func `What brings nothing ends in an error`(
+  @Test(arguments: fruitless.indices) func `Responses without usable bytes end in an error`(
     _ index: Int
   ) async throws {
     try await withCache { test in

@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `Whoever waits for a confirmation that was called off asks again`() {
+  @Test func `A reader that waits for a cancelled confirmation starts another`() {
     var state = state(length: 1000)
     let first = attach(&state, awaitsConfirmation: true)
     #expect(startsConfirmation(wait(&state, first, at: 0)))
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(arguments: [nil, 0, 500] as [Int64?])
-  func `A fetch that brought nothing is not followed by another one at once`(_ offset: Int64?) {
+  func `A fetch that receives no bytes counts as ended in vain`(_ offset: Int64?) {
     var state = state(length: offset == nil ? nil : 1000)
     let reader = attach(&state)
     #expect(starts(wait(&state, reader, at: offset)) == 1)
@@ -87,7 +87,7 @@ import Testing
     #expect(state.endsInVain(id))
   }
 
-  @Test func `A fetch that brought some of its bytes is followed by one for the rest`() throws {
+  @Test func `A fetch that receives part of its range is followed by one for the rest`() throws {
     var state = state(length: 1 << 20)
     state.isTransient = true
     let reader = attach(&state)
@@ -100,7 +100,7 @@ import Testing
     #expect(!state.waiters.isEmpty)
   }
 
-  @Test func `How far the bytes go is known after they were let go of`() throws {
+  @Test func `The reached offset is known after the bytes are released`() throws {
     var state = state(length: nil)
     state.isTransient = true
     let reader = attach(&state)
@@ -113,7 +113,7 @@ import Testing
     #expect(state.reached == 5_001_000)
   }
 
-  @Test func `A fetch that was called off is followed by one for whoever came meanwhile`() throws {
+  @Test func `A cancelled fetch is followed by one for a new reader`() throws {
     var state = state(length: 1000, supportsRanges: false)
     let first = attach(&state)
     _ = wait(&state, first, at: 0)
@@ -125,7 +125,7 @@ import Testing
     #expect(starts(state.fetchEnded(id, error: nil)) == 1)
   }
 
-  @Test func `Whoever waits for what another fetch brings goes on waiting`() {
+  @Test func `A reader keeps waiting if another fetch will bring its bytes`() {
     var state = state(length: 1 << 20)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
@@ -160,7 +160,7 @@ import Testing
     #expect(state.fetches[id] == nil)
   }
 
-  @Test func `Reading on by steps as large as what is there is reading in sequence`() {
+  @Test func `Reads that advance by the available bytes count as sequential`() {
     var state = state(length: 8 << 20)
     state.stored.insert(contentsOf: 0..<4 << 20)
     state.file = nil
@@ -171,7 +171,7 @@ import Testing
     #expect(state.readers[reader]?.runLength == 0)
   }
 
-  @Test func `A reader that was moved or cancelled meanwhile looks again`() {
+  @Test func `A detached reader looks up its bytes again`() {
     var state = state(length: 1000)
     let reader = attach(&state)
     _ = state.detach(reader)
@@ -184,7 +184,7 @@ import Testing
     #expect(outcome != nil)
   }
 
-  @Test func `What cannot be stored is told to who wants it stored, and to no player`() {
+  @Test func `An unstorable response ends a prefetch, and the player keeps waiting`() {
     var state = state(length: 10 << 20)
     state.isTransient = true
     state.storageBan = .forGood
@@ -211,7 +211,7 @@ import Testing
     #expect(throws: MediaCacheError.self) { try outcome?.get() }
   }
 
-  @Test func `What is only in memory goes with the last reader`() {
+  @Test func `Bytes held only in memory are released with the last reader`() {
     var state = state(length: 1000)
     state.isTransient = true
     state.storageBan = .forGood
@@ -227,7 +227,7 @@ import Testing
 
   /// Random operations: at every moment, each waiter has a fetch that reaches its offset or a
   /// confirmation; once every fetch has ended, no waiter remains.
-  @Test func `Waiters always end`() throws {
+  @Test func `Every waiter ends after random operations`() throws {
     let seed = TestSeed.next()
     // The file is never written or read.
     let path = FileManager.default.temporaryDirectory.appending(path: "refrain-\(UUID()).wav").path

@@ -15,7 +15,7 @@ import Testing
     try await test.cache.prefetch(Resource(url: test.origin.url("/other")))
   }
 
-  @Test func `A station that plays holds no prefetch up`() async throws {
+  @Test func `A playing live stream does not delay a prefetch`() async throws {
     try await withCache { test in
       test.origin.serve(.station(seed: 7), at: "/radio")
       test.origin.script("/radio", .on(.all, .stall(at: .body(200_000))))
@@ -32,9 +32,7 @@ import Testing
     }
   }
 
-  @Test func `A player that is far ahead holds no prefetch up, and a short one does`()
-    async throws
-  {
+  @Test func `A player delays a prefetch only when its read-ahead runs short`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/played")
       test.origin.script("/played", .on(.all, .stall(at: .resource(6_000_000))))
@@ -64,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func `A player that leaves holds nothing up any more`() async throws {
+  @Test func `A cancelled player no longer delays a prefetch`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/played")
       test.origin.script("/played", .on(.first(1), .stall(at: .body(1000))))

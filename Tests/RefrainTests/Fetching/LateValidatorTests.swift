@@ -33,7 +33,9 @@ import Testing
     ]
 
   @Test(arguments: sequences.indices)
-  func `One reader never gets bytes of two versions`(_ index: Int) async throws {
+  func `A reader receives one version although validators are sent late`(
+    _ index: Int
+  ) async throws {
     let (first, then, last) = Self.sequences[index]
     try await withCache({ $0.firstRequest = 2000 }) { test in
       test.origin.serve(resource(1, etag: first.0, modified: first.1), at: "/a")
@@ -52,7 +54,7 @@ import Testing
   }
 
   /// The record says so, too: the second process has seen no response of the first.
-  @Test func `Nor does a reader of the next process`() async throws {
+  @Test func `A reader of the next process also receives only one version`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
@@ -79,7 +81,7 @@ import Testing
   }
 
   /// The bytes were stored before the tag was known, and a 304 would not vouch for them.
-  @Test func `A late tag does not confirm what was stored before it`() async throws {
+  @Test func `A late ETag does not confirm bytes stored before it`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
@@ -98,9 +100,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test func `A first answer with a validator is a new beginning where nothing was read`()
-    async throws
-  {
+  @Test func `A first validator replaces prefetched bytes that no reader has read`() async throws {
     try await withCache({ $0.firstRequest = 2000 }) { test in
       let resource = Resource(url: test.origin.url("/a"))
       test.origin.serve(self.resource(1), at: "/a")
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test func `An origin that sends its tag with some answers only loses nothing`() async throws {
+  @Test func `An ETag missing from some responses causes no byte to be sent twice`() async throws {
     for isFirst in [true, false] {
       try await withCache { test in
         test.origin.serve(resource(1, etag: "\"v1\""), at: "/a")

@@ -8,7 +8,7 @@ import Testing
 
 /// The work that closing waits for, and the state after it.
 @Suite(.timeLimit(.minutes(1))) struct LettingGoTests {
-  @Test func `Closing does not wait for a hook that does not end`() async throws {
+  @Test func `Closing does not wait for an authorization hook that does not return`() async throws {
     let (stream, end) = AsyncStream.makeStream(of: Void.self)
     // The task ignores cancellation.
     let blocked = Task { for await _ in stream {} }
@@ -35,7 +35,7 @@ import Testing
     try await eventually("the hook has returned") { returns.load(ordering: .relaxed) == 1 }
   }
 
-  @Test func `A hook that nobody waits for any more is cancelled`() async throws {
+  @Test func `Closing the cache cancels a running authorization hook`() async throws {
     let gate = Gate()
     let calls = Atomic(0)
     let cancelled = Atomic(0)
@@ -60,7 +60,7 @@ import Testing
     gate.open()
   }
 
-  @Test func `A live stream that nobody listens to any more ends`() async throws {
+  @Test func `A live stream without readers ends and is released`() async throws {
     weak var entry: Entry?
     weak var context: CacheContext?
     weak var generation: Generation?
@@ -87,9 +87,7 @@ import Testing
     try await eventually("the cache is released") { context == nil }
   }
 
-  @Test func `An earlier live stream goes with its last listener, while others listen on`()
-    async throws
-  {
+  @Test func `A live stream ends with its last reader while a later one continues`() async throws {
     try await withCache { test in
       test.origin.serve(.station(seed: 7), at: "/radio")
       weak var generation: Generation?

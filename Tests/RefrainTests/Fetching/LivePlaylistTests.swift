@@ -44,7 +44,7 @@ import Testing
   ]
 
   @Test(arguments: names.indices, [nil, "max-age=600"] as [String?])
-  func `A live playlist is asked for again after half of its target duration`(
+  func `A live playlist is requested again after half of its target duration`(
     index: Int, control: String?
   ) async throws {
     let (path, type) = Self.names[index]
@@ -73,7 +73,8 @@ import Testing
     }
   }
 
-  @Test func `The last byte of a playlist is readable only once its pace is known`() async throws {
+  @Test
+  func `A playlist's last byte is readable only once its update pace is known`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
@@ -100,7 +101,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test func `A playlist that is complete is used as its origin says`() async throws {
+  @Test func `A complete playlist is fresh for its max-age`() async throws {
     let time = TestClock()
     try await withCache({ $0.clock = time.now }) { test async throws in
       let list = playlist(1, isComplete: true)
@@ -115,7 +116,7 @@ import Testing
     }
   }
 
-  @Test func `What a list says outlives the process that read it`() async throws {
+  @Test func `The update pace of a playlist is stored for the next process`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
@@ -139,7 +140,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test func `A live playlist that cannot be confirmed is soon of no use`() async throws {
+  @Test func `A live playlist that cannot be confirmed soon becomes an error`() async throws {
     let time = TestClock()
     try await withCache({ $0.clock = time.now }) { test async throws in
       test.origin.serve(resource(playlist(1), "text/plain", etag: "\"1\""), at: "/a")
@@ -153,7 +154,9 @@ import Testing
   }
 
   @Test(arguments: ["text/plain", "application/json", "audio/mpeg"])
-  func `What was modified a moment ago is not expected to stay`(_ type: String) async throws {
+  func `A resource modified a second ago is requested again two seconds later`(
+    _ type: String
+  ) async throws {
     let time = TestClock()
     try await withCache({ $0.clock = time.now }) { test async throws in
       for number in 0..<4 {
@@ -166,7 +169,7 @@ import Testing
     }
   }
 
-  @Test func `What is no media, of which nothing is known, is asked for each time`() async throws {
+  @Test func `A JSON resource without freshness is requested each time`() async throws {
     try await withCache { test async throws in
       for number in 0..<4 {
         let bytes = Array("{\"playing\": \(number)}".utf8)
@@ -179,7 +182,9 @@ import Testing
   @Test(
     arguments: [(nil, "video/mp4"), (3600, "text/plain"), (3600, "video/mp4")]
       as [(Double?, String)])
-  func `The requests of one play cost one answer`(_ age: Double?, _ type: String) async throws {
+  func `Readers within a few seconds share one response`(
+    _ age: Double?, _ type: String
+  ) async throws {
     let time = TestClock()
     try await withCache({ $0.clock = time.now }) { test async throws in
       let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<300_000)
@@ -198,9 +203,7 @@ import Testing
     }
   }
 
-  @Test func `Set back or forward, the clock on the wall keeps nothing fresh for longer`()
-    async throws
-  {
+  @Test func `A wall clock that is set back keeps no entry fresh for longer`() async throws {
     let time = TestClock()
     try await withCache({ $0.clock = time.now }) { test async throws in
       let bytes = { (number: Int) in Array("version \(number)".utf8) }

@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `A station plays on and on, and neither memory nor disk fills`(
+  func `A long live stream takes bounded memory and no disk space`(
     _ forbidsStoring: Bool
   ) async throws {
     try await withCache { test in
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func `A reader that rests stops the station's connection`() async throws {
+  @Test func `A reader that stops reading pauses the fetch of a live stream`() async throws {
     let origin = try await OriginServer.start(sendBuffer: 64 << 10)
     try await withCache(origin: origin) { test in
       test.origin.serve(.station(seed: 7), at: "/radio")
@@ -73,7 +73,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test func `What is no recording is not replayed as one`() async throws {
+  @Test func `A live stream is not replayed from the cache`() async throws {
     let directory = TestCache.temporaryDirectory()
     let origin = try await OriginServer.start()
     for trusts in [false, true] {
@@ -100,9 +100,7 @@ import Testing
     try FileManager.default.removeItem(at: directory)
   }
 
-  @Test func `What a process left behind that ended suddenly is not replayed either`()
-    async throws
-  {
+  @Test func `A live stream left on disk by a killed process is not replayed`() async throws {
     let copy = TestCache.temporaryDirectory()
     try await withCache { test in
       test.origin.serve(anonymous(7), at: "/anonymous")
@@ -127,7 +125,7 @@ import Testing
     try FileManager.default.removeItem(at: copy)
   }
 
-  @Test func `What may have no end takes a quarter of the limit at most`() async throws {
+  @Test func `A stream without a length takes at most a quarter of the limit`() async throws {
     try await withCache({ $0.limit = 16 << 20 }) { test in
       test.origin.serve(.synthetic(seed: 1, length: 4 << 20), at: "/song")
       try await test.cache.prefetch(Resource(url: test.origin.url("/song")))
@@ -143,7 +141,7 @@ import Testing
     }
   }
 
-  @Test func `What ends in order without a length is a recording`() async throws {
+  @Test func `A stream without a length that ends cleanly is stored`() async throws {
     try await withCache { test in
       test.origin.serve(anonymous(7, 300_007), at: "/a")
       try await #expect(test.read("/a") == bytes.bytes(in: 0..<300_007))
@@ -156,7 +154,7 @@ import Testing
   // MARK: Breaking off
 
   @Test(arguments: [false, true], [nil, Fault.toTheClose])
-  func `A station that breaks off ends its readers at once`(
+  func `A live stream that breaks off ends its readers without a retry`(
     _ isReset: Bool, _ framing: Fault?
   ) async throws {
     try await withCache { test in
@@ -184,7 +182,7 @@ import Testing
   }
 
   /// The stream has no identity: bytes that come again are compared with the stored ones.
-  @Test func `An anonymous stream that breaks off never goes on with other bytes`() async throws {
+  @Test func `An anonymous stream that breaks off never continues with other bytes`() async throws {
     // By then all received bytes are stored, or some, or none.
     for (limit, control) in [(nil, "no-cache"), (400_000, "no-cache"), (Int64?.none, "no-store")] {
       try await withCache({ $0.limit = limit }) { test in
@@ -208,7 +206,7 @@ import Testing
     }
   }
 
-  @Test func `A station that cannot be reached after it broke off says so`() async throws {
+  @Test func `A live stream that is unreachable after a break is reported as such`() async throws {
     try await withCache { test in
       test.origin.serve(.station(seed: 7), at: "/radio")
       let reader = try await test.reader("/radio")
@@ -230,7 +228,8 @@ import Testing
 
   // MARK: Several readers, and other places
 
-  @Test func `Who comes later has what is played then, and disturbs nobody`() async throws {
+  @Test
+  func `A later reader receives the current stream and does not disturb the first`() async throws {
     try await withCache { test in
       test.origin.serve(.station(seed: 7), at: "/radio")
       test.origin.script("/radio", .on(.number(2), .answerFrom(.station(seed: 8))))
@@ -256,7 +255,7 @@ import Testing
     }
   }
 
-  @Test func `Who comes at the same time listens along`() async throws {
+  @Test func `A reader that joins early shares the request of a live stream`() async throws {
     try await withCache { test in
       test.origin.serve(.station(seed: 7), at: "/radio")
       let first = try await test.reader("/radio")
@@ -269,7 +268,7 @@ import Testing
     }
   }
 
-  @Test func `What has gone by, or is far, is not waited for`() async throws {
+  @Test func `A read of past or distant bytes of a live stream is an error`() async throws {
     try await withCache { test in
       test.origin.serve(.station(seed: 7), at: "/radio")
       let reader = try await test.reader("/radio")
@@ -288,7 +287,7 @@ import Testing
     }
   }
 
-  @Test func `A first read that is far away is told, too`() async throws {
+  @Test func `A first read far ahead in a live stream is an error, too`() async throws {
     try await withCache { test in
       test.origin.serve(.station(seed: 7), at: "/radio")
       let error = await #expect(throws: MediaCacheError.self) {
@@ -298,7 +297,7 @@ import Testing
     }
   }
 
-  @Test func `A prefetch of a station says that it cannot be stored`() async throws {
+  @Test func `A prefetch of a live stream reports that it cannot be stored`() async throws {
     try await withCache { test in
       test.origin.serve(.station(seed: 7), at: "/radio")
       let reader = try await test.reader("/radio")
@@ -315,7 +314,7 @@ import Testing
   }
 
   /// Some servers cut ranges out of the bytes they play at that moment.
-  @Test func `A station that answers ranges is listened to as a whole`() async throws {
+  @Test func `A live stream that answers a range is requested again without one`() async throws {
     try await withCache { test in
       var station = OriginResource.station(
         seed: 7, interleaving: Interleaving(interval: 16_000, titles: [2: "A - B"]))

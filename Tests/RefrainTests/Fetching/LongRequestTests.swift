@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `Who reads to the end is served by one request`() async throws {
+  @Test func `A read to the end takes one request`() async throws {
     try await withLongFile { test in
       let reader = try await test.reader("/a")
       defer { reader.cancel() }
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `A prefetch of all is one request`() async throws {
+  @Test func `A prefetch sends one request for each hole`() async throws {
     try await withLongFile { test in
       try await test.cache.prefetch(Resource(url: test.origin.url("/a")))
       #expect(test.origin.log("/a").requests.count == 1)
@@ -62,9 +62,7 @@ import Testing
     }
   }
 
-  @Test func `A reader that stops has a window ahead of it, and goes on by the same request`()
-    async throws
-  {
+  @Test func `A reader that pauses keeps a bounded window and resumes its request`() async throws {
     try await withLongFile { test in
       let reader = try await test.reader("/a")
       defer { reader.cancel() }
@@ -79,9 +77,7 @@ import Testing
     }
   }
 
-  @Test func `A player that looks at the end and comes back goes on by the same request`()
-    async throws
-  {
+  @Test func `A player that reads the end and returns resumes its first request`() async throws {
     try await withLongFile({ $0.abandonedSilence = .seconds(100) }) { test in
       let reader = try await test.reader("/a")
       defer { reader.cancel() }
@@ -96,9 +92,7 @@ import Testing
     }
   }
 
-  @Test func `Who jumps after reading on for a while is not kept waiting by what was asked for`()
-    async throws
-  {
+  @Test func `A seek after a long read ends the earlier request`() async throws {
     try await withLongFile({ $0.abandonedSilence = .seconds(100) }) { test in
       let reader = try await test.reader("/a")
       defer { reader.cancel() }
@@ -113,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `What nobody comes back to is ended`() async throws {
+  @Test func `A request that no reader returns to ends`() async throws {
     try await withLongFile({ $0.abandonedSilence = .milliseconds(20) }) { test in
       // Slow enough that the system's buffers do not take everything at once.
       var resource = OriginResource.synthetic(seed: 7, length: length)
@@ -133,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func `Of many that are left behind, two wait`() async throws {
+  @Test func `At most two abandoned requests stay open`() async throws {
     try await withLongFile({ $0.abandonedSilence = .seconds(100) }) { test in
       let reader = try await test.reader("/a")
       defer { reader.cancel() }
@@ -144,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func `A reader that jumps costs little more than it reads`() async throws {
+  @Test func `A reader that seeks often receives little more than it reads`() async throws {
     try await withLongFile { test in
       let reader = try await test.reader("/a")
       defer { reader.cancel() }

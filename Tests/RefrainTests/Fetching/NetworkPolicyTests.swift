@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func `A request says whom it is for, and what it may use`() async throws {
+  @Test func `A request carries its purpose and its network permissions`() async throws {
     let transport = ScriptedTransport { [memory] in try await memory.send($0) }
     try await withTransport(transport, { $0.network.playback.allowsExpensive = false }) { cache in
       try await cache.prefetch(resource("/ahead"))
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `A redirect is for whom the request was`() throws {
+  @Test func `A redirected request keeps its purpose and network permissions`() throws {
     var request = Refrain.OriginRequest(url: try resource("/a").url)
     request.purpose = .prefetch
     request.access.allowsExpensive = false
@@ -52,7 +52,8 @@ import Testing
     #expect(next?.waitsForConnectivity == true)
   }
 
-  @Test func `A prefetch that may not be made says so, and what to do`() async throws {
+  @Test
+  func `A prefetch that the network policy forbids reports why and what to do`() async throws {
     let transport = lowDataMode()
     try await withTransport(transport) { cache in
       let error = await #expect(throws: MediaCacheError.self) {
@@ -69,7 +70,8 @@ import Testing
     }
   }
 
-  @Test func `Playback that may not be made says so, too`() async throws {
+  @Test
+  func `Playback that the network policy forbids reports the setting to change`() async throws {
     try await withTransport(lowDataMode(), { $0.network.playback.allowsConstrained = false }) {
       cache in
       let reader = try await cache.open(resource("/a"))
@@ -80,7 +82,7 @@ import Testing
     }
   }
 
-  @Test func `A player that comes to wait for a prefetch is not refused with it`() async throws {
+  @Test func `A player waiting for a refused prefetch is served by its own request`() async throws {
     let gate = Gate()
     let transport = ScriptedTransport { [memory] request in
       guard request.purpose == .playback else {
@@ -106,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func `Filling that may not be made leaves the player alone`() async throws {
+  @Test func `A forbidden background fill does not disturb the player`() async throws {
     let transport = lowDataMode()
     try await withTransport(transport) { cache in
       let reader = try await cache.open(resource("/a"), fill: .wholeResource)
@@ -121,9 +123,7 @@ import Testing
   }
 
   /// Playback may use the received bytes; the prefetch would keep waiting.
-  @Test func `A player that comes to wait for a prefetch does not wait for its network`()
-    async throws
-  {
+  @Test func `A player is served while a prefetch waits for a network`() async throws {
     let transport = ScriptedTransport { [memory] request in
       if request.purpose == .prefetch {
         request.onConnectivity?(.waiting)
@@ -146,9 +146,7 @@ import Testing
     }
   }
 
-  @Test func `A confirmation for a prefetch may be refused, and what is stored is good`()
-    async throws
-  {
+  @Test func `A prefetch of stored bytes succeeds if its confirmation is forbidden`() async throws {
     let transport = ScriptedTransport { [memory] request in
       guard request.headers["If-None-Match"] == nil else {
         #expect(request.purpose == .prefetch)

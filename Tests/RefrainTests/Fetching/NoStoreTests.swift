@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `What may not be stored streams through and leaves nothing behind`(
+  func `An unstorable response is passed on, and nothing is stored`(
     _ supportsRanges: Bool
   ) async throws {
     try await withCache { test in
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `Readers of what may not be stored can read anywhere`() async throws {
+  @Test func `Concurrent readers of an unstorable resource read different ranges`() async throws {
     try await withCache { test in
       serve(test)
       try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `A prefetch of what may not be stored says so`() async throws {
+  @Test func `A prefetch of an unstorable resource is an error`() async throws {
     try await withCache { test in
       serve(test)
       let resource = Resource(url: test.origin.url("/a"))
@@ -64,7 +64,7 @@ import Testing
   }
 
   /// Its bytes would be discarded and requested again without end.
-  @Test func `A prefetch of what may not be stored ends beside a reader, too`() async throws {
+  @Test func `A prefetch of an unstorable resource ends beside an open reader, too`() async throws {
     try await withCache { test in
       serve(test)
       let reader = try await test.reader("/a")

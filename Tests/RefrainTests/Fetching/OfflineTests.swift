@@ -9,7 +9,8 @@ import Testing
   private let length: Int64 = 1_000_003
   private let bytes = SyntheticBytes(seed: 7)
 
-  @Test func `What is stored plays without a request, and a hole is an error`() async throws {
+  @Test
+  func `An offline cache reads stored bytes without requests and reports holes`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()

@@ -49,7 +49,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test func `Without validators each use takes one request`() async throws {
+  @Test func `An entry without validators takes one request per read`() async throws {
     try await stored(resource(.none, 1)) { test in
       for seed in [1, 2, 2] as [UInt64] {
         test.origin.serve(resource(.none, seed), at: "/a")
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(arguments: Witness.allCases)
-  func `What has changed takes one request`(_ witness: Witness) async throws {
+  func `A changed resource takes one request`(_ witness: Witness) async throws {
     try await stored(resource(witness, 1)) { test in
       test.origin.serve(resource(witness, 2), at: "/a")
       try await #expect(test.read("/a") == bytes(2))
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(arguments: Witness.allCases)
-  func `What has changed takes one request though the origin has no ranges`(
+  func `A changed resource takes one request even without range support`(
     _ witness: Witness
   ) async throws {
     for isPartial in [false, true] {
@@ -92,7 +92,9 @@ import Testing
 
   /// The origin knows neither If-None-Match nor If-Modified-Since, and responds with the range.
   @Test(arguments: [Witness.strong, .weak, .date])
-  func `An origin that ignores conditions is asked once`(_ witness: Witness) async throws {
+  func `An origin that ignores conditional fields receives one request`(
+    _ witness: Witness
+  ) async throws {
     try await stored(resource(witness, 1)) { test in
       test.origin.script(
         "/a",
@@ -110,7 +112,7 @@ import Testing
   }
 
   @Test(arguments: Witness.allCases)
-  func `Missing bytes are asked for and confirm what is stored by one request`(
+  func `One request fetches missing bytes and confirms the stored ones`(
     _ witness: Witness
   ) async throws {
     try await stored(resource(witness, 1), 0..<20_000) { test in
@@ -126,8 +128,7 @@ import Testing
     }
   }
 
-  @Test func `Missing bytes of a changed resource come with the answer that says so`() async throws
-  {
+  @Test func `The response that reveals a change delivers the missing bytes`() async throws {
     for witness in Witness.allCases where witness != .none {
       try await stored(resource(witness, 1), 0..<20_000) { test in
         test.origin.serve(resource(witness, 2), at: "/a")
@@ -139,7 +140,7 @@ import Testing
   }
 
   @Test(arguments: Witness.allCases)
-  func `Asking what it is takes one request, and reading on takes no other`(
+  func `Content information and a full read take one request together`(
     _ witness: Witness
   ) async throws {
     try await stored(resource(witness, 1)) { test in
@@ -153,9 +154,8 @@ import Testing
     }
   }
 
-  @Test func `Readers in several places share the confirmation and fetch what each needs`()
-    async throws
-  {
+  @Test
+  func `Readers at several offsets share one confirmation and fetch no byte twice`() async throws {
     try await stored(resource(.strong, 1), 0..<20_000) { test in
       test.origin.script("/a", .on(.number(1), .delay(.milliseconds(50))))
       let all = bytes(1)
@@ -177,7 +177,7 @@ import Testing
     }
   }
 
-  @Test func `A read in the middle of what changed goes on with the answer in hand`() async throws {
+  @Test func `A read that detects a change is served by the same response`() async throws {
     try await withCache { test in
       let long: Int64 = 600_000
       test.origin.serve(.synthetic(seed: 1, length: long), at: "/a")

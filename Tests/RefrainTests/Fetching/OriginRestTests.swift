@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test(arguments: [503, 429])
-  func `A further reader does not ask before Retry-After has passed`(
+  func `A later reader sends no request before Retry-After has passed`(
     _ answer: Int
   ) async throws {
     try await withClock { test, clock async throws in
@@ -49,9 +49,8 @@ import Testing
     }
   }
 
-  @Test func `An overloaded origin is left alone by everybody, a limited client by itself`()
-    async throws
-  {
+  @Test
+  func `A 503 pauses all clients, a 429 only the credentials that received it`() async throws {
     for (answer, others) in [(503, 503), (429, 200)] {
       try await withClock { test, _ async throws in
         test.origin.script("/a", .on(.number(1), .status(answer, .seconds(20))))
@@ -62,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `Only the resource that was asked for rests`() {
+  @Test func `Retry-After applies only to the requested resource`() {
     let rests = OriginRests(longest: .seconds(30))
     let start = Moment.now
     func resource(_ text: String) -> Resource { Resource(url: URL(filePath: text)) }
@@ -77,7 +76,7 @@ import Testing
     for path in ["/c", "/d", "/e"] { #expect(rests.rest(of: resource(path), at: start) == nil) }
   }
 
-  @Test func `What is left is counted in whole seconds, and ends with the longest wait`() {
+  @Test func `The remaining wait is in whole seconds and ends after the longest wait`() {
     let rests = OriginRests(longest: .seconds(30))
     let start = Moment.now
     let resource = Resource(url: URL(filePath: "/a"))
@@ -93,7 +92,7 @@ import Testing
     #expect(rest(after: 1) == nil)
   }
 
-  @Test func `Many answers take bounded memory`() {
+  @Test func `Many responses with Retry-After take bounded memory`() {
     let rests = OriginRests(longest: .seconds(30))
     let start = Moment.now
     for number in 0..<10_000 {

@@ -15,7 +15,7 @@ import Testing
     return resource
   }
 
-  @Test func `An origin without ranges is read from its start, and once`() async throws {
+  @Test func `A resource without range support is read at any offset`() async throws {
     try await withCache { test in
       test.origin.serve(resource { $0.supportsRanges = false }, at: "/a")
       let far: ByteRange = 900_000..<900_010
@@ -28,7 +28,8 @@ import Testing
     }
   }
 
-  @Test func `Readers all over an origin without ranges share one answer`() async throws {
+  @Test
+  func `Readers at different offsets of an origin without ranges share a response`() async throws {
     try await withCache { test in
       test.origin.serve(resource { $0.supportsRanges = false }, at: "/a")
       // The first response shows that there are no ranges.
@@ -49,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `A drop costs an origin without ranges no wrong byte`() async throws {
+  @Test func `A read from an origin without ranges survives dropped connections`() async throws {
     try await withCache { test in
       test.origin.serve(resource { $0.supportsRanges = false }, at: "/a")
       test.origin.script(
@@ -58,9 +59,8 @@ import Testing
     }
   }
 
-  @Test func `A prefetch that meets another version behind the end fetches that from its start`()
-    async throws
-  {
+  @Test
+  func `A prefetch that finds a new version past the end fetches it from its start`() async throws {
     try await withCache { test in
       var new = OriginResource.synthetic(seed: 8, length: length)
       new.declaresLength = false
@@ -80,9 +80,8 @@ import Testing
 
   /// The origin announces ranges and ignores them: the second request joins the first and is not
   /// repeated.
-  @Test func `An origin that claims ranges and ignores them is not asked without end`()
-    async throws
-  {
+  @Test
+  func `An origin that announces ranges but ignores them receives few requests`() async throws {
     try await withCache({ $0.joinPatience = .zero }) { test in
       test.origin.serve(resource(), at: "/a")
       test.origin.script(
@@ -101,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func `A range ignored once is read from its start`() async throws {
+  @Test func `A read succeeds if its range is ignored once`() async throws {
     try await withCache { test in
       test.origin.serve(resource(), at: "/a")
       try await #expect(test.read("/a", 0..<100) == bytes.bytes(in: 0..<100))
@@ -112,7 +111,8 @@ import Testing
     }
   }
 
-  @Test(arguments: [Fault.chunked, .toTheClose]) func `A length is not needed`(
+  @Test(arguments: [Fault.chunked, .toTheClose])
+  func `A resource without a declared length is read, and its length learned`(
     _ fault: Fault
   ) async throws {
     try await withCache { test in
@@ -131,9 +131,7 @@ import Testing
     }
   }
 
-  @Test func `Ranges without a length end where the origin says that nothing follows`()
-    async throws
-  {
+  @Test func `Ranges without a total length are read to the end of the resource`() async throws {
     try await withCache { test in
       test.origin.serve(resource { $0.declaresLength = false }, at: "/a")
       try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
@@ -141,7 +139,7 @@ import Testing
     }
   }
 
-  @Test func `Without a length a read beyond the end is the end`() async throws {
+  @Test func `A read beyond the end of a resource without a length is an error`() async throws {
     try await withCache { test in
       test.origin.serve(resource { $0.declaresLength = false }, at: "/a")
       try await #expect(test.read("/a", 0..<10) == bytes.bytes(in: 0..<10))
@@ -154,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func `A first read beyond the end learns the length`() async throws {
+  @Test func `A first read beyond the end reveals the length`() async throws {
     try await withCache { test in
       test.origin.serve(resource(), at: "/a")
       let reader = try await test.reader("/a")
@@ -166,7 +164,7 @@ import Testing
     }
   }
 
-  @Test func `An empty resource is complete at once`() async throws {
+  @Test func `An empty resource is read and prefetched without an error`() async throws {
     for supportsRanges in [true, false] {
       try await withCache { test in
         var empty = OriginResource.synthetic(seed: 7, length: 0)

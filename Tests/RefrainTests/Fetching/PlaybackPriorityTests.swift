@@ -20,11 +20,11 @@ import Testing
     return (task, passed)
   }
 
-  @Test func `Nobody waits while nobody plays`() async {
+  @Test func `A background fetch does not wait while no player fetches`() async {
     await PlaybackPriority().waitTurn(1)
   }
 
-  @Test func `Fetches in the background go on when the last player's fetch has ended`() async {
+  @Test func `Background fetches continue when the last player's fetch has ended`() async {
     let gate = PlaybackPriority()
     gate.count(1)
     gate.count(1)
@@ -38,7 +38,7 @@ import Testing
     await second.value
   }
 
-  @Test func `A fetch that a player has come to wait for is let through alone`() async throws {
+  @Test func `Only the fetch that a player waits for passes the gate`() async throws {
     let gate = PlaybackPriority()
     gate.count(1)
     let (first, passed) = wait(gate, 1)
@@ -54,7 +54,7 @@ import Testing
     await second.value
   }
 
-  @Test func `A fetch that a player came to wait for a moment before does not pause`() async {
+  @Test func `A fetch that a player already waits for does not pause`() async {
     let gate = PlaybackPriority()
     gate.count(1)
     gate.letThrough(1)
@@ -62,7 +62,7 @@ import Testing
     #expect(gate.waitingCount == 0)
   }
 
-  @Test func `A cancelled fetch does not wait on`() async {
+  @Test func `A cancelled fetch stops waiting`() async {
     let gate = PlaybackPriority()
     gate.count(1)
     for _ in 0..<200 {

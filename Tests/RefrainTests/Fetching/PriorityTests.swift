@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `A prefetch that a player comes to wait for goes on at once`() async throws {
+  @Test func `A prefetch continues when a player waits for its bytes`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/played")
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/wanted")
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `A player is not kept waiting by the prefetch of the same resource`() async throws {
+  @Test func `A player does not wait for a slow prefetch of the same resource`() async throws {
     try await withCache { test in
       var slow = OriginResource.synthetic(seed: 7, length: length)
       slow.bytesPerSecond = 2_000_000
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func `A prefetch brings what it was told to and reports it`() async throws {
+  @Test func `A prefetch fetches its range and reports its progress`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       let resource = Resource(url: test.origin.url("/a"))
@@ -89,7 +89,9 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `A prefetch of a part needs no length`(_ supportsRanges: Bool) async throws {
+  func `A prefetch of a range works without a declared length`(
+    _ supportsRanges: Bool
+  ) async throws {
     try await withCache { test in
       var resource = OriginResource.synthetic(seed: 7, length: length)
       resource.declaresLength = false
@@ -105,7 +107,7 @@ import Testing
     }
   }
 
-  @Test func `A cancelled prefetch ends, and keeps what has come`() async throws {
+  @Test func `A cancelled prefetch ends and keeps the received bytes`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       test.origin.script("/a", .on(.first(1), .stall(at: .body(100_000))))

@@ -4,15 +4,18 @@ import Testing
 @testable import Refrain
 
 @Suite struct RateMeterTests {
-  @Test func `Too little tells nothing`() {
+  @Test func `Too few bytes give no rate`() async throws {
     var meter = RateMeter()
     #expect(meter.bytesPerSecond == nil)
     meter.begin()
-    meter.end(received: 16 << 10 - 1)
-    #expect(RateMeter().bytesPerSecond == nil)
+    try await Task.sleep(for: .milliseconds(20))
+    meter.end(received: (16 << 10) - 1)
+    #expect(meter.bytesPerSecond == nil)
+    meter.end(received: 16 << 10)
+    #expect(meter.bytesPerSecond != nil)
   }
 
-  @Test func `Only the time that bytes were waited for counts`() async throws {
+  @Test func `The rate counts only the time spent waiting for bytes`() async throws {
     var meter = RateMeter()
     meter.begin()
     try await Task.sleep(for: .milliseconds(20))
@@ -28,7 +31,7 @@ import Testing
     #expect(after < before && after <= Double(1 << 20) / 0.04)
   }
 
-  @Test func `What was there before it was waited for tells nothing`() throws {
+  @Test func `Bytes received without a wait give no rate`() throws {
     var meter = RateMeter()
     meter.end(received: 1 << 20)
     #expect(meter.bytesPerSecond == nil && meter.isFull)

@@ -4,7 +4,7 @@ import Testing
 @testable import Refrain
 
 @Suite struct RecentRunsTests {
-  @Test func `A few tell nothing`() {
+  @Test func `Fewer than four runs give no usual length`() {
     var runs = RecentRuns()
     for _ in 0..<3 {
       runs.note(1000)
@@ -14,7 +14,7 @@ import Testing
     #expect(runs.usual == 1000)
   }
 
-  @Test func `The longest of the latest eight counts`() {
+  @Test func `The usual length is the longest of the latest eight runs`() {
     var runs = RecentRuns()
     runs.note(9000)
     for length in 1...7 { runs.note(Int64(length) * 100) }
@@ -23,7 +23,7 @@ import Testing
     #expect(runs.usual == 700)
   }
 
-  @Test func `Who read nothing says nothing`() {
+  @Test func `Empty runs give no usual length`() {
     var runs = RecentRuns()
     for _ in 0..<8 { runs.note(0) }
     #expect(runs.usual == nil)

@@ -12,7 +12,7 @@ import Testing
   private var resource: OriginResource { .synthetic(seed: 7, length: length) }
 
   @Test(arguments: [301, 302, 303, 307, 308])
-  func `A redirect is followed, relative and absolute`(_ status: Int) async throws {
+  func `Relative and absolute redirects are followed`(_ status: Int) async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/there/b")
       test.origin.script("/here/a", .on(.all, .redirect(status, to: "../there/c")))
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func `A circle is refused`() async throws {
+  @Test func `A redirect loop is refused`() async throws {
     try await withCache { test in
       test.origin.script("/a", .on(.all, .redirect(302, to: "/b")))
       test.origin.script("/b", .on(.all, .redirect(302, to: "/a")))
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `Ten hops are followed, eleven are not`() async throws {
+  @Test func `Ten redirects are followed, eleven are refused`() async throws {
     try await withCache { test in
       for hop in 0..<11 {
         test.origin.script("/\(hop)", .on(.all, .redirect(307, to: "/\(hop + 1)")))
@@ -88,7 +88,7 @@ import Testing
     test.origin.serve(resource, at: "/4")
   }
 
-  @Test func `A chain is followed once, and its end is asked from then on`() async throws {
+  @Test func `A redirect chain is followed once, and later requests go to its end`() async throws {
     try await withCache { test in
       let length: Int64 = 8_000_003
       serveChain(test, .synthetic(seed: 7, length: length))
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test(arguments: [Fault.status(403), .status(404), .status(500), .closeWithoutAnswer])
-  func `The chain is followed again where its end fails`(_ fault: Fault) async throws {
+  func `A redirect chain is followed again if its end fails`(_ fault: Fault) async throws {
     try await withCache { test in
       serveChain(test, .synthetic(seed: 7, length: 2_000_003))
       // A reused connection that closes without a response makes the transport resend the request.
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `What is confirmed is confirmed by the chain`() async throws {
+  @Test func `A confirmation follows the redirect chain from its start`() async throws {
     try await withCache { test in
       var stale = resource
       stale.headers = [Field("Cache-Control", "no-cache")]
@@ -134,7 +134,7 @@ import Testing
     }
   }
 
-  @Test func `What was dropped on the way stays dropped at the end`() async throws {
+  @Test func `Fields dropped by a redirect stay dropped in later requests`() async throws {
     let other = try await OriginServer.start()
     try await withCache { test in
       other.serve(.synthetic(seed: 7, length: 2_000_003), at: "/b")
@@ -158,7 +158,7 @@ import Testing
     await other.stop()
   }
 
-  @Test func `A host that may not be asked any more is not asked by a shortcut`() async throws {
+  @Test func `A shortcut to a URL that the filter refuses is not used`() async throws {
     try await withCache { test in
       serveChain(test, .synthetic(seed: 7, length: 2_000_003))
       let isOpen = Atomic(true)
@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  @Test func `A shortcut carries the credentials that a Location named, and no others`() throws {
+  @Test func `A shortcut carries only the credentials for its origin`() throws {
     func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
     let secret = ["Authorization": "Bearer s", "Range": "bytes=0-9"] as HeaderFields
     var policy = RedirectPolicy(request: OriginRequest(url: try url("http://a/"), headers: secret))

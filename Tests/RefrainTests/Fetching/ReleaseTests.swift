@@ -46,7 +46,7 @@ import Testing
     #endif
   }
 
-  @Test func `Cancelled readers leave nothing behind`() async throws {
+  @Test func `Cancelled readers leave no open entry, request or file`() async throws {
     try await withCache { test in
       test.origin.serve(resource(), at: "/a")
       test.origin.script("/a", .on(.from(3), .stall(at: .body(1000), for: .milliseconds(50))))
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `A reader that is let go leaves nothing behind`() async throws {
+  @Test func `A released reader leaves no open entry or file`() async throws {
     try await withCache { test in
       test.origin.serve(resource(), at: "/a")
       do {
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `A whole answer that nobody waits for any more is closed`() async throws {
+  @Test func `A whole response without readers is closed`() async throws {
     let origin = try await OriginServer.start(sendBuffer: 64 << 10)
     try await withCache(origin: origin) { test in
       for round in 0..<20 {
@@ -104,7 +104,7 @@ import Testing
   }
 
   /// The response asks for a retry in an hour; no reader waits that long.
-  @Test func `A retry that nobody waits for is not waited for`() async throws {
+  @Test func `A pending retry ends when its last reader is cancelled`() async throws {
     try await withCache({ $0.retry.longestDelay = .seconds(3600) }) { test in
       test.origin.serve(resource(), at: "/a")
       let reader = try await test.reader("/a")
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `What stalls while nobody reads is let go`() async throws {
+  @Test func `A stalled fetch ends when its last reader is cancelled`() async throws {
     for fault in [Fault.stall(at: .body(1000)), .delay(nil)] {
       try await withCache { test in
         test.origin.serve(resource(), at: "/a")
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func `A cancelled task ends its wait, and the reader goes on`() async throws {
+  @Test func `A cancelled task ends its wait, and its reader stays usable`() async throws {
     try await withCache { test in
       test.origin.serve(resource(), at: "/a")
       test.origin.script("/a", .on(.number(1), .delay(nil)))
@@ -155,9 +155,7 @@ import Testing
     }
   }
 
-  @Test func `Closing ends readers that were not cancelled, in tasks and on threads`()
-    async throws
-  {
+  @Test func `Closing the cache ends open readers in tasks and on threads`() async throws {
     try await withCache { test in
       test.origin.serve(resource(), at: "/a")
       test.origin.script("/a", .on(.all, .delay(nil)))
@@ -192,7 +190,7 @@ import Testing
   }
 
   /// Entries that are being opened when the cache is closed end, too.
-  @Test func `Closing while readers come ends`() async throws {
+  @Test func `Closing the cache finishes while readers are being opened`() async throws {
     for _ in 0..<30 {
       try await withCache { test in
         test.origin.serve(resource(), at: "/a")
@@ -211,7 +209,7 @@ import Testing
     }
   }
 
-  @Test func `A cache that is let go goes, with all that it held`() async throws {
+  @Test func `A released cache releases its transport`() async throws {
     final class Watched: Transport, Sendable {
       #if os(Linux)
         let base = CurlTransport()

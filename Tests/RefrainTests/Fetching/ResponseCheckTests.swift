@@ -40,7 +40,7 @@ import Testing
     .init(length: length, validator: validator ?? tag)
   }
 
-  @Test func `A 206 that begins where it was asked to is a part`() {
+  @Test func `A 206 that begins at the requested offset is accepted`() {
     let head: HeaderFields = ["Content-Range": "bytes 100-199/1000", "ETag": "\"a\""]
     #expect(verdict(206, head) == .part(100..<200))
     #expect(verdict(206, head, known: known()) == .part(100..<200))
@@ -48,7 +48,7 @@ import Testing
     #expect(verdict(206, ["Content-Range": "bytes 100-199/*"]) == .part(100..<200))
   }
 
-  @Test func `A 206 that says anything else is not kept`() {
+  @Test func `A 206 with unusable fields is refused`() {
     #expect(verdict(206, [:]) == .invalid)
     #expect(verdict(206, ["Content-Range": "bytes 101-199/1000"]) == .invalid)
     #expect(verdict(206, ["Content-Range": "bytes 0-199/1000"]) == .invalid)
@@ -68,7 +68,7 @@ import Testing
     #expect(beyond == .invalid)
   }
 
-  @Test func `A 206 of another version tells that the resource changed`() {
+  @Test func `A 206 of another version reveals a changed resource`() {
     let part = "bytes 100-199/1000"
     #expect(verdict(206, ["Content-Range": part, "ETag": "\"b\""], known: known()) == .changed)
     // The same strong tag with another length contradicts itself.
@@ -90,7 +90,7 @@ import Testing
         known: dated) == .changed)
   }
 
-  @Test func `A 200 is the whole, or under If-Range another version`() {
+  @Test func `A 200 is either the whole resource or a changed one`() {
     #expect(verdict(200, ["Content-Length": "1000"]) == .whole)
     #expect(verdict(200, ["Transfer-Encoding": "chunked"]) == .whole)
     let same: HeaderFields = ["Content-Length": "1000", "ETag": "\"a\""]
@@ -104,7 +104,7 @@ import Testing
     #expect(verdict(200, ["Content-Length": "9", "Content-Encoding": "identity"]) == .whole)
   }
 
-  @Test func `A 416 tells the length where it can be true`() {
+  @Test func `A 416 reports the length unless it contradicts the request`() {
     #expect(verdict(416, ["Content-Range": "bytes */50"]) == .beyondEnd(50))
     #expect(verdict(416, [:]) == .beyondEnd(nil))
     #expect(verdict(416, ["Content-Range": "bytes */1000"]) == .invalid)
@@ -114,7 +114,7 @@ import Testing
     #expect(verdict(416, [:], known: known(nil)) == .beyondEnd(nil))
   }
 
-  @Test func `Every other status is an error, for now or for good`() {
+  @Test func `Other statuses are classified as refused, transient or failed`() {
     for status in [401, 403, 410] { #expect(verdict(status, [:]) == .refused) }
     for status in [408, 425, 429, 500, 502, 503, 504] {
       #expect(verdict(status, [:]) == .transient)
@@ -125,7 +125,7 @@ import Testing
     #expect(verdict(304, [:]) == .notModified)
   }
 
-  @Test func `What is to be tried again says when`() {
+  @Test func `A transient response carries its Retry-After`() {
     let check = ResponseCheck(asked: 0..<1, known: nil)
     let verdict = check.verdict(status: 503, headers: ["Retry-After": "7"], now: Date())
     guard case .transient(let error, let wait) = verdict else {

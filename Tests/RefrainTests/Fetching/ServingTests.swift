@@ -10,7 +10,7 @@ import Testing
   private let length: Int64 = 300_007
 
   @Test(arguments: [Int64.max, .max - 1, (1 << 62) + 1, 1 << 62] as [Int64])
-  func `A cold reader far beyond the end finds the end`(offset: Int64) async throws {
+  func `A new reader far beyond the end finds the end`(offset: Int64) async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       let reader = try await test.reader("/a")
@@ -27,9 +27,7 @@ import Testing
     }
   }
 
-  @Test func `A reader that was told of one version is not given the bytes of the next`()
-    async throws
-  {
+  @Test func `A reader settled on one version receives no bytes of the next`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
       let reader = try await test.reader("/a")
@@ -54,9 +52,7 @@ import Testing
     }
   }
 
-  @Test func `An answer under way when the resource is changed is confirmed before it is used`()
-    async throws
-  {
+  @Test func `A response that was under way during an invalidation is not fresh`() async throws {
     try await withCache { test in
       var resource = OriginResource.synthetic(seed: 1, length: length)
       resource.headers = [Field("Cache-Control", "max-age=600")]
@@ -82,9 +78,7 @@ import Testing
     return terms
   }()
 
-  @Test func `Other representations are confirmed though the first was replaced meanwhile`()
-    async throws
-  {
+  @Test func `An invalidation survives the replacement of its generation`() async throws {
     try await withCache { test in
       let asked = Resource(url: test.origin.url("/a"))
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")

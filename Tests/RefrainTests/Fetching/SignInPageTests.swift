@@ -27,7 +27,9 @@ import Testing
   }
 
   @Test(arguments: ["\"a\"", "W/\"a\"", nil])
-  func `What is stored plays while a sign-in page is all that comes`(_ etag: String?) async throws {
+  func `A stored entry is read while the network returns a sign-in page`(
+    _ etag: String?
+  ) async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
@@ -59,8 +61,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test func `Bytes that are missing are waited for, and none of the page is stored`() async throws
-  {
+  @Test func `A reader waits for missing bytes instead of using a sign-in page`() async throws {
     try await withCache({ $0.retry.attempts = 100 }) { test in
       test.origin.serve(song(), at: "/a.mp3")
       let reader = try await test.reader("/a.mp3")
@@ -74,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `Without a type the URL says that a page is not the song`() async throws {
+  @Test func `A stored song without a Content-Type is kept over a sign-in page`() async throws {
     try await withCache { test in
       test.origin.serve(song(), at: "/a.mp3")
       test.origin.script("/a.mp3", .on(.all, .header("Content-Type", nil)))
@@ -87,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `A page may become another page, and a first answer may be one`() async throws {
+  @Test func `A web page is stored, and another page or a song may replace it`() async throws {
     try await withCache { test in
       test.origin.serve(page, at: "/a.mp3")
       let first = try await test.read("/a.mp3")
@@ -103,7 +104,7 @@ import Testing
   }
 
   /// Other credentials are checked by a request of their own.
-  @Test func `Other credentials are not given a sign-in page in place of the song`() async throws {
+  @Test func `A reader with other credentials receives no sign-in page as the song`() async throws {
     try await withCache { test in
       test.origin.serve(song(), at: "/a.mp3")
       func read(_ token: String) async throws -> [UInt8] {

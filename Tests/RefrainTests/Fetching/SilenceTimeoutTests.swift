@@ -5,7 +5,7 @@ import Testing
 @testable import Refrain
 
 @Suite(.timeLimit(.minutes(1))) struct WatchdogTests {
-  @Test func `Silence is ended once`() async throws {
+  @Test func `A silence timeout fires once`() async throws {
     let silenceTimeout = SilenceTimeout()
     let count = Mutex(0)
     let watch = silenceTimeout.watch { count.withLock { $0 += 1 } }
@@ -21,7 +21,7 @@ import Testing
     silenceTimeout.forget(other)
   }
 
-  @Test func `What rests, or was forgotten, is left alone`() async throws {
+  @Test func `A resting, forgotten or patient watch does not fire`() async throws {
     let silenceTimeout = SilenceTimeout()
     let resting = silenceTimeout.watch { Issue.record("It rested.") }
     let forgotten = silenceTimeout.watch { Issue.record("It was forgotten.") }
@@ -38,7 +38,7 @@ import Testing
     for watch in [resting, patient, fired] { silenceTimeout.forget(watch) }
   }
 
-  @Test func `It begins to look again after it had nothing to look after`() async throws {
+  @Test func `A new watch fires after a pause without watches`() async throws {
     let silenceTimeout = SilenceTimeout()
     for _ in 0..<3 {
       let watch = silenceTimeout.watch {}
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `What is forgotten is let go`() async throws {
+  @Test func `A forgotten watch is released`() async throws {
     final class Held: Sendable {}
     let silenceTimeout = SilenceTimeout()
     weak var held: Held?

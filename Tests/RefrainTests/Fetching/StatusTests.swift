@@ -12,7 +12,7 @@ import Testing
   private var resource: OriginResource { .synthetic(seed: 7, length: length) }
 
   @Test(arguments: [400, 401, 403, 404, 405, 410, 451, 501])
-  func `An error for good is told at once, with its status`(_ status: Int) async throws {
+  func `A permanent error status is reported without a retry`(_ status: Int) async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.all, .status(status)))
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [408, 425, 429, 500, 502, 503, 504])
-  func `An error that may pass is waited out by whoever plays`(_ status: Int) async throws {
+  func `A playing reader retries through a transient error status`(_ status: Int) async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       let reader = try await test.reader("/a")
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `An error that does not pass is told with its status`() async throws {
+  @Test func `A transient status that persists is reported after the last attempt`() async throws {
     try await withCache({ $0.retry.attempts = 3 }) { test in
       test.origin.serve(resource, at: "/a")
       let reader = try await test.reader("/a")
@@ -53,7 +53,7 @@ import Testing
     }
   }
 
-  @Test func `Retry-After is kept, up to the longest wait`() async throws {
+  @Test func `Retry-After is respected up to the longest wait`() async throws {
     try await withCache({ $0.retry.longestDelay = .milliseconds(300) }) { test in
       test.origin.serve(resource, at: "/a")
       let reader = try await test.reader("/a")
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `An error in the middle spoils nothing of what is stored`() async throws {
+  @Test func `A reader continues with correct bytes after an error in the middle`() async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       try await #expect(test.read("/a", 0..<1000) == bytes.bytes(in: 0..<1000))
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func `A 416 with the length ends the reading`() async throws {
+  @Test func `A 416 with the length ends the read`() async throws {
     try await withCache { test in
       test.origin.serve(resource, at: "/a")
       let reader = try await test.reader("/a")
@@ -101,9 +101,7 @@ import Testing
     }
   }
 
-  @Test func `An origin that refuses connections is unreachable, and the error says what to do`()
-    async throws
-  {
+  @Test func `An origin that refuses connections is unreachable, with a remedy`() async throws {
     try await withCache({ $0.retry.attempts = 2 }) { test in
       test.origin.serve(resource, at: "/a")
       await test.origin.stopListening()
@@ -112,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func `Playing goes on when the origin comes back`() async throws {
+  @Test func `A read continues when the origin is reachable again`() async throws {
     try await withCache({
       $0.retry.attempts = 1_000_000
       $0.retry.longestDelay = .milliseconds(5)

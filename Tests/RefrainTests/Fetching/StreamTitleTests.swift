@@ -18,7 +18,7 @@ import Testing
       Resource(url: test.origin.url(path), headers: ["Icy-MetaData": "1"]))
   }
 
-  @Test func `Titles are told with where they begin, and the bytes are the audio's`() async throws {
+  @Test func `Stream titles are reported with offsets and removed from the audio`() async throws {
     try await withCache { test in
       test.origin.serve(
         .station(seed: 7, name: "Radio R", interleaving: interleaving), at: "/radio")
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `Who does not ask for titles gets the stream as it is`() async throws {
+  @Test func `A reader that requests no titles receives the plain stream`() async throws {
     try await withCache { test in
       test.origin.serve(.station(seed: 7, interleaving: interleaving), at: "/radio")
       let reader = try await test.reader("/radio")
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `An ordinary origin that is asked for titles is as ever`() async throws {
+  @Test func `A request for titles changes nothing for an ordinary origin`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: 300_007), at: "/a")
       for _ in 0..<2 {
@@ -81,7 +81,9 @@ import Testing
   }
 
   @Test(arguments: ["0", "-5", "many", "99999999999999999999", "8192, 16000"])
-  func `An interval that is none is asked past`(_ interval: String) async throws {
+  func `An invalid title interval causes a request without titles`(
+    _ interval: String
+  ) async throws {
     try await withCache { test in
       test.origin.serve(.station(seed: 7, interleaving: interleaving), at: "/radio")
       test.origin.script(
@@ -97,7 +99,7 @@ import Testing
   }
 
   /// Content-Length counts the metadata, too.
-  @Test func `A body with a length and metadata ends where its audio does`() async throws {
+  @Test func `A body with a length and metadata ends with its audio`() async throws {
     try await withCache { test in
       let length: Int64 = 100_003
       var resource = OriginResource.synthetic(seed: 7, length: length)
@@ -117,7 +119,7 @@ import Testing
     }
   }
 
-  @Test func `A broken body with metadata is fetched again, and stored without it`() async throws {
+  @Test func `A broken body with titles is fetched again and stored without them`() async throws {
     try await withCache { test in
       let length: Int64 = 500_003
       var resource = OriginResource.synthetic(seed: 7, length: length)

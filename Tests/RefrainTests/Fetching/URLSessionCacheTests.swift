@@ -21,7 +21,7 @@ import Testing
     }) { try await body($0) }
   }
 
-  @Test func `What is read comes once, and then from disk`() async throws {
+  @Test func `A resource is fetched once and then read from disk`() async throws {
     try await withURLSession { test in
       test.origin.serve(resource, at: "/a")
       try await #expect(test.read("/a") == bytes.bytes(in: 0..<length))
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `A reader that jumps about gets the bytes of where it is`() async throws {
+  @Test func `A reader that seeks receives the bytes at its position`() async throws {
     try await withURLSession { test in
       test.origin.serve(resource, at: "/a")
       let reader = try await test.reader("/a")
@@ -54,7 +54,7 @@ import Testing
     .unavailable(.seconds(0)), .truncatedBody(to: 100), .garbage(Array("nonsense\r\n\r\n".utf8)),
     .chunked, .informational(103), .ignoreRange, .wrongContentRange(start: 1),
   ])
-  func `Answers that break off, or are wrong, cost no byte`(_ fault: Fault) async throws {
+  func `A read survives broken and invalid responses`(_ fault: Fault) async throws {
     try await withURLSession { test in
       test.origin.serve(resource, at: "/a")
       // Before the first byte, fewer attempts are made.
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `A refusal asks for authorization`() async throws {
+  @Test func `A refused request is authorized`() async throws {
     try await withURLSession({
       $0.authorize = { resource, _ in
         var renewed = resource
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `Nothing is left of readers that have gone`() async throws {
+  @Test func `A cancelled reader leaves no running request`() async throws {
     try await withURLSession { test in
       test.origin.serve(resource, at: "/a")
       test.origin.script("/a", .on(.from(2), .stall(at: .body(1000))))

@@ -4,7 +4,7 @@ import Testing
 @testable import Refrain
 
 @Suite struct CacheControlTests {
-  @Test func `Directives are read whatever their case, quotes and neighbours`() {
+  @Test func `Directives are parsed regardless of case, quotes and unknown directives`() {
     let control = CacheControl(
       "Public, MAX-AGE=\"60\" , private=\"a, no-store\",x=\"\\\", no-store\", immutable,"
         + "must-revalidate, stale-if-error = 5,,")
@@ -18,7 +18,7 @@ import Testing
     #expect(control == expected)
   }
 
-  @Test func `no-cache counts also where it names fields`() {
+  @Test func `The no-cache directive counts even if it names fields`() {
     #expect(CacheControl("no-cache").noCache)
     #expect(CacheControl("no-cache=\"Set-Cookie\"").noCache)
     #expect(CacheControl("no-store").noStore)
@@ -34,13 +34,13 @@ import Testing
       ("max-age", 0), ("max-age=", 0), ("max-age=1.5", 0), ("s-maxage=9", nil), ("", nil),
       ("max-age=\"60", 60), ("xmax-age=1", nil),
     ] as [(String, Int64?)])
-  func `max-age saturates, and what is no number counts as stale`(
+  func `A max-age saturates, and an invalid one counts as stale`(
     _ text: String, _ expected: Int64?
   ) {
     #expect(CacheControl(text).maxAge == expected)
   }
 
-  @Test func `No header, no directive`() {
+  @Test func `A missing header has no directives`() {
     #expect(CacheControl(nil) == CacheControl())
   }
 }

@@ -12,7 +12,7 @@ import Testing
       ("bytes 00-01/02", 0..<2, 2),
       ("bytes 0-9223372036854775805/9223372036854775806", 0..<(.max - 1), .max - 1),
     ] as [(String, ByteRange?, Int64?)])
-  func `A valid value says which bytes these are`(
+  func `A valid Content-Range gives the range and the total`(
     _ text: String, _ range: ByteRange?, _ total: Int64?
   ) {
     #expect(ContentRange(text) == ContentRange(range: range, total: total))
@@ -26,13 +26,13 @@ import Testing
     "bytes 0-1/9223372036854775808", "bytes 0-1/2, bytes 0-1/2", "bytes ٠-١/٢", "bytes 0x0-0x1/2",
     "bytes 0-0/0",
   ])
-  func `An invalid value says nothing`(_ text: String) {
+  func `An invalid Content-Range is rejected`(_ text: String) {
     #expect(ContentRange(text) == nil)
   }
 }
 
 @Suite struct RangeHeaderTests {
-  @Test func `The last byte is named, where it is known`() {
+  @Test func `A Range value names the last byte if it is known`() {
     #expect(RangeHeader.value(0, to: nil) == "bytes=0-")
     #expect(RangeHeader.value(500, to: nil) == "bytes=500-")
     #expect(RangeHeader.value(0, to: 1) == "bytes=0-0")

@@ -22,7 +22,7 @@ import Testing
     ("max-age=60, immutable", false), ("public", true), ("public, max-age=60", true),
     ("s-maxage=60", true), ("public, private", false),
   ])
-  func `What was asked with cookies is kept where the origin calls it everybody's`(
+  func `A shared cache keeps a response to cookies only if it is shareable`(
     _ control: String, _ isKept: Bool
   ) {
     let fields: HeaderFields = control.isEmpty ? [:] : ["Cache-Control": control]
@@ -31,7 +31,7 @@ import Testing
     #expect(self.isKept(fields, asksWithCookies: false) == !control.contains("private"))
   }
 
-  @Test func `What is said to shared caches outranks what is said to all`() {
+  @Test func `CDN-Cache-Control outranks Cache-Control for requests with cookies`() {
     let targeted: HeaderFields = ["Cache-Control": "max-age=60", "CDN-Cache-Control": "public"]
     #expect(isKept(targeted, asksWithCookies: true))
     let withdrawn: HeaderFields = ["Cache-Control": "public", "CDN-Cache-Control": "max-age=60"]
@@ -39,13 +39,13 @@ import Testing
   }
 
   @Test(arguments: ["", "max-age=60", "public, max-age=60", "s-maxage=60"])
-  func `What sets a cookie is one person's`(_ control: String) {
+  func `A shared cache does not store a response with Set-Cookie`(_ control: String) {
     let fields: HeaderFields = ["Cache-Control": control, "Set-Cookie": "a=b"]
     #expect(!isKept(fields, asksWithCookies: false))
     #expect(isKept(fields, asksWithCookies: false, isShared: false))
   }
 
-  @Test func `A confirmation that sets a cookie is one person's, and the next one is not`() {
+  @Test func `A confirmation with Set-Cookie forbids storing, one without does not`() {
     let stored: HeaderFields = ["Cache-Control": "max-age=60", "ETag": "\"a\""]
     let keeper = Freshness.Keeper(isShared: true)
     let before = Freshness(

@@ -18,7 +18,7 @@ struct CredentialTests {
     ("http://:secret@[::1]:81/", ":secret", "http://[::1]:81/"),
     ("http://me:@host/", "me:", "http://host/"),
   ])
-  func `User information becomes Basic credentials`(
+  func `User information in a URL becomes Basic credentials`(
     _ text: String, _ pair: String, _ plain: String
   ) throws {
     let url = try url(text)
@@ -31,17 +31,17 @@ struct CredentialTests {
     "http://host/a@b", "http://host/?u=me:secret@there", "http://host/#me:secret@there",
     "http://@host/", "http://:@host/",
   ])
-  func `Where there is no user there are no credentials`(_ text: String) throws {
+  func `A URL without a user or password has no credentials`(_ text: String) throws {
     try #expect(url(text).basicAuthorization == nil)
   }
 
-  @Test func `An octet that is no UTF-8 goes as it is`() throws {
+  @Test func `An octet outside UTF-8 is kept in the credentials`() throws {
     try #expect(
       url("http://a:%E4@host/").basicAuthorization
         == "Basic " + Data([0x61, 0x3A, 0xE4]).base64EncodedString())
   }
 
-  @Test func `A Location's credentials are for where it leads`() throws {
+  @Test func `Credentials in a Location apply only to its target`() throws {
     var policy = RedirectPolicy(
       request: OriginRequest(url: try url("http://a/"), headers: ["Authorization": "Bearer s"]))
     let next = try policy.follow(status: 302, headers: ["Location": "http://me:pw@b/c"])
@@ -51,7 +51,7 @@ struct CredentialTests {
     #expect(last?.headers["Authorization"] == nil)
   }
 
-  @Test func `An error does not repeat a password`() async throws {
+  @Test func `An error does not contain the password of the URL`() async throws {
     try await withCache { test in
       do {
         _ = try await test.cache.open(Resource(url: try url("ftp://me:secret@host/a")))
@@ -63,7 +63,7 @@ struct CredentialTests {
     }
   }
 
-  @Test func `They are sent as a header, and not beside one that is set`() async throws {
+  @Test func `URL credentials become a header unless Authorization is set`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a.wav")
       let port = try #require(test.origin.url("/a.wav").port)
@@ -86,7 +86,7 @@ struct CredentialTests {
     }
   }
 
-  @Test func `Nothing on disk has the password`() async throws {
+  @Test func `No stored file contains the password`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a.wav")
       let port = try #require(test.origin.url("/a.wav").port)
@@ -105,7 +105,7 @@ struct CredentialTests {
     }
   }
 
-  @Test func `A function for keys is not shown the password`() async throws {
+  @Test func `A cacheKey function does not receive the password`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let cache = try MediaCache(

@@ -44,19 +44,19 @@ import Testing
   ]
 
   @Test(arguments: cases.indices)
-  func `Stored bytes are taken on the request's terms`(index: Int) {
+  func `Stored bytes are accepted according to the request's requirements`(index: Int) {
     let (terms, age, must, isAccepted) = Self.cases[index]
     let freshness = Freshness(confirmedAt: Self.now - age, lifetime: 60, mustRevalidate: must)
     #expect(terms.accept(freshness, at: Self.now) == isAccepted)
   }
 
-  @Test func `What is outdated is taken on no terms`() {
+  @Test func `Outdated bytes are never accepted`() {
     let outdated = Freshness(confirmedAt: Self.now, lifetime: 60).outdated
     #expect(!FreshnessRequirements().accept(outdated, at: Self.now))
     #expect(!Self.terms { $0.maxAge = 1000 }.accept(outdated, at: Self.now))
   }
 
-  @Test func `Unconfirmed, only a strict reader minds what the origin forbids`() {
+  @Test func `Only a strict reader refuses unconfirmed bytes that must be revalidated`() {
     let free = Freshness(confirmedAt: Self.now, lifetime: 60)
     let bound = Freshness(confirmedAt: Self.now, lifetime: 60, mustRevalidate: true)
     #expect(FreshnessRequirements().acceptUnconfirmed(bound, at: Self.now))
@@ -107,7 +107,7 @@ import Testing
   ]
 
   @Test(arguments: cases)
-  func `A shared cache keeps less, and minds more`(_ given: Case) {
+  func `A shared cache stores less and revalidates more than a private one`(_ given: Case) {
     let freshness = Freshness(
       status: 200, headers: ["Cache-Control": given.control], requestTime: Self.now,
       responseTime: Self.now,
@@ -117,7 +117,7 @@ import Testing
     #expect(freshness.lifetime == given.lifetime)
   }
 
-  @Test func `A confirmation is judged by all that is stored by then`() {
+  @Test func `The freshness after a confirmation follows from the merged fields`() {
     let stored: HeaderFields = ["Cache-Control": "max-age=60, must-revalidate", "ETag": "\"a\""]
     let before = Freshness(
       status: 200, headers: stored, requestTime: Self.now - 100, responseTime: Self.now - 100)

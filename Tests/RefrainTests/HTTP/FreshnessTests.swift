@@ -57,7 +57,7 @@ import Testing
     #expect(Self.freshness(headers).lifetime == expected)
   }
 
-  @Test func `A status that may not be guessed about has no lifetime unless it says so`() {
+  @Test func `A lifetime is guessed for a 206, but not for a 302`() {
     #expect(Self.freshness(["Last-Modified": Self.date(-1000)], status: 206).lifetime == 100)
     #expect(Self.freshness(["Last-Modified": Self.date(-1000)], status: 302).lifetime == 0)
     #expect(Self.freshness(["Cache-Control": "max-age=5"], status: 302).lifetime == 5)
@@ -73,13 +73,13 @@ import Testing
   ]
 
   @Test(arguments: cases2)
-  func `The age at the start is the greater of what Age and Date say`(
+  func `The initial age is the greater of the Age and Date values`(
     _ headers: HeaderFields, _ took: Double, _ expected: Double
   ) {
     #expect(Self.freshness(headers, tookSeconds: took).initialAge == expected)
   }
 
-  @Test func `Of two Age headers the first counts`() {
+  @Test func `The first of two Age headers counts`() {
     let headers = HeaderFields([("Age", "10"), ("Age", "99")])
     #expect(Self.freshness(headers).initialAge == 10)
   }
@@ -89,23 +89,25 @@ import Testing
     // The clock was set back: a little, and by more than the response's lifetime.
     (-10, true), (-60, true), (-61, false), (-1e9, false),
   ])
-  func `It is fresh until its age reaches its lifetime`(_ offset: Double, _ expected: Bool) {
+  func `A response is fresh until its age reaches its lifetime`(
+    _ offset: Double, _ expected: Bool
+  ) {
     let freshness = Self.freshness(["Cache-Control": "max-age=60", "Age": "10"])
     #expect(freshness.isFresh(at: Self.now + offset) == expected)
   }
 
-  @Test func `An invalid Age is stale however long the response says it lives`() {
+  @Test func `A response with an invalid Age is stale despite its max-age`() {
     #expect(!Self.freshness(["Cache-Control": "max-age=60", "Age": "10s"]).isFresh(at: Self.now))
     #expect(Self.freshness(["Last-Modified": Self.date(-1000), "Age": "x"]).isGuessed == nil)
   }
 
-  @Test func `Without a lifetime it is never fresh`() {
+  @Test func `A response without a lifetime is never fresh`() {
     #expect(!Self.freshness([:]).isFresh(at: Self.now))
     #expect(!Self.freshness([:]).isFresh(at: .distantPast))
     #expect(!Self.freshness([:]).isFresh(at: .distantFuture))
   }
 
-  @Test func `A 304 without a lifetime starts the known one anew`() {
+  @Test func `A 304 without a lifetime restarts the stored one`() {
     let first = Self.freshness(["Cache-Control": "max-age=60, must-revalidate", "Age": "50"])
     let later = Self.now + 1000
     let next = first.confirmed(by: ["ETag": "\"a\""], requestTime: later, responseTime: later)
@@ -114,14 +116,14 @@ import Testing
     #expect(next.isFresh(at: later + 59) && !next.isFresh(at: later + 60))
   }
 
-  @Test func `A 304 with a lifetime replaces the known one`() {
+  @Test func `A 304 with a lifetime replaces the stored one`() {
     let first = Self.freshness(["Cache-Control": "max-age=60, must-revalidate"])
     let next = first.confirmed(
       by: ["Cache-Control": "max-age=5"], requestTime: Self.now, responseTime: Self.now)
     #expect(next.lifetime == 5 && !next.mustRevalidate)
   }
 
-  @Test func `It is stored and comes back`() throws {
+  @Test func `A freshness value is encoded and decoded unchanged`() throws {
     let freshness = Self.freshness(["Cache-Control": "max-age=60, must-revalidate", "Age": "1"])
     let data = try JSONEncoder().encode(freshness)
     #expect(try JSONDecoder().decode(Freshness.self, from: data) == freshness)

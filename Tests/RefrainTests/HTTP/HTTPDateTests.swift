@@ -17,7 +17,7 @@ import Testing
     "Mon, 06 Nov 1994 08:49:37 GMT",
     "Sun, 06-Nov-1994 08:49:37 GMT",
   ])
-  func `All three forms are read, and what servers make of them`(_ text: String) {
+  func `The three date formats and common deviations are parsed`(_ text: String) {
     #expect(HTTPDate.parse(text) == Self.example)
   }
 
@@ -34,7 +34,7 @@ import Testing
     ("Sun, 30 Feb 1994 08:49:37 GMT", false), ("Sun, 06 Nov 1994 24:49:37 GMT", false),
     ("Sun, 06 nov 1994 08:49:37 GMT", false), ("0", false), ("", false),
   ])
-  func `Read strictly, a date is one to the letter`(_ text: String, _ isOne: Bool) {
+  func `Strict parsing accepts only exact dates`(_ text: String, _ isOne: Bool) {
     #expect((HTTPDate.parse(text, .strict) != nil) == isOne, "\(text.debugDescription)")
   }
 
@@ -49,7 +49,7 @@ import Testing
     "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT",
     "Sun, ٠٦ Nov 1994 08:49:37 GMT",
   ])
-  func `What is no date is none`(_ text: String) {
+  func `An invalid date is rejected`(_ text: String) {
     #expect(HTTPDate.parse(text) == nil)
   }
 
@@ -60,12 +60,12 @@ import Testing
     ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799),
     ("Mon, 18 Jan 2038 03:14:08 GMT", 2_147_397_248),
   ])
-  func `Dates are read and written alike`(_ text: String, _ seconds: Double) {
+  func `Dates are parsed and formatted consistently`(_ text: String, _ seconds: Double) {
     #expect(HTTPDate.parse(text) == Date(timeIntervalSince1970: seconds))
     #expect(HTTPDate.format(Date(timeIntervalSince1970: seconds)) == text)
   }
 
-  @Test func `A leap second is the first of the next minute`() {
+  @Test func `A leap second is parsed as the first second of the next minute`() {
     #expect(
       HTTPDate.parse("Sat, 31 Dec 2016 23:59:60 GMT")
         == HTTPDate.parse("Sun, 01 Jan 2017 00:00:00 GMT"))
@@ -74,13 +74,13 @@ import Testing
   @Test(arguments: [
     ("74", 2074), ("75", 1975), ("76", 1976), ("24", 2024), ("99", 1999), ("00", 2000),
   ])
-  func `Two digits of a year mean no year more than 50 years ahead`(_ text: String, _ year: Int) {
+  func `A two-digit year is at most 50 years ahead`(_ text: String, _ year: Int) {
     let now = HTTPDate.parse("Mon, 01 Jul 2024 00:00:00 GMT") ?? .distantPast
     let date = HTTPDate.parse("Friday, 01-Jan-\(text) 00:00:00 GMT", now: now)
     #expect(date == HTTPDate.parse("Fri, 01 Jan \(year) 00:00:00 GMT"))
   }
 
-  @Test func `Near the end of a century two digits still mean the nearest year`() {
+  @Test func `A two-digit year may fall in the next century`() {
     let now = HTTPDate.parse("Mon, 01 Jul 2080 00:00:00 GMT") ?? .distantPast
     #expect(
       HTTPDate.parse("Friday, 01-Jan-10 00:00:00 GMT", now: now)
@@ -93,7 +93,7 @@ import Testing
         == HTTPDate.parse("Fri, 01 Jan 2031 00:00:00 GMT"))
   }
 
-  @Test func `Fractions are rounded down, and no date is too far to write`() {
+  @Test func `Fractions are rounded down, and extreme dates are clamped`() {
     #expect(
       HTTPDate.format(Date(timeIntervalSince1970: 784_111_777.999))
         == "Sun, 06 Nov 1994 08:49:37 GMT")
@@ -106,7 +106,7 @@ import Testing
     #expect(HTTPDate.format(Date(timeIntervalSince1970: .nan)) == "Thu, 01 Jan 1970 00:00:00 GMT")
   }
 
-  @Test func `Days throughout 800 years come back with the right weekday`() {
+  @Test func `Dates over 800 years are parsed back and have the right weekday`() {
     let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     for day in stride(from: 0, to: 292_194, by: 13) {
       let date = Date(timeIntervalSince1970: Double(day) * 86_400)

@@ -25,7 +25,7 @@
     }
 
     @Test(arguments: [[], [1], [3], [4], [1, 1, 1, 1], [2, 9]])
-    func `An answer of SHOUTcast is one of HTTP`(_ parts: [Int]) async throws {
+    func `A SHOUTcast status line is accepted as HTTP`(_ parts: [Int]) async throws {
       let server = try server(Self.head + "sound", parts: parts)
       defer { server.stop() }
       let response = try await CurlTransport().send(OriginRequest(url: server.url()))
@@ -33,7 +33,7 @@
       #expect(try await response.whole() == Data("sound".utf8))
     }
 
-    @Test func `A station of SHOUTcast plays`() async throws {
+    @Test func `A SHOUTcast station is read through the cache`() async throws {
       let sound = String(repeating: "sound", count: 40_000)
       let server = try RawServer { connection in
         _ = connection.readRequest()
@@ -52,7 +52,7 @@
     }
 
     @Test(arguments: ["IC", "ICX 200 OK\r\n\r\n", "I", "ICY", "ICY garbage\r\n\r\n"])
-    func `What only begins like it is refused as before`(_ answer: String) async throws {
+    func `A status line that only resembles SHOUTcast is refused`(_ answer: String) async throws {
       let server = try server(answer)
       defer { server.stop() }
       let error = await #expect(throws: TransportError.self) {
@@ -61,7 +61,7 @@
       #expect(error.map { [.malformed, .connectionLost].contains($0.code) } == true)
     }
 
-    @Test func `Bodies that begin like it are left as they are`() async throws {
+    @Test func `A body that begins with ICY is not changed`() async throws {
       let server = try RawServer { connection in
         for _ in 0..<2 {
           _ = connection.readRequest()

@@ -16,7 +16,7 @@ import Testing
 
   // MARK: The demultiplexer
 
-  @Test func `However the body is cut, the audio and the titles are the same`() {
+  @Test func `Audio and titles do not depend on how the body is split`() {
     let seed = TestSeed.next()
     var random = SeededGenerator(seed: seed)
     for _ in 0..<200 {
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func `A body that ends in the middle of a block is known for it`() {
+  @Test func `A body that ends inside a metadata block is detected`() {
     var demultiplexer = ICYDemultiplexer(interval: 2)
     #expect(demultiplexer.take(Data([1, 2, 1, 65])) == .init(audio: Data([1, 2])))
     #expect(!demultiplexer.isBetweenBlocks)
@@ -84,18 +84,20 @@ import Testing
     ("';';='=''", nil, nil),
     ("Grüße", nil, nil),
     ("StreamTitle='Grüße 日本';", "Grüße 日本", nil),
-  ]) func `A block says`(_ text: String, _ title: String?, _ url: String?) {
+  ]) func `A metadata block gives its title and URL`(
+    _ text: String, _ title: String?, _ url: String?
+  ) {
     let metadata = ICYMetadata(Self.text(text) + [0, 0])
     #expect(metadata.title == title)
     #expect(metadata.url == url)
   }
 
-  @Test func `What is not UTF-8 is Latin-1`() {
+  @Test func `A title that is not UTF-8 is read as Latin-1`() {
     let bytes = Self.text("StreamTitle='Gr") + [0xFC, 0xDF, 0x65] + Self.text("';")
     #expect(ICYMetadata(bytes).title == "Grüße")
   }
 
-  @Test func `No block brings the parser down`() {
+  @Test func `Random metadata blocks do not crash the parser`() {
     let seed = TestSeed.next()
     var random = SeededGenerator(seed: seed)
     let alphabet = Self.text("StreamTitle='';=\u{0}") + [0xFF, 0xC3]
@@ -120,7 +122,9 @@ import Testing
     (["many"], .askAgain(without: "Icy-MetaData")), ([""], .askAgain(without: "Icy-MetaData")),
     (["99999999999999999999"], .askAgain(without: "Icy-MetaData")),
     (["9223372036854775807"], .askAgain(without: "Icy-MetaData")),
-  ]) func `An interval is`(_ values: [String], _ answer: ICYAnswer) {
+  ]) func `An icy-metaint value selects how the body is read`(
+    _ values: [String], _ answer: ICYAnswer
+  ) {
     let headers = HeaderFields(values.map { ("ICY-MetaInt", $0) })
     #expect(ICYAnswer(request: ["icy-metadata": "1"], status: 200, headers: headers) == answer)
     // A request without the field receives the body as it is.
@@ -130,7 +134,7 @@ import Testing
     #expect(ICYAnswer(request: ["Icy-MetaData": "1"], status: 404, headers: headers) == .plain)
   }
 
-  @Test func `A part of an interleaved body is asked for again without metadata`() {
+  @Test func `A 206 with interleaved metadata is requested again`() {
     let request: HeaderFields = ["Icy-MetaData": "1", "Range": "bytes=0-9"]
     let headers: HeaderFields = ["icy-metaint": "16000", "ETag": "\"a\""]
     #expect(
@@ -144,7 +148,7 @@ import Testing
     #expect(ICYAnswer(request: request, status: 206, headers: [:]) == .plain)
   }
 
-  @Test func `A redirect to another host takes the question along`() throws {
+  @Test func `A redirect to another host keeps Icy-MetaData`() throws {
     let url = try #require(URL(string: "http://a.example/"))
     var redirects = RedirectPolicy(
       request: OriginRequest(url: url, headers: ["Icy-MetaData": "1", "Cookie": "secret"]))
@@ -158,7 +162,7 @@ import Testing
     .init(metadata: ICYMetadata(text("StreamTitle='\(title)';")), offset: offset)
   }
 
-  @Test func `A title holds from where it begins to the next one`() {
+  @Test func `A title applies from its offset to the next title`() {
     var titles = StreamTitles()
     #expect(titles.title(at: 0) == nil)
     let station = StreamStation(["icy-name": "Radio", "icy-br": "128"])
@@ -174,7 +178,7 @@ import Testing
     #expect(titles.title(at: .max)?.station.bitrate == 128)
   }
 
-  @Test func `Weeks of titles take no more room than a day's`() {
+  @Test func `The number of kept titles is bounded`() {
     var titles = StreamTitles()
     for index in 0..<10_000 { _ = titles.note(Self.note("\(index)", Int64(index) * 10)) }
     #expect(titles.all.count == StreamTitles.most)

@@ -28,12 +28,12 @@ import Testing
   ]
 
   @Test(arguments: cases.indices)
-  func `A list that is not complete changes every target duration`(index: Int) {
+  func `The update pace of a manifest is read from its content`(index: Int) {
     let (text, pace) = Self.cases[index]
     #expect(Manifest.pace(of: Data(text.utf8)) == pace, "\(text.debugDescription)")
   }
 
-  @Test func `It is fresh for half of that at most, and of use for one and a half`() {
+  @Test func `A manifest is fresh for half a period and usable for one and a half`() {
     let now = Date(timeIntervalSince1970: 1_700_000_000)
     var freshness = Freshness(confirmedAt: now, lifetime: 600)
     freshness.pace = .every(6)
@@ -50,7 +50,7 @@ import Testing
     #expect(!freshness.isFresh(at: now + 1))
   }
 
-  @Test func `It is known by its type or by its name`() throws {
+  @Test func `A manifest is recognized by its type or its file name`() throws {
     let plain = try #require(URL(string: "https://a.example/x"))
     let named = try #require(URL(string: "https://a.example/x.M3U8?y=1"))
     #expect(Manifest.isNamed(mimeType: "application/dash+xml", url: plain))

@@ -14,7 +14,7 @@ import Testing
       ("audio/mpeg, audio/mpeg", nil), ("audio /mpeg", nil), ("audio/m\u{e9}", nil), (";", nil),
       ("a/" + String(repeating: "b", count: 300), nil),
     ] as [(String?, String?)])
-  func `The type is what stands before the parameters, in lower case`(
+  func `A media type is parsed without parameters and in lower case`(
     _ text: String?, _ expected: String?
   ) {
     #expect(MediaType.essence(text) == expected)
@@ -37,7 +37,7 @@ import Testing
       ("application/x-mpegURL", "https://h/a", "m3u8"), ("audio/x-wav", "https://h/a", "wav"),
       ("audio/ogg", "https://h/a", "ogg"), ("video/quicktime", "https://h/a", "mov"),
     ] as [(String?, String, String)])
-  func `A stored file has an extension that programs go by`(
+  func `The extension of a stored file follows from its URL or media type`(
     _ type: String?, _ url: String, _ expected: String
   ) throws {
     let url = try #require(URL(string: url))

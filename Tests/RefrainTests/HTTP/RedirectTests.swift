@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: [301, 302, 303, 307, 308])
-  func `Every kind of redirect is followed`(_ status: Int) throws {
+  func `Every redirect status is followed`(_ status: Int) throws {
     var policy = try Self.policy("https://a.com/x")
     let next = try policy.follow(status: status, headers: ["location": "/y"])
     #expect(next?.url.absoluteString == "https://a.com/y")
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(arguments: [200, 206, 300, 304, 305, 306, 404])
-  func `Any other status is no redirect`(_ status: Int) throws {
+  func `Any other status is not followed`(_ status: Int) throws {
     var policy = try Self.policy("https://a.com/x")
     #expect(try policy.follow(status: status, headers: ["Location": "/y"]) == nil)
   }
@@ -45,7 +45,9 @@ import Testing
     ("HTTPS://H/", "HTTPS://H/"), ("http://h", "http://h"), ("http://h?q", "http://h?q"),
     ("http://h:81/a//b", "http://h:81/a//b"),
   ])
-  func `A reference is resolved as RFC 3986 does`(_ reference: String, _ expected: String) throws {
+  func `A Location is resolved as RFC 3986 requires`(
+    _ reference: String, _ expected: String
+  ) throws {
     var policy = try Self.policy("http://a/b/c/d;p?q#f")
     let next = try policy.follow(status: 302, headers: ["Location": reference])
     #expect(next?.url.absoluteString == expected)
@@ -56,7 +58,7 @@ import Testing
     "https://h/a%20b?x=1&y=%5B1%5D", "https://h/%E2%9C%93?u=https://x/?y&z=a:b@c",
     "https://h/%2e%2e/a", "https://h/a?b=%25%2525",
   ])
-  func `A signed URL goes on byte for byte`(_ location: String) throws {
+  func `A signed Location is kept byte for byte`(_ location: String) throws {
     var policy = try Self.policy("https://a.com/x")
     let next = try policy.follow(status: 302, headers: ["Location": location])
     #expect(next?.url.absoluteString == location)
@@ -70,7 +72,7 @@ import Testing
     ("https://[::1]:8/[a]", "https://[::1]:8/%5Ba%5D"),
     ("/a\u{301}?\u{301}", "https://a.com/a%CC%81?%CC%81"),
   ])
-  func `What no URI may have is encoded, and nothing else`(
+  func `Only characters that are invalid in a URI are encoded`(
     _ location: String, _ expected: String
   ) throws {
     var policy = try Self.policy("https://a.com/x")
@@ -82,7 +84,7 @@ import Testing
     "http://a.com/y", "ftp://a.com/y", "file:///etc/passwd", "javascript:alert(1)", "data:,x",
     "https:///y", "https:y", "https://", "", " ", "/x", "#f", "//", "https://[::1/y",
   ])
-  func `Where no request may go, none goes`(_ location: String) throws {
+  func `An unusable or insecure Location is refused`(_ location: String) throws {
     var policy = try Self.policy("https://a.com/x")
     #expect {
       try policy.follow(status: 302, headers: ["Location": location])
@@ -105,14 +107,16 @@ import Testing
   }
 
   @Test(arguments: ["/y", "https://A.com:443/y", "HTTPS://a.com/y", "//a.com/y"])
-  func `Within the origin every header goes on`(_ location: String) throws {
+  func `A redirect within the origin keeps every header`(_ location: String) throws {
     var policy = try Self.policy("https://a.com/x")
     let next = try policy.follow(status: 302, headers: ["Location": location])
     #expect(next?.headers == Self.headers)
   }
 
   @Test(arguments: ["https://b.com/x", "https://a.com:444/x", "https://sub.a.com/x", "//a.com./x"])
-  func `Another origin gets no credentials, under no name`(_ location: String) throws {
+  func `A redirect to another origin drops credentials and custom headers`(
+    _ location: String
+  ) throws {
     var policy = try Self.policy("https://a.com/x")
     let next = try #require(try policy.follow(status: 302, headers: ["Location": location]))
     for name in ["Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key", "Host"] {
@@ -126,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func `Credentials do not come back with the origin`() throws {
+  @Test func `A redirect back to the origin does not restore credentials`() throws {
     var policy = try Self.policy("https://a.com/x")
     _ = try policy.follow(status: 302, headers: ["Location": "https://b.com/x"])
     let back = try policy.follow(status: 302, headers: ["Location": "https://a.com/y"])
@@ -134,7 +138,7 @@ import Testing
     #expect(back?.headers["Authorization"] == nil)
   }
 
-  @Test func `A circle is found at once, whatever the fragment`() throws {
+  @Test func `A redirect loop is detected regardless of the fragment`() throws {
     var policy = try Self.policy("https://a.com/x")
     _ = try policy.follow(status: 302, headers: ["Location": "/y"])
     #expect(throws: MediaCacheError.self) {
@@ -142,7 +146,7 @@ import Testing
     }
   }
 
-  @Test func `Ten hops are followed, and no eleventh`() throws {
+  @Test func `Ten redirects are followed, an eleventh is refused`() throws {
     var policy = try Self.policy("https://a.com/x")
     for hop in 1...10 {
       #expect(try policy.follow(status: 302, headers: ["Location": "/\(hop)"]) != nil)

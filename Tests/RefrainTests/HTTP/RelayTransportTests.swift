@@ -62,7 +62,7 @@
 
     @Test(
       arguments: TestedTransport.allCases, ["GET", "HEAD", "DELETE", "OPTIONS", "PROPFIND", "POST"])
-    func `A method without a body arrives as it is`(
+    func `A request without a body is relayed with its method and fields`(
       _ tested: TestedTransport, _ method: String
     ) async throws {
       let recorder = Recorder()
@@ -81,7 +81,9 @@
     }
 
     @Test(arguments: TestedTransport.allCases, [true, false])
-    func `A body arrives whole`(_ tested: TestedTransport, _ isLengthKnown: Bool) async throws {
+    func `A request body is relayed completely`(
+      _ tested: TestedTransport, _ isLengthKnown: Bool
+    ) async throws {
       let recorder = Recorder()
       let server = try recordingServer(recorder)
       defer { server.stop() }
@@ -98,7 +100,7 @@
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func `An empty body has the length zero`(_ tested: TestedTransport) async throws {
+    func `An empty request body has the length zero`(_ tested: TestedTransport) async throws {
       let recorder = Recorder()
       let server = try recordingServer(recorder)
       defer { server.stop() }
@@ -109,8 +111,7 @@
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func `What the body ends in is what the request ends in`(_ tested: TestedTransport) async throws
-    {
+    func `A request fails with the error of its body`(_ tested: TestedTransport) async throws {
       struct Gone: Error {}
       let server = try RawServer { connection in
         _ = connection.readRequest()
@@ -131,7 +132,7 @@
       }
     }
 
-    @Test func `An answer that comes before the body has ended is handed on`() async throws {
+    @Test func `A response before the end of the request body is passed on`() async throws {
       let server = try RawServer { connection in
         _ = connection.readRequest()
         connection.send("HTTP/1.1 403 No\r\nContent-Length: 3\r\n\r\nno!")
@@ -149,7 +150,7 @@
       #expect(try await response.text() == "no!")
     }
 
-    @Test func `A server that stops taking the body holds up who brings it`() async throws {
+    @Test func `A server that stops reading pauses the request body`() async throws {
       let gate = DispatchSemaphore(value: 0)
       let server = try RawServer { connection in
         _ = connection.readRequest()
@@ -188,7 +189,7 @@
       func add() { count.add(1, ordering: .relaxed) }
     }
 
-    @Test func `Silence ends it after its time`() async throws {
+    @Test func `A silent relayed request times out`() async throws {
       let server = try RawServer { connection in
         _ = connection.readRequest()
         connection.waitForEnd()
@@ -203,7 +204,7 @@
     }
 
     @Test(arguments: ["POST", "PATCH", "LOCK"])
-    func `What may have been carried out is not sent twice`(_ method: String) async throws {
+    func `A request that is not idempotent is not sent twice`(_ method: String) async throws {
       let count = Counter()
       // The server responds to the first request of a connection, and closes at the second.
       let server = try RawServer { connection in

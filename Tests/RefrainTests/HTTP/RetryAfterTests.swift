@@ -15,7 +15,7 @@ import Testing
       ("Fri, 31 Dec 9999 23:59:59 GMT", .seconds(1 << 31)),
       ("", nil), ("-", nil), ("soon", nil), ("1.5", nil), ("+5", nil), ("5s", nil),
     ] as [(String, Duration?)])
-  func `Seconds and dates both say how long to wait`(_ text: String, _ expected: Duration?) {
+  func `Retry-After is parsed as seconds or as a date`(_ text: String, _ expected: Duration?) {
     #expect(RetryAfter.parse(text, now: Self.now) == expected)
   }
 }

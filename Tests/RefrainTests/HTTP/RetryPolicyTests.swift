@@ -4,7 +4,7 @@ import Testing
 @testable import Refrain
 
 @Suite struct RetryPolicyTests {
-  @Test func `The wait doubles up to the longest, then it is given up`() {
+  @Test func `The delay doubles up to the longest, and attempts are limited`() {
     var policy = RetryPolicy()
     policy.attempts = 10
     let waits = (1...10).map { policy.delay(afterFailures: $0) }
@@ -15,14 +15,14 @@ import Testing
       ])
   }
 
-  @Test func `Retry-After lengthens the wait, but not beyond the longest`() {
+  @Test func `Retry-After lengthens the delay, but not beyond the longest`() {
     let policy = RetryPolicy()
     #expect(policy.delay(afterFailures: 1, retryAfter: .seconds(5)) == .seconds(5))
     #expect(policy.delay(afterFailures: 1, retryAfter: .seconds(1 << 31)) == .seconds(30))
     #expect(policy.delay(afterFailures: 1, retryAfter: .seconds(-5)) == .milliseconds(250))
   }
 
-  @Test func `No setting makes it trap or go back in time`() {
+  @Test func `Extreme settings neither trap nor give a negative delay`() {
     var policy = RetryPolicy()
     policy.attempts = .max
     for first in [Duration.zero, .seconds(-1), .seconds(Int64.max)] {
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `Statuses that may pass are tried again`() {
+  @Test func `Transient statuses are recognized`() {
     let transient = (100...599).filter(RetryPolicy.isTransient)
     #expect(transient.prefix(4) == [408, 425, 429, 500])
     for status in [200, 206, 301, 400, 401, 403, 404, 410, 416, 501, 505] {
@@ -57,7 +57,7 @@ import Testing
     (RetryPolicy.Failure.answer, 2, 6), (.refused, 2, 6), (.permanent, 1, 6), (.network, 6, 6),
     (.cutShort, 3, 3),
   ])
-  func `Patience belongs to what is playing`(
+  func `The number of attempts depends on the failure and on playback`(
     _ failure: RetryPolicy.Failure, _ first: Int, _ playing: Int
   ) {
     #expect(times(failure, isPlaying: false) == first)
@@ -68,7 +68,7 @@ import Testing
     #expect(times(failure, isPlaying: true, once) == 1)
   }
 
-  @Test func `Before the first byte nobody waits longer than two seconds`() {
+  @Test func `The delay before the first byte is at most two seconds`() {
     var policy = RetryPolicy()
     func wait(_ retryAfter: Duration?, isPlaying: Bool = false) -> Duration? {
       policy.delay(after: .answer, count: 1, isPlaying: isPlaying, retryAfter: retryAfter)

@@ -46,7 +46,7 @@
       return response
     }
 
-    @Test func `A second request goes over the connection that was opened for it`() async throws {
+    @Test func `A second request uses the spare connection`() async throws {
       let server = try server()
       defer { server.stop() }
       // Any connection counts as slow.
@@ -60,7 +60,7 @@
       withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `One that the server has closed is not used`() async throws {
+    @Test func `A spare connection that the server has closed is not used`() async throws {
       let server = try server()
       defer { server.stop() }
       let transport = transport(slow: -1)
@@ -72,9 +72,8 @@
       withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `None is opened for what is short, for a prefetch, or where connecting is quick`()
-      async throws
-    {
+    @Test
+    func `A short range, a prefetch or a fast connect opens no spare connection`() async throws {
       let server = try server()
       defer { server.stop() }
       let eager = transport(slow: -1)

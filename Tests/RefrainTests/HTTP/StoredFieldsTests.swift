@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test func `What is the message's own is left out`() {
+  @Test func `Fields that concern only one message are not stored`() {
     let all: HeaderFields = [
       "Connection": "X-Hop, close", "X-Hop": "1", "Keep-Alive": "5", "Transfer-Encoding": "chunked",
       "Content-Length": "5", "Content-Range": "bytes 0-4/9", "Age": "7", "Set-Cookie": "a=b",
@@ -23,12 +23,12 @@ import Testing
     #expect(merged([:], all) == ["Content-Type: audio/mpeg", "ETag: \"a\"", "x-note: 1"])
   }
 
-  @Test func `News replace every field of their name, and the rest stays`() {
+  @Test func `New fields replace all stored ones of the same name`() {
     let stored: HeaderFields = ["X-A": "1", "X-B": "2", "x-a": "3"]
     #expect(merged(stored, ["X-a": "4", "X-C": "5"]) == ["X-B: 2", "X-a: 4", "X-C: 5"])
   }
 
-  @Test func `A confirmation does not change what describes the bytes, but the date it does`() {
+  @Test func `A confirmation updates Date but no field that describes the bytes`() {
     let stored: HeaderFields = ["Content-Type": "audio/mpeg", "Date": "old", "X-A": "1"]
     let news: HeaderFields = ["Content-Type": "text/html", "Content-Encoding": "gzip", "X-A": "2"]
     #expect(merged(stored, news, isConfirmation: true) == ["Content-Type: audio/mpeg", "X-A: 2"])
@@ -36,7 +36,7 @@ import Testing
     #expect(merged(stored, [:]) == ["Content-Type: audio/mpeg", "Date: old", "X-A: 1"])
   }
 
-  @Test func `What is too long is left out, but never what it varies by`() {
+  @Test func `Too long fields are left out, except Vary`() {
     let long = String(repeating: "a", count: 5000)
     #expect(
       merged([:], ["X-Long": long, "X-A": "1", "Vary": long]) == ["X-A: 1", "Vary: \(long)"])
@@ -56,11 +56,13 @@ import Testing
       (["Vary": "b, A ,, b"], ["a", "b"]), (["Vary": "Range, If-Range, X"], ["x"]),
       (["Vary": "Accept-Encoding, User-Agent"], ["user-agent"]),
     ] as [(HeaderFields, [String])])
-  func `Names are those that differ between requests`(_ fields: HeaderFields, _ names: [String]) {
+  func `Variant names are the fields in Vary that the cache does not set`(
+    _ fields: HeaderFields, _ names: [String]
+  ) {
     #expect(Variant.names(in: fields) == names)
   }
 
-  @Test func `Equal values stand for one representation, and nothing of them is told`() {
+  @Test func `Equal request fields give one variant that does not reveal them`() {
     let names = ["accept", "cookie"]
     let one = Variant.of(["Accept": " a ", "Cookie": "secret", "X": "1"], names: names)
     #expect(one == Variant.of(["cookie": "secret", "accept": "a", "X": "2"], names: names))

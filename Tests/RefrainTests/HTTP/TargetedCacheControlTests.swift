@@ -25,7 +25,7 @@ import Testing
     ("max-age=60 no-store", 9), ("max-age=0000000000000060", 9), ("x=(, max-age=60", 9),
     ("x=?2, max-age=60", 9),
   ])
-  func `A shared cache goes by CDN-Cache-Control where it can be parsed`(
+  func `A shared cache follows a valid CDN-Cache-Control`(
     _ value: String, _ lifetime: Double
   ) {
     let headers: HeaderFields = [
@@ -36,7 +36,7 @@ import Testing
     #expect(Self.freshness(headers, isShared: false).lifetime == 9, "\(value)")
   }
 
-  @Test func `It stands in for Cache-Control and Expires altogether`() {
+  @Test func `CDN-Cache-Control replaces Cache-Control and Expires entirely`() {
     let kept = Self.freshness(["CDN-Cache-Control": "max-age=60", "Cache-Control": "no-store"])
     #expect(!kept.noStore && kept.lifetime == 60)
     let left = Self.freshness(["CDN-Cache-Control": "no-store", "Cache-Control": "max-age=60"])
@@ -50,12 +50,12 @@ import Testing
     #expect(revalidated.mustRevalidate)
   }
 
-  @Test func `A private one is not kept by a shared cache`() {
+  @Test func `A shared cache does not store a private CDN-Cache-Control response`() {
     #expect(Self.freshness(["CDN-Cache-Control": "private, max-age=60"]).noStore)
     #expect(Self.freshness(["CDN-Cache-Control": "private=(\"a\"), max-age=60"]).noStore)
   }
 
-  @Test func `Several fields are one list`() {
+  @Test func `Several CDN-Cache-Control fields form one list`() {
     let headers = HeaderFields([
       ("CDN-Cache-Control", "max-age=60"), ("CDN-Cache-Control", "must-revalidate"),
     ])

@@ -25,7 +25,7 @@
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func `A connection that ends too early is lost`(
+    func `A connection that ends too early is reported as lost`(
       _ tested: TestedTransport
     ) async throws {
       let error = try await failure(tested) { connection in
@@ -37,7 +37,7 @@
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func `What came before a connection broke is handed on, however late it is asked for`(
+    func `Bytes received before a break are passed on even if they are read late`(
       _ tested: TestedTransport
     ) async throws {
       let sent = (0..<60_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
@@ -64,7 +64,7 @@
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func `A connection that is reset is lost`(
+    func `A reset connection is reported as lost`(
       _ tested: TestedTransport
     ) async throws {
       let error = try await failure(tested) { connection in
@@ -77,7 +77,7 @@
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func `A chunked body that ends too early is lost`(
+    func `A chunked body that ends too early is reported as a lost connection`(
       _ tested: TestedTransport
     ) async throws {
       let error = try await failure(tested) { connection in
@@ -88,7 +88,7 @@
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func `A connection that ends without an answer is lost`(
+    func `A connection that ends without a response is reported as lost`(
       _ tested: TestedTransport
     ) async throws {
       #expect(try await failure(tested) { _ = $0.readRequest() }?.code == .connectionLost)
@@ -112,7 +112,7 @@
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc",
         "HTTP/1.1 200 OK\r\nBad Header\u{1}: x\r\n\r\n",
       ])
-    func `What is not HTTP is malformed`(
+    func `A response that is not valid HTTP is reported as malformed`(
       _ tested: TestedTransport, _ answer: String
     ) async throws {
       let error = try await failure(tested) { connection in
@@ -126,7 +126,7 @@
     }
 
     @Test(arguments: TestedTransport.allCases, [1, 90, 1000])
-    func `100 KB of headers end in an answer or an error`(
+    func `Headers of 100 KB are either accepted or reported as malformed`(
       _ tested: TestedTransport, _ count: Int
     ) async throws {
       let transport = tested.transport
@@ -148,7 +148,7 @@
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func `A refused connection is reported at once, and names the host`(
+    func `A refused connection is reported quickly and names the host`(
       _ tested: TestedTransport
     ) async throws {
       let transport = tested.transport
@@ -169,7 +169,7 @@
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func `A name that does not exist is an unknown host`(
+    func `A name that does not exist is reported as an unknown host`(
       _ tested: TestedTransport
     ) async throws {
       let transport = tested.transport
@@ -187,7 +187,7 @@
     @Test(
       arguments: [(-2, .unknown), (-3, .undecided), (-4, .undecided), (-5, .unknown)]
         as [(Int32, HostLookup)])
-    func `Only a name that is known not to exist is an unknown host`(
+    func `Only a definite failure of the name lookup means an unknown host`(
       _ code: Int32, _ lookup: HostLookup
     ) {
       #expect(HostLookup(code: code) == lookup)
@@ -219,7 +219,7 @@
         "ftp://h/a", "file:///etc/passwd", "http:///a", "unix:///x", "a", "http+unix://x/a",
         "http://127.0.0.1:99999/", "http://127.0.0.1:0/",
       ])
-    func `A URL that cannot be asked for is an error`(
+    func `A URL that cannot be requested is an error`(
       _ tested: TestedTransport, _ text: String
     ) async throws {
       let transport = tested.transport
@@ -236,7 +236,7 @@
         ("A\r\nB", "x"), ("A B", "x"), ("", "x"), ("A:", "x"), ("é", "x"), ("A", "secret\r\nB: x"),
         ("A", "secret\n"), ("A", "secret\u{0}"), ("A", "secret\u{7F}"),
       ])
-    func `A header that cannot be sent is an error that keeps its value to itself`(
+    func `An invalid header is an error that does not reveal its value`(
       _ tested: TestedTransport, _ field: (String, String)
     ) async throws {
       let transport = tested.transport

@@ -156,7 +156,7 @@
 
     /// Skips URLSession, which ends the process on Linux within the first hundred requests
     /// ("NativeProtocol.swift: Fatal error: Transfer completed, but there's no response").
-    @Test func `Whatever becomes of requests, no byte is another's`() async throws {
+    @Test func `Responses are never mixed up under random breaks and cancellations`() async throws {
       let server = try server()
       defer { server.stop() }
       try await Self.check(CurlTransport(), at: "http://127.0.0.1:\(server.port)", server.port)
@@ -164,7 +164,7 @@
 
     @Test(
       .enabled(if: RequiredProgram.python3.isUsable && RequiredProgram.openssl.isUsable))
-    func `Over TLS, too, no byte is another's`() async throws {
+    func `Responses are never mixed up over TLS, either`() async throws {
       let directory = TestCache.temporaryDirectory()
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: directory) }

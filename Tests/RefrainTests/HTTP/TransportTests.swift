@@ -8,7 +8,7 @@
   /// The guarantees of `Transport`, against a server that can break every rule.
   @Suite(.timeLimit(.minutes(1))) struct TransportTests {
     @Test(arguments: TestedTransport.allCases)
-    func `A body arrives whole, and the request as it was made`(
+    func `A request is sent unchanged, and its response arrives completely`(
       _ tested: TestedTransport
     ) async throws {
       let transport = tested.transport
@@ -35,7 +35,7 @@
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func `A chunked body arrives whole`(
+    func `A chunked body arrives completely`(
       _ tested: TestedTransport
     ) async throws {
       let transport = tested.transport
@@ -56,7 +56,7 @@
         "/", "/a?", "/?", "/a;b=c,d:e@f!$&'()*+~_-.", "//a//b/", "/a/../b/./c", "/%2e%2e/%2F%2f%25",
         "/%C3%A4/%c3%a4?%C3%A4=%e4&a=b+c%20d&e=https://h/?f&g", "/a?b?c/d;e:@!$'()*,~",
       ])
-    func `The target of the request is the URL's, byte for byte`(
+    func `The request target matches the URL byte for byte`(
       _ tested: TestedTransport, _ target: String
     ) async throws {
       let transport = tested.transport
@@ -78,7 +78,7 @@
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func `Forty bodies that nobody reads leave room for another request`(
+    func `A request succeeds beside forty unread bodies`(
       _ tested: TestedTransport
     ) async throws {
       let transport = tested.transport
@@ -96,7 +96,7 @@
     }
 
     @Test(arguments: TestedTransport.allCases)
-    func `A redirect is handed on, not followed`(
+    func `A redirect is passed on, not followed`(
       _ tested: TestedTransport
     ) async throws {
       let transport = tested.transport
@@ -134,7 +134,7 @@
       }
     }
 
-    @Test func `A body that nobody reads stops the server`() async throws {
+    @Test func `An unread body stops the server from sending`() async throws {
       try await unreadBodyStopsServer(CurlTransport())
     }
 
@@ -142,7 +142,7 @@
       .disabled(
         "To suspend a running task of URLSession ends the process on Linux (Received body data, but no transfer in progress), so that nothing holds the sender back there."
       ))
-    func `A body that nobody reads stops the server, over URLSession`() async throws {
+    func `An unread body stops the server from sending, over URLSession`() async throws {
       try await unreadBodyStopsServer(URLSessionRequests())
     }
 
@@ -260,7 +260,7 @@
     }
 
     @Test(arguments: TestedTransport.allCases, [301, 302, 303, 304, 307, 308])
-    func `A redirect that does not say where to go is handed on, too`(
+    func `A 3xx response without a Location is passed on, too`(
       _ tested: TestedTransport, _ status: Int
     ) async throws {
       let transport = tested.transport
@@ -286,7 +286,7 @@
           "/", "", "//", "http://", "http://[::1/", "//[::1]:99999/x", "/%", "/a b?c#d", "mailto:x",
           "http://h:0/", "?%zz", "é", "//@:/", "http://127.0.0.1:1/x?%41%",
         ].map { (.curl, $0) })
-    func `Any Location is handed on as it came`(
+    func `Any Location is passed on unchanged`(
       _ tested: TestedTransport, _ location: String
     ) async throws {
       let transport = tested.transport
@@ -308,7 +308,7 @@
         nil, "Basic realm=\"r\"", "Bearer", "Bearer realm=\"r\", error=\"invalid_token\"",
         "Digest realm=\"r\", nonce=\"n\"", "Basic", "Negotiate", "NTLM", "", ",,=", "Basic realm=",
       ])
-    func `A 401 is an answer, whatever it wants`(
+    func `A 401 is passed on with any challenge`(
       _ tested: TestedTransport, _ challenge: String?
     ) async throws {
       let transport = tested.transport

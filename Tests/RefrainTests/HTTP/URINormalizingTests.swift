@@ -30,7 +30,7 @@ struct URINormalizingTests {
     ("http://bücher.example/a", "http://xn--bcher-kva.example/a"),
     ("http://me:Secret@Example.org/a#part", "http://example.org/a"),
   ])
-  func `Equivalent spellings have one key`(_ text: String, _ expected: String) throws {
+  func `Equivalent URLs have the same key`(_ text: String, _ expected: String) throws {
     #expect(try key(text) == expected)
     #expect(try key(expected) == expected)
   }
@@ -51,7 +51,7 @@ struct URINormalizingTests {
     ("http://example.org./a", "http://example.org/a"),
     ("http://example.org/a%zz", "http://example.org/azz"),
   ])
-  func `URLs that an origin can tell apart keep their own keys`(_ a: String, _ b: String) throws {
+  func `URLs that an origin may distinguish have different keys`(_ a: String, _ b: String) throws {
     #expect(try key(a) != key(b))
   }
 
@@ -62,7 +62,7 @@ struct URINormalizingTests {
     #expect(URL(text: text)?.absoluteString == text)
   }
 
-  @Test func `Mixed encoding is encoded once`() {
+  @Test func `A partly encoded URL is encoded once`() {
     #expect(URL(text: "http://h/My%20Söng.mp3")?.absoluteString == "http://h/My%20S%C3%B6ng.mp3")
   }
 }

@@ -26,7 +26,7 @@
       }
     }
 
-    @Test func `Whoever has a password gives it`() async throws {
+    @Test func `The password of a challenge handler is sent`() async throws {
       let server = try guarded()
       defer { server.stop() }
       let asked = Mutex(0)
@@ -47,7 +47,7 @@
       URLSession.AuthChallengeDisposition.performDefaultHandling, .rejectProtectionSpace,
       .cancelAuthenticationChallenge, .useCredential,
     ])
-    func `Whoever has none gets the refusal`(
+    func `A challenge without credentials results in the 401 response`(
       _ disposition: URLSession.AuthChallengeDisposition
     ) async throws {
       let server = try guarded()
@@ -58,7 +58,7 @@
       #expect(try await response.whole() == Data("no!".utf8))
     }
 
-    @Test func `Sessions go with their transport, and their tasks with the bodies`() async throws {
+    @Test func `Released transports and bodies close their connections`() async throws {
       let server = try RawServer { connection in
         _ = connection.readRequest()
         connection.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc")

@@ -16,7 +16,9 @@ import Testing
       ("\"a\", \"b\"", .malformed),
       ("\"a b\"", .malformed), ("W/ \"a\"", .malformed), ("\"a\"b\"", .malformed),
     ] as [(String, EntityTag.Kind)])
-  func `An entity tag is strong, weak or none`(_ text: String, _ kind: EntityTag.Kind) {
+  func `An entity tag is parsed as strong, weak or malformed`(
+    _ text: String, _ kind: EntityTag.Kind
+  ) {
     #expect(EntityTag(text).kind == kind)
   }
 
@@ -35,11 +37,11 @@ import Testing
   ]
 
   @Test(arguments: cases1)
-  func `If-Range gets what is strong, or nothing`(_ headers: HeaderFields, _ expected: String?) {
+  func `If-Range contains only a strong validator`(_ headers: HeaderFields, _ expected: String?) {
     #expect(Validator(headers: headers).ifRange == expected)
   }
 
-  @Test func `A conditional request carries all that the origin understands`() {
+  @Test func `A conditional request carries every valid validator`() {
     let both = Validator(headers: ["etag": "W/\"a\"", "last-modified": Self.monday])
     #expect(both.conditional["If-None-Match"] == "W/\"a\"")
     #expect(both.conditional["If-Modified-Since"] == Self.monday)
@@ -49,7 +51,7 @@ import Testing
     #expect(Validator(headers: [:]).conditional.isEmpty)
   }
 
-  @Test func `What could not be sent back is not kept`() {
+  @Test func `A validator that cannot be sent back is not stored`() {
     let hostile = Validator(headers: [
       "ETag": "\"a\r\nX: y\"", "Last-Modified": String(repeating: "x", count: 10_000),
     ])
@@ -58,7 +60,7 @@ import Testing
     #expect(Validator(headers: ["ETag": "  "]).isEmpty)
   }
 
-  @Test func `People see the strongest`() {
+  @Test func `The strongest validator is displayed`() {
     #expect(Validator(etag: "\"a\"", lastModified: "x").display == "\"a\"")
     #expect(Validator(etag: "W/\"a\"", lastModified: "x").display == "x")
     #expect(Validator(etag: "W/\"a\"").display == "W/\"a\"")
@@ -104,14 +106,14 @@ import Testing
       (Validator(etag: "\"a\""), Validator(), .unknown),
       (Validator(), Validator(), .unknown),
     ] as [(Validator, Validator, Validator.Match)])
-  func `Generations are told apart, from both sides alike`(
+  func `Validators compare the same in both directions`(
     _ one: Validator, _ other: Validator, _ expected: Validator.Match
   ) {
     #expect(one.matches(other) == expected)
     #expect(other.matches(one) == expected)
   }
 
-  @Test func `A validator is stored and comes back`() throws {
+  @Test func `A validator is encoded and decoded unchanged`() throws {
     let validator = Validator(headers: ["ETag": "\"é\"", "Last-Modified": Self.monday])
     let data = try JSONEncoder().encode(validator)
     #expect(try JSONDecoder().decode(Validator.self, from: data) == validator)

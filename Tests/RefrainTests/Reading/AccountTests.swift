@@ -38,7 +38,7 @@ import Testing
     return try await Array(reader.bytes(in: range))
   }
 
-  @Test func `Another account is given its own bytes, and each keeps them`() async throws {
+  @Test func `Each account receives its own bytes, and both stay stored`() async throws {
     try await withCache { test async throws in
       serve(test)
       func readBoth() async throws {
@@ -53,9 +53,9 @@ import Testing
   }
 
   @Test(arguments: ["Bearer unknown", nil])
-  func `Who is refused by the origin is refused what is stored`(_ authorization: String?)
-    async throws
-  {
+  func `A reader refused by the origin receives no stored bytes`(
+    _ authorization: String?
+  ) async throws {
     try await withCache { test async throws in
       serve(test)
       #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `A token that was renewed costs one question, and no byte twice`() async throws {
+  @Test func `A renewed token costs one revalidation, and no byte is sent twice`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
@@ -97,7 +97,7 @@ import Testing
     await origin.stop()
   }
 
-  @Test func `A user in the URL is an account like any other`() async throws {
+  @Test func `A user in the URL identifies an account`() async throws {
     try await withCache { test async throws in
       serve(test)
       var parts = try #require(
@@ -113,9 +113,7 @@ import Testing
     }
   }
 
-  @Test func `What was stored for another account does not play where nobody can be asked`()
-    async throws
-  {
+  @Test func `Bytes of another account do not play while the origin is unreachable`() async throws {
     try await withCache { test async throws in
       serve(test)
       #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
@@ -130,7 +128,9 @@ import Testing
   }
 
   @Test(arguments: ["public, max-age=600", "max-age=600, s-maxage=600"])
-  func `What the origin lets everybody have is not asked about`(_ control: String) async throws {
+  func `A shareable response serves another account without a request`(
+    _ control: String
+  ) async throws {
     try await withCache { test async throws in
       serve(test, control: control)
       #expect(try await read(test.cache, resource(test, "Bearer one")) == bytes(1))
@@ -140,7 +140,7 @@ import Testing
     }
   }
 
-  @Test func `A key says that it is one resource, whoever asks`() async throws {
+  @Test func `Accounts that use the same key share one entry`() async throws {
     try await withCache { test async throws in
       serve(test)
       #expect(try await read(test.cache, resource(test, "Bearer one", key: "song")) == bytes(1))
@@ -151,7 +151,7 @@ import Testing
     }
   }
 
-  @Test func `What the hook exchanges is for the same account`() async throws {
+  @Test func `Tokens exchanged by the authorize hook share one account`() async throws {
     let change: (inout MediaCache.Configuration) -> Void = {
       $0.authorize = { resource, _ in
         var renewed = resource
@@ -173,7 +173,7 @@ import Testing
     }
   }
 
-  @Test func `Accounts that come at once are given what is their own`() async throws {
+  @Test func `Concurrent accounts never receive each other's bytes`() async throws {
     try await withCache { test async throws in
       serve(test)
       try await withThrowingTaskGroup(of: Void.self) { group in

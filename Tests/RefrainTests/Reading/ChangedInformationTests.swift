@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct ChangedInformationTests {
-  @Test func `What changed since it was stored tells what it is now`() async throws {
+  @Test func `A changed resource reports its new length`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a.wav")
       _ = try await test.read("/a.wav")

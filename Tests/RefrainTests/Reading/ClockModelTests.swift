@@ -8,7 +8,7 @@ import Testing
 /// Random operations under a clock that is set forward and back: however it jumps, nothing is
 /// served for longer than the origin allowed, and versions are never mixed.
 @Suite(.timeLimit(.minutes(5))) struct ClockModelTests {
-  @Test func `No jump of the clock makes anything stale look fresh`() async throws {
+  @Test func `A clock jump never makes a stale response look fresh`() async throws {
     let seed = TestSeed.next()
     print("ClockModelTests: REFRAIN_SEED=\(seed)")
     for round in 0..<(TestSeed.isSoak ? 100 : 5) as Range<UInt64> {

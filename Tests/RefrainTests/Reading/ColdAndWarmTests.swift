@@ -10,7 +10,8 @@ struct ColdAndWarmTests {
   private let length: Int64 = 3_000_017
   private let bytes = SyntheticBytes(seed: 1)
 
-  @Test func `A cold read gives the origins bytes and a warm one asks for nothing`() async throws {
+  @Test
+  func `A cold read returns the origin's bytes, and a warm read sends no request`() async throws {
     try await withCache { test in
       var resource = OriginResource.synthetic(seed: 1, length: length)
       resource.headers.append(Field("Cache-Control", "max-age=3600"))
@@ -24,7 +25,7 @@ struct ColdAndWarmTests {
     }
   }
 
-  @Test func `What was read plays from disk in the next process and offline`() async throws {
+  @Test func `A second cache on the directory reads stored bytes offline`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
@@ -38,7 +39,7 @@ struct ColdAndWarmTests {
     }
   }
 
-  @Test func `Eight readers of one cold file cost the origin its size once`() async throws {
+  @Test func `Eight readers of a cold file fetch it once`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a.wav")
       try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -51,7 +52,7 @@ struct ColdAndWarmTests {
     }
   }
 
-  @Test func `Ten bytes far into a file cost little`() async throws {
+  @Test func `Reading ten bytes far into a file fetches at most 256 KiB`() async throws {
     try await withCache { test in
       var resource = OriginResource.synthetic(seed: 1, length: 48 << 20)
       resource.bytesPerSecond = 30 << 20

@@ -16,9 +16,7 @@ import Testing
     return resource
   }
 
-  @Test func `A reader that takes a mebibyte, stalls and leaves costs three at most`()
-    async throws
-  {
+  @Test func `A reader that stops after 1 MiB fetches at most 3 MiB`() async throws {
     try await withCache { test in
       test.origin.serve(resource(), at: "/a")
       let reader = try await test.reader("/a")
@@ -43,7 +41,7 @@ import Testing
   }
 
   /// Without a reader on the connection, its buffers fill and the origin stops.
-  @Test func `A reader that stalls stops an origin without ranges`() async throws {
+  @Test func `A stalled reader pauses the response of an origin without ranges`() async throws {
     let origin = try await OriginServer.start(sendBuffer: 256 << 10)
     try await withCache(origin: origin) { test in
       origin.serve(resource(supportsRanges: false), at: "/a")
@@ -69,7 +67,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `Eight readers of one cold file cost its size once`(_ supportsRanges: Bool) async throws {
+  func `Eight readers of a cold file fetch each byte once`(_ supportsRanges: Bool) async throws {
     try await withCache { test in
       let length: Int64 = 8 << 20
       var resource = OriginResource.synthetic(seed: 1, length: length)
@@ -86,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func `Reading in sequence takes few requests`() async throws {
+  @Test func `A sequential read takes few requests`() async throws {
     try await withCache { test in
       let length: Int64 = 16 << 20
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")

@@ -8,7 +8,7 @@ import Testing
 /// Random readers over a random origin, against a model of the allowed bytes: those of one version
 /// that the origin has had.
 @Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(3)))) struct ModelTests {
-  @Test func `Every byte is right and nothing hangs, whatever happens`() async throws {
+  @Test func `Random operations under faults never return wrong bytes or hang`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (model with faults)")
     for round in 0..<(TestSeed.isSoak ? 150 : 8) {

@@ -29,7 +29,7 @@ import Testing
     try await test.settledLog("/a").requests.map { $0.request.headers.first("Authorization") }
   }
 
-  @Test func `A reader does not ask with the credentials of one that was refused`() async throws {
+  @Test func `A reader does not send the credentials of a refused reader`() async throws {
     try await withCache({ $0.firstRequest = 200_000 }) { test async throws in
       serve(test)
       let refused = try await test.cache.open(resource(test, nil))
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `What was stored while another reader was refused is found again`() async throws {
+  @Test func `An entry stored while a refused reader is open is found again`() async throws {
     try await withCache { test async throws in
       serve(test)
       let mine = resource(test, Self.right)
@@ -70,9 +70,7 @@ import Testing
     }
   }
 
-  @Test func `A reader whose credentials are the same is not kept apart by an error`()
-    async throws
-  {
+  @Test func `A failed response does not separate readers with equal credentials`() async throws {
     try await withCache { test async throws in
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
       test.origin.script("/a", .on(.first(1), .delay(nil), .status(404)))

@@ -9,7 +9,7 @@ import Testing
   private let length: Int64 = 300_007
   private let bytes = SyntheticBytes(seed: 7)
 
-  @Test func `Offsets and ranges that cannot be are refused, not trapped over`() async throws {
+  @Test func `Negative and excessively long ranges are refused`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       let reader = try await test.reader("/a")
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [true, false]) func `The end of the resource is the end, however far beyond`(
+  @Test(arguments: [true, false]) func `Nothing is readable beyond the end of the resource`(
     _ isKnown: Bool
   ) async throws {
     try await withCache { test in
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `A cancelled reader is cancelled for good`() async throws {
+  @Test func `A cancelled reader stays cancelled`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       let reader = try await test.reader("/a")
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `Reads that are cancelled from another thread end as cancelled`() async throws {
+  @Test func `Reads cancelled from another thread fail only with CancellationError`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       for _ in 0..<100 {
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test func `Blocking reads give the same bytes`() async throws {
+  @Test func `Blocking reads return the origin's bytes`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")
       let reader = try await test.reader("/a")
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func `Statistics tell the disk from the origin`() async throws {
+  @Test func `Statistics separate bytes from disk and bytes from the origin`() async throws {
     try await withCache { test in
       var resource = OriginResource.synthetic(seed: 7, length: length)
       resource.headers.append(Field("Cache-Control", "max-age=100"))
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func `What is read twice came from disk once`() async throws {
+  @Test func `Bytes read twice count once as bytes from disk`() async throws {
     try await withCache { test in
       var resource = OriginResource.synthetic(seed: 7, length: length)
       resource.headers.append(Field("Cache-Control", "max-age=100"))
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test func `Only http and https are opened`() async throws {
+  @Test func `A URL that is not an absolute HTTP or HTTPS URL is refused`() async throws {
     try await withCache { test in
       for text in ["file:///etc/passwd", "ftp://host/a", "http:///a", "a/b"] {
         let url = try #require(URL(string: text))

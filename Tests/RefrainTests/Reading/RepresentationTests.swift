@@ -31,7 +31,7 @@ import Testing
     Resource(url: test.origin.url("/a"), headers: ["Accept": type])
   }
 
-  @Test func `Each reader is given the representation that its headers select`() async throws {
+  @Test func `Each reader receives the representation that its headers select`() async throws {
     try await withCache { test async throws in
       serve(test)
       for _ in 0..<2 {
@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func `Readers that come at once are each given their own`() async throws {
+  @Test func `Concurrent readers each receive the representation they select`() async throws {
     try await withCache { test async throws in
       serve(test)
       test.origin.script(
@@ -71,9 +71,8 @@ import Testing
     }
   }
 
-  @Test func `What is prefetched, measured, found and removed is the same representation`()
-    async throws
-  {
+  @Test
+  func `Prefetch and lookup keep representations apart, and removal removes all`() async throws {
     try await withCache { test async throws in
       serve(test)
       let (flac, mpeg) = (resource(test, "audio/flac"), resource(test, "audio/mpeg"))

@@ -14,7 +14,7 @@ struct SharedModelTests {
   private static let limit: Int64 = 3 << 20
   private static let lengths: [Int64] = [700_001, 1_500_003, 65_536, 2_200_019, 9_000_011, 2000]
 
-  @Test func `Caches that share a directory keep its limit, whatever they do`() async throws {
+  @Test func `Caches that share a directory keep its limit under random operations`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (caches that share a directory)")
     for round in 0..<(TestSeed.isSoak ? 60 : 3) {

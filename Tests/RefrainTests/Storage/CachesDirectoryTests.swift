@@ -16,30 +16,30 @@ struct CachesDirectoryTests {
     return path(CachesDirectory.onMac(caches: caches, bundleIdentifier: bundleIdentifier))
   }
 
-  @Test func `On Linux the variable for caches is followed`() {
+  @Test func `On Linux, the XDG cache variable sets the directory`() {
     #expect(onLinux(["XDG_CACHE_HOME": "/x", "HOME": "/h"]) == "/x/refrain/")
   }
 
-  @Test func `On Linux a relative or empty variable is ignored`() {
+  @Test func `On Linux, a relative or empty XDG cache variable is ignored`() {
     #expect(onLinux(["XDG_CACHE_HOME": "x", "HOME": "/h"]) == "/h/.cache/refrain/")
     #expect(onLinux(["XDG_CACHE_HOME": "", "HOME": "/h"]) == "/h/.cache/refrain/")
   }
 
-  @Test func `On Linux the home folder is asked for where no variable names it`() {
+  @Test func `On Linux, a fallback home folder replaces a missing or empty HOME`() {
     #expect(onLinux([:]) == "/home/by/passwd/.cache/refrain/")
     #expect(onLinux(["HOME": ""]) == "/home/by/passwd/.cache/refrain/")
   }
 
-  @Test func `On a Mac every app has a folder of its own`() {
+  @Test func `On a Mac, an app's folder is named after its bundle identifier`() {
     #expect(onMac("org.example.radio") == "/Users/a/Library/Caches/org.example.radio/Refrain/")
   }
 
-  @Test func `On a Mac a program without a bundle shares one`() {
+  @Test func `On a Mac, programs without a bundle identifier share one folder`() {
     #expect(onMac(nil) == "/Users/a/Library/Caches/Refrain/")
     #expect(onMac("") == "/Users/a/Library/Caches/Refrain/")
   }
 
-  @Test func `A strange bundle identifier leads nowhere else`() {
+  @Test func `An unsafe bundle identifier falls back to the shared folder`() {
     for strange in ["a/../../b", "..", "/"] {
       #expect(onMac(strange) == "/Users/a/Library/Caches/Refrain/")
     }
@@ -48,7 +48,7 @@ struct CachesDirectoryTests {
   /// Never called: a test must not create files in the home of its user.
   private let cacheWithoutArguments: () throws -> MediaCache = { try MediaCache() }
 
-  @Test func `The default lies under the user's own folders`() {
+  @Test func `The default directory is a local folder named Refrain`() {
     let folder = MediaCache.defaultDirectory
     #expect(folder.isFileURL)
     #expect(folder.lastPathComponent.lowercased() == "refrain")

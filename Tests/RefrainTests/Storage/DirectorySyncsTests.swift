@@ -70,7 +70,7 @@ struct DirectorySyncsTests {
     return (outcomes.failed, waited)
   }
 
-  @Test func `Those who ask during a sync share the next one`() async throws {
+  @Test func `Callers that arrive during a sync share the next one`() async throws {
     let disk = SlowDisk()
     let (failed, waited) = try await run(disk)
     #expect(failed == 0)
@@ -79,7 +79,9 @@ struct DirectorySyncsTests {
     #expect(disk.count == 2)
   }
 
-  @Test func `A sync that fails is reported to the one who began it, and tried again`() async throws
+  @Test
+  func `A failed sync is reported only to its caller, and waiting callers sync again`()
+    async throws
   {
     let disk = SlowDisk(fails: true)
     let (failed, _) = try await run(disk)
@@ -87,7 +89,7 @@ struct DirectorySyncsTests {
     #expect(disk.count == 2)
   }
 
-  @Test func `One after another, each has its own`() throws {
+  @Test func `Consecutive calls each run their own sync`() throws {
     let disk = SlowDisk()
     disk.letGo()
     let syncs = DirectorySyncs()

@@ -15,7 +15,7 @@ import Testing
       invalidatedAt: Date(timeIntervalSince1970: 1_700_000_100), spans: [0, 5], epoch: 3)
   }
 
-  @Test func `Fields, representation and invalidation come back`() throws {
+  @Test func `An encoded record decodes with its headers, variant and invalidation`() throws {
     let (read, spans) = try EntryRecord.decode(record().encoded())
     #expect(read == record())
     #expect(spans == RangeSet(0..<5))
@@ -23,7 +23,7 @@ import Testing
     #expect(read.storedHeaders["Vary"] == "Accept")
   }
 
-  @Test func `A record of before, without them, is read`() throws {
+  @Test func `An older record without headers, variant or invalidation is decoded`() throws {
     let data = Data(try record().encoded())
     var object = try #require(JSONSerialization.jsonObject(with: data) as? [String: Any])
     for name in ["headers", "variant", "isSharable", "invalidatedAt"] { object[name] = nil }
@@ -33,7 +33,7 @@ import Testing
     #expect(read.isSharable == nil && read.freshness == record().freshness)
   }
 
-  @Test func `A name without a value is no field`() throws {
+  @Test func `A header name without a value is ignored`() throws {
     var odd = record()
     odd.headers = ["X-A", "1", "X-B"]
     #expect(try EntryRecord.decode(odd.encoded()).0.storedHeaders.fields.count == 1)

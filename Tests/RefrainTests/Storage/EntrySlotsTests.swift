@@ -37,9 +37,7 @@ struct EntrySlotsTests {
     await cache.close()
   }
 
-  @Test func `No more entries are open than there are slots, and all have their turn`()
-    async throws
-  {
+  @Test func `Open entries never exceed the slots, and all prefetches complete`() async throws {
     let slots = EntrySlots { 3 }
     try await withCache(slots) { cache in
       let urls = try (0..<40).map(url)
@@ -55,7 +53,7 @@ struct EntrySlotsTests {
     #expect(slots.taken == 0 && slots.waiting == 0)
   }
 
-  @Test func `Who waits goes on when another closes`() async throws {
+  @Test func `A waiting reader continues when another entry closes`() async throws {
     let slots = EntrySlots { 1 }
     try await withCache(slots) { cache in
       let first = try await cache.open(Resource(url: url(1)))
@@ -74,7 +72,7 @@ struct EntrySlotsTests {
     }
   }
 
-  @Test func `Waiting ends when it is cancelled, and holds up nobody who looks`() async throws {
+  @Test func `A wait for a slot can be cancelled, and does not block listing`() async throws {
     let slots = EntrySlots(patience: .seconds(1000)) { 1 }
     try await withCache(slots) { cache in
       let first = try await cache.open(Resource(url: url(1)))
@@ -89,7 +87,7 @@ struct EntrySlotsTests {
     }
   }
 
-  @Test func `What is held for speed alone is closed for who waits`() async throws {
+  @Test func `An idle lease is released for a waiting reader`() async throws {
     let slots = EntrySlots { 1 }
     try await withCache(slots) { cache in
       let reader = try await cache.open(Resource(url: url(1)))
@@ -105,7 +103,7 @@ struct EntrySlotsTests {
     }
   }
 
-  @Test func `Where none comes free that is an error with its remedy`() async throws {
+  @Test func `A timed-out wait for a slot is an error that names ulimit -n`() async throws {
     let slots = EntrySlots(patience: .milliseconds(20)) { 1 }
     try await withCache(slots) { cache in
       let reader = try await cache.open(Resource(url: url(1)))

@@ -8,13 +8,13 @@ struct EvictionTests {
     .init(name: name, lastAccess: age, allocatedBytes: size)
   }
 
-  @Test func `Nothing goes where nothing is wanted`() {
+  @Test func `Nothing is evicted without a need or without candidates`() {
     #expect(Eviction.plan([candidate("a", 1, 100)], toFree: 0).isEmpty)
     #expect(Eviction.plan([candidate("a", 1, 100)], toFree: -5).isEmpty)
     #expect(Eviction.plan([], toFree: 100).isEmpty)
   }
 
-  @Test func `The least recently used goes first`() {
+  @Test func `The least recently used entry is evicted first`() {
     let steps = Eviction.plan(
       [candidate("new", 3, 100), candidate("old", 1, 100), candidate("middle", 2, 100)],
       toFree: 150)
@@ -22,19 +22,19 @@ struct EvictionTests {
     #expect(steps.allSatisfy { $0.removesAll && $0.bytes == 100 })
   }
 
-  @Test func `Of two that were used together the name decides`() {
+  @Test func `Entries with the same access time are evicted in order of name`() {
     let steps = Eviction.plan([candidate("b", 1, 100), candidate("a", 1, 100)], toFree: 100)
     #expect(steps.map(\.name) == ["a"])
   }
 
-  @Test func `A large one is shortened where most of it may stay`() {
+  @Test func `A large entry is shortened if most of it can stay`() {
     let steps = Eviction.plan([candidate("a", 1, 8 << 20)], toFree: 1 << 20)
     #expect(steps == [.init(name: "a", bytes: 1 << 20, removesAll: false, lastAccess: 1)])
     let most = Eviction.plan([candidate("a", 1, 8 << 20)], toFree: 5 << 20)
     #expect(most == [.init(name: "a", bytes: 8 << 20, removesAll: true, lastAccess: 1)])
   }
 
-  @Test func `Every plan frees what is wanted where it can`() {
+  @Test func `Every plan frees the requested bytes if the entries suffice`() {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("everyPlanFreesWhatIsWantedWhereItCan: seed \(seed)")
     var random = SeededGenerator(seed: seed)
@@ -58,7 +58,7 @@ struct EvictionTests {
     }
   }
 
-  @Test func `Somewhat more is freed than is missing`() {
+  @Test func `Eviction frees an extra 64th of the limit, at most 64 MiB`() {
     #expect(Eviction.advance(limit: 100) == 1)
     #expect(Eviction.advance(limit: 1 << 30) == 16 << 20)
     #expect(Eviction.advance(limit: 1 << 40) == 64 << 20)

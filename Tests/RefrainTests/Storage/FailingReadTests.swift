@@ -40,7 +40,7 @@ struct FailingReadTests {
     return try "\(stored.path)/\(stored.loadRecord().record.file)"
   }
 
-  @Test func `a directory that cannot be listed does not count as empty`() async throws {
+  @Test func `A directory that cannot be listed does not count as empty`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let first = try cache(directory, SystemDisk())
@@ -61,7 +61,7 @@ struct FailingReadTests {
     await second.close()
   }
 
-  @Test func `a record that cannot be read is left alone`() async throws {
+  @Test func `An entry whose record cannot be read is left unchanged`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let first = try cache(directory, SystemDisk())
@@ -79,7 +79,7 @@ struct FailingReadTests {
     #expect(try StoredBytes(directory, url()).spans() == RangeSet(0..<length))
   }
 
-  @Test func `an error while comparing is no difference`() async throws {
+  @Test func `A read error during comparison does not count as a changed resource`() async throws {
     try await withCache { test in
       let path = "/a.wav"
       test.origin.serve(
@@ -118,7 +118,7 @@ struct FailingReadTests {
 
   /// Bytes written past the new end would leave a hole, which reads as zeros.
   @Test(arguments: [100_000, 599_000])
-  func `a file cut short while it is written to gives no zeros`(_ size: Int64) async throws {
+  func `A file truncated while it is written never returns zeros`(_ size: Int64) async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let isCut = Mutex(false)
@@ -148,7 +148,7 @@ struct FailingReadTests {
   #if os(Linux)
     /// A read between the cut and the end of that write may still return zeros: no system call
     /// reports that a file was cut and has grown again. A later read returns none.
-    @Test func `a file cut short in the moment of a write gives no zeros`() async throws {
+    @Test func `A file truncated just before a write never returns zeros`() async throws {
       let directory = TestCache.temporaryDirectory()
       defer { try? FileManager.default.removeItem(at: directory) }
       let (goesOn, gate) = AsyncStream.makeStream(of: Void.self)

@@ -52,7 +52,7 @@ struct FollowingTests {
     var count: Int { tries.withLock { $0 } }
   }
 
-  @Test func `a prefetch waits for another writer and takes over when it ends`() async throws {
+  @Test func `A prefetch waits for another writer and takes over when it ends`() async throws {
     let tries = LockTries()
     try await withTwoCaches(disk: tries.disk) { directory, origin, url, first, second in
       let writer = try await first.open(Resource(url: url))
@@ -81,7 +81,7 @@ struct FollowingTests {
     }
   }
 
-  @Test func `two prefetches at once fetch every byte once`() async throws {
+  @Test func `Two concurrent prefetches fetch every byte once`() async throws {
     try await withTwoCaches(bytesPerSecond: 2_000_000) { directory, origin, url, first, second in
       try await withThrowingTaskGroup(of: Void.self) { group in
         for cache in [first, second] {
@@ -99,7 +99,8 @@ struct FollowingTests {
     }
   }
 
-  @Test func `prefetches at once of what has no validator all end with it stored`() async throws {
+  @Test
+  func `Concurrent prefetches without a validator succeed and store the resource`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()
@@ -125,7 +126,8 @@ struct FollowingTests {
     await origin.stop()
   }
 
-  @Test func `whoever fills the whole resource leaves it to another that stores it`() async throws {
+  @Test
+  func `A whole-resource reader waits for another writer, then fills the rest`() async throws {
     try await withTwoCaches { directory, origin, url, first, second in
       let writer = try await first.open(Resource(url: url))
       _ = try await writer.bytes(in: 0..<500_000)
@@ -146,7 +148,7 @@ struct FollowingTests {
     }
   }
 
-  @Test func `a prefetch goes on where another process was killed`() async throws {
+  @Test func `A prefetch continues where a killed process stopped`() async throws {
     let tries = LockTries()
     try await withTwoCaches(disk: tries.disk) { directory, origin, url, first, _ in
       let child = try await onThread { () -> Sending in
@@ -170,7 +172,7 @@ struct FollowingTests {
     }
   }
 
-  @Test func `a writer that does not go on is named as the cause`() async throws {
+  @Test func `A prefetch reports a stalled writer as the cause`() async throws {
     try await withTwoCaches(writerSilence: .milliseconds(300)) { _, _, url, first, second in
       let writer = try await first.open(Resource(url: url))
       _ = try await writer.bytes(in: 0..<100_000)
@@ -183,7 +185,7 @@ struct FollowingTests {
     }
   }
 
-  @Test func `waiting for another process ends when it is cancelled`() async throws {
+  @Test func `A prefetch that waits for another writer can be cancelled`() async throws {
     let tries = LockTries()
     try await withTwoCaches(disk: tries.disk) { _, _, url, first, second in
       let writer = try await first.open(Resource(url: url))

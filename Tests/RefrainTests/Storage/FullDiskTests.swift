@@ -33,7 +33,8 @@ struct FullDiskTests {
     return all
   }
 
-  @Test func `A full file system plays on and what is stored stays right`() async throws {
+  @Test
+  func `Playback continues on a full file system, and stored bytes stay correct`() async throws {
     let (mounted, reason) = SmallFileSystem.mount(bytes: 3 << 20)
     guard let mounted else {
       print("aFullFileSystemPlaysOnAndWhatIsStoredStaysRight: skipped, no tmpfs (\(reason))")
@@ -82,7 +83,7 @@ struct FullDiskTests {
     }
   }
 
-  @Test func `Storing goes on when there is room again`() async throws {
+  @Test func `Storing resumes when there is room again`() async throws {
     let url = try #require(url)
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -118,7 +119,9 @@ struct FullDiskTests {
   }
 
   @Test(arguments: [ENOSPC, EIO, EDQUOT])
-  func `Faults at random place no wrong byte and playback goes on`(_ code: Int32) async throws {
+  func `Random disk faults store no wrong byte, and playback continues`(
+    _ code: Int32
+  ) async throws {
     let url = try #require(url)
     let first = UInt64.random(in: 0..<1 << 32)
     print("faultsAtRandomPlaceNoWrongByteAndPlaybackGoesOn(\(code)): seeds from \(first)")
@@ -168,7 +171,7 @@ struct FullDiskTests {
 
   /// fsync(2) reports once that bytes could not be written, then forgets it: they are not claimed.
   @Test(arguments: [EIO, ENOSPC])
-  func `Bytes that cannot be synced are never claimed`(_ code: Int32) async throws {
+  func `Bytes that cannot be synced are never recorded as stored`(_ code: Int32) async throws {
     let url = try #require(url)
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -182,7 +185,7 @@ struct FullDiskTests {
     #expect(StoredBytes(directory, url).usableSpans().isEmpty)
   }
 
-  @Test func `A file that may not grow plays to its end`() async throws {
+  @Test func `A resource plays to its end under a file size limit`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()

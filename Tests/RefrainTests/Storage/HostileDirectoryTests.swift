@@ -88,7 +88,7 @@ struct HostileDirectoryTests {
     "{\"version\":1e99}", "{\"version\":-9223372036854775808}", "\u{0}\u{0}\u{0}",
     String(repeating: "[", count: 100_000), String(repeating: "x", count: 1 << 20),
   ])
-  func `A sidecar that is none is replaced`(_ text: String) async throws {
+  func `A malformed sidecar is replaced`(_ text: String) async throws {
     let result = try await play { directory, _ in try write(text, to: directory.recordPath) }
     #expect(!result.warnings.isEmpty)
     #expect(result.fetched == RangeSet(0..<length))
@@ -104,8 +104,7 @@ struct HostileDirectoryTests {
     }
   }
 
-  @Test func `A sidecar of a later version is left alone and played without storing`() async throws
-  {
+  @Test func `A sidecar of a later version is kept, and playback stores nothing`() async throws {
     let text = "{\"version\":2,\"whatever\":true}"
     let result = try await play { directory, _ in
       try write(text, to: directory.recordPath)
@@ -125,12 +124,12 @@ struct HostileDirectoryTests {
     ("\"file\":\"", "\"file\":\"../"), ("\"file\":\"", "\"file\":\"/etc/"),
     ("\"generation\":\"", "\"generation\":\"../../"), (".wav\"", ".\\u0000wav\""),
   ])
-  func `A sidecar that cannot be is replaced`(_ old: String, _ new: String) async throws {
+  func `A sidecar with impossible values is replaced`(_ old: String, _ new: String) async throws {
     let result = try await play { directory, _ in try replace(directory, old, new) }
     #expect(!result.warnings.isEmpty)
   }
 
-  @Test func `A sidecar of another key is not this one`() async throws {
+  @Test func `A sidecar with another key is not used`() async throws {
     let result = try await play { directory, _ in
       try replace(
         directory, "\"key\":\"http://origin.test/a.wav\"", "\"key\":\"http://origin.test/b\"")
@@ -139,7 +138,8 @@ struct HostileDirectoryTests {
     #expect(result.warnings.contains { $0.contains("another key") })
   }
 
-  @Test func `What is no file in a files place is replaced or played past`() async throws {
+  @Test
+  func `A directory, pipe or link in place of a file does not prevent playback`() async throws {
     for name in ["sidecar", "data"] {
       for kind in ["directory", "pipe", "link", "loop"] {
         let result = try await play { directory, dataFile in
@@ -165,7 +165,7 @@ struct HostileDirectoryTests {
     }
   }
 
-  @Test func `A file in an entrys place is played past`() async throws {
+  @Test func `A file in place of an entry directory does not prevent playback`() async throws {
     let result = try await play { directory, _ in
       try FileManager.default.removeItem(atPath: directory.path)
       try write("foreign", to: directory.path)
@@ -176,7 +176,7 @@ struct HostileDirectoryTests {
 
   // MARK: Data
 
-  @Test func `A file that was cut short is filled up again`() async throws {
+  @Test func `The missing end of a truncated data file is fetched again`() async throws {
     for size in [0, 1, 4096, 300_000, 700_000] as [Int64] {
       let result = try await play { _, dataFile in #expect(truncate(dataFile, off_t(size)) == 0) }
       #expect(result.fetched == RangeSet(size..<length))
@@ -184,7 +184,7 @@ struct HostileDirectoryTests {
     }
   }
 
-  @Test func `A file that is gone is fetched again`() async throws {
+  @Test func `A missing data file is fetched again`() async throws {
     let result = try await play { _, dataFile in
       try FileManager.default.removeItem(atPath: dataFile)
     }
@@ -193,7 +193,7 @@ struct HostileDirectoryTests {
   }
 
   /// Bytes written past the new end leave a hole before them, which reads as zeros.
-  @Test func `A file that is cut short while it plays gives no zeros`() async throws {
+  @Test func `A data file truncated during playback never returns zeros`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let url = try url()
@@ -213,7 +213,7 @@ struct HostileDirectoryTests {
     #expect(try stored.firstWrongByte(bytes) == nil)
   }
 
-  @Test func `Files that are removed while they play cost nothing`() async throws {
+  @Test func `Files removed during playback do not interrupt it`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let url = try url()
@@ -226,7 +226,7 @@ struct HostileDirectoryTests {
     await cache.close()
   }
 
-  @Test func `Foreign files beside an entry and its journals are no matter`() async throws {
+  @Test func `Foreign files beside an entry and its journals are ignored`() async throws {
     let result = try await play(stored: 0..<300_000) { directory, _ in
       let id = try directory.loadRecord().record.generation
       for name in [
@@ -253,9 +253,7 @@ struct HostileDirectoryTests {
     #expect(result.fetched == RangeSet(0..<length).subtracting(RangeSet(0..<300_000)))
   }
 
-  @Test func `A journal that claims more than the file holds is not believed beyond it`()
-    async throws
-  {
+  @Test func `A journal is trusted only up to the size of the data file`() async throws {
     let result = try await play(stored: 0..<300_000) { directory, _ in
       let record = try directory.loadRecord().record
       let path = SpanJournal.fileName(generation: record.generation, epoch: record.epoch + 3)
@@ -270,7 +268,7 @@ struct HostileDirectoryTests {
 
   // MARK: Fuzzing
 
-  @Test func `No mutation of a record or a journal crashes or claims what cannot be`() throws {
+  @Test func `A mutated record or journal never crashes or claims impossible spans`() throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("noMutationOfARecordOrAJournalCrashesOrClaimsWhatCannotBe: seed \(seed)")
     var random = SeededGenerator(seed: seed)

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `Where room is needed, those are asked who hold what nobody reads`() async throws {
+  @Test func `Idle leases are released when room is needed`() async throws {
     try await withCache({ $0.limit = 3 << 20 }) { test in
       let length: Int64 = 2 << 20
       for index in 0..<2 as Range<UInt64> {

@@ -13,7 +13,7 @@ struct KilledProcessTests {
   private static let length: Int64 = 5_000_011
 
   @Test(arguments: ["prefetch", "read"])
-  func `A killed process loses at most the last bytes`(_ mode: String) async throws {
+  func `A killed process loses at most 256 KiB`(_ mode: String) async throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("aKilledProcessLosesAtMostTheLastBytes(\(mode)): seed \(seed)")
     var random = SeededGenerator(seed: seed)

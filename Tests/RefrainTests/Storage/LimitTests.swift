@@ -45,9 +45,9 @@ struct LimitTests {
   }
 
   @Test(arguments: [200 << 10, 1 << 20, 3_333_333] as [Int64])
-  func `An entry larger than the limit plays and the limit holds at every instant`(_ limit: Int64)
-    async throws
-  {
+  func `An entry larger than the limit plays, and the limit holds at every instant`(
+    _ limit: Int64
+  ) async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let path = directory.path(percentEncoded: false)
@@ -119,7 +119,8 @@ struct LimitTests {
     }
   }
 
-  @Test func `The least recently used go first and the last is only shortened`() async throws {
+  @Test
+  func `The least recently used entries are evicted, and the last is shortened`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let names = ["c", "a", "d", "b"]
@@ -145,7 +146,7 @@ struct LimitTests {
     #expect(spans.contains(0) && spans.byteCount < length && spans.ranges.count == 1)
   }
 
-  @Test func `A shortened entry gives back its blocks and is filled again`() async throws {
+  @Test func `A shortened entry frees its blocks and is filled again`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     try await fill(directory, ["a"])
@@ -167,7 +168,7 @@ struct LimitTests {
     #expect(try stored.firstWrongByte(bytes) == nil)
   }
 
-  @Test func `What is in use here or in another cache stays`() async throws {
+  @Test func `An entry in use, here or in another cache, is not evicted`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     try await fill(directory, ["here", "there", "free", "later"])
@@ -201,7 +202,7 @@ struct LimitTests {
     await other.close()
   }
 
-  @Test func `What another process reads stays`() async throws {
+  @Test func `An entry that another process reads is not evicted`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let origin = try await OriginServer.start()

@@ -91,7 +91,7 @@ struct ManyEntriesTests {
     await cache.close()
   }
 
-  @Test func `What is small is stored in two files, and no other is made`() async throws {
+  @Test func `A small resource is stored in exactly two files`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let disk = CountingDisk()
@@ -120,7 +120,7 @@ struct ManyEntriesTests {
     }
   }
 
-  @Test func `What ls needs is found by looking at each entry once`() async throws {
+  @Test func `A listing with usage scans each entry once`() async throws {
     try await withEntries { cache, disk, shards in
       let (entries, usage) = try await cache.listing()
       #expect(entries.count == Self.count && usage.entries == Self.count)
@@ -130,7 +130,7 @@ struct ManyEntriesTests {
     }
   }
 
-  @Test func `Checking takes no lock and writes nothing where all is in order`() async throws {
+  @Test func `Verifying intact entries takes no lock and writes nothing`() async throws {
     try await withEntries { cache, disk, _ in
       let results = try await cache.verify()
       #expect(results.count == Self.count && results.allSatisfy(\.problems.isEmpty))
@@ -141,7 +141,8 @@ struct ManyEntriesTests {
     }
   }
 
-  @Test func `Removing all opens one file per entry and tries each directory once`() async throws {
+  @Test
+  func `Removing all opens one file per entry and removes each directory once`() async throws {
     try await withEntries { cache, disk, shards in
       try await #expect(cache.removeAll() > 0)
       try await #expect(cache.entries().isEmpty)
@@ -153,7 +154,7 @@ struct ManyEntriesTests {
     }
   }
 
-  @Test func `Making room for much looks at each file once`() async throws {
+  @Test func `Evicting all entries opens each file once`() async throws {
     try await withEntries(limit: 200 << 10) { cache, disk, _ in
       _ = await cache.context.budget.rescan()
       disk.reset()
@@ -165,7 +166,7 @@ struct ManyEntriesTests {
     }
   }
 
-  @Test func `Removing and checking report each entry`() async throws {
+  @Test func `Removing and verifying report progress for each entry`() async throws {
     try await withEntries { cache, _, _ in
       for removes in [false, true] {
         let reports = Mutex<[MediaCache.EntryProgress]>([])

@@ -38,7 +38,7 @@ struct OriginComparisonTests {
     }
   }
 
-  @Test func `What is as the origin has it is in order`() async throws {
+  @Test func `A comparison with identical bytes finds no damage`() async throws {
     try await withStored { test, resource, _ in
       let comparison = try #require(try await test.cache.compareWithOrigin(resource))
       #expect(comparison.comparedBytes == length)
@@ -60,7 +60,7 @@ struct OriginComparisonTests {
     }
   }
 
-  @Test func `Another version at the origin is no damage`() async throws {
+  @Test func `A new version at the origin is not reported as damage`() async throws {
     try await withStored { test, resource, origin in
       var changed = OriginResource.synthetic(seed: 8, length: length)
       (changed.etag, changed.lastModified) = ("\"two\"", nil)
@@ -73,7 +73,7 @@ struct OriginComparisonTests {
     }
   }
 
-  @Test func `Without validators a difference drops the entry whole`() async throws {
+  @Test func `Without a validator, a difference drops the whole entry`() async throws {
     try await withStored(etag: nil, flip: 10) { test, resource, _ in
       let comparison = try #require(try await test.cache.compareWithOrigin(resource))
       #expect(comparison.damaged == RangeSet(0..<length))
@@ -82,7 +82,7 @@ struct OriginComparisonTests {
     }
   }
 
-  @Test func `An origin that is gone leaves what is stored as it is`() async throws {
+  @Test func `A 404 from the origin is reported as an obstacle, not as damage`() async throws {
     try await withStored(flip: 10) { test, resource, _ in
       test.origin.script("/a", .on(.all, .status(404)))
       let comparison = try #require(try await test.cache.compareWithOrigin(resource))
@@ -91,7 +91,7 @@ struct OriginComparisonTests {
     }
   }
 
-  @Test func `What is not stored is not compared`() async throws {
+  @Test func `A resource that is not stored is not compared`() async throws {
     try await withCache { test in
       let resource = Resource(url: test.origin.url("/a"))
       let comparison = try await test.cache.compareWithOrigin(resource)

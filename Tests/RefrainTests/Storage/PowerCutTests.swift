@@ -13,7 +13,7 @@ struct PowerCutTests {
   private static let seeds = TestSeed.isSoak ? 200 : 6
   private static let url = URL(string: "http://origin.test/tune.wav")
 
-  @Test func `A power cut gives no wrong byte and takes little`() async throws {
+  @Test func `A power cut leaves no wrong byte and loses little`() async throws {
     let first = UInt64.random(in: 0..<1 << 32)
     print("aPowerCutGivesNoWrongByteAndTakesLittle: seeds from \(first)")
     for seed in first..<first + UInt64(Self.seeds) {
@@ -57,7 +57,7 @@ struct PowerCutTests {
     }
   }
 
-  @Test func `Eviction and power cuts together give no wrong byte`() async throws {
+  @Test func `Eviction with power cuts leaves no wrong byte`() async throws {
     let first = UInt64.random(in: 0..<1 << 32)
     print("evictionAndPowerCutsTogetherGiveNoWrongByte: seeds from \(first)")
     for seed in first..<first + UInt64(Self.seeds / 2) {
@@ -86,7 +86,7 @@ struct PowerCutTests {
     }
   }
 
-  @Test func `Another generation and a power cut are never mixed`() async throws {
+  @Test func `A power cut never mixes the bytes of two generations`() async throws {
     let first = UInt64.random(in: 0..<1 << 32)
     print("anotherGenerationAndAPowerCutAreNeverMixed: seeds from \(first)")
     let url = try #require(Self.url)
@@ -114,7 +114,7 @@ struct PowerCutTests {
   }
 
   /// A burst that ends is synced without a further byte.
-  @Test func `What came in a burst is synced though nothing follows`() async throws {
+  @Test func `Bytes received in a burst are synced even if no more follow`() async throws {
     var random = SeededGenerator(seed: 1)
     let run = try PowerCutRun(seed: 1, limit: nil, &random)
     defer { run.removeFiles() }

@@ -41,7 +41,7 @@ struct RecordParsingTests {
       spans: maybe([0, 5, 7, 90]) ?? [], epoch: .random(in: 0...9, using: &random))
   }
 
-  @Test func `What the parser accepts, JSONDecoder reads alike`() throws {
+  @Test func `A record that the parser accepts decodes equally with JSONDecoder`() throws {
     let seed = TestSeed.next()
     var random = SeededGenerator(seed: seed)
     var accepted = 0
@@ -77,7 +77,7 @@ struct RecordParsingTests {
       spans: [0, 5], epoch: 3)
   }
 
-  @Test func `A record as it is written needs no JSONDecoder`() throws {
+  @Test func `The parser reads an encoded record without JSONDecoder`() throws {
     let record = try plain()
     #expect(try EntryRecord(parsing: record.encoded()) == record)
   }
@@ -87,7 +87,7 @@ struct RecordParsingTests {
     ("\"length\":9", "\"length\":9,\"mimeType\":null"), ("\"length\":9", "\"length\":9.0"),
     ("\"length\":9", "\"length\":9,\"later\":[{\"member\":1}]"),
   ])
-  func `Other JSON is read all the same`(_ old: String, _ new: String) throws {
+  func `JSON that the parser rejects is still decoded`(_ old: String, _ new: String) throws {
     let text = String(decoding: try plain().encoded(), as: UTF8.self)
     let other = text.replacing(old, with: new)
     #expect(other != text)
@@ -99,8 +99,7 @@ struct RecordParsingTests {
     "{\"epoch\":03", "{\"epoch\":-0", "{\"epoch\":99999999999999999999", "{\"epoch\":3,\"epoch\":3",
     "{\"epoch\":3.", "[\"epoch\":3", "{\"epoch\":true",
   ])
-  func `What JSON does not allow, or a number cannot hold, is not accepted`(_ start: String) throws
-  {
+  func `The parser rejects invalid JSON and numbers out of range`(_ start: String) throws {
     let text = String(decoding: try plain().encoded(), as: UTF8.self)
     #expect(text.hasPrefix("{\"epoch\":3,"))
     let damaged = start + text.dropFirst("{\"epoch\":3".count)

@@ -81,7 +81,7 @@ struct ReplacedGenerationTests {
   }
 
   /// All of the old version until the first new byte is stored, then bytes of the new one.
-  @Test func `At every instant bytes of one version are stored`() async throws {
+  @Test func `At every instant, the stored bytes belong to one version`() async throws {
     let directory = TestCache.temporaryDirectory()
     let watched = Mutex<StoredBytes?>(nil)
     let seen = Mutex<[(etag: String?, count: Int64, wrong: Int64?)]>([])
@@ -107,7 +107,7 @@ struct ReplacedGenerationTests {
     }
   }
 
-  @Test func `After a power cut at any instant bytes of one version are stored`() async throws {
+  @Test func `After a power cut, the stored bytes belong to one version`() async throws {
     let directory = TestCache.temporaryDirectory()
     let images = Mutex<[PowerCutDisk.Image]>([])
     let disk = Mutex<PowerCutDisk?>(nil)
@@ -142,9 +142,7 @@ struct ReplacedGenerationTests {
     #expect(images.withLock { $0.count } > 10)
   }
 
-  @Test func `A new version that cannot be written leaves the old one to be played`()
-    async throws
-  {
+  @Test func `A new version that cannot be written leaves the old one playable`() async throws {
     try await withChange { change in
       let old = change.files
       let disk = WatchedDisk()
@@ -165,9 +163,7 @@ struct ReplacedGenerationTests {
     }
   }
 
-  @Test func `A new version whose bytes never come leaves the old one to be played`()
-    async throws
-  {
+  @Test func `A new version whose bytes never arrive leaves the old one playable`() async throws {
     try await withChange { change in
       let old = change.files
       change.origin.script("/a", .on(.all, .drop(at: .body(0))))
@@ -181,9 +177,7 @@ struct ReplacedGenerationTests {
     }
   }
 
-  @Test func `A writer removes what another has left of a version without a record`()
-    async throws
-  {
+  @Test func `A writer removes leftover files of a version without a record`() async throws {
     try await withChange { change in
       // The state after the process ends between the first bytes and their record.
       let path = change.stored.directory.path

@@ -65,7 +65,7 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func `The second stores once the first has gone`() async throws {
+  @Test func `The second cache stores after the first has closed`() async throws {
     try await withTwoCaches { directory, origin, first, second in
       let url = origin.url("/a.wav")
       let writer = try await first.open(Resource(url: url))
@@ -100,18 +100,17 @@ struct SharedDirectoryTests {
   }
 
   /// The second cache had no record when it began: bytes stored by the other must not be lost.
-  @Test func `Who comes to store later keeps what the first has stored`() async throws {
+  @Test func `A second writer keeps the bytes that the first has stored`() async throws {
     try await keepsWhatTheFirstHasStored(etag: "\"1\"")
   }
 
   /// A weak validator does not vouch for every byte, but bytes stored under it are still useful.
-  @Test func `what is stored under a weak validator is not replaced by a second cache`()
-    async throws
-  {
+  @Test
+  func `Bytes stored under a weak validator are not replaced by a second cache`() async throws {
     try await keepsWhatTheFirstHasStored(etag: "W/\"1\"")
   }
 
-  @Test func `what is stored without a validator is not replaced by a second cache`() async throws {
+  @Test func `Bytes stored without a validator are not replaced by a second cache`() async throws {
     try await withTwoCaches(etag: nil) { directory, origin, first, second in
       let url = origin.url("/a.wav")
       let reader = try await second.open(Resource(url: url))
@@ -149,7 +148,7 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func `Entries are listed while another writes`() async throws {
+  @Test func `Entries are listed while another cache writes`() async throws {
     try await withTwoCaches { _, origin, first, second in
       let url = origin.url("/a.wav")
       let writer = try await first.open(Resource(url: url))
@@ -170,7 +169,7 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func `Listing never keeps another from storing`() async throws {
+  @Test func `Listing never keeps another cache from storing`() async throws {
     try await withTwoCaches { _, origin, first, second in
       let listing = Task {
         while !Task.isCancelled { _ = try await second.entries() }
@@ -186,7 +185,7 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func `What is small and held open is there for another, after a while`() async throws {
+  @Test func `A small entry held open becomes visible to another cache`() async throws {
     try await withTwoCaches { _, origin, first, second in
       origin.serve(.synthetic(seed: 1, length: 5000), at: "/small.wav")
       let key = CacheKey(url: origin.url("/small.wav"))
@@ -198,7 +197,7 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func `An entry that another writes is not removed`() async throws {
+  @Test func `An entry that another cache writes is not removed`() async throws {
     try await withTwoCaches { directory, origin, first, second in
       let url = origin.url("/a.wav")
       let key = CacheKey(url: url)
@@ -215,7 +214,7 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func `What was just closed here can be removed at once`() async throws {
+  @Test func `An entry can be removed as soon as its reader is cancelled`() async throws {
     try await withTwoCaches { _, origin, first, _ in
       for _ in 0..<20 {
         let reader = try await first.open(Resource(url: origin.url("/a.wav")))
@@ -226,7 +225,7 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func `Another process writes and is killed and this one goes on`() async throws {
+  @Test func `After a writing process is killed, another process stores the rest`() async throws {
     try await withTwoCaches { directory, origin, first, _ in
       let url = origin.url("/a.wav")
       let child = try await onThread { () -> Sending in

@@ -12,7 +12,7 @@ struct SpanTests {
     return (seed, SeededGenerator(seed: seed))
   }
 
-  @Test func `Looking things up in spans agrees with the model`() {
+  @Test func `Span lookups agree with the model`() {
     var (seed, random) = random("lookingThingsUpInSpansAgreesWithTheModel")
     for _ in 0..<200 {
       var spans = RangeSet<Int64>()
@@ -50,18 +50,18 @@ struct SpanTests {
       [0], [0, 0], [5, 3], [0, 5, 5, 8], [0, 5, 3, 8], [-1, 5], [0, 5, 8], [5, 8, 0, 3],
       [Int64.min, Int64.max],
     ] as [[Int64]])
-  func `A list that nobody wrote is refused`(_ bounds: [Int64]) {
+  func `A malformed span list is refused`(_ bounds: [Int64]) {
     #expect(SpanList.decode(bounds) == nil)
   }
 
-  @Test func `The largest span is a span`() {
+  @Test func `The largest span and an empty list are decoded`() {
     #expect(SpanList.decode([0, .max]) == RangeSet(0..<Int64.max))
     #expect(SpanList.decode([]) == RangeSet())
   }
 
   // MARK: Journals
 
-  @Test func `A journal gives back what was written in this run of the machine`() {
+  @Test func `A journal returns only the spans written since the last boot`() {
     var (seed, random) = random("aJournalGivesBackWhatWasWrittenInThisRunOfTheMachine")
     var journal = SpanJournal.header(bootIdentity: "this")
     #expect(journal.count == SpanJournal.headerSize)
@@ -83,7 +83,7 @@ struct SpanTests {
     #expect(SpanJournal.decode([], bootIdentity: "this").isEmpty)
   }
 
-  @Test func `A journals name says its generation and number`() {
+  @Test func `A journal's file name encodes its generation and epoch`() {
     let name = SpanJournal.fileName(generation: "1f", epoch: 7)
     #expect(SpanJournal.epoch(of: name, generation: "1f") == 7)
     #expect(SpanJournal.epoch(of: name, generation: "1") == nil)
@@ -129,7 +129,7 @@ struct SpanTests {
     }
   }
 
-  @Test func `Bytes that come in small pieces are few to search`() {
+  @Test func `Small pieces of bytes are merged into few chunks`() {
     var transient = TransientBytes()
     let size = 1448
     var most = 0
@@ -151,7 +151,7 @@ struct SpanTests {
 
   // MARK: Names
 
-  @Test func `A keys name is one that no path can leave by`() {
+  @Test func `Every key hashes to a distinct, safe entry name`() {
     var names: Set<String> = []
     let keys = [
       "", "/", "..", "../../etc/passwd", "http://h/a", "http://h/b", "\u{0}", "ä", "a\u{308}",
@@ -168,7 +168,7 @@ struct SpanTests {
     #expect(KeyHash.name(of: CacheKey(rawValue: "a")) == "d228cb696f1a8caf78912b704e4a8964")
   }
 
-  @Test func `Only plain names are file names`() {
+  @Test func `Only plain names are accepted as file names`() {
     for name in ["a.wav", "1f-3.mp4", "0"] { #expect(EntryRecord.isPlainName(name)) }
     for name in [
       "", ".", "..", "../a", "/a", "a/b", ".a", "entry.json", "A", "a b", "a\u{0}",

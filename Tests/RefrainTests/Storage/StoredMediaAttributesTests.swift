@@ -17,7 +17,7 @@ import Testing
     return warnings
   }
 
-  @Test func `The folder of what is stored gets them, and nobody else's does`() async throws {
+  @Test func `Only the entries folder receives the stored-media attributes`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let disk = WatchedDisk()
@@ -31,7 +31,8 @@ import Testing
     #expect(paths.withLock { $0 } == [directory.path(percentEncoded: false) + "entries"])
   }
 
-  @Test func `Where they are refused the cache plays, and the first listener is warned`()
+  @Test
+  func `If the attributes are refused, the cache plays and warns the first listener`()
     async throws
   {
     let origin = try await OriginServer.start()
@@ -55,7 +56,7 @@ import Testing
   }
 
   #if canImport(Darwin)
-    @Test func `What is stored is kept out of backups`() async throws {
+    @Test func `The entries folder is excluded from backups`() async throws {
       let directory = TestCache.temporaryDirectory()
       defer { try? FileManager.default.removeItem(at: directory) }
       let cache = try cache(directory, SystemDisk())

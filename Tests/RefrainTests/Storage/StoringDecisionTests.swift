@@ -82,7 +82,7 @@ import Testing
   ]
 
   @Test(arguments: table)
-  func `The decision is as in the table`(_ row: Case) {
+  func `The decision follows the table`(_ row: Case) {
     #expect(
       StoringDecision.decide(holdsLock: true, found: row.found, memory: row.memory) == row.writer)
     #expect(
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test(arguments: table)
-  func `Without the lock nothing is written`(_ row: Case) {
+  func `Without the lock, nothing is written`(_ row: Case) {
     let decision = StoringDecision.decide(holdsLock: false, found: row.found, memory: row.memory)
     #expect(decision != .start && decision != .resume)
   }

@@ -44,7 +44,7 @@ struct UnusualFileSystemTests {
   }
 
   @Test(arguments: [ENOLCK, EBADF, EINVAL, EOPNOTSUPP])
-  func `without locks bytes are stored, with one warning`(_ code: Int32) async throws {
+  func `Without locks, bytes are stored with one warning`(_ code: Int32) async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let disk = WatchedDisk()
@@ -62,7 +62,7 @@ struct UnusualFileSystemTests {
     #expect(texts.first?.contains("cannot lock") == true)
   }
 
-  @Test func `without locks whole entries make room`() async throws {
+  @Test func `Without locks, entries are evicted whole, never shortened`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let disk = WatchedDisk()
@@ -80,7 +80,7 @@ struct UnusualFileSystemTests {
     await cache.close()
   }
 
-  @Test func `all entries are locked in one file that stays empty`() async throws {
+  @Test func `All entries are locked in one file that stays empty`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let cache = try cache(directory)
@@ -103,7 +103,7 @@ struct UnusualFileSystemTests {
   }
 
   @Test(arguments: [EROFS, EACCES])
-  func `what is complete plays where nothing may be written`(_ code: Int32) async throws {
+  func `A complete entry plays if nothing can be written`(_ code: Int32) async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let first = try cache(directory)
@@ -123,7 +123,7 @@ struct UnusualFileSystemTests {
     #expect(await warnings.value.isEmpty)
   }
 
-  @Test func `what is missing is streamed where nothing may be written`() async throws {
+  @Test func `Missing bytes are streamed on a read-only file system`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let first = try cache(directory)
@@ -146,7 +146,7 @@ struct UnusualFileSystemTests {
     await second.close()
   }
 
-  @Test func `a directory that was removed is made again`() async throws {
+  @Test func `A removed cache directory is created again`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let cache = try cache(directory)
@@ -161,7 +161,7 @@ struct UnusualFileSystemTests {
     await cache.close()
   }
 
-  @Test func `a prefetch whose files are removed stores them again`() async throws {
+  @Test func `A prefetch whose files are removed stores them again`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let length: Int64 = 12_000_001

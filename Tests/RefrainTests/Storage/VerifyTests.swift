@@ -32,7 +32,7 @@ struct VerifyTests {
     await cache.close()
   }
 
-  @Test func `What is whole is left as it is`() async throws {
+  @Test func `Verifying leaves an intact entry unchanged`() async throws {
     try await withStored { cache, _, stored, _ in
       let before = try Data(contentsOf: URL(filePath: stored.directory.recordPath))
       let results = try await cache.verify()
@@ -43,7 +43,7 @@ struct VerifyTests {
     }
   }
 
-  @Test func `A hole punched behind its back is dropped and fetched again`() async throws {
+  @Test func `A hole in a data file is dropped and fetched again`() async throws {
     try await withStored { cache, directory, stored, dataFile in
       try SystemFiles.makeHole(40_960..<81_920, in: dataFile)
       SystemFiles.setChangeTime(of: stored.directory.recordPath, to: 1_000_000_000)
@@ -63,7 +63,7 @@ struct VerifyTests {
     }
   }
 
-  @Test func `A file that is short is dropped from the record`() async throws {
+  @Test func `The missing end of a truncated data file is dropped from the record`() async throws {
     try await withStored { cache, _, stored, dataFile in
       #expect(truncate(dataFile, 300_000) == 0)
       let results = try await cache.verify()

@@ -20,7 +20,9 @@ struct WarningTextTests {
   }
 
   @Test(arguments: Damage.allCases)
-  private func `A warning about what is stored names the URL`(_ damage: Damage) async throws {
+  private func `A warning about a stored entry names its URL without the password`(
+    _ damage: Damage
+  ) async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let url = try #require(URL(string: "http://anna:secret@origin.test/a.wav"))

@@ -10,7 +10,7 @@
     private static let size = 144 << 10
     private static let smallest = 16 << 10
 
-    @Test func `An exchange alone has the largest part`() {
+    @Test func `A single exchange receives the largest part`() {
       var pool = BufferPool()
       pool.exchangeBegan()
       #expect(pool.renew(0, unstored: 0).limit == 96 << 10)
@@ -18,7 +18,7 @@
       #expect(pool.renew(96 << 10, unstored: 0, atMost: 64 << 10) == (64 << 10, 64 << 10))
     }
 
-    @Test func `Exchanges that run for long have equal parts`() {
+    @Test func `Long-running exchanges receive equal parts`() {
       var pool = BufferPool()
       var parts = [0, 0, 0]
       for _ in parts { pool.exchangeBegan() }
@@ -29,7 +29,7 @@
     }
 
     /// The bytes of an exchange that received everything may still be on their way to the disk.
-    @Test func `What is not stored is held until it is`() {
+    @Test func `An exchange holds its unstored bytes until it ends`() {
       var pool = BufferPool()
       pool.exchangeBegan()
       let (_, first) = pool.renew(0, unstored: 0)
@@ -44,7 +44,7 @@
     /// A part was larger while fewer shared the pool: who comes later takes what is left, or one
     /// piece of libcurl's.
     @Test(arguments: 1...12)
-    func `Exchanges that start at any moment hold little more than the pool`(count: Int) {
+    func `Exchanges that start at random moments hold little more than the pool`(count: Int) {
       let seed = UInt64.random(in: 0...UInt64.max)
       var random = SeededGenerator(seed: seed)
       var pool = BufferPool()

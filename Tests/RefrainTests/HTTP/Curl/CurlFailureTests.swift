@@ -16,7 +16,7 @@
       return failure.error(host: "h.example", proxy: proxy)
     }
 
-    @Test func `A transfer that ended well without a head is a lost connection`() {
+    @Test func `A successful transfer without a head is a lost connection`() {
       #expect(error(CURLE_OK)?.code == .connectionLost)
       #expect(error(CURLE_OK) { $0.hasHead = true } == nil)
     }
@@ -30,7 +30,7 @@
       (CURLE_UNSUPPORTED_PROTOCOL, .malformed), (CURLE_OUT_OF_MEMORY, .malformed),
       (CURLE_URL_MALFORMAT, .badURL), (CURLE_FAILED_INIT, .unreachable),
     ])
-    func `Each code has its meaning before the head`(
+    func `Each curl code maps to a transport error before the head`(
       _ code: CURLcode, _ meaning: TransportError.Code
     ) {
       let error = error(code)
@@ -38,7 +38,7 @@
       #expect(error?.reason.hasSuffix(".") == true && error?.reason.hasSuffix("..") == false)
     }
 
-    @Test func `What was found wrong with the head comes first`() {
+    @Test func `A fault in the head outranks the curl code`() {
       let error = error(CURLE_WRITE_ERROR) { $0.fault = "its response has no valid status" }
       #expect(error?.code == .malformed && error?.reason.contains("no valid status") == true)
     }
@@ -50,11 +50,13 @@
       ("Too large response headers: 307220 > 307200", .malformed),
       ("Recv failure: Connection reset by peer", .connectionLost),
     ])
-    func `One code is told apart by its words`(_ text: String, _ meaning: TransportError.Code) {
+    func `A receive error is classified by its message`(
+      _ text: String, _ meaning: TransportError.Code
+    ) {
       #expect(error(CURLE_RECV_ERROR, text)?.code == meaning)
     }
 
-    @Test func `A refused connection names who refused it`() {
+    @Test func `A refused connection names the host or proxy that refused it`() {
       #expect(
         error(CURLE_COULDNT_CONNECT) { $0.systemError = 111 }
           == TransportError(.refused, "h.example refused the connection."))
@@ -63,14 +65,14 @@
           == TransportError(.refused, "The proxy p:1 refused the connection."))
     }
 
-    @Test func `A proxy that does not connect is not the origin's fault`() {
+    @Test func `A proxy that refuses a tunnel is reported with its status`() {
       let error = error(CURLE_RECV_ERROR, "CONNECT tunnel failed, response 407", proxy: "p:1") {
         $0.proxyStatus = 407
       }
       #expect(error?.code == .unreachable && error?.reason.contains("it answered 407") == true)
     }
 
-    @Test func `A silence is told from a connection that takes too long`() {
+    @Test func `A silent transfer is distinguished from a slow connection`() {
       let slow = error(CURLE_OPERATION_TIMEDOUT, "Operation too slow. Less than 1 bytes/sec")
       #expect(slow?.code == .timedOut)
       let handshake = error(CURLE_OPERATION_TIMEDOUT, "Connection timed out") {

@@ -17,18 +17,18 @@
       read(lines + [""]).first { $0 != .incomplete }
     }
 
-    @Test func `A head has its status and its fields in order`() {
+    @Test func `A head is parsed into its status and ordered fields`() {
       let head = outcome("HTTP/1.1 206 Partial Content", "B: 2", "a:1 ", "B:  3\t", "C:")
       let fields = HeaderFields([("B", "2"), ("a", "1"), ("B", "3"), ("C", "")])
       #expect(head == .head(.init(status: 206, headers: fields)))
     }
 
     @Test(arguments: ["HTTP/1.1 200", "HTTP/1.0 200 OK", "ICY 200 OK", "HTTP/1.1 200 "])
-    func `Status lines need no phrase`(_ line: String) {
+    func `A status line needs no reason phrase`(_ line: String) {
       #expect(outcome(line) == .head(.init(status: 200, headers: [:])))
     }
 
-    @Test func `Interim answers and their fields are passed over`() {
+    @Test func `Interim responses and their fields are skipped`() {
       let steps = read([
         "HTTP/1.1 100 Continue", "X: 1", "", "HTTP/1.1 103 Early Hints", "Link: a", "",
         "HTTP/1.1 404 Not Found", "Y: 2", "",
@@ -37,12 +37,12 @@
       #expect(steps.dropLast().allSatisfy { $0 == .incomplete })
     }
 
-    @Test func `Trailers are no part of it`() {
+    @Test func `Trailers are not part of the head`() {
       let steps = read(["HTTP/1.1 200 OK", "", "ETag: \"evil\"", "\u{1}", ""])
       #expect(steps.filter { $0 != .incomplete }.count == 1)
     }
 
-    @Test func `Lines end in one way, whichever it is`() {
+    @Test func `A head has LF or CRLF line endings, but not both`() {
       let lines = ["HTTP/1.1 200 OK", "A: 1", ""]
       #expect(read(lines, end: "\n").last == .head(.init(status: 200, headers: ["A": "1"])))
       var reader = CurlHeadReader()
@@ -55,7 +55,7 @@
       }
     }
 
-    @Test func `A value in several lines is one`() {
+    @Test func `A folded field value is joined`() {
       #expect(
         outcome("HTTP/1.1 200 OK", "A: 1", " 2", "\t3", "B: 4")
           == .head(.init(status: 200, headers: ["A": "1 2 3", "B": "4"])))
@@ -78,7 +78,7 @@
       ["HTTP/1.1 200 OK", "Transfer-Encoding: chunked", "Transfer-Encoding: chunked"],
       ["HTTP/1.1 200 OK", "Transfer-Encoding: chunked", "Content-Length: 5"],
     ])
-    func `What could be read in two ways is malformed`(_ lines: [String]) {
+    func `An invalid or ambiguous head is malformed`(_ lines: [String]) {
       let step = read(lines + [""]).first { $0 != .incomplete }
       guard case .malformed(let words)? = step else {
         Issue.record("\(lines) was read as \(step.map { "\($0)" } ?? "nothing")")

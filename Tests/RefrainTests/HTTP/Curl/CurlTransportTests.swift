@@ -28,7 +28,7 @@
       try await body(transport.send(OriginRequest(url: server.url())))
     }
 
-    @Test func `Nothing is sent that was not asked for`() async throws {
+    @Test func `A request contains only Host and the given fields`() async throws {
       let server = try EchoingServer()
       defer { server.stop() }
       let fields: HeaderFields = ["X-Empty": "", "x-b": " 2 ", "User-Agent": "me"]
@@ -47,7 +47,7 @@
       #expect(!text.contains("Authorization") && !text.contains("secret"))
     }
 
-    @Test func `The body of a temporary is read to its end`() async throws {
+    @Test func `The body of a response that is not retained is read to its end`() async throws {
       let server = try RawServer { connection in
         _ = connection.readRequest()
         connection.send("HTTP/1.1 200 OK\r\nContent-Length: 300000\r\n\r\n")
@@ -62,7 +62,7 @@
       #expect(count == 300_000)
     }
 
-    @Test func `Interim answers and trailers are left out`() async throws {
+    @Test func `Interim responses and trailers are left out`() async throws {
       try await answer(
         "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"
           + "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nETag: \"t\"\r\n\r\n"
@@ -72,7 +72,7 @@
       }
     }
 
-    @Test func `Another protocol is not changed to`() async throws {
+    @Test func `A switch to another protocol is refused`() async throws {
       let error = await #expect(throws: TransportError.self) {
         try await answer("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n") { _ in }
       }
@@ -80,7 +80,9 @@
     }
 
     @Test(arguments: [(1, 200_000), (40, 8_000), (4000, 100)])
-    func `A head of more than 300 KB is malformed`(_ count: Int, _ size: Int) async throws {
+    func `A head with a huge field or of more than 300 KB is malformed`(
+      _ count: Int, _ size: Int
+    ) async throws {
       let field = String(repeating: "x", count: size)
       let fields = (0..<count).map { "X-\($0): \(field)\r\n" }.joined()
       let error = await #expect(throws: TransportError.self) {
@@ -89,7 +91,7 @@
       #expect(error?.code == .malformed)
     }
 
-    @Test func `A body that nobody reads can be cancelled`() async throws {
+    @Test func `Dropping a partly read body closes the connection`() async throws {
       let server = try RawServer { connection in
         _ = connection.readRequest()
         connection.send("HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n")
@@ -111,9 +113,7 @@
       }
     }
 
-    @Test func `Requests that are cancelled while a name is looked up hold up no other`()
-      async throws
-    {
+    @Test func `Requests cancelled during a name lookup do not block others`() async throws {
       let server = try EchoingServer()
       defer { server.stop() }
       let url = try #require(URL(string: "http://nobody-knows.example/"))
@@ -127,7 +127,7 @@
       #expect(try await transport.send(OriginRequest(url: server.url())).status == 200)
     }
 
-    @Test func `Programs that are started inherit no connection`() async throws {
+    @Test func `Connections are not inherited by child processes`() async throws {
       let server = try RawServer { connection in
         _ = connection.readRequest()
         connection.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc")
@@ -141,7 +141,7 @@
       withExtendedLifetime(response) {}
     }
 
-    @Test func `Connections are used again`() async throws {
+    @Test func `Connections are reused`() async throws {
       let server = try EchoingServer()
       defer { server.stop() }
       let transport = CurlTransport(.init(environment: ["no_proxy": "used.again"]))
@@ -151,7 +151,7 @@
       #expect(server.connectionCount == 1)
     }
 
-    @Test func `Many bodies come at the same time`() async throws {
+    @Test func `Many bodies are received concurrently`() async throws {
       let server = try RawServer { connection in
         while true {
           let request = connection.readRequest()

@@ -11,7 +11,7 @@
       try ProxyEnvironment(environment).proxy(for: #require(URL(string: url)))?.url
     }
 
-    @Test func `Each scheme has its own, and what has none has that of all`() throws {
+    @Test func `Each scheme uses its own proxy variable, else all_proxy`() throws {
       let environment = ["http_proxy": "h", "HTTPS_PROXY": "s", "all_proxy": "a"]
       #expect(try proxy(environment, "http://e.example/") == "h")
       #expect(try proxy(environment, "HTTPS://e.example/") == "s")
@@ -22,7 +22,7 @@
     }
 
     /// In a CGI script the variable holds the request's field "Proxy".
-    @Test func `HTTP_PROXY in capitals is not heeded`() throws {
+    @Test func `HTTP_PROXY in upper case is ignored`() throws {
       #expect(try proxy(["HTTP_PROXY": "evil"], "http://e.example/") == nil)
     }
 
@@ -30,7 +30,7 @@
       "http://localhost/", "http://a.localhost:8/", "http://127.0.0.1/", "http://127.9.9.9:1/",
       "http://[::1]:80/", "https://LOCALHOST/", "http://localhost./",
     ])
-    func `This machine is asked directly`(_ url: String) throws {
+    func `Requests to this machine bypass the proxy`(_ url: String) throws {
       #expect(try proxy(["all_proxy": "p", "http_proxy": "p"], url) == nil)
     }
 
@@ -44,7 +44,7 @@
       ("[fd00::1]:80", "http://[fd00::1]/"), ("fd00::1", "http://[fd00:0::1]/"),
       ("0.0.0.0/0", "http://9.9.9.9/"),
     ])
-    func `What no_proxy names is asked directly`(_ exceptions: String, _ url: String) throws {
+    func `Hosts in no_proxy bypass the proxy`(_ exceptions: String, _ url: String) throws {
       for name in ["no_proxy", "NO_PROXY"] {
         #expect(try proxy(["http_proxy": "p", "https_proxy": "p", name: exceptions], url) == nil)
       }
@@ -57,8 +57,7 @@
       (",. ,", "http://a/"), ("fd00::/8", "http://10.0.0.1/"), ("10.0.0.1", "http://110.0.0.1/"),
       ("*x", "http://xx/"),
     ])
-    func `What it does not name goes through the proxy`(_ exceptions: String, _ url: String) throws
-    {
+    func `Hosts not in no_proxy use the proxy`(_ exceptions: String, _ url: String) throws {
       #expect(try proxy(["http_proxy": "p", "no_proxy": exceptions], url) == "p")
     }
 
@@ -70,7 +69,7 @@
       #expect(CurlProxy(url: url).name == name)
     }
 
-    @Test func `Only proxies of HTTP are asked for URLs`() {
+    @Test func `An HTTP proxy is distinguished from a SOCKS proxy`() {
       #expect(CurlProxy(url: "proxy:3128").speaksHTTP && CurlProxy(url: "https://p").speaksHTTP)
       #expect(!CurlProxy(url: "socks5://p").speaksHTTP && !CurlProxy(url: "SOCKS4A://p").speaksHTTP)
     }

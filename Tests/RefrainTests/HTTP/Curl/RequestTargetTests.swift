@@ -11,7 +11,7 @@ struct RequestTargetTests {
     ("/%C3%A9?%E9", "/%C3%A9?%E9"), ("/%E9", "/%E9"), ("//b//", "//b//"),
     ("/%2F%41?x=/?", "/%2F%41?x=/?"), ("/a#b?c", "/a"), ("/a/?#", "/a/?"), ("/../b", "/../b"),
   ])
-  func `It is spelled as in the URL`(_ path: String, _ target: String) throws {
+  func `A request target is spelled as in its URL`(_ path: String, _ target: String) throws {
     let url = try #require(URL(string: "http://u:p@a.example:8080" + path))
     #expect(RequestTarget.of(url) == target)
     #expect(RequestTarget.of(url, isAbsolute: true) == "http://a.example:8080" + target)

@@ -12,7 +12,7 @@ struct AccessTimeTests {
   private let length: Int64 = 1_000_003
 
   @Test(arguments: [-86_400, 86_400] as [Double])
-  func `An entry was last used when the clock of the cache says`(_ jump: Double) async throws {
+  func `The last access of an entry follows the cache's clock`(_ jump: Double) async throws {
     let clock = TestClock()
     clock.set(forwardBy: jump)
     try await withCache({ $0.clock = clock.now }) { test in
@@ -25,9 +25,7 @@ struct AccessTimeTests {
     }
   }
 
-  @Test func `Setting the clock back does not make what was used last the first to go`()
-    async throws
-  {
+  @Test func `Setting the clock back does not evict the most recently used entry`() async throws {
     let clock = TestClock()
     try await withCache({
       $0.clock = clock.now

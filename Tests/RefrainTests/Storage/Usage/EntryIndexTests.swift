@@ -9,7 +9,7 @@ import Testing
     .init(name: name, lastAccess: age, allocatedBytes: size)
   }
 
-  @Test func `The oldest come first, as many as are needed`() {
+  @Test func `The index returns the oldest entries first, as many as needed`() {
     var index = EntryIndex()
     for age in [3, 1, 4, 2] { index.note(entry("\(age)", Double(age))) }
     #expect(index.oldest(toFree: 5000, except: []).map(\.name) == ["1", "2"])
@@ -19,7 +19,7 @@ import Testing
     #expect(index.oldest(toFree: 1, except: ["1", "2", "3", "4"]).isEmpty)
   }
 
-  @Test func `What becomes of entries is seen`() {
+  @Test func `The index follows entries that are used, opened, closed and removed`() {
     var index = EntryIndex()
     for age in 1...4 { index.note(entry("\(age)", Double(age))) }
     #expect(index.oldest(toFree: 1, except: []).map(\.name) == ["1"])
@@ -35,7 +35,7 @@ import Testing
   }
 
   /// Compares the index with a model that sorts all entries each time.
-  @Test func `Whatever becomes of many entries, the oldest of them go`() {
+  @Test func `Under random changes, the index returns the oldest entries`() {
     let seed = TestSeed.next()
     var random = SeededGenerator(seed: seed)
     var index = EntryIndex()

@@ -55,7 +55,7 @@ struct FirstByteTests {
     await cache.close()
   }
 
-  @Test func `A cache with a limit lists as little as one without`() async throws {
+  @Test func `The first read with a limit lists few directories`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     try await fill(directory, 60)
@@ -69,7 +69,7 @@ struct FirstByteTests {
   }
 
   @Test(arguments: [false, true])
-  func `After a crash, and without a count, the directory is measured while others read on`(
+  func `After a crash or without a count, measuring does not block readers`(
     _ isMissing: Bool
   ) async throws {
     let directory = TestCache.temporaryDirectory()
@@ -103,7 +103,7 @@ struct FirstByteTests {
     await cache.close()
   }
 
-  @Test func `Room is made from what was looked at, before all was`() async throws {
+  @Test func `Room is made from the entries measured so far, before a scan ends`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     try await fill(directory, 8)

@@ -53,7 +53,7 @@ struct SharedLimitTests {
     await cache.close()
   }
 
-  @Test func `Caches that write at the same time keep the limit together`() async throws {
+  @Test func `Caches that write concurrently keep a shared limit`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let path = directory.path(percentEncoded: false)
@@ -89,7 +89,7 @@ struct SharedLimitTests {
     #expect(used(directory) == allocated(directory))
   }
 
-  @Test func `A cache without a limit counts for those that have one`() async throws {
+  @Test func `Bytes stored without a limit count towards the limit of other caches`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let unlimited = try cache(directory, nil)
@@ -103,7 +103,7 @@ struct SharedLimitTests {
     #expect(used(directory) == allocated(directory))
   }
 
-  @Test func `What is removed is free for all`() async throws {
+  @Test func `Removing an entry lowers the shared usage, once no reader holds it`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let cache = try cache(directory, 2 << 20)
@@ -124,8 +124,7 @@ struct SharedLimitTests {
     #expect(used(directory) == allocated(directory))
   }
 
-  @Test func `After a crash what was granted counts until the directory was measured`() async throws
-  {
+  @Test func `After a crash, granted bytes count until the directory is measured`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let first = try cache(directory, nil)
@@ -148,7 +147,7 @@ struct SharedLimitTests {
   }
 
   @Test(arguments: [0, 1, 2])
-  func `A usage file that is missing, damaged or from before a restart is made again`(
+  func `A usage file that is missing, damaged or from an earlier boot is rebuilt`(
     _ how: Int
   ) async throws {
     let directory = TestCache.temporaryDirectory()
@@ -171,9 +170,7 @@ struct SharedLimitTests {
     #expect(try !StoredBytes(directory, url("d")).usableSpans().isEmpty)
   }
 
-  @Test func `Where the usage file cannot be used, each cache keeps the limit by itself`()
-    async throws
-  {
+  @Test func `Without a usable usage file, each cache keeps the limit by itself`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     try FileManager.default.createDirectory(

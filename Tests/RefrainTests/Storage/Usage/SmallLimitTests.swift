@@ -54,7 +54,7 @@ struct SmallLimitTests {
 
   // MARK: Directories
 
-  @Test func `Directories in which nothing is left do not eat up a small limit`() async throws {
+  @Test func `Empty directories do not use up a small limit`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let names = (0..<200).map { "old-\($0)" }
@@ -77,7 +77,7 @@ struct SmallLimitTests {
     }
   }
 
-  @Test func `A shard that is removed while an entry is made in it is made again`() async throws {
+  @Test func `A shard removed while an entry is created in it is created again`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let disk = WatchedDisk()
@@ -114,7 +114,7 @@ struct SmallLimitTests {
 
   // MARK: What is larger than the limit
 
-  @Test func `What is larger than the limit plays, and drives out nothing`() async throws {
+  @Test func `A resource larger than the limit plays, and evicts nothing`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let names = ["a", "b", "c"]
@@ -138,7 +138,7 @@ struct SmallLimitTests {
     #expect(allocated(directory) <= limit)
   }
 
-  @Test func `What is larger than the limit is refused before anything is evicted`() async throws {
+  @Test func `A prefetch larger than the limit is refused, and evicts nothing`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let names = ["a", "b", "c", "d"]
@@ -156,7 +156,7 @@ struct SmallLimitTests {
 
   // MARK: File systems that cannot
 
-  @Test func `Where a file cannot be made shorter, all of the entry goes`() async throws {
+  @Test func `An entry whose file cannot be shortened is evicted whole`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let names = ["a", "b"]
@@ -176,7 +176,7 @@ struct SmallLimitTests {
 
   // MARK: Waiting
 
-  @Test func `A directory that is measured while room is made does not stop that`() async throws {
+  @Test func `A measurement by another process does not stop eviction`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let names = (0..<200).map { "old-\($0)" }
@@ -215,7 +215,7 @@ struct SmallLimitTests {
     #expect(!(try stored(directory, names)).isEmpty)
   }
 
-  @Test func `Making room ends, however often what is held idle is held again`() async throws {
+  @Test func `Making room ends even if idle leases never run out`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let cache = try cache(directory, 1 << 20, length: 2000)

@@ -59,7 +59,7 @@ struct UsageOrderTests {
     var checks: Int { count.withLock { $0 } }
   }
 
-  @Test func `A fetch that stores while an old generation is removed is counted`() async throws {
+  @Test func `Bytes stored while an old generation is removed are counted`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let auditor = Auditor(directory)
@@ -105,7 +105,7 @@ struct UsageOrderTests {
     #expect(auditor.checks > 10)
   }
 
-  @Test func `Entries that are stored, evicted and removed at once are counted`() async throws {
+  @Test func `Entries stored, evicted and removed concurrently are counted`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let auditor = Auditor(directory)
@@ -138,7 +138,7 @@ struct UsageOrderTests {
     #expect(allocatedBytes(path) <= 5 << 20)
   }
 
-  @Test func `A journal of small pieces does not grow, and what it says holds`() async throws {
+  @Test func `A journal of small pieces stays small, and its spans are correct`() async throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let most = Mutex(Int64(0))
@@ -168,7 +168,7 @@ struct UsageOrderTests {
     #expect(most.withLock { $0 } < 2000)
   }
 
-  @Test func `Of two records of a span, one holds while the other is half written`() throws {
+  @Test func `A torn journal record leaves the previous record of its span valid`() throws {
     let directory = TestCache.temporaryDirectory()
     defer { try? FileManager.default.removeItem(at: directory) }
     let cache = try MediaCache(directory: directory, configuration: configuration(nil))

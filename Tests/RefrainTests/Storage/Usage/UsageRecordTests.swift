@@ -14,7 +14,7 @@ struct UsageRecordTests {
     record.grant(bytes, quantum: quantum, to: writer, limit: limit, freed: freed, left: left)
   }
 
-  @Test func `What is granted to all together stays under the limit`() {
+  @Test func `The grants of all writers together stay within the limit`() {
     var record = UsageRecord(bootIdentity: "run")
     #expect(grant(&record, 100, to: one, quantum: 400) == 400)
     #expect(grant(&record, 100, to: two, quantum: 400) == 400)
@@ -27,7 +27,7 @@ struct UsageRecordTests {
     #expect(record.used == 1000)
   }
 
-  @Test func `Who has no limit is granted everything, and it counts`() {
+  @Test func `Grants to a writer without a limit are unbounded, and count for others`() {
     var record = UsageRecord(bootIdentity: "run")
     #expect(grant(&record, 5000, to: one, limit: nil) == 5000)
     #expect(grant(&record, 1, to: two) == nil)
@@ -37,7 +37,7 @@ struct UsageRecordTests {
     #expect(grant(&record, 1, to: two) == 1)
   }
 
-  @Test func `While what is used is a guess, little is granted`() {
+  @Test func `Only small grants are made before the usage is measured`() {
     let limit: Int64 = 1600
     var record = UsageRecord(unchecked: 0, bootIdentity: "run")
     #expect(grant(&record, 60, to: one, limit: limit) == 60)
@@ -50,7 +50,7 @@ struct UsageRecordTests {
     #expect(grant(&record, 1000, to: one, limit: limit) == 1000)
   }
 
-  @Test func `A measurement misses nothing that is written while it is made`() {
+  @Test func `A measurement counts bytes written while it runs`() {
     var record = UsageRecord(used: 300, bootIdentity: "run")
     // Of these, 100 are on disk when the measurement begins.
     _ = grant(&record, 200, to: one)
@@ -64,7 +64,7 @@ struct UsageRecordTests {
     }
   }
 
-  @Test func `What was granted and never written is not counted for good`() {
+  @Test func `Granted bytes that are never written do not stay counted`() {
     var record = UsageRecord(used: 300, bootIdentity: "run")
     _ = grant(&record, 200, to: one)
     let start = record.beginCheck(dead: [])
@@ -73,7 +73,7 @@ struct UsageRecordTests {
     #expect(record.used == 300)
   }
 
-  @Test func `A dead writer counts until it was measured what it wrote`() {
+  @Test func `A dead writer's grant counts until its bytes are measured`() {
     var record = UsageRecord(used: 300, bootIdentity: "run")
     _ = grant(&record, 200, to: one)
     let start = record.beginCheck(dead: [1])
@@ -83,7 +83,7 @@ struct UsageRecordTests {
     #expect(record.writers.isEmpty)
   }
 
-  @Test func `A random life keeps the count above what is there`() {
+  @Test func `Random operations keep the count at or above the bytes on disk`() {
     let seed = UInt64.random(in: 0...UInt64.max)
     print("A random life keeps the count above what is there: seed \(seed)")
     var random = SeededGenerator(seed: seed)
@@ -168,7 +168,7 @@ struct UsageRecordTests {
     record.endCheck(start, measured: Int64.random(in: least...real + hidden, using: &random), at: 1)
   }
 
-  @Test func `A record reads as it was written`() {
+  @Test func `A usage record decodes as it was encoded`() {
     var record = UsageRecord(
       used: 5, granted: 7, returned: 1, unchecked: 9, checkedAt: 12.5, bootIdentity: "run")
     _ = record.grant(3, quantum: 9, to: one, limit: nil, freed: 0, left: 0)
@@ -178,7 +178,7 @@ struct UsageRecordTests {
     #expect(UsageRecord.decode(record.encoded() + [1, 2, 3, 4, 5, 6, 7, 8]) == record)
   }
 
-  @Test func `A damaged record is none`() {
+  @Test func `A damaged usage record is refused`() {
     var record = UsageRecord(used: 5, bootIdentity: "run")
     _ = record.grant(3, quantum: 9, to: one, limit: nil, freed: 0, left: 0)
     let bytes = record.encoded()

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Refrain
 
-@Suite struct HTTPFieldsTests {
-  @Test func `Names are compared without regard to case, and keep it`() {
+@Suite struct HeaderFieldsTests {
+  @Test func `Field names are case-insensitive and keep their case`() {
     var fields: HeaderFields = ["Content-TYPE": "a", "X": "1"]
     #expect(fields["content-type"] == "a")
     fields.append("x", "2")
