@@ -5,7 +5,7 @@ internal import Foundation
 /// Decides the response to a request: first that of an origin without faults, to the resource as
 /// the faults present it; then applies the faults to the response.
 struct AnswerPlan {
-  let request: OriginRequest
+  let request: ReceivedRequest
   let serial: Int
   var resource: OriginResource?
   var ignoresRange = false

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// A request for a path, as scripts and the log see it.
-public struct OriginRequest: Sendable, Hashable {
+public struct ReceivedRequest: Sendable, Hashable {
   /// Counts from 1 since the path's script was set.
   public let number: Int
   public let method: String
@@ -22,9 +22,9 @@ public enum RequestMatcher: Sendable {
   case number(Int)
   /// This request and all after it.
   case from(Int)
-  case `where`(@Sendable (OriginRequest) -> Bool)
+  case `where`(@Sendable (ReceivedRequest) -> Bool)
 
-  func matches(_ request: OriginRequest) -> Bool {
+  func matches(_ request: ReceivedRequest) -> Bool {
     switch self {
     case .all: true
     case .first(let count): request.number <= count
@@ -72,7 +72,7 @@ public struct FaultScript: Sendable {
     FaultScript(rules + [Rule(matcher, faults)])
   }
 
-  func faults(for request: OriginRequest) -> [Fault] {
+  func faults(for request: ReceivedRequest) -> [Fault] {
     rules.filter { $0.matcher.matches(request) }.flatMap(\.faults)
   }
 }

@@ -3,7 +3,7 @@
 /// One request and its outcome so far.
 public struct LoggedRequest: Sendable {
   /// The request as received.
-  public let request: OriginRequest
+  public let request: ReceivedRequest
   /// Counts the requests of the whole server; a later request has a higher number.
   public let id: Int
   /// The number of the connection that carried it.

@@ -8,7 +8,7 @@ final class OriginState: Sendable {
   /// A request with the settings of its path on arrival.
   struct Served {
     let path: String
-    let request: OriginRequest
+    let request: ReceivedRequest
     let id: Int
     let resource: OriginResource?
     let serial: Int
@@ -72,7 +72,7 @@ final class OriginState: Sendable {
       let id = state.nextID()
       var entry = state.paths[path, default: Path()]
       entry.requestCount += 1
-      let request = OriginRequest(
+      let request = ReceivedRequest(
         number: entry.requestCount, method: method, target: target, headers: headers)
       if entry.connections.insert(connection).inserted {
         entry.log.connections += 1

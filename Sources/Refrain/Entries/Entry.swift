@@ -115,7 +115,7 @@ final class Entry: Sendable {
   /// Writes a deferred record now, for programs that read the directory.
   func recordNow(_ generation: Generation? = nil) async {
     guard let generation = generation ?? current,
-      generation.withState({ $0.recordState == .deferred }), tryBeginTask()
+      generation.withState({ $0.storage.recordState == .deferred }), tryBeginTask()
     else { return }
     await Task(executorPreference: IOThreads.background) { [storage] in
       await storage.recordFirstBytes(generation)
@@ -242,9 +242,8 @@ final class Entry: Sendable {
     (state.invalidatedAt, state.followsNoPage) = generation.withState {
       ($0.invalidatedAt, $0.isNoPage(at: url))
     }
-    state.replaced = generation.withState {
-      $0.replaced.union([$0.generationID].compactMap(\.self))
-    }
+    state.storage.replace(
+      generation.withState { $0.storage.replaced.union([$0.generationID].compactMap(\.self)) })
     state.unreadReplacements = generation.withState { state in
       state.readers.values.contains(where: \.hasRead) ? 0 : state.unreadReplacements + 1
     }
@@ -282,7 +281,7 @@ final class Entry: Sendable {
     current?.withState { state in
       state.freshness = state.freshness?.outdated
       state.invalidatedAt = now
-      state.isRecordStale = true
+      state.storage.noteRecordStale()
     }
   }
 

@@ -7,14 +7,14 @@ extension EntryStorage {
     // The files belong to another generation now.
     if generation.withState({ $0.isSuperseded || $0.isClosed }) { return nil }
     // Another fetch may have been faster while room was made.
-    let ready = generation.withState { $0.isPrepared ? $0.file : nil }
+    let ready = generation.withState { $0.storage.isPrepared ? $0.file : nil }
     if let ready { return ready }
     let recordState = recordState(of: generation)
     if let files = open, recordState != .written {
       // The bytes written to the files have been lost.
       open = nil
       try discard(files, recordState)
-      generation.withState { $0.filesVanished() }
+      generation.withState { $0.storage.vanish() }
     }
     let holdsLock = try takeLock()
     let (found, contents) = try lookUp()
@@ -35,7 +35,7 @@ extension EntryStorage {
     case (.start, _), (.resume, nil), (.catchUp, nil):
       let isNew = try directory.create()
       // The bytes stored of this generation are gone, with the directory.
-      generation.withState { $0.filesVanished() }
+      generation.withState { $0.storage.vanish() }
       return try start(generation, replacing: contents, isAlone: isNew)
     }
   }
@@ -85,20 +85,7 @@ extension EntryStorage {
       generation: generation, id: contents.record.generation, fileName: contents.record.file,
       epoch: epoch)
     let allocated = try contents.file.status().allocated
-    generation.withState { state in
-      // The file may have grown again since it was found too short.
-      let found = contents.spans.subtracting(state.lost)
-      let isKnown = state.generationID == contents.record.generation
-      state.stored = isKnown ? found.union(state.stored) : found
-      state.synced = contents.syncedSpans.subtracting(state.lost)
-      state.generationID = contents.record.generation
-      state.file = contents.file
-      state.journal = journal
-      state.journalCount = 0
-      _ = state.account(allocated)
-      state.isTransient = false
-      state.storageBan = .none
-    }
+    generation.withState { $0.storage.resume(contents, journal, allocated: allocated) }
     try writeDown(generation)
     tidy()
     return contents.file
@@ -124,7 +111,7 @@ extension EntryStorage {
     let fileName = "\(id).\(ending)"
     let files = WrittenFiles(generation: generation, id: id, fileName: fileName, epoch: 1)
     let path = "\(directory.path)/\(fileName)"
-    let recordState: GenerationState.RecordState =
+    let recordState: StoredBytes.RecordState =
       isAlone ? .deferred : replaced == nil ? .written : .replacing
     let file: EntryFile
     var journal: JournalFile?
@@ -142,17 +129,7 @@ extension EntryStorage {
       throw error
     }
     open = files
-    generation.withState { [journal] state in
-      state.generationID = id
-      state.file = file
-      state.journal = journal
-      state.journalCount = 0
-      state.accounted = 0
-      state.accountedSpans = 0
-      state.isTransient = false
-      state.storageBan = .none
-      state.recordState = recordState
-    }
+    generation.withState { [journal] in $0.storage.begin(id, in: file, journal, recordState) }
     if !isAlone { try removeOthers(than: [files.owner] + [replaced].compactMap(\.self)) }
     return file
   }

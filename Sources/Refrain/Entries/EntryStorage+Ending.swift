@@ -23,9 +23,8 @@ extension EntryStorage {
     // Cancelled readers that were not released keep the generation, but must not keep the file
     // open.
     generation.withState { state in
-      state.journal = nil
-      state.file = nil
-      state.recordState = .written
+      state.storage.stopWriting()
+      state.storage.releaseFile()
     }
     // The disk's clock set the times of written files.
     if open != nil { context.budget.touch(name) }
@@ -39,9 +38,11 @@ extension EntryStorage {
     let (isStale, isWorthless, journal, leavesNothing, recordState) = generation.withState {
       state in
       (
-        state.isRecordStale || state.stored != state.synced || state.recordState != .written,
-        state.recordState != .written && state.stored.isEmpty && !state.isComplete, state.journal,
-        state.freshness?.noStore == true || state.isUnrepeatable, state.recordState
+        state.storage.isRecordStale || state.stored != state.storage.synced
+          || state.storage.recordState != .written,
+        state.storage.recordState != .written && state.stored.isEmpty && !state.isComplete,
+        state.storage.journal,
+        state.freshness?.noStore == true || state.isUnrepeatable, state.storage.recordState
       )
     }
     if leavesNothing || isWorthless {
@@ -70,7 +71,7 @@ extension EntryStorage {
   func outdate(_ generation: Generation, isContradicted: Bool) {
     let (isStored, isUnrepeatable) = generation.withState { state in
       state.freshness = state.freshness?.outdated
-      state.isRecordStale = true
+      state.storage.noteRecordStale()
       return (state.generationID != nil, state.isUnrepeatable)
     }
     if isStored { refreshRecord(generation, removes: isContradicted || isUnrepeatable) }
@@ -78,7 +79,7 @@ extension EntryStorage {
 
   private func refreshRecord(_ generation: Generation, removes: Bool = false) {
     let (isStale, id, known, variant) = generation.withState { state in
-      (state.isRecordStale, state.generationID, state.known, state.variant)
+      (state.storage.isRecordStale, state.generationID, state.known, state.variant)
     }
     guard isStale, let id, let known else { return }
     let freshness = known.freshness

@@ -17,7 +17,7 @@ extension EntryStorage {
   /// Claims the right to store if it is free, and adopts bytes that another process has stored.
   func claim(_ generation: Generation) -> Claim {
     let isBarred = generation.withState { state in
-      if case .forGood = state.storageBan { true } else { false }
+      if case .forGood = state.storage.ban { true } else { false }
     }
     if lock != nil || isBarred { return .granted }
     let isWriter: Bool
@@ -42,11 +42,9 @@ extension EntryStorage {
     generation.withState { state in
       if isWriter {
         guard state.storageProblem == .inUse, state.isTransient else { return }
-        (state.storageBan, state.isTransient) = (.none, false)
-      } else if !state.isPrepared {
-        state.storageBan = .until(.now + .seconds(1))
-        state.storageProblem = .inUse
-        state.isTransient = true
+        state.storage.allow()
+      } else if !state.storage.isPrepared {
+        state.storage.forbid(.until(.now + .seconds(1)), .inUse)
       }
     }
     return isWriter ? .granted : .taken

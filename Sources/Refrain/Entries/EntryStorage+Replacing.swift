@@ -19,8 +19,8 @@ extension EntryStorage {
   }
 
   /// Returns the state of the record of a generation; `written` if it is not being written to.
-  func recordState(of generation: Generation) -> GenerationState.RecordState {
-    open?.generation === generation ? generation.withState(\.recordState) : .written
+  func recordState(of generation: Generation) -> StoredBytes.RecordState {
+    open?.generation === generation ? generation.withState(\.storage.recordState) : .written
   }
 
   /// Records the first stored bytes of a generation: its record replaces the old generation's. If
@@ -51,13 +51,7 @@ extension EntryStorage {
     open = files
     let journal = try makeJournal(files.id, files.epoch)
     try directory.write(record(generation, files, spans: .init()), durably: false)
-    let spans = generation.withState { state in
-      let spans = Array(state.stored.ranges)
-      state.journal = journal
-      state.journalCount = spans.count
-      state.recordState = .written
-      return spans
-    }
+    let spans = generation.withState { $0.storage.beginJournal(journal) }
     for (number, span) in spans.enumerated() { try journal.write(span, number: number) }
   }
 
@@ -81,7 +75,7 @@ extension EntryStorage {
 
   /// Removes the files of a generation; the generation that it was to replace stays.
   func discard(
-    _ files: WrittenFiles, _ recordState: GenerationState.RecordState
+    _ files: WrittenFiles, _ recordState: StoredBytes.RecordState
   ) throws(DiskError) {
     guard recordState == .replacing else { return try directory.removeFiles() }
     try removeFiles { files.owner.owns($0) }

@@ -57,7 +57,7 @@ actor EntryStorage {
       let contents = try directory.load()
       // A stored generation that is not used is replaced by the new one.
       var replacing = empty
-      replacing.replaced = [contents.record.generation]
+      replacing.storage.replace([contents.record.generation])
       guard contents.record.key == key.rawValue else {
         context.events.send(
           .warning(
@@ -72,9 +72,7 @@ actor EntryStorage {
       // Left by a process that ended suddenly; a new generation replaces it.
       if state.isUnrepeatable { return replacing }
       if contents.isReadOnly {
-        state.storageBan = .forGood
-        state.storageProblem = .readOnly
-        state.isTransient = true
+        state.storage.forbid(.forGood, .readOnly)
       }
       for warning in contents.warnings { context.events.send(.warning(warning)) }
       context.budget.touch(name)
@@ -82,9 +80,7 @@ actor EntryStorage {
       switch error {
       case .empty: break
       case .newer(let version):
-        state.storageBan = .forGood
-        state.storageProblem = .newerFormat
-        state.isTransient = true
+        state.storage.forbid(.forGood, .newerFormat)
         context.events.send(
           .warning(
             "A later version (\(version)) has stored \(url). The entry is left unchanged, and the "
@@ -105,10 +101,9 @@ actor EntryStorage {
   func prepare(_ generation: Generation) async -> EntryFile? {
     let now = ContinuousClock.now
     let (file, isBanned) = generation.withState { state -> (EntryFile?, Bool) in
-      if state.storageBan.holds(at: now) { return (nil, true) }
-      guard state.isPrepared, let file = state.file else { return (nil, false) }
-      state.storageBan = .none
-      state.isTransient = false
+      if state.storage.ban.holds(at: now) { return (nil, true) }
+      guard state.storage.isPrepared, let file = state.file else { return (nil, false) }
+      state.storage.allow()
       return (file, false)
     }
     if isBanned { return nil }
@@ -218,12 +213,12 @@ actor EntryStorage {
   @discardableResult
   func sync(_ generation: Generation, isLast: Bool = false) -> Duration? {
     guard let open, open.generation === generation else {
-      _ = generation.withState { $0.syncEnded(isDone: false) }
+      _ = generation.withState { $0.storage.endSync(at: .now, isDone: false) }
       return nil
     }
     do {
       try writeDown(generation, isLast: isLast)
-      return generation.withState { $0.syncEnded(isDone: true) }
+      return generation.withState { $0.storage.endSync(at: .now, isDone: true) }
     } catch let error as DataLost {
       distrust(generation, error.reason)
     } catch let error as DiskError where error.isMissing {
@@ -231,7 +226,7 @@ actor EntryStorage {
     } catch {
       reportOutdated(error)
     }
-    _ = generation.withState { $0.syncEnded(isDone: false) }
+    _ = generation.withState { $0.storage.endSync(at: .now, isDone: false) }
     return nil
   }
 
@@ -245,11 +240,9 @@ actor EntryStorage {
     // old record and both journals; a crash after it, the new record and the next journal.
     let next = isLast ? nil : try makeJournal(files.id, files.epoch)
     let (stored, file, last, recordState) = generation.withState { state in
-      let last = state.journal
-      state.journal = next
-      state.journalCount = 0
-      state.syncBegan(at: .now)
-      return (state.stored, state.file, last, state.recordState)
+      let last = state.storage.journal
+      state.storage.beginSync(at: .now, nextJournal: next)
+      return (state.stored, state.file, last, state.storage.recordState)
     }
     open = files
     do throws(DiskError) {
@@ -264,11 +257,7 @@ actor EntryStorage {
       try directory.syncParents()
       isAnchored = true
     }
-    generation.withState { state in
-      state.synced = stored
-      state.isRecordStale = false
-      state.recordState = .written
-    }
+    generation.withState { $0.storage.recordWritten(with: stored) }
     let mark = context.budget.freeMark(name)
     if recordState != .deferred || last != nil {
       try directory.removeJournals(of: files.id, before: files.epoch)
@@ -282,14 +271,7 @@ actor EntryStorage {
   /// reopened.
   func distrust(_ generation: Generation, _ error: DiskError) {
     let recordState = recordState(of: generation)
-    generation.withState { state in
-      state.journal = nil
-      state.recordState = .written
-      state.isTransient = true
-      state.storageBan = .forGood
-      state.storageProblem = .disk(error)
-      state.stored = state.stored.intersection(state.synced)
-    }
+    generation.withState { $0.storage.distrust(error) }
     context.events.send(.warning("Storing \(url) stopped: \(error)."))
     guard let files = open else { return }
     open = nil
@@ -304,7 +286,7 @@ actor EntryStorage {
   /// Resets the storage after another program has removed the entry's directory, which is made
   /// again when the next bytes arrive.
   func vanish(_ generation: Generation) {
-    generation.withState { $0.filesVanished() }
+    generation.withState { $0.storage.vanish() }
     context.events.send(
       .warning(
         "Another program removed the entry of \(url) (\(directory.path)); the resource is stored "
@@ -326,13 +308,9 @@ actor EntryStorage {
   }
 
   func ban(
-    _ generation: Generation, _ ban: GenerationState.StorageBan, _ problem: StorageProblem
+    _ generation: Generation, _ ban: StoredBytes.Ban, _ problem: StorageProblem
   ) {
-    generation.withState { state in
-      state.storageBan = ban
-      state.storageProblem = problem
-      state.isTransient = true
-    }
+    generation.withState { $0.storage.forbid(ban, problem) }
   }
 
   /// Stops storing for `retryPause` after a failed write.

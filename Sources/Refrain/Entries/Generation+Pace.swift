@@ -39,7 +39,7 @@ extension Generation {
       let isNamed = state.freshness?.pace == .unread
       guard let pace = pace ?? (isNamed ? .unstated : nil) else { return }
       state.freshness?.pace = pace
-      state.isRecordStale = true
+      state.storage.noteRecordStale()
     }
     return true
   }

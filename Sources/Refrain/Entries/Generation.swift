@@ -147,8 +147,8 @@ final class Generation: Sendable {
     }
   }
 
-  /// Like `GenerationState.lose`, for a file that was read and may no longer be this generation's.
+  /// Like `StoredBytes.lose`, for a file that was read and may no longer be this generation's.
   func lose(_ range: ByteRange, of file: EntryFile, size: Int64?) {
-    withState { if $0.file === file { $0.lose(range, size: size) } }
+    withState { if $0.file === file { $0.storage.lose(range, size: size) } }
   }
 }

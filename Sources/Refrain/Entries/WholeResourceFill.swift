@@ -46,7 +46,7 @@ struct WholeResourceFill: Sendable {
         if state.isSuperseded || state.isClosed { return .moved }
         // A live stream is not stored.
         if state.isComplete || state.isLive { return .done }
-        if state.isTransient, state.storageBan.holds(at: .now) { return .rest }
+        if state.isTransient, state.storage.ban.holds(at: .now) { return .rest }
         guard let hole = state.holeToFill() else { return .done }
         state.moveBackground(reader, to: hole)
         return .wait(hole)

@@ -148,9 +148,7 @@ struct ChunkSink: Sendable {
     let most = min(context.budget.limit.map { $0 / 4 } ?? .max, Self.mostOfUnrepeatable)
     return generation.withState { state in
       guard state.isUnrepeatable, end > most else { return true }
-      state.storageBan = .forGood
-      state.storageProblem = .endless
-      state.isTransient = true
+      state.storage.forbid(.forGood, .endless)
       return false
     }
   }
@@ -175,21 +173,21 @@ struct ChunkSink: Sendable {
 
   /// See `EntryStorage.recordFirstBytes`.
   private func recordFirstBytes() async {
-    guard generation.withState(\.wantsRecord) else { return }
+    guard generation.withState(\.storage.wantsRecord) else { return }
     await entry.storage.recordFirstBytes(generation)
   }
 
   /// See `EntryStorage.giveUpReplaced`.
   private func giveUpReplaced() async -> Bool {
-    guard generation.withState({ $0.recordState == .replacing }) else { return false }
+    guard generation.withState({ $0.storage.recordState == .replacing }) else { return false }
     return await entry.storage.giveUpReplaced(generation)
   }
 
   private func file() async -> EntryFile? {
     let (file, isBanned) = generation.withState { state in
       (
-        state.isPrepared && !state.isTransient ? state.file : nil,
-        state.storageBan.holds(at: .now)
+        state.storage.isPrepared && !state.isTransient ? state.file : nil,
+        state.storage.ban.holds(at: .now)
       )
     }
     if let file { return file }
@@ -214,11 +212,7 @@ struct ChunkSink: Sendable {
 
   /// Stops storing while entries in use fill the limit; retried soon.
   private func refuse() -> Bool {
-    generation.withState { state in
-      state.storageBan = .until(.now + .milliseconds(500))
-      state.storageProblem = .noRoom
-      state.isTransient = true
-    }
+    generation.withState { $0.storage.forbid(.until(.now + .milliseconds(500)), .noRoom) }
     return false
   }
 
@@ -233,7 +227,7 @@ struct ChunkSink: Sendable {
       guard state.file === file, let allocated = (try? file.status())?.allocated else {
         return (granted, 0)
       }
-      return state.account(allocated)
+      return state.storage.account(allocated)
     }
     context.budget.settle(granted, actual: grown + spans, for: name)
     return grown < 0
@@ -247,14 +241,15 @@ struct ChunkSink: Sendable {
     let now = ContinuousClock.now
     // Waking a reader costs more than a chunk: if the next one has arrived, one wake serves both.
     let announces = hasMore?() != true
-    let commit = generation.withCommit {
+    let commit = generation.withState {
       $0.commit(id, range, to: file, announces: announces, now: now)
     }
-    guard let (journal, syncDelay, defersRecord, actions) = commit else { return nil }
+    guard let commit else { return nil }
     // Two fetches may have completed the resource together.
     if !isExamined { generation.learnPace() }
-    generation.carryOut(actions)
+    generation.carryOut(commit.actions)
     context.events.sendTraffic(.committed(entry.key, range))
+    let journal = commit.journal
     if let journal {
       do {
         try journal.file.write(journal.span, number: journal.number)
@@ -263,8 +258,8 @@ struct ChunkSink: Sendable {
         context.events.send(.warning("The journal of \(url) could not be written: \(error)."))
       }
     }
-    if let syncDelay { entry.syncSoon(generation, after: syncDelay) }
-    if defersRecord { entry.recordSoon(generation) }
+    if let delay = commit.syncDelay { entry.syncSoon(generation, after: delay) }
+    if commit.defersRecord { entry.recordSoon(generation) }
     return journal?.file
   }
 
@@ -321,18 +316,5 @@ struct ChunkSink: Sendable {
       }
     }
     return unreadable.isEmpty ? .same : .unreadable(unreadable)
-  }
-}
-
-extension Generation {
-  /// `GenerationState.commit`, its result split for use outside of the lock.
-  func withCommit(
-    _ body: (inout GenerationState) -> GenerationState.Commit?
-  ) -> (
-    journal: (file: JournalFile, number: Int, span: ByteRange)?, syncDelay: Duration?,
-    defersRecord: Bool, actions: [GenerationState.Action]
-  )? {
-    guard let commit = withState(body) else { return nil }
-    return (commit.journal, commit.syncDelay, commit.defersRecord, commit.actions)
   }
 }

@@ -55,7 +55,7 @@ extension Fetch {
       state.fetches[id]?.isComparing = false
       state.fetches[id]?.pending = RangeSet()
       state.fetches[id]?.isConfirmation = false
-      state.stored.formUnion(fetch.pending)
+      state.storage.commitPending(fetch.pending)
       var validator = facts.validator
       validator.remember(state.validator)
       state.validator = validator
@@ -112,7 +112,7 @@ extension GenerationState {
     if isComparing { return .underWay }
     guard !isSuperseded, !isClosed, !isLive, let info, let length = info.length,
       facts.length == length, facts.mimeType == info.mimeType, !stored.isEmpty,
-      !hasGivenUnstored, !isTransient, readers.values.contains(where: \.hasRead)
+      !storage.hasGivenUnstored, !isTransient, readers.values.contains(where: \.hasRead)
     else { return .impossible }
     return .possible
   }
@@ -123,7 +123,7 @@ extension GenerationState {
   mutating func beginComparing(
     _ id: FetchID, with facts: ResponseCheck.Facts
   ) -> [Task<Void, Never>]? {
-    guard case .possible = comparison(with: facts), fetches[id] != nil, isPrepared, let length
+    guard case .possible = comparison(with: facts), fetches[id] != nil, storage.isPrepared, let length
     else { return nil }
     var tasks: [Task<Void, Never>] = []
     for (other, fetch) in fetches where other != id && !fetch.isConfirmation {

@@ -109,7 +109,7 @@ extension Fetch {
       state.variant = Variant.of(response.asked, names: Variant.names(in: merged))
       state.freshness?.confirmedUptime = context.now.uptime
       state.grant(to: response.credentials)
-      state.isRecordStale = true
+      state.storage.noteRecordStale()
       let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
       return (isOfUse, state.confirmed(at: context.now))
     }

@@ -98,10 +98,10 @@ extension Fetch {
     if state.info == nil {
       state.validator = facts.validator
       information.validator = facts.validator.display
-      state.isRecordStale = true
+      state.storage.noteRecordStale()
     } else if state.validator.learn(from: facts.validator) {
       information.validator = state.validator.display
-      state.isRecordStale = true
+      state.storage.noteRecordStale()
     }
     information.mimeType = information.mimeType ?? facts.mimeType
     information.length = information.length ?? facts.length
@@ -110,9 +110,7 @@ extension Fetch {
     state.freshness = state.outdatedIfAsked(at: response.requestTime, freshness)
     state.freshness?.confirmedUptime = context.now.uptime
     if freshness.noStore {
-      state.storageBan = .forGood
-      state.storageProblem = .forbidden
-      state.isTransient = true
+      state.storage.forbid(.forGood, .forbidden)
     }
     return state.establish(information, whole: isWhole ? id : nil)
   }

@@ -228,7 +228,7 @@ struct Fetch: Sendable {
           remedy: "Check the URL.", status: 416))
     }
     let reached = generation.withState { state in
-      state.reached == asked || state.stored.contains(asked - 1)
+      state.storage.reached == asked || state.stored.contains(asked - 1)
         || state.transient.spans.contains(asked - 1)
     }
     guard reached else {

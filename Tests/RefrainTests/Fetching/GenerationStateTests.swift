@@ -89,7 +89,7 @@ import Testing
 
   @Test func `A fetch that receives part of its range is followed by one for the rest`() throws {
     var state = state(length: 1 << 20)
-    state.isTransient = true
+    state.storage.forbid(.none, .noRoom)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 1000)
     let id = try #require(state.fetches.keys.first)
@@ -102,7 +102,7 @@ import Testing
 
   @Test func `The reached offset is known after the bytes are released`() throws {
     var state = state(length: nil)
-    state.isTransient = true
+    state.storage.forbid(.none, .noRoom)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
     let id = try #require(state.fetches.keys.first)
@@ -110,7 +110,7 @@ import Testing
     _ = state.commitTransient(id, Data(count: 1000), at: 5_000_000)
     #expect(!state.transient.spans.contains(5_000_999))
     // A 416 without a length, in response to a request from that offset, marks the end.
-    #expect(state.reached == 5_001_000)
+    #expect(state.storage.reached == 5_001_000)
   }
 
   @Test func `A cancelled fetch is followed by one for a new reader`() throws {
@@ -139,7 +139,7 @@ import Testing
 
   @Test func `Readers that wait for one confirmation share it`() {
     var state = state(length: 1000)
-    state.stored.insert(contentsOf: 0..<1000)
+    _ = state.storage.commit(0..<1000)
     let readers = (0..<8).map { _ in attach(&state, awaitsConfirmation: true) }
     let started = readers.map { wait(&state, $0, at: nil) }
     #expect(started.filter { startsConfirmation($0) }.count == 1)
@@ -162,8 +162,7 @@ import Testing
 
   @Test func `Reads that advance by the available bytes count as sequential`() {
     var state = state(length: 8 << 20)
-    state.stored.insert(contentsOf: 0..<4 << 20)
-    state.file = nil
+    _ = state.storage.commit(0..<4 << 20)
     let reader = attach(&state)
     for step in 0..<4 { _ = state.lookUp(reader, at: Int64(step) << 20, count: 0) }
     #expect(state.readers[reader]?.runLength == 3 << 20)
@@ -186,8 +185,7 @@ import Testing
 
   @Test func `An unstorable response ends a prefetch, and the player keeps waiting`() {
     var state = state(length: 10 << 20)
-    state.isTransient = true
-    state.storageBan = .forGood
+    state.storage.forbid(.forGood, .noRoom)
     let player = attach(&state)
     let prefetch = attach(&state, isBackground: true)
     _ = wait(&state, player, at: 0)
@@ -213,8 +211,7 @@ import Testing
 
   @Test func `Bytes held only in memory are released with the last reader`() {
     var state = state(length: 1000)
-    state.isTransient = true
-    state.storageBan = .forGood
+    state.storage.forbid(.forGood, .noRoom)
     let reader = attach(&state)
     _ = wait(&state, reader, at: 0)
     let id = state.fetches.keys.first ?? 0
@@ -238,8 +235,8 @@ import Testing
       let length = Int64.random(in: 1...(2 << 20), using: &random)
       let ranges = Int.random(in: 0..<4, using: &random) > 0
       var state = state()
-      state.file = file
-      state.isTransient = Int.random(in: 0..<8, using: &random) == 0
+      state.storage.begin("1", in: file, nil, .written)
+      if Int.random(in: 0..<8, using: &random) == 0 { state.storage.forbid(.none, .noRoom) }
       var log: [String] = []
       for step in 0..<60 {
         let op = Int.random(in: 0..<12, using: &random)

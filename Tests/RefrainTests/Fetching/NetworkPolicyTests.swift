@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test func `A redirected request keeps its purpose and network permissions`() throws {
-    var request = Refrain.OriginRequest(url: try resource("/a").url)
+    var request = OriginRequest(url: try resource("/a").url)
     request.purpose = .prefetch
     request.access.allowsExpensive = false
     request.waitsForConnectivity = true

@@ -216,7 +216,7 @@ import Testing
       #else
         let base = URLSessionRequests()
       #endif
-      func send(_ request: Refrain.OriginRequest) async throws -> OriginResponse {
+      func send(_ request: OriginRequest) async throws -> OriginResponse {
         try await base.send(request)
       }
     }

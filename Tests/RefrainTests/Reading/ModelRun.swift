@@ -193,7 +193,7 @@ final class ModelRun: Sendable {
         """
           length \(state.length.map(String.init) ?? "?") ranges \
         \(state.info?.supportsRanges.description ?? "?") stored \(state.stored) \
-        transient \(state.isTransient) \(state.transient.spans) ban \(state.storageBan) \
+        transient \(state.isTransient) \(state.transient.spans) ban \(state.storage.ban) \
         superseded \(state.isSuperseded) closed \(state.isClosed)
           readers \(state.readers)
           fetches \(state.fetches)

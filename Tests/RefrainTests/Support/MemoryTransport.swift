@@ -29,7 +29,7 @@ final class MemoryTransport: Transport {
   /// The number of bytes passed on; a byte that came twice counts twice.
   var total: Int64 { state.withLock { $0.total } }
 
-  func send(_ request: Refrain.OriginRequest) async throws -> OriginResponse {
+  func send(_ request: OriginRequest) async throws -> OriginResponse {
     let asked = request.headers["Range"]?.dropFirst("bytes=".count).split(
       separator: "-", omittingEmptySubsequences: false)
     let start = asked.flatMap { Int64($0[0]) } ?? 0

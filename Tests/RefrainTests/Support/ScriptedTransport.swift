@@ -6,21 +6,21 @@ import Synchronization
 
 /// A transport that responds as a script says, and records its requests.
 final class ScriptedTransport: Transport {
-  private let asked = Mutex<[Refrain.OriginRequest]>([])
-  private let script: @Sendable (Refrain.OriginRequest) async throws -> OriginResponse
+  private let asked = Mutex<[OriginRequest]>([])
+  private let script: @Sendable (OriginRequest) async throws -> OriginResponse
 
-  init(_ script: @Sendable @escaping (Refrain.OriginRequest) async throws -> OriginResponse) {
+  init(_ script: @Sendable @escaping (OriginRequest) async throws -> OriginResponse) {
     self.script = script
   }
 
   /// The requests, in order.
-  var requests: [Refrain.OriginRequest] { asked.withLock { $0 } }
+  var requests: [OriginRequest] { asked.withLock { $0 } }
 
-  func requests(_ path: String) -> [Refrain.OriginRequest] {
+  func requests(_ path: String) -> [OriginRequest] {
     requests.filter { $0.url.path == path }
   }
 
-  func send(_ request: Refrain.OriginRequest) async throws -> OriginResponse {
+  func send(_ request: OriginRequest) async throws -> OriginResponse {
     asked.withLock { $0.append(request) }
     return try await script(request)
   }

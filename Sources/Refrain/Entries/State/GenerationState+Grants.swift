@@ -13,7 +13,7 @@ extension GenerationState {
     }
     guard all != grants else { return }
     grants = all.suffix(Selection.mostGrants)
-    isRecordStale = true
+    storage.noteRecordStale()
   }
 
   /// Whether the generation may be served for these credentials.

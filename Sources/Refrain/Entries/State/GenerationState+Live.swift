@@ -9,9 +9,7 @@ extension GenerationState {
   mutating func beginLive() {
     isLive = true
     ignoresRanges = true
-    isTransient = true
-    storageBan = .forGood
-    storageProblem = .endless
+    storage.forbid(.forGood, .endless)
   }
 
   /// The use of a live stream's response.

@@ -6,15 +6,14 @@ extension GenerationState {
   /// Adopts the origin's description of the resource.
   mutating func establish(_ information: ContentInformation, whole id: FetchID?) -> [Action] {
     info = information
-    var actions: [Action] = []
     if let id, fetches[id] != nil {
       // A whole response runs from the first byte to the end, whatever range was requested.
       fetches[id]?.isWhole = true
       fetches[id]?.range = 0..<(information.length ?? .max)
       fetches[id]?.position = 0
     }
-    if let length = information.length { actions += bound(length) }
-    return wakeServed() + actions
+    if let length = information.length { bound(length) }
+    return wakeServed()
   }
 
   /// Whether the resource is known to be no web page.
@@ -24,19 +23,19 @@ extension GenerationState {
   }
 
   /// Limits every fetch to the length, which has become known.
-  mutating func bound(_ length: Int64) -> [Action] {
+  private mutating func bound(_ length: Int64) {
     for (id, fetch) in fetches where fetch.range.upperBound > length {
       let lower = min(fetch.range.lowerBound, length)
       fetches[id]?.range = lower..<length
     }
-    return []
   }
 
   /// Sets a length that was unknown until the end of the resource was reached.
   mutating func end(at length: Int64) -> [Action] {
     guard info?.length == nil else { return [] }
     info?.length = length
-    return bound(length) + wakeServed()
+    bound(length)
+    return wakeServed()
   }
 
   /// Returns `freshness` as outdated if the request was made before the resource was changed.
@@ -115,7 +114,7 @@ extension GenerationState {
   mutating func supersede() -> [Action] {
     isSuperseded = true
     // The file has no users here: closing it frees its blocks once it is removed.
-    if !isPrepared, !readers.values.contains(where: \.hasRead) { file = nil }
+    if !storage.isPrepared, !readers.values.contains(where: \.hasRead) { storage.releaseFile() }
     return endAll(waitersWith: nil)
   }
 

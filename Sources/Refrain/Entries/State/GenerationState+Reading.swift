@@ -8,7 +8,7 @@ extension GenerationState {
     let left = waiters.filter { $0.value.reader == id }
     for waiter in left.keys { waiters[waiter] = nil }
     // The file is unlinked; closing the descriptor frees its blocks.
-    if isSuperseded, readers.isEmpty { file = nil }
+    if isSuperseded, readers.isEmpty { storage.releaseFile() }
     var actions: [Action] = []
     if !left.isEmpty { actions.append(.wake(left.values.map(\.wake), CancellationError())) }
     actions += recount()

@@ -107,31 +107,6 @@ struct GenerationState: Sendable {
     var wake: WaiterResumption
   }
 
-  /// Whether storing may be attempted.
-  enum StorageBan: Sendable {
-    case none
-    case until(ContinuousClock.Instant)
-    case forGood
-
-    func holds(at now: ContinuousClock.Instant) -> Bool {
-      switch self {
-      case .none: false
-      case .until(let instant): now < instant
-      case .forGood: true
-      }
-    }
-  }
-
-  /// Whether the record on disk describes this generation.
-  enum RecordState: Sendable {
-    case written
-    /// Its files lie beside those of the generation that it replaces, whose record still stands.
-    case replacing
-    /// There are no other files and no record yet: a small resource arrives whole before a record
-    /// or a journal would be useful.
-    case deferred
-  }
-
   /// The work that follows storing some bytes.
   struct Commit: Sendable {
     var actions: [Action]
@@ -171,11 +146,8 @@ struct GenerationState: Sendable {
   var invalidatedAt: Date? { didSet { lastKnown = nil } }
   private var lastKnown: StoredResponse?
 
-  var stored = RangeSet<Int64>()
-  var file: EntryFile?
+  var storage = StoredBytes()
   var transient = TransientBytes()
-  /// Whether readers may have received bytes that are no longer stored, or never were.
-  var hasGivenUnstored = false
   /// Whether the previous generation was known to be no web page (`MediaType.isKnownNoPage`).
   var followsNoPage = false
   /// When the origin last responded for this generation, or could not be asked.
@@ -190,37 +162,7 @@ struct GenerationState: Sendable {
   /// The titles of a live stream, by offset.
   var titles = StreamTitles()
 
-  /// Whether bytes are not stored: `no-store`, another process writes, or the disk is full.
-  var isTransient = false
-
-  var storageBan = StorageBan.none
-  /// The reason why nothing is stored, if nothing is.
-  var storageProblem = StorageProblem.noRoom
-  /// The name under which it is stored; nil while it is not.
-  var generationID: String?
-  /// Stored generations that this one replaces.
-  var replaced: Set<String> = []
-  /// Bytes that the file no longer holds, though its record may still claim them.
-  var lost = RangeSet<Int64>()
-  /// The part of `stored` that survives a power cut.
-  var synced = RangeSet<Int64>()
-  var journal: JournalFile?
-  var journalCount = 0
-  /// The allocated size of the file, as last accounted.
-  var accounted: Int64 = 0
-  /// The size of the spans in the record, as last accounted.
-  var accountedSpans: Int64 = 0
-  var unsyncedBytes: Int64 = 0
-  var lastSync: ContinuousClock.Instant?
-  var isSyncing = false
-  /// Whether the record lacks something that is known now.
-  var isRecordStale = false
-  /// The end of the furthest known byte of this version, even if it is no longer there.
-  var reached: Int64 = 0
-  var recordState = RecordState.written
   var lastCut: LastCut?
-  /// Whether writing a deferred record is already scheduled.
-  var isRecordDue = false
 
   var readers: [ReaderID: Reader] = [:]
   var fetches: [FetchID: Fetch] = [:]
@@ -287,22 +229,16 @@ struct GenerationState: Sendable {
       return lastKnown
     }
   }
+}
 
+/// What is read of `storage` most.
+extension GenerationState {
+  var stored: RangeSet<Int64> { storage.spans }
+  var file: EntryFile? { storage.file }
+  var generationID: String? { storage.generationID }
+  /// Whether bytes are not stored.
+  var isTransient: Bool { storage.isBanned }
+  var storageProblem: StorageProblem { storage.problem }
   /// Whether bytes were stored since the last sync, and a sync may succeed.
-  var needsSync: Bool { unsyncedBytes > 0 && isPrepared && !isClosed }
-
-  /// Whether its files are ready to be written to.
-  var isPrepared: Bool { file != nil && (journal != nil || recordState == .deferred) }
-
-  /// Whether the record is to be written before further bytes.
-  var wantsRecord: Bool {
-    switch recordState {
-    case .written: false
-    case .replacing: true
-    case .deferred: unsyncedBytes >= Self.mostWithoutRecord
-    }
-  }
-
-  /// The most bytes that a killed process may lose of those received: the size of a first request.
-  private static let mostWithoutRecord: Int64 = 64 << 10
+  var needsSync: Bool { storage.needsSync && !isClosed }
 }

@@ -178,8 +178,7 @@ struct UsageOrderTests {
     let journal = try JournalFile(
       path: "\(path)/journal", epoch: 1, bootIdentity: "boot", disk: disk)
     var state = cache.context.emptyState()
-    state.file = file
-    state.journal = journal
+    state.storage.begin("1", in: file, journal, .written)
     state.fetches[1] = .init(range: 0..<10_000, position: 0)
     for start in stride(from: 0, to: 2000, by: 100) as StrideTo<Int64> {
       let commit = state.commit(1, start..<start + 100, to: file, now: .now)

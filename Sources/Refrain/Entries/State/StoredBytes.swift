@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// The bytes of a generation that are on disk, the files that hold them, and whether more may be
+/// stored. Changes by the transitions below alone.
+struct StoredBytes: Sendable {
+  /// Whether storing may be attempted.
+  enum Ban: Sendable {
+    case none
+    case until(ContinuousClock.Instant)
+    case forGood
+
+    func holds(at now: ContinuousClock.Instant) -> Bool {
+      switch self {
+      case .none: false
+      case .until(let instant): now < instant
+      case .forGood: true
+      }
+    }
+  }
+
+  /// Whether the record on disk describes this generation.
+  enum RecordState: Sendable {
+    case written
+    /// Its files lie beside those of the generation that it replaces, whose record still stands.
+    case replacing
+    /// There are no other files and no record yet: a small resource arrives whole before a record
+    /// or a journal would be useful.
+    case deferred
+  }
+
+  private(set) var spans = RangeSet<Int64>()
+  /// The part of `spans` that survives a power cut.
+  private(set) var synced = RangeSet<Int64>()
+  /// Bytes that the file no longer holds, though its record may still claim them.
+  private(set) var lost = RangeSet<Int64>()
+  /// The end of the furthest known byte of this version, even if it is no longer there.
+  private(set) var reached: Int64 = 0
+  /// Whether readers may have received bytes that are no longer stored, or never were.
+  private(set) var hasGivenUnstored = false
+
+  private(set) var file: EntryFile?
+  private(set) var journal: JournalFile?
+  /// The number of records in the journal.
+  private var journalCount = 0
+  /// The name under which the generation is stored; nil while it is not.
+  private(set) var generationID: String?
+  /// Stored generations that this one replaces.
+  private(set) var replaced: Set<String> = []
+  private(set) var recordState = RecordState.written
+  /// Whether the record lacks something that is known now.
+  private(set) var isRecordStale = false
+  /// Whether writing a deferred record is already scheduled.
+  private var isRecordDue = false
+
+  /// The allocated size of the file, as last accounted.
+  private var accounted: Int64 = 0
+  /// The size of the spans in the record, as last accounted.
+  private var accountedSpans: Int64 = 0
+  private var unsyncedBytes: Int64 = 0
+  private var lastSync: ContinuousClock.Instant?
+  private var isSyncing = false
+
+  /// Whether bytes are not stored: `no-store`, another process writes, or the disk is full.
+  private(set) var isBanned = false
+  private(set) var ban = Ban.none
+  /// The reason why nothing is stored, if nothing is.
+  private(set) var problem = StorageProblem.noRoom
+
+  // MARK: Whether to store
+
+  mutating func forbid(_ ban: Ban, _ problem: StorageProblem) {
+    (self.ban, self.problem, isBanned) = (ban, problem, true)
+  }
+
+  mutating func allow() { (ban, isBanned) = (.none, false) }
+
+  // MARK: Files
+
+  /// Whether the files are ready to be written to.
+  var isPrepared: Bool { file != nil && (journal != nil || recordState == .deferred) }
+
+  /// Begins a generation that replaces stored ones, which nothing of it may be taken for.
+  mutating func replace(_ generations: Set<String>) { replaced = generations }
+
+  /// Begins to store in new files.
+  mutating func begin(
+    _ id: String, in file: EntryFile, _ journal: JournalFile?, _ recordState: RecordState
+  ) {
+    generationID = id
+    self.file = file
+    startJournal(journal)
+    (accounted, accountedSpans) = (0, 0)
+    self.recordState = recordState
+    allow()
+  }
+
+  /// Adopts the bytes found on disk when the entry is opened.
+  mutating func adopt(_ contents: EntryDirectory.Contents) {
+    generationID = contents.record.generation
+    file = contents.file
+    spans = contents.spans
+    reached = max(reached, spans.ranges.last?.upperBound ?? 0)
+    synced = contents.syncedSpans
+  }
+
+  /// Adopts further bytes of the generation that another process has stored.
+  mutating func catchUp(_ contents: EntryDirectory.Contents) {
+    generationID = contents.record.generation
+    file = contents.file
+    spans.formUnion(contents.spans)
+  }
+
+  /// Continues to store in the files found on disk.
+  mutating func resume(
+    _ contents: EntryDirectory.Contents, _ journal: JournalFile, allocated: Int64
+  ) {
+    // The file may have grown again since it was found too short.
+    let found = contents.spans.subtracting(lost)
+    let isKnown = generationID == contents.record.generation
+    spans = isKnown ? found.union(spans) : found
+    synced = contents.syncedSpans.subtracting(lost)
+    generationID = contents.record.generation
+    file = contents.file
+    startJournal(journal)
+    _ = account(allocated)
+    allow()
+  }
+
+  /// Stops storing in the files, whose bytes stay readable.
+  mutating func stopWriting() {
+    journal = nil
+    recordState = .written
+  }
+
+  /// Releases the file, which frees its blocks if it was removed.
+  mutating func releaseFile() { file = nil }
+
+  /// Forgets the bytes, which are gone with their directory.
+  mutating func vanish() {
+    if !spans.isEmpty { hasGivenUnstored = true }
+    stopWriting()
+    forgetFile()
+    lost = RangeSet()
+    unsyncedBytes = 0
+    (accounted, accountedSpans) = (0, 0)
+  }
+
+  /// Stops storing after the entry was removed. Remaining readers continue with the open file.
+  mutating func remove(hasReaders: Bool) {
+    stopWriting()
+    unsyncedBytes = 0
+    isRecordStale = false
+    hasGivenUnstored = true
+    if hasReaders {
+      (ban, isBanned) = (.forGood, true)
+    } else {
+      forgetFile()
+    }
+  }
+
+  /// Stops using bytes that a failed sync may have lost.
+  mutating func distrust(_ error: DiskError) {
+    stopWriting()
+    forbid(.forGood, .disk(error))
+    spans = spans.intersection(synced)
+  }
+
+  private mutating func forgetFile() {
+    file = nil
+    generationID = nil
+    spans = RangeSet()
+    synced = RangeSet()
+  }
+
+  private mutating func startJournal(_ journal: JournalFile?, records: Int = 0) {
+    self.journal = journal
+    journalCount = records
+  }
+
+  // MARK: Bytes
+
+  /// Records written bytes: readers may use them from now on.
+  ///
+  /// - Returns: whether their first byte is new.
+  mutating func commit(_ range: ByteRange) -> Bool {
+    let isNew = !spans.contains(range.lowerBound)
+    spans.insert(contentsOf: range)
+    reached = max(reached, range.upperBound)
+    lost.remove(contentsOf: range)
+    unsyncedBytes += range.upperBound - range.lowerBound
+    isRecordStale = true
+    return isNew
+  }
+
+  /// Makes written bytes readable that had to wait for others.
+  mutating func commitPending(_ pending: RangeSet<Int64>) { spans.formUnion(pending) }
+
+  /// Records that readers received bytes up to `end` that are not stored.
+  mutating func passUnstored(upTo end: Int64) {
+    hasGivenUnstored = true
+    reached = max(reached, end)
+  }
+
+  /// Drops a range that could not be read back from the file: it is fetched again.
+  ///
+  /// The record has to drop it before anything more is written, because a gap would read as zeros.
+  ///
+  /// - Parameter size: the file's size, if known. If the file was truncated, everything beyond its
+  ///   end is lost.
+  mutating func lose(_ range: ByteRange, size: Int64?) {
+    var gone = RangeSet(range)
+    if let size, size < range.upperBound {
+      gone.insert(contentsOf: min(size, range.lowerBound)..<Int64.max)
+    }
+    let missing = spans.intersection(gone)
+    guard !missing.isEmpty else { return }
+    hasGivenUnstored = true
+    journal = nil
+    lost.formUnion(missing)
+    spans.subtract(gone)
+    synced.subtract(gone)
+    isRecordStale = true
+  }
+
+  /// Reserves two records of the journal for a growing span.
+  ///
+  /// - Returns: the number of the first.
+  mutating func reserveJournalRecords() -> Int {
+    defer { journalCount += 2 }
+    return journalCount
+  }
+
+  /// Records the allocated size of the data file.
+  ///
+  /// - Returns: the growth of the file and of the record since the last call: a span takes some
+  ///   forty bytes of the record, twice while the record is replaced.
+  mutating func account(_ allocated: Int64) -> (file: Int64, record: Int64) {
+    // The record does not shrink before it is replaced.
+    let recorded = max(accountedSpans, 96 * Int64(spans.ranges.count))
+    defer { (accounted, accountedSpans) = (allocated, recorded) }
+    return (allocated - accounted, recorded - accountedSpans)
+  }
+
+  // MARK: The record
+
+  mutating func noteRecordStale() { isRecordStale = true }
+
+  /// Whether the record is to be written before further bytes.
+  var wantsRecord: Bool {
+    switch recordState {
+    case .written: false
+    case .replacing: true
+    case .deferred: unsyncedBytes >= Self.mostWithoutRecord
+    }
+  }
+
+  /// The most bytes that a killed process may lose of those received: the size of a first request.
+  private static let mostWithoutRecord: Int64 = 64 << 10
+
+  /// - Returns: whether a deferred record is to be scheduled, which happens once.
+  mutating func scheduleRecord() -> Bool {
+    guard recordState == .deferred, !isRecordDue else { return false }
+    isRecordDue = true
+    return true
+  }
+
+  /// Records that a first record without spans was written: those so far go to the journal.
+  ///
+  /// - Returns: the spans to write to the journal, in the order of its records.
+  mutating func beginJournal(_ journal: JournalFile) -> [ByteRange] {
+    let all = Array(spans.ranges)
+    startJournal(journal, records: all.count)
+    recordState = .written
+    return all
+  }
+
+  /// Records that the record was written with these spans, and synced.
+  mutating func recordWritten(with recorded: RangeSet<Int64>) {
+    synced = recorded
+    isRecordStale = false
+    recordState = .written
+  }
+
+  // MARK: Syncing
+
+  /// Whether bytes were stored since the last sync, and a sync may succeed.
+  var needsSync: Bool { unsyncedBytes > 0 && isPrepared }
+
+  /// Begins a sync if it is due. A power cut loses at most 4 MiB or 2 s of data, whichever is more:
+  /// syncing at half of either leaves time for the sync itself.
+  ///
+  /// - Returns: the delay until the sync; nil if none is due yet.
+  mutating func nextSync(_ now: ContinuousClock.Instant) -> Duration? {
+    guard !isSyncing, unsyncedBytes >= 2 << 20 else { return nil }
+    isSyncing = true
+    return lastSync.map { max(.zero, .seconds(1) - (now - $0)) } ?? .zero
+  }
+
+  /// Begins a sync: further commits go to the next journal.
+  mutating func beginSync(at now: ContinuousClock.Instant, nextJournal: JournalFile?) {
+    startJournal(nextJournal)
+    lastSync = now
+    unsyncedBytes = 0
+  }
+
+  /// - Returns: the delay until the next sync, for bytes that have arrived in the meantime.
+  mutating func endSync(at now: ContinuousClock.Instant, isDone: Bool) -> Duration? {
+    isSyncing = false
+    if isDone { return nextSync(now) }
+    // The next attempt comes with more bytes, or at the end.
+    unsyncedBytes = 0
+    return nil
+  }
+}
