@@ -3,7 +3,7 @@
 import PackageDescription
 
 /// Under the thread sanitizer, which `make test-tsan` says by this, another lock stands in for the
-/// standard library's (see Tests/PthreadMutex). Nobody who uses the package sets it.
+/// standard library's (see Sources/RefrainLocks). Nobody who uses the package sets it.
 let isThreadSanitized = Context.environment["REFRAIN_THREAD_SANITIZER"] == "1"
 
 /// What every target of ours is compiled with.
@@ -195,13 +195,9 @@ let package = Package(
   ]
 )
 
-if isThreadSanitized {
-  let inC = ["CLinuxSystem", "CMPV"]
-  for target in package.targets where target.type != .system && !inC.contains(target.name) {
-    target.dependencies.append("PthreadMutex")
-  }
-  package.targets.append(
-    .target(
-      name: "PthreadMutex", path: "Tests/PthreadMutex",
-      swiftSettings: [.swiftLanguageMode(.v6)]))
+// The locks and atomics of every target of ours.
+let inC = ["CLinuxSystem", "CMPV"]
+for target in package.targets where target.type != .system && !inC.contains(target.name) {
+  target.dependencies.append("RefrainLocks")
 }
+package.targets.append(.target(name: "RefrainLocks", swiftSettings: settings))

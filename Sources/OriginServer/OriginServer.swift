@@ -4,7 +4,7 @@ public import Foundation
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
-internal import Synchronization
+internal import RefrainLocks
 
 /// A real HTTP/1.1 origin on the loopback interface with scripted faults, for tests and benchmarks.
 ///

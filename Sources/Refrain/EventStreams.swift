@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// Delivers events to listeners. Without listeners, an event costs one atomic load.
 final class EventStreams: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// The state that all requests of one asset share: one version of the resource, opened on the first
 /// request and held until the asset is released. AVFoundation reads at several positions at once

@@ -2,7 +2,7 @@
 import Dispatch
 import Foundation
 import Refrain
-import Synchronization
+import RefrainLocks
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

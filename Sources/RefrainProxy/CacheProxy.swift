@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 public import Refrain
-import Synchronization
+import RefrainLocks
 
 /// A caching HTTP proxy in front of a `MediaCache`: any player plays through the cache by changing
 /// its URL (`url(for:)`).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if !canImport(AVFoundation)
   public import Foundation
-  import Synchronization
+  import RefrainLocks
 
   @available(iOS 4, macOS 10.7, tvOS 9, visionOS 1, *)
   public let AVURLAssetPreferPreciseDurationAndTimingKey =

@@ -2,7 +2,7 @@
 #if !canImport(AVFoundation)
   public import Dispatch
   public import Foundation
-  import Synchronization
+  import RefrainLocks
 
   #if canImport(FoundationNetworking)
     public import FoundationNetworking

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if !canImport(AVFoundation)
   public import Foundation
-  import Synchronization
+  import RefrainLocks
 
   @available(macOS, unavailable)
   public let AVAudioSessionInterruptionTypeKey = "AVAudioSessionInterruptionTypeKey"

@@ -2,7 +2,7 @@
 #if !canImport(AVFoundation)
   public import Dispatch
   public import Foundation
-  import Synchronization
+  import RefrainLocks
 
   /// AVPlayer as documented by Apple, in time that a test advances.
   @available(iOS 4, macOS 10.7, tvOS 9, visionOS 1, *)

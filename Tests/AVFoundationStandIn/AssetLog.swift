@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if !canImport(AVFoundation)
-  import Synchronization
+  import RefrainLocks
 
   /// The exchange between an asset's loader and its delegate. It outlives the asset.
   package final class AssetLog: Sendable {

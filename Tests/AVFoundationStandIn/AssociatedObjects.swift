@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if !canImport(AVFoundation)
-  import Synchronization
+  import RefrainLocks
 
   public enum objc_AssociationPolicy: Sendable {
     case OBJC_ASSOCIATION_RETAIN

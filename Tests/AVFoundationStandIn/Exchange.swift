@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if !canImport(AVFoundation)
   package import Foundation
-  import Synchronization
+  import RefrainLocks
 
   /// How a request ended.
   package enum PlayerOutcome: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if !canImport(AVFoundation)
   public import Foundation
-  import Synchronization
+  import RefrainLocks
 
   /// Key-value observing as in Foundation on Apple's platforms, for the stand-in's own objects.
   public struct NSKeyValueObservingOptions: OptionSet, Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if !canImport(AVFoundation)
   import Foundation
-  import Synchronization
+  import RefrainLocks
 
   /// The bytes of one player item, requested as AVFoundation requests a WAV file: the content
   /// information, then everything from the start; after a seek, everything from there.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if !canImport(AVFoundation)
   package import Foundation
-  import Synchronization
+  import RefrainLocks
 
   /// A request as the player sees it, which can be awaited and cancelled.
   package final class PlayerRequest: Sendable {

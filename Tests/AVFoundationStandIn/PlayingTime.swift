@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if !canImport(AVFoundation)
   import Foundation
-  import Synchronization
+  import RefrainLocks
 
   /// Observers of the time, each called every so many seconds of the media.
   final class TimeObservers: Sendable {

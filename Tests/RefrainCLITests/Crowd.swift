@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import Synchronization
+  import RefrainLocks
 
   /// Many clients at once, each with its own connection, on one thread of the test: all of them
   /// send their requests first, and then read a little in turn.

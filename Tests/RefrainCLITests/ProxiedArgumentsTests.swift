@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Synchronization
+import RefrainLocks
 import Testing
 
 @testable import RefrainCLI

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 internal import NIOCore
-internal import Synchronization
+internal import RefrainLocks
 
 /// The shared state of a server's connections: resources, scripts and logs, by path.
 final class OriginState: Sendable {

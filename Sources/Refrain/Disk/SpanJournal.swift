@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// Spans that were written to the data file but not synced yet: a file of fixed-size records beside
 /// the sidecar, which the next sync replaces.

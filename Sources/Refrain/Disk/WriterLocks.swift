@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// The locks of the entries' writers in one cache directory: each entry has a byte of one file, at
 /// an offset derived from its name, and a writer locks the byte of its entry.

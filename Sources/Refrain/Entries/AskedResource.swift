@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// The resource that an entry's requests ask for at present, as the newest reader gave it or as the
 /// user's hook replaced it, and the end of its last chain of redirects.

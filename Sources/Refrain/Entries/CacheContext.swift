@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// The state that all entries of a cache share.
 final class CacheContext: Sendable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Synchronization
+import RefrainLocks
 
 /// A resource's stored state while it is open: its current generation, and its holders.
 final class Entry: Sendable {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// Bounds the number of entries open at a time in this process, so that descriptors are left
 /// (`DescriptorBudget`). Further callers wait in order until an entry is closed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// The open entries, one per key, while they are held.
 final class EntryTable: Sendable {

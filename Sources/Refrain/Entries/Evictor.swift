@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Synchronization
+import RefrainLocks
 
 /// Makes room in a store, one call at a time. Called from tasks on `IOThreads` only: a default
 /// actor runs where its caller's task prefers, and everything here blocks.

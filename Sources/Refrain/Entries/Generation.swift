@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Synchronization
+import RefrainLocks
 
 /// The bytes of a resource under one validator: holds the state, and carries out its actions.
 final class Generation: Sendable {

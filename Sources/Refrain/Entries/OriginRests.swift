@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Synchronization
+import RefrainLocks
 
 /// The resources for which an origin has asked for a pause, by a 503 or a 429 with Retry-After (RFC
 /// 9110 §10.2.3, RFC 6585 §4). A pause applies to every request, whoever makes it.

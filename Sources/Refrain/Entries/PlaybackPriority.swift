@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// Gives playback priority over prefetching: while a player anywhere in the cache waits for a
 /// fetch, background fetches pause between two chunks.

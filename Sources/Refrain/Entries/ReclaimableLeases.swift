@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// Holders of idle entries that are kept open only for speed: they are asked to release them when
 /// room is needed.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// Ends requests that have been silent for too long. One task checks all watches, while there are
 /// any.

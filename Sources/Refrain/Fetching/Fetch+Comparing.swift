@@ -123,7 +123,8 @@ extension GenerationState {
   mutating func beginComparing(
     _ id: FetchID, with facts: ResponseCheck.Facts
   ) -> [Task<Void, Never>]? {
-    guard case .possible = comparison(with: facts), fetches[id] != nil, storage.isPrepared, let length
+    guard case .possible = comparison(with: facts), fetches[id] != nil, storage.isPrepared,
+      let length
     else { return nil }
     var tasks: [Task<Void, Never>] = []
     for (other, fetch) in fetches where other != id && !fetch.isConfirmation {

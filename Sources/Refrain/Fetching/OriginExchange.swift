@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Synchronization
+import RefrainLocks
 
 /// One attempt at a request, redirects and authorization included, with a silence timeout.
 final class OriginExchange: Sendable {

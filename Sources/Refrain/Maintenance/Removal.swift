@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// Removes entries from a cache directory.
 struct Removal: Sendable {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// Visits all entries of a store on several threads at once: most of the time is spent in system
 /// calls, which wait for the disk or run on another core.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
-import Synchronization
+import RefrainLocks
 
 /// One consumer's view of an entry: a player, a request of a proxy, a tool.
 ///

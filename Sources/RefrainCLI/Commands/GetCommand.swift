@@ -2,7 +2,7 @@
 import ArgumentParser
 import Foundation
 import Refrain
-import Synchronization
+import RefrainLocks
 
 struct GetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

@@ -2,7 +2,7 @@
 import ArgumentParser
 import Foundation
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// Writes a resource through the cache to a file or to standard output, even if the cache may not
 /// store it or it is too large.

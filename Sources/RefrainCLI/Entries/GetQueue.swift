@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// The number of resources that `get` fetches at once. A pure value.
 ///

@@ -2,7 +2,7 @@
 import ArgumentParser
 import Foundation
 import Refrain
-import Synchronization
+import RefrainLocks
 
 #if canImport(Darwin)
   import Darwin

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// Shows the progress of work on many entries on standard error, once it has taken a second: on a
 /// terminal a line redrawn at most ten times a second, elsewhere a line at every further tenth.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// The entries and bytes removed to make room since the last pause. A pure value.
 struct EvictionProgress: Sendable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// Shows the progress of a resource on standard error: on a terminal a bar redrawn at most ten
 /// times a second, elsewhere a line at every further tenth.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// Decides which failures of retried requests are worth a line: an unchanged reason is reported
 /// once, until bytes come.

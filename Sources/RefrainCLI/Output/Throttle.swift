@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// Permits an action at most ten times a second.
 final class Throttle: Sendable {

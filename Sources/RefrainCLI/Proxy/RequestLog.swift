@@ -2,7 +2,7 @@
 import Dispatch
 import Foundation
 import RefrainProxy
-import Synchronization
+import RefrainLocks
 
 /// Writes a line for each request that the proxy responded to, on its own thread: a stopped
 /// terminal or an unread pipe must not block a player.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Synchronization
+import RefrainLocks
 
 /// A command ended by a signal: its exit code is 128 plus the signal's number, as in shells.
 struct Interrupted: Error {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import CMPV
-  import Synchronization
+  import RefrainLocks
 
   /// A request of the engine to libmpv's thread.
   enum MPVRequest: Sendable {

@@ -3,7 +3,7 @@
   import Dispatch
   import Foundation
   import Refrain
-  import Synchronization
+  import RefrainLocks
 
   /// One item as libmpv plays it: the readers opened for it, and their results.
   final class MPVPlayback: Sendable {

@@ -3,7 +3,7 @@
   import Dispatch
   import CMPV
   import Refrain
-  import Synchronization
+  import RefrainLocks
 
   /// One open `refrain://` stream: serves mpv's read, seek and size calls from a `MediaReader`.
   ///

@@ -3,7 +3,7 @@
   import CMPV
   import Foundation
   import Refrain
-  import Synchronization
+  import RefrainLocks
 
   /// Maps `refrain://` addresses to playbacks.
   ///

@@ -2,7 +2,7 @@
 #if os(Linux)
   import CMPV
   import Glibc
-  import Synchronization
+  import RefrainLocks
 
   /// The libraries that libmpv uses to reach the sound device.
   package enum SoundLibraries {

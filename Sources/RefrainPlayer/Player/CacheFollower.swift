@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// Reports how much of a resource is stored and which ranges are being fetched: at once and on each
 /// change, at most ten times a second, until this object is released.

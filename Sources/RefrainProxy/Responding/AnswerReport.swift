@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// The facts recorded for the log while a response is sent.
 final class AnswerReport: Sendable {

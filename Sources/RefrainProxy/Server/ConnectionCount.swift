@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// The number of connections, and its limit.
 final class ConnectionCount: Sendable {

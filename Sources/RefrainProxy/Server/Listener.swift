@@ -3,7 +3,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// The listening socket, which is bound again if it is lost, and its connections.
 final class Listener: Sendable {

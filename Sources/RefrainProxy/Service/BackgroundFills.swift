@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// Fetches the rest of resources that clients have begun, even after the clients leave.
 final class BackgroundFills: Sendable {

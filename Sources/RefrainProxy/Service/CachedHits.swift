@@ -2,7 +2,7 @@
 import Foundation
 import NIOCore
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// The recently requested resources, by the target of the request. Few, and not for long: held
 /// entries are not evicted.

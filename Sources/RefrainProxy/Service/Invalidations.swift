@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// The times of requests that may have changed a resource (RFC 9111 §4.4), for responses stored
 /// under keys with credentials: such a request does not know those keys.

@@ -2,7 +2,7 @@
 import Foundation
 import NIOCore
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// The shared state of a proxy's connections.
 final class ProxyService: Sendable {

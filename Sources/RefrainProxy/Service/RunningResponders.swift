@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// Counts the responders under way. A responder may outlive its connection for a moment: the proxy
 /// waits for it before it ends, so that its request is logged.

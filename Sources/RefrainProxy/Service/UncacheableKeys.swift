@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import NIOCore
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// Keys recently found not to be cacheable: their requests are relayed without another attempt.
 final class UncacheableKeys: Sendable {

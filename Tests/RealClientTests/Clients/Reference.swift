@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import OriginServer
-import Synchronization
+import RefrainLocks
 
 /// A decoder's result for a file from the origin itself: the expected result through the proxy.
 /// Computed once per test run.

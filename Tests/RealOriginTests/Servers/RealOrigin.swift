@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import Synchronization
+import RefrainLocks
 import TestSupport
 
 /// A real server over a new folder, and a directory for caches that read from it.

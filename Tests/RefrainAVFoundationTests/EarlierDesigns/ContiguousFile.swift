@@ -2,7 +2,7 @@
 #if !canImport(AVFoundation)
   import Foundation
   import Refrain
-  import Synchronization
+  import RefrainLocks
 
   /// One download at a time into one temporary file without holes. A request that begins before the
   /// file does, or more than 300 KiB beyond the received bytes, cancels the download and all

@@ -5,7 +5,7 @@
   import Foundation
   import OriginServer
   import RefrainAVFoundation
-  import Synchronization
+  import RefrainLocks
 
   @testable import Refrain
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import Synchronization
+import RefrainLocks
 
 /// The link to an origin, shared by all connections of a run. Loopback has neither a rate limit nor
 /// a latency, and a design that cancels requests loses the bytes in flight.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// Counts what a design costs besides the network.
 final class Meter: Sendable {

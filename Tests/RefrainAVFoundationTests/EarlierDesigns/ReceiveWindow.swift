@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Synchronization
+import RefrainLocks
 
 /// The number of bytes that a sender may have in flight before the receiver takes any, as TCP's
 /// window: more than the link holds, so that it does not slow a steady reader. One sender at a

@@ -2,7 +2,7 @@
 #if !canImport(AVFoundation)
   import Foundation
   import Refrain
-  import Synchronization
+  import RefrainLocks
 
   /// A file with holes and a list of its ranges. Each new request is split into stored ranges,
   /// which are read in pieces of 200 KiB, and missing ones, each of which is requested from the

@@ -2,7 +2,7 @@
 #if !canImport(AVFoundation)
   import Foundation
   import Refrain
-  import Synchronization
+  import RefrainLocks
 
   /// One download from the first byte on, kept in memory; a request is answered when the download
   /// has reached it; the file is written when it is complete. As published by CachingPlayerItem.

@@ -5,7 +5,7 @@
   import OriginServer
   import Refrain
   import RefrainAVFoundation
-  import Synchronization
+  import RefrainLocks
   import Testing
 
   /// Credentials, which AVPlayer cannot send by itself.

@@ -6,7 +6,7 @@
   import OriginServer
   import Refrain
   import RefrainAVFoundation
-  import Synchronization
+  import RefrainLocks
   import TestSupport
   import Testing
 

@@ -5,7 +5,7 @@
   import OriginServer
   import Refrain
   import RefrainAVFoundation
-  import Synchronization
+  import RefrainLocks
   import TestSupport
   import Testing
 

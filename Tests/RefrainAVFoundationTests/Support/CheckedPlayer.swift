@@ -4,7 +4,7 @@
   import Foundation
   import Glibc
   import OriginServer
-  import Synchronization
+  import RefrainLocks
   import Testing
 
   /// Makes requests of an asset as AVFoundation does, and compares every byte that it receives.

@@ -5,7 +5,7 @@
   import Observation
   import OriginServer
   import Refrain
-  import Synchronization
+  import RefrainLocks
   import Testing
   import TestSupport
 

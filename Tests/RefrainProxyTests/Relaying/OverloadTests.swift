@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import Synchronization
+import RefrainLocks
 import Testing
 
 @testable import RefrainProxy

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Synchronization
+import RefrainLocks
 import TestSupport
 
 /// An origin that reads a request's body and returns it; a script can replace the response.

@@ -3,7 +3,7 @@ import Foundation
 @_exported import OriginServer
 import Refrain
 import RefrainProxy
-import Synchronization
+import RefrainLocks
 @_exported import TestSupport
 
 /// A proxy over a new cache and a new origin; all end with the test.

@@ -2,7 +2,7 @@
 #if os(Linux)
   import Foundation
   import FoundationNetworking
-  import Synchronization
+  import RefrainLocks
   import Testing
 
   @testable import Refrain

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Synchronization
+import RefrainLocks
 
 /// Scans every entry in the background, to measure the directory and to find entries to evict.
 extension DiskBudget {

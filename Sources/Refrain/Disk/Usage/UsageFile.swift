@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import Synchronization
+import RefrainLocks
 
 #if canImport(Glibc)
   import Glibc

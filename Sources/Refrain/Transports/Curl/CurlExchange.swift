@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import Synchronization
+  import RefrainLocks
 
   /// One request and its response, between the task that waits for it and the thread of libcurl,
   /// which sends and receives.

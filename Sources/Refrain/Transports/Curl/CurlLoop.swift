@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import Synchronization
+  import RefrainLocks
 
   /// Passes commands to the thread that runs libcurl.
   final class CurlLoop: Sendable {

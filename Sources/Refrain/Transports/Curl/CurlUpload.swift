@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import Synchronization
+  import RefrainLocks
 
   /// Passes the body of a request from the task that produces it to the thread of libcurl, part by
   /// part.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import Synchronization
+  import RefrainLocks
 
   /// An event of a terminal.
   enum TerminalEvent: Sendable {

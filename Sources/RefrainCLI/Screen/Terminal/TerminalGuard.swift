@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import Synchronization
+  import RefrainLocks
 
   /// Restores the terminal however the program ends: also by exit(3), by a second signal, and by a
   /// crash. If the program is killed, `TerminalGuardian` does that.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import Synchronization
+  import RefrainLocks
 
   /// A small process that restores the terminal if this one is killed by a signal that cannot be
   /// caught (SIGKILL).

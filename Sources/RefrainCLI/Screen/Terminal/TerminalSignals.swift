@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import Synchronization
+  import RefrainLocks
 
   /// Signals that concern the screen, as bytes in a pipe: the screen's thread waits for them and
   /// for keys at the same time. A byte of 0 only wakes it.
