@@ -119,6 +119,9 @@ extension Entry {
     }
     if isLate { task?.cancel() }
     superseded(generation)
+    // Readers that left before the old generation was superseded are unknown to the new one.
+    let left = generation.withState { coming.subtracting($0.readers.keys) }
+    for id in left { next.perform { $0.stopExpecting(id) } }
     next.carryOut(actions)
     return (successor, verdict)
   }

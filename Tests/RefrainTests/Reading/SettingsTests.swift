@@ -52,6 +52,8 @@ import Testing
       for name in ["a", "b", "c", "d"] {
         test.origin.serve(.synthetic(seed: 3, length: 1 << 20), at: "/\(name)")
         #expect(try await test.read("/\(name)").count == 1 << 20)
+        // The last access is recorded when the entry is closed.
+        try await eventually("the entry is closed") { test.cache.context.table.isEmpty }
       }
       #expect(test.cache.limit == nil)
       #expect(await test.cache.setLimit(3 << 20))
