@@ -58,6 +58,11 @@ final class CacheContext: Sendable {
 
   func setNetwork(_ network: NetworkPolicy) { settings.withLock { $0.network = network } }
 
+  /// Whether the origin may be asked, and needs to be asked at all.
+  var asking: GenerationState.Asking {
+    GenerationState.Asking(isOffline: isOffline, trustsStored: configuration.trustStored)
+  }
+
   /// Reports, once, that the file system cannot lock (`WriterLock.failure`).
   func reportNoLocks(_ failure: DiskError) {
     let isFirst = hasReportedLocks.withLock { reported in

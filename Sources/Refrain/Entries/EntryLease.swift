@@ -25,7 +25,7 @@ package final class EntryLease: Sendable {
   /// Returns the stored response, if it may be used without asking the origin.
   package func known(_ terms: FreshnessRequirements, at now: Moment) -> StoredResponse? {
     guard let generation = entry.current else { return nil }
-    let asking = GenerationState.Asking(entry.context)
+    let asking = entry.context.asking
     return generation.withState { state in
       guard !state.isSuperseded, !state.isClosed, let known = state.known else { return nil }
       guard state.isGranted(to: terms.credentials), state.isUsable(on: terms, asking, at: now)

@@ -28,7 +28,7 @@ extension EntryStorage {
       return .granted
     }
     let isShared = context.configuration.isShared
-    let (asking, now) = (GenerationState.Asking(context), context.now)
+    let (asking, now) = (context.asking, context.now)
     // A disk error is ignored here: storing will encounter it again.
     if let (found, stored) = try? lookUp(), let contents = stored {
       let decision = StoringDecision.decide(

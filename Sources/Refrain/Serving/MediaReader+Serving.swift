@@ -1,43 +1,8 @@
 // SPDX-License-Identifier: MIT
-package import Foundation
+import Foundation
 
-/// For front ends that pass on the file itself instead of bytes read from it.
+/// For front ends that answer HTTP requests.
 extension MediaReader {
-  /// The bytes available at an offset.
-  package enum Available: Sendable {
-    /// In the file, from the requested offset up to this one.
-    case file(EntryFile, upTo: Int64)
-    /// In memory, from the requested offset on.
-    case memory(Data)
-    case end
-  }
-
-  /// Waits until at least one byte at `offset` is available. Counts up to `count` of the available
-  /// bytes as read.
-  package func available(at offset: Int64, count: Int) async throws -> Available {
-    var failures = 0
-    while true {
-      switch try next(at: offset, count: count) {
-      case .stored(let part):
-        // If another program has cut the file short, sendfile(2) would wait for bytes that never
-        // come.
-        let wanted = Int(min(Int64(max(count, 1)), part.upTo - offset))
-        guard part.file.reaches(offset + Int64(wanted)) else {
-          try recover(part, count: wanted, &failures)
-          continue
-        }
-        deliver(offset, Int(min(Int64(count), part.upTo - offset)))
-        return .file(part.file, upTo: part.upTo)
-      case .memory(let bytes):
-        let part = bytes.prefix(count)
-        deliver(offset, part.count)
-        return .memory(part)
-      case .end: return .end
-      case .wait(let wait): try await wait.inTask()
-      }
-    }
-  }
-
   /// Returns the known response for the resource, waiting as `contentInformation()` does.
   package func knownResponse() async throws -> StoredResponse {
     while true {

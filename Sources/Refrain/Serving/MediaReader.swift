@@ -95,7 +95,7 @@ public final class MediaReader: Sendable {
     end: Int64 = .max, readsOn: Bool = false, _ terms: FreshnessRequirements, isMoved: Bool = false
   ) -> (ReaderID, RangeSet<Int64>) {
     let now = configuration.clock()
-    let asking = GenerationState.Asking(generation.entry.context)
+    let asking = generation.entry.context.asking
     return generation.withState { state in
       // The cache may have gone offline, or online, while the generation was created.
       state.isOffline = asking.isOffline

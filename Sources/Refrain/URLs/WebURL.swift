@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
 /// The parts of an http or https URL, as they are spelled.
 package struct WebURL {
@@ -23,4 +24,15 @@ package struct WebURL {
 
   /// Path and query as a request sends them: the path is never empty (RFC 9112 §3.2.1).
   package var requestTarget: String { target.hasPrefix("/") ? target : "/" + target }
+}
+
+/// The target of a request to an origin (RFC 9112 §3.2.1): path and query of the URL as spelled. A
+/// library that splits and rejoins a path may request another resource, which a DELETE would
+/// remove.
+enum RequestTarget {
+  /// - Parameter isAbsolute: with scheme and host, as a proxy requires (§3.2.2).
+  static func of(_ url: URL, isAbsolute: Bool = false) -> String {
+    guard let parts = WebURL(url.absoluteString) else { return "/" }
+    return (isAbsolute ? "\(parts.scheme)://\(parts.authority)" : "") + parts.requestTarget
+  }
 }

@@ -39,7 +39,7 @@ struct ResponseSource: Sendable {
         cacheStatus = CacheStatus(forwarded: .stale, forwardedStatus: 304)
       case (true, false):
         source = .stale
-        cacheStatus = CacheStatus(detail: "stale, for the origin could not be asked")
+        cacheStatus = CacheStatus(detail: "stale, because the origin could not be asked")
       }
     } else if there > 0 {
       source = .partial

@@ -7,11 +7,6 @@ extension GenerationState {
   struct Asking: Sendable {
     var isOffline = false
     var trustsStored = false
-
-    init(_ context: CacheContext) {
-      isOffline = context.isOffline
-      trustsStored = context.configuration.trustStored
-    }
   }
 
   func isUsable(on terms: FreshnessRequirements, _ asking: Asking, at now: Moment) -> Bool {
