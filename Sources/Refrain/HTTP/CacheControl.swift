@@ -28,21 +28,8 @@ struct CacheControl: Sendable, Hashable {
   init() {}
 
   init(_ value: String?) {
-    var rest = (value ?? "").utf8[...]
-    while !rest.isEmpty {
-      let name = Self.take(from: &rest) { $0.isTokenCharacter }
-      var argument: String?
-      Self.skipSpaces(in: &rest)
-      if rest.first == UInt8(ascii: "=") {
-        rest.removeFirst()
-        Self.skipSpaces(in: &rest)
-        argument = Self.argument(from: &rest)
-      }
-      if !name.isEmpty { apply(name.lowercased(), argument) }
-      // Anything else before the next comma is no directive.
-      _ = Self.take(from: &rest) { $0 != UInt8(ascii: ",") }
-      rest = rest.dropFirst()
-      Self.skipSpaces(in: &rest)
+    for directive in CacheDirective.all(in: value ?? "") {
+      apply(directive.name, directive.argument)
     }
   }
 
@@ -88,36 +75,5 @@ struct CacheControl: Sendable, Hashable {
 
   private static func seconds(_ argument: String?) -> Int64 {
     Int64(saturatingDigits: (argument ?? "").trimmingOWS, at: longest) ?? 0
-  }
-
-  /// A token, or a quoted string without its quotes and backslashes (RFC 9110 §5.6.4). An
-  /// unterminated string extends to the end.
-  private static func argument(from rest: inout Substring.UTF8View) -> String {
-    guard rest.first == UInt8(ascii: "\"") else {
-      let plain = take(from: &rest) { $0 != UInt8(ascii: ",") }
-      return String(plain.trimmingOWS)
-    }
-    rest.removeFirst()
-    var bytes: [UInt8] = []
-    while let byte = rest.popFirst(), byte != UInt8(ascii: "\"") {
-      if byte == UInt8(ascii: "\\") {
-        if let escaped = rest.popFirst() { bytes.append(escaped) }
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private static func skipSpaces(in rest: inout Substring.UTF8View) {
-    rest = rest.drop { $0 == 0x20 || $0 == 0x09 }
-  }
-
-  private static func take(
-    from rest: inout Substring.UTF8View, while belongs: (UInt8) -> Bool
-  ) -> String {
-    let taken = rest.prefix(while: belongs)
-    rest = rest[taken.endIndex...]
-    return String(decoding: taken, as: UTF8.self)
   }
 }

@@ -2,7 +2,8 @@
 internal import Refrain
 
 /// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1), or Pragma if there is
-/// none (§5.4). Unknown directives and invalid numbers are ignored.
+/// none (§5.4). Unknown directives and invalid numbers are ignored; a number may be quoted, as RFC
+/// 9111 §5.2 suggests.
 struct RequestDirectives: Sendable, Hashable {
   enum Staleness: Sendable, Hashable {
     case any
@@ -28,14 +29,12 @@ struct RequestDirectives: Sendable, Hashable {
       noCache = pragma.contains { $0.trimmingOWS.lowercased() == "no-cache" }
       return
     }
-    for element in Self.elements(value) {
-      let parts = element.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard let name = parts.first?.trimmingOWS.lowercased() else { continue }
-      apply(name, parts.count > 1 ? parts[1].trimmingOWS : nil)
+    for directive in CacheDirective.all(in: value) {
+      apply(directive.name, directive.argument)
     }
   }
 
-  private mutating func apply(_ name: String, _ argument: Substring?) {
+  private mutating func apply(_ name: String, _ argument: String?) {
     switch name {
     case "no-cache": noCache = true
     case "no-store": noStore = true
@@ -61,34 +60,7 @@ struct RequestDirectives: Sendable, Hashable {
     }
   }
 
-  /// Returns the seconds, also of a quoted argument, as RFC 9111 §5.2 suggests.
-  private static func seconds(_ argument: Substring?) -> Int64? {
-    guard var digits = argument else { return nil }
-    if digits.utf8.count >= 2, digits.hasPrefix("\""), digits.hasSuffix("\"") {
-      digits = digits.dropFirst().dropLast()
-    }
-    return Int64(saturatingDigits: digits, at: longest)
-  }
-
-  /// Splits the value at commas outside of quoted strings.
-  private static func elements(_ value: String) -> [Substring] {
-    var elements: [Substring] = []
-    var start = value.startIndex
-    var isQuoted = false
-    var isEscaped = false
-    for index in value.utf8.indices {
-      let byte = value.utf8[index]
-      if isEscaped {
-        isEscaped = false
-      } else if isQuoted, byte == UInt8(ascii: "\\") {
-        isEscaped = true
-      } else if byte == UInt8(ascii: "\"") {
-        isQuoted.toggle()
-      } else if byte == UInt8(ascii: ","), !isQuoted {
-        elements.append(value[start..<index])
-        start = value.utf8.index(after: index)
-      }
-    }
-    return elements + [value[start...]]
+  private static func seconds(_ argument: String?) -> Int64? {
+    argument.flatMap { Int64(saturatingDigits: $0, at: longest) }
   }
 }
