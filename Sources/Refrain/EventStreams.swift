@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 import RefrainLocks
 
-/// Delivers events to listeners. Without listeners, an event costs one atomic load.
+/// Delivers the events of a cache, from any thread. They come with every chunk of bytes: without
+/// listeners, an event costs one atomic load, and a slow listener loses the oldest ones.
+/// (`PlayerListeners` of a player, on the main actor, loses none.)
 final class EventStreams: Sendable {
   /// The number of events that a slow listener may lag before it loses the oldest.
   private static let backlog = 4096

@@ -34,8 +34,8 @@ extension MediaCache {
           // The origin cannot be asked about the credentials, and the stored bytes need none.
           terms.credentials = nil
         case .other(let next):
-          terms.notBefore = [terms.notBefore, reader.generation.withState { $0.invalidatedAt }]
-            .compactMap { $0 }.max()
+          let invalidatedAt = reader.generation.withState { $0.representation.invalidatedAt }
+          terms.notBefore = [terms.notBefore, invalidatedAt].compactMap { $0 }.max()
           key = next
         }
         reader.cancel()

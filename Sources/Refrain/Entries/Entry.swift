@@ -239,9 +239,11 @@ final class Entry: Sendable {
     let url = resource.url
     var state = context.emptyState()
     // Other representations of the resource still have to be confirmed.
-    (state.invalidatedAt, state.followsNoPage) = generation.withState {
-      ($0.invalidatedAt, $0.isNoPage(at: url))
+    let (invalidatedAt, isNoPage) = generation.withState {
+      ($0.representation.invalidatedAt, $0.isNoPage(at: url))
     }
+    state.representation.follow(invalidatedAt: invalidatedAt)
+    state.followsNoPage = isNoPage
     state.storage.replace(
       generation.withState { $0.storage.replaced.union([$0.generationID].compactMap(\.self)) })
     state.unreadReplacements = generation.withState { state in
@@ -279,8 +281,7 @@ final class Entry: Sendable {
   func invalidate() {
     let now = context.now.wall
     current?.withState { state in
-      state.freshness = state.freshness?.outdated
-      state.invalidatedAt = now
+      state.representation.invalidate(at: now)
       state.storage.noteRecordStale()
     }
   }

@@ -70,7 +70,7 @@ extension EntryStorage {
   /// it first. A contradicted one is not opened again.
   func outdate(_ generation: Generation, isContradicted: Bool) {
     let (isStored, isUnrepeatable) = generation.withState { state in
-      state.freshness = state.freshness?.outdated
+      state.representation.outdate()
       state.storage.noteRecordStale()
       return (state.generationID != nil, state.isUnrepeatable)
     }
@@ -79,7 +79,10 @@ extension EntryStorage {
 
   private func refreshRecord(_ generation: Generation, removes: Bool = false) {
     let (isStale, id, known, variant) = generation.withState { state in
-      (state.storage.isRecordStale, state.generationID, state.known, state.variant)
+      (
+        state.storage.isRecordStale, state.generationID, state.known,
+        state.representation.variant
+      )
     }
     guard isStale, let id, let known else { return }
     let freshness = known.freshness

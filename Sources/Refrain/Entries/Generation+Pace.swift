@@ -38,7 +38,7 @@ extension Generation {
       // The type says manifest, but the bytes do not, as with plain lists of songs.
       let isNamed = state.freshness?.pace == .unread
       guard let pace = pace ?? (isNamed ? .unstated : nil) else { return }
-      state.freshness?.pace = pace
+      state.representation.setPace(pace)
       state.storage.noteRecordStale()
     }
     return true

@@ -58,7 +58,7 @@ extension Fetch {
       state.storage.commitPending(fetch.pending)
       var validator = facts.validator
       validator.remember(state.validator)
-      state.validator = validator
+      state.representation.identify(by: validator)
       let actions = note(facts, response, isWhole: false, in: &state)
       return (fetch.pending, state.file, actions)
     }

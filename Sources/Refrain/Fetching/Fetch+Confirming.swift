@@ -99,15 +99,14 @@ extension Fetch {
   ) -> Bool {
     let (isOfUse, actions) = generation.withState { state in
       let merged = StoredFields.merged(
-        state.headers, with: response.headers, isConfirmation: true)
+        state.representation.headers, with: response.headers, isConfirmation: true)
       let freshness = state.freshness?.confirmed(
-        by: response.headers, merged: state.headers.isEmpty ? nil : merged,
+        by: response.headers, merged: state.representation.headers.isEmpty ? nil : merged,
         requestTime: response.requestTime, responseTime: response.responseTime,
         keeper: keeper(response))
-      state.freshness = freshness.map { state.outdatedIfAsked(at: response.requestTime, $0) }
-      state.headers = merged
-      state.variant = Variant.of(response.asked, names: Variant.names(in: merged))
-      state.freshness?.confirmedUptime = context.now.uptime
+      state.representation.refresh(
+        freshness, askedAt: response.requestTime, confirmedAt: context.now.uptime)
+      state.representation.respond(merged, selectedBy: response.asked)
       state.grant(to: response.credentials)
       state.storage.noteRecordStale()
       let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
@@ -134,7 +133,7 @@ extension GenerationState {
     switch verdict {
     case .part(let range, _):
       ignoresRanges = false
-      info?.supportsRanges = true
+      representation.noteRanges()
       guard stored.byteCount(in: range) < range.upperBound - range.lowerBound else { return false }
       fetches[id]?.isConfirmation = false
       // Others may have shortened a request for missing bytes and continued from its end.

@@ -76,13 +76,13 @@ extension Fetch {
     let freshness = Freshness(
       status: 200, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime, keeper: keeper(response))
+    let headers = state.representation.headers
     // A refusal describes itself, not the resource.
-    if (200..<300).contains(response.status) {
-      state.headers = StoredFields.merged(
-        state.headers, with: response.headers, isConfirmation: false)
-    }
-    // A partial response need not repeat the Vary of the whole one.
-    state.variant = Variant.of(response.asked, names: Variant.names(in: state.headers))
+    let describes = (200..<300).contains(response.status)
+    state.representation.respond(
+      describes
+        ? StoredFields.merged(headers, with: response.headers, isConfirmation: false) : headers,
+      selectedBy: response.asked)
     state.grant(to: response.credentials)
     state.vouchedAt = context.now.uptime
     // A range was answered: the origin supports them after all.
@@ -96,10 +96,10 @@ extension Fetch {
         length: facts.length, mimeType: facts.mimeType, supportsRanges: supportsRanges,
         validator: facts.validator.display, finalURL: response.url)
     if state.info == nil {
-      state.validator = facts.validator
+      state.representation.identify(by: facts.validator)
       information.validator = facts.validator.display
       state.storage.noteRecordStale()
-    } else if state.validator.learn(from: facts.validator) {
+    } else if state.representation.learn(from: facts.validator) {
       information.validator = state.validator.display
       state.storage.noteRecordStale()
     }
@@ -107,8 +107,8 @@ extension Fetch {
     information.length = information.length ?? facts.length
     information.supportsRanges = information.supportsRanges || supportsRanges
     information.finalURL = response.url
-    state.freshness = state.outdatedIfAsked(at: response.requestTime, freshness)
-    state.freshness?.confirmedUptime = context.now.uptime
+    state.representation.refresh(
+      freshness, askedAt: response.requestTime, confirmedAt: context.now.uptime)
     if freshness.noStore {
       state.storage.forbid(.forGood, .forbidden)
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// The event streams of a player.
+/// The event streams of a player, on the main actor. An interface that lost an event would be wrong
+/// from then on, and there are few: streams are unbounded, unlike those of a cache.
 @MainActor
 struct PlayerListeners {
   private var continuations: [AsyncStream<PlayerEvent>.Continuation] = []

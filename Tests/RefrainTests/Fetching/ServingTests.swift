@@ -86,10 +86,10 @@ import Testing
       defer { reader.cancel() }
       _ = try await reader.settle()
       try await test.cache.invalidate(asked)
-      let time = reader.generation.withState(\.invalidatedAt)
+      let time = reader.generation.withState(\.representation.invalidatedAt)
       #expect(time != nil)
       reader.entry.supersede(reader.generation)
-      #expect(reader.entry.current?.withState(\.invalidatedAt) == time)
+      #expect(reader.entry.current?.withState(\.representation.invalidatedAt) == time)
     }
   }
 }

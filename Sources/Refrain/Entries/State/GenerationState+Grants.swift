@@ -2,25 +2,20 @@
 
 /// The credentials for which this generation may be served.
 extension GenerationState {
-  var selection: Selection { Selection(headers: headers, variant: variant, grants: grants) }
+  var selection: Selection { representation.selection }
 
   /// Records that the origin has served or confirmed this generation for these credentials.
   mutating func grant(to credentials: [String]) {
-    guard var all = grants else { return }
-    for one in credentials where all.last != one {
-      all.removeAll { $0 == one }
-      all.append(one)
-    }
-    guard all != grants else { return }
-    grants = all.suffix(Selection.mostGrants)
-    storage.noteRecordStale()
+    if representation.grant(to: credentials) { storage.noteRecordStale() }
   }
 
   /// Whether the generation may be served for these credentials.
   ///
   /// - Parameter credentials: nil if they do not matter.
   func isGranted(to credentials: String?) -> Bool {
-    guard let credentials, let grants, !grants.contains(credentials) else { return true }
+    guard let credentials, let grants = representation.grants, !grants.contains(credentials) else {
+      return true
+    }
     return selection.isGranted(to: credentials)
   }
 

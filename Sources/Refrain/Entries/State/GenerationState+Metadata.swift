@@ -5,7 +5,7 @@ import Foundation
 extension GenerationState {
   /// Adopts the origin's description of the resource.
   mutating func establish(_ information: ContentInformation, whole id: FetchID?) -> [Action] {
-    info = information
+    representation.describe(information)
     if let id, fetches[id] != nil {
       // A whole response runs from the first byte to the end, whatever range was requested.
       fetches[id]?.isWhole = true
@@ -33,15 +33,9 @@ extension GenerationState {
   /// Sets a length that was unknown until the end of the resource was reached.
   mutating func end(at length: Int64) -> [Action] {
     guard info?.length == nil else { return [] }
-    info?.length = length
+    representation.setLength(length)
     bound(length)
     return wakeServed()
-  }
-
-  /// Returns `freshness` as outdated if the request was made before the resource was changed.
-  func outdatedIfAsked(at time: Date, _ freshness: Freshness) -> Freshness {
-    guard let invalidatedAt, time <= invalidatedAt else { return freshness }
-    return freshness.outdated
   }
 
   /// Ends a fetch.

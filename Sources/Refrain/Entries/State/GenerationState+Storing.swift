@@ -54,17 +54,7 @@ extension GenerationState {
 
   /// Adopts the contents found on disk.
   mutating func adopt(_ contents: EntryDirectory.Contents) {
-    let record = contents.record
-    info = ContentInformation(
-      length: record.length, mimeType: record.mimeType, supportsRanges: record.supportsRanges,
-      validator: record.validator.display,
-      finalURL: URL(string: record.finalURL) ?? URL(filePath: "/"))
-    validator = record.validator
-    freshness = record.freshness
-    headers = record.storedHeaders
-    variant = record.variant
-    grants = record.grants
-    invalidatedAt = record.invalidatedAt
+    representation.adopt(contents.record)
     storage.adopt(contents)
   }
 

@@ -133,19 +133,7 @@ struct GenerationState: Sendable {
   var limits: FetchPlan
   var isOffline: Bool
 
-  var info: ContentInformation? { didSet { knownChanged() } }
-  var validator = Validator() { didSet { lastKnown = nil } }
-  var freshness: Freshness? { didSet { knownChanged(pace: oldValue?.pace) } }
-  /// The other fields of the origin's response.
-  var headers = HeaderFields() { didSet { lastKnown = nil } }
-  /// The request field values that select this representation.
-  var variant: String? { didSet { lastKnown = nil } }
-  /// The credentials for which the origin sent or confirmed it; nil if unknown.
-  var grants: [String]? = [] { didSet { lastKnown = nil } }
-  /// When a request was made that may have changed the resource.
-  var invalidatedAt: Date? { didSet { lastKnown = nil } }
-  private var lastKnown: StoredResponse?
-
+  var representation = Representation()
   var storage = StoredBytes()
   var transient = TransientBytes()
   /// Whether the previous generation was known to be no web page (`MediaType.isKnownNoPage`).
@@ -194,18 +182,6 @@ struct GenerationState: Sendable {
     self.isOffline = isOffline
   }
 
-  /// Discards `lastKnown`, and carries the pace over to new freshness.
-  ///
-  /// - Parameter pace: the pace known before. The bytes of a generation do not change, and neither
-  ///   does the pace that they state.
-  private mutating func knownChanged(pace: UpdatePace? = nil) {
-    lastKnown = nil
-    guard let info, let freshness, freshness.pace == nil else { return }
-    let isNamed = Manifest.isNamed(mimeType: info.mimeType, url: info.finalURL)
-    guard let pace = pace ?? (isNamed ? .unread : nil) else { return }
-    self.freshness?.pace = pace
-  }
-
   mutating func makeID() -> UInt64 {
     defer { nextID += 1 }
     return nextID
@@ -221,18 +197,18 @@ struct GenerationState: Sendable {
     guard let length else { return false }
     return length == 0 || stored.range(containing: 0)?.upperBound ?? 0 >= length
   }
-
-  /// The stored response, the same object until something changes; nil before the first response.
-  var known: StoredResponse? {
-    mutating get {
-      if lastKnown == nil { lastKnown = StoredResponse(self) }
-      return lastKnown
-    }
-  }
 }
 
-/// What is read of `storage` most.
+/// What is read most of its parts.
 extension GenerationState {
+  var info: ContentInformation? { representation.info }
+  var validator: Validator { representation.validator }
+  var freshness: Freshness? { representation.freshness }
+  /// The stored response, the same object until something changes; nil before the first response.
+  var known: StoredResponse? {
+    mutating get { representation.known }
+  }
+
   var stored: RangeSet<Int64> { storage.spans }
   var file: EntryFile? { storage.file }
   var generationID: String? { storage.generationID }

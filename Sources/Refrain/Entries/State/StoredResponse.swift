@@ -17,7 +17,7 @@ package final class StoredResponse: Sendable {
   package let isForEverybody: Bool
   let selection: Selection
 
-  init?(_ state: GenerationState) {
+  init?(_ state: Representation) {
     guard let information = state.info, let freshness = state.freshness else { return nil }
     self.information = information
     self.freshness = freshness

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// What the origin has said of a generation, besides its bytes. Changes by the transitions below
+/// alone.
+struct Representation: Sendable {
+  private(set) var info: ContentInformation? { didSet { keepPace(of: freshness) } }
+  private(set) var validator = Validator() { didSet { lastKnown = nil } }
+  private(set) var freshness: Freshness? { didSet { keepPace(of: oldValue) } }
+  /// The other fields of the origin's response.
+  private(set) var headers = HeaderFields() { didSet { lastKnown = nil } }
+  /// The request field values that select this representation.
+  private(set) var variant: String? { didSet { lastKnown = nil } }
+  /// The credentials for which the origin sent or confirmed it; nil if unknown.
+  private(set) var grants: [String]? = [] { didSet { lastKnown = nil } }
+  /// When a request was made that may have changed the resource.
+  private(set) var invalidatedAt: Date? { didSet { lastKnown = nil } }
+  private var lastKnown: StoredResponse?
+
+  /// The stored response, the same object until something changes; nil before the first response.
+  var known: StoredResponse? {
+    mutating get {
+      if lastKnown == nil { lastKnown = StoredResponse(self) }
+      return lastKnown
+    }
+  }
+
+  var selection: Selection { Selection(headers: headers, variant: variant, grants: grants) }
+
+  /// Adopts what was found on disk.
+  mutating func adopt(_ record: EntryRecord) {
+    info = ContentInformation(
+      length: record.length, mimeType: record.mimeType, supportsRanges: record.supportsRanges,
+      validator: record.validator.display,
+      finalURL: URL(string: record.finalURL) ?? URL(filePath: "/"))
+    validator = record.validator
+    freshness = record.freshness
+    headers = record.storedHeaders
+    variant = record.variant
+    grants = record.grants
+    invalidatedAt = record.invalidatedAt
+  }
+
+  mutating func describe(_ information: ContentInformation) { info = information }
+
+  /// Sets a length that was unknown until the end of the resource was reached.
+  mutating func setLength(_ length: Int64) { info?.length = length }
+
+  /// Records that the origin has responded with a range.
+  mutating func noteRanges() { info?.supportsRanges = true }
+
+  /// Records the fields of a response, and the fields of its request that select it.
+  mutating func respond(_ fields: HeaderFields, selectedBy request: HeaderFields) {
+    headers = fields
+    // A partial response need not repeat the Vary of the whole one.
+    variant = Variant.of(request, names: Variant.names(in: fields))
+  }
+
+  /// Records how long the response is fresh. If the request was made before the resource was
+  /// changed, it is outdated already.
+  mutating func refresh(_ freshness: Freshness?, askedAt time: Date, confirmedAt uptime: Uptime) {
+    var freshness = freshness
+    if let invalidatedAt, time <= invalidatedAt { freshness = freshness?.outdated }
+    freshness?.confirmedUptime = uptime
+    self.freshness = freshness
+  }
+
+  mutating func identify(by validator: Validator) { self.validator = validator }
+
+  /// - Returns: whether the validator has changed.
+  mutating func learn(from other: Validator) -> Bool { validator.learn(from: other) }
+
+  /// Requires a revalidation before the next use.
+  mutating func outdate() { freshness = freshness?.outdated }
+
+  /// Records a request that may have changed the resource (RFC 9111 §4.4).
+  mutating func invalidate(at time: Date) {
+    outdate()
+    invalidatedAt = time
+  }
+
+  /// The state of a generation that follows one which such a request may have changed.
+  mutating func follow(invalidatedAt time: Date?) { invalidatedAt = time }
+
+  mutating func setPace(_ pace: UpdatePace) { freshness?.pace = pace }
+
+  /// - Returns: whether these credentials are new, or used in another order.
+  mutating func grant(to credentials: [String]) -> Bool {
+    guard var all = grants else { return false }
+    for one in credentials where all.last != one {
+      all.removeAll { $0 == one }
+      all.append(one)
+    }
+    guard all != grants else { return false }
+    grants = all.suffix(Selection.mostGrants)
+    return true
+  }
+
+  /// Discards `lastKnown`, and carries the pace over to new freshness: the bytes of a generation do
+  /// not change, and neither does the pace that they state.
+  private mutating func keepPace(of before: Freshness?) {
+    lastKnown = nil
+    guard let info, let freshness, freshness.pace == nil else { return }
+    let isNamed = Manifest.isNamed(mimeType: info.mimeType, url: info.finalURL)
+    guard let pace = before?.pace ?? (isNamed ? .unread : nil) else { return }
+    self.freshness?.pace = pace
+  }
+}
