@@ -71,7 +71,9 @@ extension MediaCache {
     }
     guard let known else { return .this(resource) }
     if terms.hasCookies, !known.isForEverybody { throw FreshnessRequirements.personal }
-    if let other = known.otherKey(than: key, for: resource.headers) { return .other(other) }
+    if !terms.namesEntry, let other = known.otherKey(than: key, for: resource.headers) {
+      return .other(other)
+    }
     guard !known.selection.isGranted(to: terms.credentials), let credentials = terms.credentials,
       let generation = entry.current
     else { return .this(resource) }

@@ -10,7 +10,7 @@ extension MediaCache {
     get { context.isOffline }
     set {
       context.setOffline(newValue)
-      for entry in context.table.openEntries { entry.setOffline(newValue) }
+      for entry in context.table.openEntries { entry.followOffline() }
     }
   }
 

@@ -53,7 +53,7 @@ extension MediaCache {
   ///
   /// - Throws: `MediaCacheError`, `.badURL` if nothing is stored under the key.
   public func open(_ key: CacheKey, fill: FillPolicy? = nil) async throws -> MediaReader {
-    try await open(storedResource(key), fill: fill)
+    try await open(storedResource(key), on: .ofEntry, fill: fill)
   }
 
   /// Prefetches the rest of a stored entry; see `prefetch(_:range:progress:)`. Missing bytes are
@@ -65,7 +65,7 @@ extension MediaCache {
     _ key: CacheKey, range: ByteRange? = nil,
     progress: (@Sendable (PrefetchProgress) -> Void)? = nil
   ) async throws -> ContentInformation {
-    try await prefetch(storedResource(key), range: range, progress: progress)
+    try await prefetch(storedResource(key), on: .ofEntry, range, progress)
   }
 
   private func storedResource(_ key: CacheKey) async throws -> Resource {
@@ -75,5 +75,13 @@ extension MediaCache {
         remedy: "Open the resource by its URL.")
     }
     return Resource(url: entry.url, key: key)
+  }
+}
+
+extension FreshnessRequirements {
+  fileprivate static var ofEntry: FreshnessRequirements {
+    var terms = FreshnessRequirements()
+    terms.namesEntry = true
+    return terms
   }
 }

@@ -118,10 +118,16 @@ public final class MediaCache: Sendable {
     _ resource: Resource, range: ByteRange? = nil,
     progress: (@Sendable (PrefetchProgress) -> Void)? = nil
   ) async throws -> ContentInformation {
+    try await prefetch(resource, on: FreshnessRequirements(), range, progress)
+  }
+
+  func prefetch(
+    _ resource: Resource, on terms: FreshnessRequirements, _ range: ByteRange?,
+    _ progress: (@Sendable (PrefetchProgress) -> Void)?
+  ) async throws -> ContentInformation {
     var attempts = 0
     while true {
-      let reader = try await open(
-        resource, on: FreshnessRequirements(), fill: .onDemand, isBackground: true)
+      let reader = try await open(resource, on: terms, fill: .onDemand, isBackground: true)
       do {
         return try await withTaskCancellationHandler {
           try await Prefetch(reader: reader, range: range ?? 0..<Int64.max, report: progress).run()

@@ -133,9 +133,9 @@ final class Entry: Sendable {
   }
 
   /// Follows the cache into or out of offline mode.
-  func setOffline(_ isOffline: Bool) {
+  func followOffline() {
     let generations = state.withLock { $0.earlier + [$0.current].compactMap(\.self) }
-    for generation in generations { generation.perform { $0.setOffline(isOffline) } }
+    for generation in generations { generation.followOffline() }
   }
 
   private func closeIfUnused(after change: (inout State) -> Void) {

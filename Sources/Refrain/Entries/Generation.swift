@@ -43,6 +43,13 @@ final class Generation: Sendable {
     }
   }
 
+  /// Follows the cache into or out of offline mode. The cache's setting is read under the lock, so
+  /// that the last of several calls agrees with it.
+  func followOffline() {
+    let context = entry.context
+    perform { $0.setOffline(context.isOffline) }
+  }
+
   private func watchAbandoned() async {
     var positions = state.withLock { $0.abandonedPositions }
     while true {
@@ -69,7 +76,7 @@ final class Generation: Sendable {
         self.entry.endTask()
       }
       state.fetches[id]?.task = task
-      return state.isClosed || state.isSuperseded ? task : nil
+      return state.isClosed || state.isSuperseded || state.isOffline ? task : nil
     }
     late?.cancel()
   }

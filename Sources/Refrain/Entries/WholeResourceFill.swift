@@ -24,7 +24,10 @@ struct WholeResourceFill: Sendable {
       } catch {
         // A reader that needs the bytes gets the error; filling just tries again later.
         let stored = generation.withState { $0.stored.byteCount }
-        pause = stored > storedBefore ? Self.pause : min(pause * 2, Self.longestPause)
+        // Offline, nothing was tried that could fail again.
+        let isOffline = (error as? MediaCacheError)?.code == .offline
+        pause =
+          stored > storedBefore || isOffline ? Self.pause : min(pause * 2, Self.longestPause)
         storedBefore = stored
         do { try await Task.sleep(for: pause) } catch { return }
       }

@@ -123,6 +123,7 @@ extension Entry {
     let left = generation.withState { coming.subtracting($0.readers.keys) }
     for id in left { next.perform { $0.stopExpecting(id) } }
     next.carryOut(actions)
+    next.followOffline()
     return (successor, verdict)
   }
 }

@@ -174,6 +174,7 @@ final class OriginExchange: Sendable {
   // MARK: Exchange
 
   private func exchange() async throws -> Response {
+    if entry.context.isOffline { throw GenerationState.offline }
     if let candidate { return try await follow(request(for: candidate), for: candidate) }
     var wasAuthorized = false
     while true {

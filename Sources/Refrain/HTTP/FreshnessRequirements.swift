@@ -30,6 +30,9 @@ package struct FreshnessRequirements: Sendable, Hashable {
   /// only if they are for everybody. Otherwise opening throws an error with `isPersonal`.
   package var hasCookies = false
 
+  /// Whether the key names the stored entry itself, whatever request headers its response varies by.
+  var namesEntry = false
+
   package init() {}
 
   /// Returns whether stored bytes may be used without asking the origin.

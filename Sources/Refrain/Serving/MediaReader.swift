@@ -63,6 +63,8 @@ public final class MediaReader: Sendable {
         generation: generation, id: id, isBackground: isBackground, terms: terms,
         storedBefore: stored,
         receivedBefore: traffic.received, requestsBefore: traffic.requests))
+    // The cache may have gone offline, or online, while the generation was created.
+    generation.followOffline()
     if fillsWhole { entry.beginFilling() }
   }
 
@@ -97,8 +99,6 @@ public final class MediaReader: Sendable {
     let now = configuration.clock()
     let asking = generation.entry.context.asking
     return generation.withState { state in
-      // The cache may have gone offline, or online, while the generation was created.
-      state.isOffline = asking.isOffline
       let id = state.makeID()
       var reader = GenerationState.Reader(
         minimum: isBackground ? 1 : state.limits.firstRequest)
@@ -156,6 +156,7 @@ public final class MediaReader: Sendable {
       state.generation = next
       return before
     }
+    next.followOffline()
     if let detached { old.leave(detached) }
   }
 

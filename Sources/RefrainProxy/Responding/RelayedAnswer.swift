@@ -24,6 +24,9 @@ struct RelayedAnswer: Sendable {
     if let filter = service.routes.filter, !filter.allows(exchange.url) {
       throw HTTPError(403, "Requests to \(exchange.url.host() ?? "this host") are not allowed.")
     }
+    guard !service.cache.isOffline else {
+      throw HTTPError(504, "The cache is offline, and this response has to come from the origin.")
+    }
     let isSafe = request.isGET || request.isHEAD
     let resource = CachedAnswer(exchange: exchange).resource
     if isSafe, let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }

@@ -47,6 +47,19 @@ import Testing
     return "Transfer-Encoding: chunked\r\n\r\n\(chunk)0\r\n\r\n"
   }
 
+  @Test func `Nothing is relayed while the cache is offline`() async throws {
+    try await withEcho { test, server async throws in
+      test.cache.isOffline = true
+      try await test.connect { connection async throws in
+        try await connection.send(
+          "POST /a HTTP/1.1\r\nHost: \(test.host)\r\nContent-Length: 0\r\n\r\n")
+        let reply = try await connection.readReply()
+        #expect(reply.status == 504)
+        #expect(server.requests.isEmpty)
+      }
+    }
+  }
+
   @Test func `Hop-by-hop fields are removed in both directions`() async throws {
     try await withEcho({ _ in
       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\n"

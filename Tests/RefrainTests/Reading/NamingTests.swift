@@ -39,6 +39,24 @@ import Testing
     }
   }
 
+  @Test func `A key opens its entry whatever request headers the response varies by`() async throws
+  {
+    try await withCache { test in
+      var resource = OriginResource.synthetic(seed: 5, length: length)
+      resource.headers = [Field("Vary", "Accept-Language")]
+      test.origin.serve(resource, at: "/a.mp3")
+      let german = Resource(
+        url: test.origin.url("/a.mp3"), headers: ["Accept-Language": "de"])
+      try await test.cache.prefetch(german)
+      test.cache.isOffline = true
+      for entry in try await test.cache.entries() {
+        let reader = try await test.cache.open(entry.key)
+        #expect(try await reader.bytes(in: 0..<length) == Data(bytes.bytes(in: 0..<length)))
+        reader.cancel()
+      }
+    }
+  }
+
   @Test func `A key under which nothing is stored cannot be opened`() async throws {
     try await withCache { test in
       let key = CacheKey(rawValue: "nothing")

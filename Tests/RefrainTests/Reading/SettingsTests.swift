@@ -47,6 +47,62 @@ import Testing
     }
   }
 
+  /// Readers, seeks and new versions at the moments at which the cache goes offline and online.
+  @Test func `No request runs once the cache is offline, whenever it went there`() async throws {
+    let seed = TestSeed.next()
+    try await withCache { test in
+      let length: Int64 = 4 << 20
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for index in 0..<6 {
+          var random = SeededGenerator(seed: seed &+ UInt64(index))
+          group.addTask {
+            for round in 0..<25 {
+              if index == 0 {
+                test.origin.serve(.synthetic(seed: UInt64(round), length: length), at: "/a")
+              }
+              let start = Int64.random(in: 0..<length, using: &random)
+              // Offline, or changed meanwhile.
+              _ = try? await test.read("/a", start..<min(length, start + 300_000))
+            }
+          }
+        }
+        group.addTask {
+          for round in 0..<200 {
+            test.cache.isOffline = round.isMultiple(of: 2)
+            try await Task.sleep(for: .milliseconds(1))
+          }
+        }
+        try await group.waitForAll()
+      }
+      let reader = try await test.reader("/a", fill: .wholeResource)
+      defer { reader.cancel() }
+      _ = try? await reader.waitUntilReadable(at: 0)
+      test.cache.isOffline = true
+      _ = try await test.origin.wait(for: "/a") { $0.running == 0 }
+      let requests = test.origin.log("/a").requests.count
+      for start in stride(from: 0, to: length, by: 500_000) {
+        _ = try? await test.read("/a", start..<start + 1)
+      }
+      #expect(test.origin.log("/a").requests.count == requests, "seed \(seed)")
+    }
+  }
+
+  @Test func `A limit that is set again evicts entries stored without one`() async throws {
+    try await withCache({ $0.limit = 64 << 20 }) { test in
+      for name in ["a", "b", "c"] {
+        test.origin.serve(.synthetic(seed: 3, length: 1 << 20), at: "/\(name)")
+      }
+      _ = try await test.read("/a")
+      #expect(await test.cache.setLimit(32 << 20))
+      #expect(await test.cache.setLimit(nil))
+      _ = try await test.read("/b")
+      _ = try await test.read("/c")
+      try await eventually("the entries are closed") { test.cache.context.table.isEmpty }
+      #expect(await test.cache.setLimit(1 << 20))
+      #expect(try await test.cache.usage().allocatedBytes <= 1 << 20)
+    }
+  }
+
   @Test func `A lower limit evicts the least recently used entries at once`() async throws {
     try await withCache { test in
       for name in ["a", "b", "c", "d"] {

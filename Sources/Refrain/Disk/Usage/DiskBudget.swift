@@ -123,7 +123,14 @@ final class DiskBudget: Sendable {
   var limit: Int64? { currentLimit.withLock { $0 } }
 
   /// Applies to everything reserved from now on. Call `Evictor.makeRoom` afterwards.
-  func setLimit(_ limit: Int64?) { currentLimit.withLock { $0 = limit } }
+  func setLimit(_ limit: Int64?) {
+    let before = currentLimit.withLock { current in
+      defer { current = limit }
+      return current
+    }
+    // Without a limit, closed entries are not measured.
+    if before == nil, limit != nil { index.withLock { $0.forgetScan() } }
+  }
 
   /// The limit for all entries and directories together, slightly below `limit`: a record that is
   /// being replaced, or shortened to make room, briefly exists twice.

@@ -81,4 +81,7 @@ struct EntryIndex: Sendable {
   func isOld(at now: ContinuousClock.Instant) -> Bool {
     lastScan.map { now - $0.ended > max(.seconds(5), $0.duration * 20) } ?? true
   }
+
+  /// Makes the next scan due: entries that were closed without being measured are unknown.
+  mutating func forgetScan() { lastScan = nil }
 }

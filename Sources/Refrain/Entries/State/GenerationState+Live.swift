@@ -28,8 +28,11 @@ extension GenerationState {
     return liveEnd == 0 ? .first : .other
   }
 
-  /// Whether the start of the live stream has passed: a new reader needs a response of its own.
-  var hasPassedStart: Bool { isLive && liveEnd > 0 && !transient.spans.contains(0) }
+  /// Whether the start of the live stream has passed, or nothing follows it any more: a new reader
+  /// needs a response of its own.
+  var hasPassedStart: Bool {
+    isLive && liveEnd > 0 && (!transient.spans.contains(0) || fetches.isEmpty)
+  }
 
   /// Whether the offset has passed, or is further ahead than a demuxer skips: a stream arrives as
   /// slowly as it plays, so waiting for it could take hours.

@@ -83,6 +83,10 @@ extension GenerationState {
     .resourceChanged, "The resource changed at the origin while it was being read.",
     remedy: "Open the resource again to read the new version.")
 
+  static let offline = MediaCacheError(
+    .offline, "The requested bytes are not stored, and no request is sent while offline.",
+    remedy: "Go online, or prefetch the resource beforehand.")
+
   // MARK: Waiting
 
   /// Registers a waiter, unless its bytes are there or can never come.
@@ -97,10 +101,7 @@ extension GenerationState {
     if isSuperseded { return (.success(()), []) }
     if !reader.awaitsConfirmation, isServed(waiter) { return (.success(()), []) }
     if isOffline {
-      let error = MediaCacheError(
-        .offline, "The requested bytes are not stored, and no request is sent while offline.",
-        remedy: "Go online, or prefetch the resource beforehand.")
-      return (.failure(error), [])
+      return (.failure(Self.offline), [])
     }
     readers[waiter.reader]?.isActive = true
     waiters[id] = waiter
