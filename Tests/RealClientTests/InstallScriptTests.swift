@@ -13,6 +13,15 @@ struct InstallScriptTests {
   /// Prints as many lines as apt does.
   private static let chatter = "for i in $(seq 300); do echo \"Unpacking part $i\"; done"
 
+  /// Writes programs, given by names and contents up to `--`, and then runs the script. A process of
+  /// its own writes them: a program that another test starts meanwhile would inherit the open files
+  /// of this one, and an open file cannot be run (ETXTBSY of execve(2)).
+  private static let setUp = #"""
+    while [ "$1" != -- ]; do printf %s "$2" >"$1"; chmod 755 "$1"; shift 2; done
+    shift
+    exec /bin/bash "$@"
+    """#
+
   /// Runs the script where only `have` is installed and apt-get behaves as `apt` says.
   private func install(
     _ packages: [String], apt: String
@@ -22,16 +31,13 @@ struct InstallScriptTests {
         "dpkg-query": #"[ "${@: -1}" = have ] && echo installed"#,
         "apt-get": "touch called; \(apt)", "id": "echo 0",
       ]
-      for (name, body) in stubs {
-        let file = directory.appending(path: name)
-        try Data("#!/bin/bash\n\(body)\n".utf8).write(to: file)
-        try FileManager.default.setAttributes(
-          [.posixPermissions: 0o755], ofItemAtPath: file.path(percentEncoded: false))
-      }
       let output = directory.appending(path: "output.txt")
       let folder = directory.path(percentEncoded: false)
+      let files = stubs.flatMap { [$0.key, "#!/bin/bash\n\($0.value)\n"] }
       let process = try LeashedProcess(
-        URL(filePath: "/bin/bash"), [Self.script.path(percentEncoded: false)] + packages,
+        URL(filePath: "/bin/bash"),
+        ["-c", Self.setUp, "bash"] + files + ["--", Self.script.path(percentEncoded: false)]
+          + packages,
         in: directory, output: output,
         environment: ["PATH": "\(folder):/usr/bin:/bin", "TMPDIR": folder])
       let status = try await process.exitStatus(within: .seconds(30))
