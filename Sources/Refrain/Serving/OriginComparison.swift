@@ -49,6 +49,7 @@ extension MediaCache {
     var configuration = context.configuration
     configuration.limit = 64 << 20
     configuration.offline = false
+    configuration.network = context.network
     configuration.transport = context.transport
     let directory = FileManager.default.temporaryDirectory
       .appending(path: "refrain-compare-\(UUID().uuidString)", directoryHint: .isDirectory)

@@ -6,7 +6,7 @@ import Refrain
 /// Responds to GET and HEAD from the cache, which fetches missing bytes.
 struct CachedAnswer: Sendable {
   let exchange: Exchange
-  /// What the client wants; everything for HEAD.
+  /// The requested range; everything for HEAD.
   let range: RequestedRange
 
   init(exchange: Exchange) {

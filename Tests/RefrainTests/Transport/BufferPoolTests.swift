@@ -41,8 +41,8 @@
       #expect(pool.exchanges == 1)
     }
 
-    /// A part was larger while fewer shared the pool: who comes later takes what is left, or one
-    /// piece of libcurl's.
+    /// A part may be larger than the fair one, from a time with fewer exchanges: a later exchange
+    /// gets the rest of the pool, or the smallest part.
     @Test(arguments: 1...12)
     func `Exchanges that start at random moments hold little more than the pool`(count: Int) {
       let seed = UInt64.random(in: 0...UInt64.max)

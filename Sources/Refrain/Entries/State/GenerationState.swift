@@ -199,7 +199,7 @@ struct GenerationState: Sendable {
   }
 }
 
-/// What is read most of its parts.
+/// The most used properties of its parts.
 extension GenerationState {
   var info: ContentInformation? { representation.info }
   var validator: Validator { representation.validator }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// What the origin has said of a generation, besides its bytes. Changes by the transitions below
-/// alone.
+/// The origin's description of a generation: validator, freshness, header fields. Changes by the
+/// transitions below alone.
 struct Representation: Sendable {
   private(set) var info: ContentInformation? { didSet { keepPace(of: freshness) } }
   private(set) var validator = Validator() { didSet { lastKnown = nil } }
@@ -27,7 +27,7 @@ struct Representation: Sendable {
 
   var selection: Selection { Selection(headers: headers, variant: variant, grants: grants) }
 
-  /// Adopts what was found on disk.
+  /// Adopts the record found on disk.
   mutating func adopt(_ record: EntryRecord) {
     info = ContentInformation(
       length: record.length, mimeType: record.mimeType, supportsRanges: record.supportsRanges,
@@ -79,7 +79,7 @@ struct Representation: Sendable {
     invalidatedAt = time
   }
 
-  /// The state of a generation that follows one which such a request may have changed.
+  /// Adopts the time of such a request from the generation before.
   mutating func follow(invalidatedAt time: Date?) { invalidatedAt = time }
 
   mutating func setPace(_ pace: UpdatePace) { freshness?.pace = pace }

@@ -80,7 +80,7 @@ struct StoredBytes: Sendable {
   /// Whether the files are ready to be written to.
   var isPrepared: Bool { file != nil && (journal != nil || recordState == .deferred) }
 
-  /// Begins a generation that replaces stored ones, which nothing of it may be taken for.
+  /// Records the stored generations that this one replaces.
   mutating func replace(_ generations: Set<String>) { replaced = generations }
 
   /// Begins to store in new files.
