@@ -12,4 +12,11 @@ static void say_nothing(
 void cmpv_silence_alsa(void *set_handler) {
   ((int (*)(alsa_error_handler))set_handler)(say_nothing);
 }
+
+// jack/jack.h, jack_set_error_function and jack_set_info_function.
+static void ignore_message(const char *message) {}
+
+void cmpv_silence_jack(void *set_function) {
+  ((void (*)(void (*)(const char *)))set_function)(ignore_message);
+}
 #endif

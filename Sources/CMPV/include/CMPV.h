@@ -163,6 +163,11 @@ typedef struct __attribute__((swift_name("MPVFunctions"), swift_attr("@Sendable"
 // `set_handler` is the address of ALSA's snd_lib_error_set_handler.
 void cmpv_silence_alsa(void *set_handler);
 
+// Makes JACK keep its messages to itself, in all of the process.
+//
+// `set_function` is the address of JACK's jack_set_error_function or jack_set_info_function.
+void cmpv_silence_jack(void *set_function);
+
 #pragma clang assume_nonnull end
 #endif
 #endif

@@ -8,7 +8,7 @@
   package enum SoundLibraries {
     private static let isSilent = Atomic<Bool>(false)
 
-    /// Keeps ALSA and PipeWire from writing a dozen lines to standard error if there is no device.
+    /// Keeps ALSA, JACK and PipeWire from writing a dozen lines to standard error if there is no device.
     /// For programs that report a missing device themselves. Affects the whole process: call it at
     /// the start, because it sets an environment variable and does not affect libraries already
     /// loaded.
@@ -17,13 +17,16 @@
       setenv("PIPEWIRE_DEBUG", "0", 0)
     }
 
-    /// Silences ALSA, if libmpv was built with it and `silence()` was called.
+    /// Silences ALSA and JACK, if libmpv was built with them and `silence()` was called.
     static func loaded(by libmpv: UnsafeMutableRawPointer) {
+      guard isSilent.load(ordering: .relaxed) else { return }
       // Libraries loaded locally are found only through the library that loaded them.
-      guard isSilent.load(ordering: .relaxed),
-        let setHandler = dlsym(libmpv, "snd_lib_error_set_handler")
-      else { return }
-      cmpv_silence_alsa(setHandler)
+      if let setHandler = dlsym(libmpv, "snd_lib_error_set_handler") {
+        cmpv_silence_alsa(setHandler)
+      }
+      for name in ["jack_set_error_function", "jack_set_info_function"] {
+        if let setFunction = dlsym(libmpv, name) { cmpv_silence_jack(setFunction) }
+      }
     }
   }
 #endif
