@@ -41,7 +41,8 @@ extension MediaCache {
     /// stored, and those that a private cache has stored in the same directory are not used.
     public var isShared = false
 
-    /// Returns the key for a resource without one, from its URL without user and password.
+    /// Returns the key for a resource without one, from its URL without user and password. Use
+    /// `CacheKeyRule` to ignore query parameters that change, such as tokens.
     public var cacheKey: @Sendable (URL) -> CacheKey = { CacheKey(url: $0) }
 
     /// Called once when the origin responds 401, 403 or 410: returns the resource with a new URL or

@@ -19,15 +19,16 @@ extension URL {
     guard let userInfo = reference.removeUserInfo(), !userInfo.isEmpty, userInfo != ":" else {
       return nil
     }
-    var bytes = Self.percentDecoded(userInfo)
+    var bytes = Self.percentDecoded(userInfo.utf8[...])
     if !userInfo.contains(":") { bytes.append(UInt8(ascii: ":")) }
     return "Basic " + Data(bytes).base64EncodedString()
   }
 
   /// Returns bytes, since a password need not be UTF-8. A `%` that encodes nothing is literal.
-  private static func percentDecoded(_ text: String) -> [UInt8] {
+  static func percentDecoded(_ text: Substring.UTF8View) -> [UInt8] {
+    guard text.contains(UInt8(ascii: "%")) else { return Array(text) }
     var bytes: [UInt8] = []
-    var rest = text.utf8[...]
+    var rest = text
     while let byte = rest.popFirst() {
       let digits = rest.prefix(2).compactMap(\.hexadecimalValue)
       guard byte == UInt8(ascii: "%"), digits.count == 2 else {

@@ -27,6 +27,18 @@ struct GlobalOptions: ParsableArguments {
     transform: { text in try usage { try HeaderArgument.parse(text) } })
   var headers: [HeaderFields.Field] = []
 
+  @Option(
+    name: .customLong("key-ignore"),
+    help: ArgumentHelp(
+      """
+      A query parameter that does not identify a resource, as 'token', 'X-Amz-*' for all names \
+      with that beginning, or '*.example.org/token' for some hosts; may be given several times. \
+      URLs that differ in nothing else share one entry: only for parameters that do not select \
+      content.
+      """, valueName: "name"),
+    transform: { text in try usage { try IgnoredParameter(parsing: text) } })
+  var ignoredParameters: [IgnoredParameter] = []
+
   @Option(help: ArgumentHelp("The level of messages on standard error.", valueName: "level"))
   var logLevel = LogLevel.warning
 
@@ -64,6 +76,9 @@ struct GlobalOptions: ParsableArguments {
     configuration.limit = limit.bytes
     configuration.offline = offline
     configuration.trustStored = trustStored
+    if !ignoredParameters.isEmpty {
+      configuration.cacheKey = IgnoredParameter.rule(ignoredParameters).key(for:)
+    }
     return configuration
   }
 

@@ -20,6 +20,9 @@ struct ServeCommand: AsyncParsableCommand {
       The proxy listens on this computer only, unless --listen is given. Others can then reach it \
       too: --origin is required, or --allow-host for each host that they may fetch from.
 
+      With --key-ignore, stored responses are served without a check of the ignored parameters, to \
+      everybody who knows the proxy's URL. --origin therefore excludes it.
+
       A request's line shows the method, the status, the source of the response, the bytes sent \
       and the time, the URL, the range and the error. The sources: 'hit', the cache; \
       'revalidated', the cache after the origin confirmed the response; 'partial', both; 'miss', \
@@ -124,6 +127,13 @@ struct ServeCommand: AsyncParsableCommand {
         On \(host) this would be an open proxy: others could fetch any URL through it. Use \
         --origin to serve one server, --allow-host for each host that they may fetch from, or \
         listen on \(ListenAddress.standardHost).
+        """)
+    }
+    guard origin == nil || options.ignoredParameters.isEmpty else {
+      throw ValidationError(
+        """
+        --key-ignore cannot be used with --origin: everybody would receive what is stored, also \
+        with an expired signature. Omit one of them.
         """)
     }
     if let maxConnections, maxConnections < 1 {
