@@ -18,6 +18,8 @@ public struct EntrySummary: Sendable, Hashable {
   public var isComplete: Bool
   /// Whether a process has the entry open for writing.
   public var isInUse: Bool
+  /// Whether the entry is pinned, and never evicted (`MediaCache.pin(_:)`).
+  public var isPinned: Bool
   /// The data file; sparse while the entry is incomplete.
   public var file: URL
 }

@@ -27,8 +27,8 @@ extension MediaCache {
   /// Changes the limit, and evicts entries that are not in use, the least recently used first,
   /// until the usage is below it. Other caches of the directory keep their own limits.
   ///
-  /// - Returns: whether the usage is below the limit. If not, entries in use exceed it; nothing
-  ///   more is stored before they are closed and evicted.
+  /// - Returns: whether the usage is below the limit. If not, entries in use or pinned exceed it;
+  ///   nothing more is stored before they are closed or unpinned, and evicted.
   @discardableResult
   public func setLimit(_ limit: Int64?) async -> Bool {
     context.budget.setLimit(limit)

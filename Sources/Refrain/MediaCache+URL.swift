@@ -39,6 +39,13 @@ extension MediaCache {
     try await completeFile(for: Resource(url: url))
   }
 
+  /// Pins the resource at this URL; see `pin(_:)`.
+  public func pin(_ url: URL) async throws { try await pin(Resource(url: url)) }
+
+  /// Removes the pin of the resource at this URL; see `unpin(_:)`.
+  @discardableResult
+  public func unpin(_ url: URL) async throws -> Bool { try await unpin(Resource(url: url)) }
+
   /// Removes what is stored of the resource at this URL; see `remove(_:)`.
   @discardableResult
   public func remove(_ url: URL) async throws -> Int64? {

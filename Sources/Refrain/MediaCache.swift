@@ -179,9 +179,7 @@ public final class MediaCache: Sendable {
     let (entries, all) = try await reportingStorage {
       try await CacheInspector(context: context).entries()
     }
-    let usage = Usage(
-      allocatedBytes: all.allocated, limit: limit, entries: all.entries)
-    return (entries, usage)
+    return (entries, Usage(all, limit: limit))
   }
 
   /// Returns the entry stored under a key, or nil.
@@ -195,15 +193,21 @@ public final class MediaCache: Sendable {
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
   public func usage() async throws -> Usage {
     let usage = try await reportingStorage { try await CacheInspector(context: context).usage() }
-    return Usage(
-      allocatedBytes: usage.allocated, limit: limit, entries: usage.entries)
+    return Usage(usage, limit: limit)
   }
 
   public struct Usage: Sendable, Hashable, Codable {
     /// The allocated blocks of all entries, in bytes.
     public var allocatedBytes: Int64
+    /// The part of `allocatedBytes` that belongs to pinned entries and is never evicted.
+    public var pinnedBytes: Int64
     public var limit: Int64?
     public var entries: Int
+
+    init(_ size: CacheInspector.Size, limit: Int64?) {
+      (allocatedBytes, pinnedBytes, entries) = (size.allocated, size.pinned, size.entries)
+      self.limit = limit
+    }
   }
 
   /// Checks every entry, or one, against its files. Bytes that a record claims and the file does

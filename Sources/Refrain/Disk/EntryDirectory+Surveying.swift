@@ -16,6 +16,8 @@ extension EntryDirectory {
     /// The status of the data file; nil if it is missing.
     var data: FileStatus?
 
+    var isPinned: Bool { names.contains(EntryDirectory.pinName) }
+
     /// The claimed spans, without those beyond the end of the data file.
     var spansInFile: RangeSet<Int64> {
       let end = min(data?.size ?? 0, record.length ?? .max)

@@ -81,10 +81,11 @@ extension EntryStorage {
     try removeFiles { files.owner.owns($0) }
   }
 
-  /// Removes the files of every generation except `owners`. The record stays.
+  /// Removes the files of every generation except `owners`. The record and a pin stay.
   func removeOthers(than owners: [Owner]) throws(DiskError) {
     try removeFiles { name in
-      name != EntryRecord.fileName && !owners.contains { $0.owns(name) }
+      name != EntryRecord.fileName && name != EntryDirectory.pinName
+        && !owners.contains { $0.owns(name) }
     }
   }
 

@@ -137,7 +137,8 @@ actor EntryStorage {
 
   private func reserveOverhead(_ generation: Generation) async -> Bool {
     // See `ChunkSink.reserve`.
-    let mayEvict = generation.withState(\.length).map(context.budget.canHold) ?? true
+    let mayEvict =
+      generation.withState(\.length).map { context.budget.canHold($0, for: name) } ?? true
     for _ in 0..<4 where !hasOverhead {
       if case .granted = context.budget.reserve(DiskBudget.overhead) {
         hasOverhead = true
@@ -147,6 +148,9 @@ actor EntryStorage {
     }
     return hasOverhead
   }
+
+  /// Pins the entry; see `EntryDirectory.pin`.
+  func pin() throws(DiskError) -> Bool { try directory.pin(isLocked: lock != nil) }
 
   /// Returns the size of the entry with its shard, which grows with the number of its entries.
   nonisolated func sizeWithShard() throws(DiskError) -> Int64 {

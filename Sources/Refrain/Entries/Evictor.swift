@@ -133,7 +133,7 @@ actor Evictor {
           if bytes <= 0 { spared.insert(step.name) }
           freed += max(bytes, 0)
         case .usedSince:
-          // It is ranked again by its new last access.
+          // It is ranked again by its new last access, or not at all if it is pinned.
           if !used.insert(step.name).inserted { spared.insert(step.name) }
         }
       }
@@ -154,7 +154,7 @@ actor Evictor {
 
   private enum Outcome {
     case freed(Int64)
-    /// Another process has used it since it was measured.
+    /// Another process has used or pinned it since it was measured.
     case usedSince
   }
 
@@ -180,10 +180,11 @@ actor Evictor {
     let files = try directory.files()
     let before = files.map {
       Eviction.Candidate(
-        name: step.name, lastAccess: $0.lastAccess, allocatedBytes: $0.allocatedBytes)
+        name: step.name, lastAccess: $0.lastAccess, allocatedBytes: $0.allocatedBytes,
+        pinnedBytes: $0.pinnedBytes)
     }
-    // The time may also be earlier, if the clock was set back.
-    if let before, before.lastAccess != step.lastAccess {
+    // Another process may have pinned it. The time may also be earlier, if the clock was set back.
+    if let before, before.pinnedBytes != nil || before.lastAccess != step.lastAccess {
       budget.index.withLock { $0.note(before) }
       return .usedSince
     }

@@ -196,9 +196,10 @@ struct ChunkSink: Sendable {
   }
 
   private func reserve(_ bytes: Int64) async -> Bool {
-    // Nothing is evicted for a resource that would not fit in the whole limit: it is stored as far
-    // as there is room.
-    let mayEvict = generation.withState(\.length).map(context.budget.canHold) ?? true
+    // Nothing is evicted for a resource that would not fit in the limit beside pinned entries: it
+    // is stored as far as there is room.
+    let mayEvict =
+      generation.withState(\.length).map { context.budget.canHold($0, for: entry.name) } ?? true
     // Others may take the room that was made.
     for _ in 0..<4 {
       if case .granted = context.budget.reserve(bytes) { return true }

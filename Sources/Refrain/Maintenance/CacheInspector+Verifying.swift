@@ -123,7 +123,7 @@ extension EntryDirectory {
 
   /// Whether a file belongs to the entry of that record.
   fileprivate static func isOwn(_ name: String, of record: EntryRecord) -> Bool {
-    name == EntryRecord.fileName || name == record.file
+    name == EntryRecord.fileName || name == record.file || name == pinName
       || SpanJournal.epoch(of: name, generation: record.generation) != nil
   }
 }

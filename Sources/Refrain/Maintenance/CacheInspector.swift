@@ -6,23 +6,24 @@ import Foundation
 struct CacheInspector: Sendable {
   let context: CacheContext
 
-  /// The size and number of entries, including unreadable ones.
-  typealias Size = (allocated: Int64, entries: Int)
+  /// The size and number of entries, including unreadable ones, and the size of the pinned ones.
+  typealias Size = (allocated: Int64, entries: Int, pinned: Int64)
 
   /// Returns all entries, the most recently used first.
   func entries() async throws -> (summaries: [EntrySummary], all: Size) {
     let locks = context.budget.locks
     let hasWriters = await IOThreads.background.run { locks.isHeld(nil) }
     let shards = try await Sweep(budget: context.budget).run { names, _ in
-      var found: (summaries: [EntrySummary], all: Size) = ([], (0, 0))
+      var found: (summaries: [EntrySummary], all: Size) = ([], (0, 0, 0))
       for name in names {
         let summary = summary(named: name) { hasWriters && WriterLock.isHeld($0) }
         // An entry without a summary takes room all the same.
-        guard
-          let size = try summary?.allocatedBytes ?? context.budget.measure(name)?.allocatedBytes
-        else { continue }
+        let size =
+          try summary.map { Self.size($0.allocatedBytes, isPinned: $0.isPinned) }
+          ?? context.budget.measure(name).map(Self.size)
+        guard let size else { continue }
         found.summaries += summary.map { [$0] } ?? []
-        found.all = (found.all.allocated + size, found.all.entries + 1)
+        found.all = Self.sum([found.all, size])
       }
       return found
     }
@@ -34,7 +35,17 @@ struct CacheInspector: Sendable {
   }
 
   private static func sum(_ sizes: [Size]) -> Size {
-    sizes.reduce((0, 0)) { ($0.allocated + $1.allocated, $0.entries + $1.entries) }
+    sizes.reduce((0, 0, 0)) {
+      ($0.allocated + $1.allocated, $0.entries + $1.entries, $0.pinned + $1.pinned)
+    }
+  }
+
+  private static func size(_ allocated: Int64, isPinned: Bool) -> Size {
+    (allocated, 1, isPinned ? allocated : 0)
+  }
+
+  private static func size(_ entry: Eviction.Candidate) -> Size {
+    size(entry.allocatedBytes, isPinned: entry.pinnedBytes != nil)
   }
 
   func entry(for key: CacheKey) -> EntrySummary? {
@@ -111,15 +122,14 @@ struct CacheInspector: Sendable {
       allocatedBytes: survey.allocatedBytes,
       lastAccess: Date(timeIntervalSince1970: survey.lastAccess),
       isComplete: length == cached,
-      isInUse: isInUse(directory),
+      isInUse: isInUse(directory), isPinned: survey.isPinned,
       file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory))
   }
 
   func usage() async throws -> Size {
     let budget = context.budget
     let shards = try await Sweep(budget: budget).run { names, _ in
-      let sizes = try names.compactMap { try budget.measure($0)?.allocatedBytes }
-      return Size(sizes.reduce(0, +), sizes.count)
+      Self.sum(try names.compactMap { try budget.measure($0).map(Self.size) })
     }
     return Self.sum(shards)
   }
@@ -166,6 +176,7 @@ struct CacheInspector: Sendable {
     record.spans = SpanList.encode(spans)
     record.epoch = contents.lastEpoch + 1
     try directory.write(record, durably: true, keepsAge: true)
-    try directory.removeFiles(except: [EntryRecord.fileName, record.file])
+    try directory.removeFiles(
+      except: [EntryRecord.fileName, record.file, EntryDirectory.pinName])
   }
 }

@@ -41,7 +41,7 @@ struct InfoCommand: AsyncParsableCommand {
     var facts = [
       ("url", entry.url),
       ("stored", "\(ByteSize.text(entry.cachedBytes))\(length) (\(entry.percent))"),
-      ("on disk", ByteSize.text(entry.allocatedBytes)),
+      ("on disk", ByteSize.text(entry.allocatedBytes) + (entry.isPinned ? ", pinned" : "")),
       ("type", entry.mimeType ?? "unknown"),
       ("validator", entry.validator ?? "none"),
       ("last used", DateText.minute(entry.lastAccess) + (entry.isInUse ? ", in use now" : "")),

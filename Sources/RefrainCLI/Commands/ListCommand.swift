@@ -8,8 +8,9 @@ struct ListCommand: AsyncParsableCommand {
     commandName: "ls",
     abstract: "List stored resources, most recently used first.",
     discussion: """
-      STORED is the stored part of the resource, SIZE its space on disk. The last line shows the \
-      total and the limit.
+      STORED is the stored part of the resource, SIZE its space on disk. If any entry is pinned, \
+      PINNED marks those that are never removed to make room. The last line shows the total, the \
+      limit, and the pinned part of the total.
 
       Examples:
         refrain ls
@@ -28,7 +29,7 @@ struct ListCommand: AsyncParsableCommand {
       let table = entries.isEmpty ? nil : Self.table(entries)
       let summary = Self.summary(
         entries: listing?.usage.entries ?? 0, bytes: listing?.usage.allocatedBytes ?? 0,
-        limit: options.limit.bytes)
+        pinned: listing?.usage.pinnedBytes ?? 0, limit: options.limit.bytes)
       try Console.shared.print(
         lines: (table?.lines(width: Console.shared.outputWidth) ?? []) + [summary])
     }
@@ -40,7 +41,7 @@ struct ListCommand: AsyncParsableCommand {
     let minute = remembering { (minute: Double) in
       DateText.minute(Date(timeIntervalSince1970: minute * 60))
     }
-    return Table(
+    var table = Table(
       columns: [
         .init(title: "STORED", alignment: .right), .init(title: "SIZE", alignment: .right),
         .init(title: "LAST USED"), .init(title: "TYPE"), .init(title: "URL"),
@@ -52,6 +53,12 @@ struct ListCommand: AsyncParsableCommand {
           printable(entry.mimeType ?? "?"), printable(entry.url),
         ]
       })
+    guard entries.contains(where: \.isPinned) else { return table }
+    table.columns.insert(.init(title: "PINNED"), at: 3)
+    for (row, entry) in entries.enumerated() {
+      table.rows[row].insert(entry.isPinned ? "yes" : "", at: 3)
+    }
+    return table
   }
 
   /// Returns `text` with its results cached by value.
@@ -67,9 +74,12 @@ struct ListCommand: AsyncParsableCommand {
     }
   }
 
-  static func summary(entries: Int, bytes: Int64, limit: Int64?) -> String {
+  static func summary(
+    entries: Int, bytes: Int64, pinned: Int64 = 0, limit: Int64?
+  ) -> String {
     let count = "\(entries) \(entries == 1 ? "entry" : "entries")"
     let limit = limit.map { " of \(ByteSize.text($0))" } ?? ", no limit"
-    return "\(count), \(ByteSize.text(bytes))\(limit)"
+    let pins = pinned > 0 ? ", \(ByteSize.text(pinned)) pinned" : ""
+    return "\(count), \(ByteSize.text(bytes))\(limit)\(pins)"
   }
 }

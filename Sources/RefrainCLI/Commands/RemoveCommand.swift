@@ -8,7 +8,7 @@ struct RemoveCommand: AsyncParsableCommand {
     commandName: "rm",
     abstract: "Remove stored URLs, or everything.",
     discussion: """
-      Entries that another process is writing are not removed.
+      Entries that another process is writing are not removed. Pinned ones are.
 
       Examples:
         refrain rm https://example.org/song.flac

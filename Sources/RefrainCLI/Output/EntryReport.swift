@@ -12,6 +12,8 @@ struct EntryReport: Sendable, Hashable, Encodable {
   var allocatedBytes: Int64
   var isComplete: Bool
   var isInUse: Bool
+  /// Whether it is never evicted.
+  var isPinned: Bool
   var mimeType: String?
   var validator: String?
   var lastAccess: Date
@@ -27,6 +29,7 @@ struct EntryReport: Sendable, Hashable, Encodable {
     allocatedBytes = entry.allocatedBytes
     isComplete = entry.isComplete
     isInUse = entry.isInUse
+    isPinned = entry.isPinned
     mimeType = entry.mimeType
     validator = entry.validator
     lastAccess = entry.lastAccess

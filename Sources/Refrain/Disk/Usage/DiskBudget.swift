@@ -142,11 +142,6 @@ final class DiskBudget: Sendable {
     limit.map { min(4 << 20, max(64 << 10, $0 / 128)) } ?? 4 << 20
   }
 
-  /// Whether a resource of that length would fit if nothing else were stored.
-  func canHold(_ length: Int64) -> Bool {
-    usableLimit.map { length <= $0 - Self.overhead } ?? true
-  }
-
   /// Reserves `bytes` more for an entry. Every grant is settled by `settle` or `conclude`. Blocks
   /// for some ten microseconds, regardless of the number of entries.
   func reserve(_ bytes: Int64) -> Grant {
@@ -265,12 +260,16 @@ final class DiskBudget: Sendable {
     guard let own = try disk.status(of: path) else { return nil }
     var allocated = own.allocated
     var lastAccess = own.changed
+    var (hasRecord, isMarked) = (false, false)
     for file in try disk.names(in: path) {
       guard let status = try disk.status(of: "\(path)/\(file)") else { continue }
       allocated += status.allocated
-      if file == EntryRecord.fileName { lastAccess = status.changed }
+      if file == EntryRecord.fileName { (lastAccess, hasRecord) = (status.changed, true) }
+      if file == EntryDirectory.pinName { isMarked = true }
     }
-    return .init(name: name, lastAccess: lastAccess, allocatedBytes: allocated)
+    return .init(
+      name: name, lastAccess: lastAccess, allocatedBytes: allocated,
+      pinnedBytes: hasRecord && isMarked ? pinnedBytes(name, allocated: allocated) : nil)
   }
 
   /// Returns the allocated size of the paths themselves, without the contents of directories; 0 for

@@ -4,6 +4,13 @@
 /// in the background.
 struct EntryIndex: Sendable {
   private var entries: [String: Eviction.Candidate] = [:]
+  /// The disk space that each pinned entry claims. Pinned entries are kept apart from `entries`, so
+  /// that selecting among the others takes no longer, however many are pinned.
+  private var pinned: [String: Int64] = [:]
+  /// The entries that are about to be pinned: a scan that finds no pin yet changes nothing.
+  private var claims: Set<String> = []
+  /// The sum of `pinned`.
+  private var pinnedBytes: Int64 = 0
   /// The entries open in this process, and the number of times each is open.
   private var open: [String: Int] = [:]
   private var queue = EvictionQueue()
@@ -16,15 +23,44 @@ struct EntryIndex: Sendable {
   private var newest = -Double.infinity
 
   mutating func note(_ entry: Eviction.Candidate, byScan: Bool = false) {
-    if entries[entry.name]?.lastAccess != entry.lastAccess { queue.note(entry) }
-    entries[entry.name] = entry
+    if entry.pinnedBytes == nil, claims.contains(entry.name) { return }
+    setPinned(entry.pinnedBytes, entry.name)
+    if entry.pinnedBytes == nil {
+      if entries[entry.name]?.lastAccess != entry.lastAccess { queue.note(entry) }
+      entries[entry.name] = entry
+    }
     newest = max(newest, entry.lastAccess)
     if !byScan { noted.insert(entry.name) }
   }
 
   mutating func beginScan() { noted = [] }
 
-  mutating func forget(_ name: String) { entries[name] = nil }
+  mutating func forget(_ name: String) {
+    entries[name] = nil
+    setPinned(nil, name)
+  }
+
+  /// Returns the disk space that all pinned entries but one claim, of those known.
+  func pinnedBytes(except name: String) -> Int64 { pinnedBytes &- (pinned[name] ?? 0) }
+
+  /// Claims space for an entry that is about to be pinned, until `endClaim`.
+  ///
+  /// - Returns: false if it does not fit into `room` together with the other pinned entries.
+  mutating func claim(_ bytes: Int64, for name: String, within room: Int64) -> Bool {
+    guard bytes <= room - pinnedBytes(except: name) else { return false }
+    setPinned(bytes, name)
+    claims.insert(name)
+    return true
+  }
+
+  /// Ends a claim. Note the entry afterwards, or forget it.
+  mutating func endClaim(_ name: String) { claims.remove(name) }
+
+  private mutating func setPinned(_ bytes: Int64?, _ name: String) {
+    if bytes != nil { entries[name] = nil }
+    pinnedBytes = pinnedBytes(except: name) &+ (bytes ?? 0)
+    pinned[name] = bytes
+  }
 
   /// Records that an entry is used now.
   ///
@@ -70,9 +106,11 @@ struct EntryIndex: Sendable {
   mutating func endScan(
     found: Set<String>, began: ContinuousClock.Instant, ended: ContinuousClock.Instant
   ) {
-    entries = entries.filter {
-      found.contains($0.key) || noted.contains($0.key) || open[$0.key] != nil
+    func exists(_ name: String) -> Bool {
+      found.contains(name) || noted.contains(name) || open[name] != nil || claims.contains(name)
     }
+    entries = entries.filter { exists($0.key) }
+    for name in pinned.keys.filter({ !exists($0) }) { setPinned(nil, name) }
     noted = []
     lastScan = (ended, ended - began)
   }

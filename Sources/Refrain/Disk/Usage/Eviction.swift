@@ -7,6 +7,8 @@ struct Eviction: Sendable {
     /// Seconds since 1970.
     var lastAccess: Double
     var allocatedBytes: Int64
+    /// The disk space that it claims because it is pinned; nil if it is not, and may be evicted.
+    var pinnedBytes: Int64?
   }
 
   /// The part of one entry to evict.

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Marks entries that are never evicted.
+///
+/// The mark is an empty file beside the record. So it can be set while another process writes the
+/// entry and replaces its record, it outlives the generation, and listing the directory shows it.
+/// Earlier versions of Refrain ignore or remove it.
+extension EntryDirectory {
+  static let pinName = "pinned"
+
+  private var pinPath: String { "\(path)/\(Self.pinName)" }
+
+  /// The longest time in which an eviction that has found no mark removes the record.
+  private static let evictionStart: useconds_t = 50_000
+
+  /// Marks the entry, durably.
+  ///
+  /// - Parameter isLocked: whether the caller holds the entry's lock.
+  /// - Returns: false if there is no entry, or it is being evicted.
+  func pin(isLocked: Bool = false) throws(DiskError) -> Bool {
+    guard try disk.status(of: recordPath) != nil else { return false }
+    do throws(DiskError) {
+      // With the lock, no eviction is between looking for the mark and removing the record.
+      let lock = isLocked ? nil : try WriterLock.acquire(self)
+      defer { withExtendedLifetime(lock) {} }
+      try makeMark()
+      // Another process writes the entry, or evicts it; eviction removes the record first.
+      if lock == nil, !isLocked { usleep(Self.evictionStart) }
+    } catch {
+      guard error.isMissing else { throw error }
+      return false
+    }
+    guard try disk.status(of: recordPath) != nil, try disk.status(of: pinPath) != nil else {
+      return false
+    }
+    try disk.syncDirectory(path)
+    return true
+  }
+
+  private func makeMark() throws(DiskError) {
+    guard try disk.status(of: pinPath) == nil else { return }
+    disk.close(try disk.open(pinPath, .create))
+  }
+
+  /// Removes the mark, durably.
+  ///
+  /// - Returns: false if there was none.
+  func unpin() throws(DiskError) -> Bool {
+    guard try disk.status(of: pinPath) != nil else { return false }
+    try remove(pinPath)
+    try disk.syncDirectory(path)
+    return true
+  }
+
+  /// Returns the disk space that a pinned entry claims: all that it takes once it is complete, or
+  /// takes already.
+  ///
+  /// - Parameter length: of the resource; nil while unknown.
+  static func pinnedBytes(allocated: Int64, length: Int64?) -> Int64 {
+    max(allocated, min(length ?? 0, longestLength) + besideData)
+  }
+
+  /// A bound of the claim, so that sums do not overflow if a damaged record names a huge length.
+  private static let longestLength: Int64 = 1 << 45
+  /// The directory and the record, a block each.
+  private static let besideData: Int64 = 8192
+}
+
+extension EntryDirectory.Files {
+  /// Whether the entry is marked. A mark without a record protects nothing.
+  var isPinned: Bool {
+    record != nil && statuses.contains { $0.name == EntryDirectory.pinName }
+  }
+
+  /// The disk space that the entry claims; nil if it is not pinned.
+  var pinnedBytes: Int64? {
+    guard isPinned else { return nil }
+    let length = (try? decoded())?.record.length
+    return EntryDirectory.pinnedBytes(allocated: allocatedBytes, length: length)
+  }
+}

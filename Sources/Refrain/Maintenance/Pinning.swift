@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+
+/// Pins entries, which are then never evicted.
+struct Pinning: Sendable {
+  let context: CacheContext
+
+  /// Pins an entry.
+  ///
+  /// - Returns: false if nothing is stored under the key.
+  func pin(_ key: CacheKey) async throws -> Bool {
+    let context = context
+    await context.budget.knowPinned()
+    let open = await context.table.settledEntry(for: key)
+    await open?.recordNow()
+    let work = Task(executorPreference: IOThreads.background) { () throws -> Bool in
+      guard let entry = CacheInspector(context: context).entry(for: key) else { return false }
+      // Never refused: lowering the limit lifts no pin.
+      if entry.isPinned { return true }
+      let (budget, name) = (context.budget, KeyHash.name(of: key))
+      let bytes = EntryDirectory.pinnedBytes(
+        allocated: entry.allocatedBytes, length: entry.length)
+      guard budget.claimPinned(bytes, for: name) else { throw Self.refusal(key, bytes, budget) }
+      defer { budget.notePinned(name) }
+      do {
+        if let open { return try await open.storage.pin() }
+        return try budget.entryDirectory(named: name).pin()
+      } catch {
+        throw Self.failure(key, error)
+      }
+    }
+    return try await work.value
+  }
+
+  /// Refuses a resource that cannot be pinned, before any of it is stored.
+  ///
+  /// - Parameter length: of the resource; nil if unknown.
+  func checkRoom(for key: CacheKey, length: Int64?) throws(MediaCacheError) {
+    let (budget, name) = (context.budget, KeyHash.name(of: key))
+    let bytes = EntryDirectory.pinnedBytes(allocated: 0, length: length)
+    guard let room = budget.pinnableBytes, bytes > room - budget.pinnedBytes(except: name) else {
+      return
+    }
+    throw Self.refusal(key, bytes, budget)
+  }
+
+  /// Removes the pin of an entry.
+  ///
+  /// - Returns: false if it was not pinned.
+  func unpin(_ key: CacheKey) async throws -> Bool {
+    let context = context
+    return try await IOThreads.background.run { () throws(MediaCacheError) in
+      let (budget, name) = (context.budget, KeyHash.name(of: key))
+      defer { budget.notePinned(name) }
+      do throws(DiskError) {
+        return try budget.entryDirectory(named: name).unpin()
+      } catch {
+        throw Self.failure(key, error)
+      }
+    }
+  }
+
+  private static func refusal(
+    _ key: CacheKey, _ bytes: Int64, _ budget: DiskBudget
+  ) -> MediaCacheError {
+    let others = budget.pinnedBytes(except: KeyHash.name(of: key))
+    let limit = budget.limit.map(DiskBudget.text) ?? "unlimited"
+    return MediaCacheError(
+      .storage,
+      "\(key) cannot be pinned: it takes \(DiskBudget.text(bytes)), and other pinned entries take "
+        + "\(DiskBudget.text(others)) of the limit of \(limit).",
+      remedy: "Raise the limit, or unpin or remove other entries.")
+  }
+
+  private static func failure(_ key: CacheKey, _ error: any Error) -> MediaCacheError {
+    MediaCacheError(
+      .storage, "The pin of \(key) could not be changed: \(error).",
+      remedy: "Check the disk and the permissions of the cache directory.")
+  }
+}
