@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+package import Foundation
+
+/// A reference of an MPD to another resource.
+package struct DASHReference: Sendable, Hashable {
+  /// The reference as the MPD writes it. Its range may be replaced by
+  /// `DASHReferences.escaped(_:)` of any text: a CDATA section lies within the range as a whole.
+  package var reference: ManifestReference
+  /// The absolute URL, if the reference must be replaced where the MPD and its segments are served
+  /// below another prefix: it has a scheme, a host or a path from the root, or it climbs above the
+  /// root by `..`. Nil for any other reference: relative to the replaced bases it stays correct.
+  /// Nil too where no host is possible, as in `https:///` or below a `urn:`.
+  ///
+  /// Identifiers of templates (`$Number%05d$`) are unchanged. The scheme may be any, `urn:` or
+  /// `data:` too.
+  package var resolved: String?
+
+  package init(reference: ManifestReference, resolved: String?) {
+    self.reference = reference
+    self.resolved = resolved
+  }
+}
+
+/// The references of an MPD (ISO/IEC 23009-1), in the order of the body.
+///
+/// **The base of a reference** (§5.6.4) is the chain of the BaseURL elements of MPD, Period,
+/// AdaptationSet and Representation, below the URL of the MPD.
+/// - Several BaseURLs of one level are alternatives. The first one is the base.
+/// - A SegmentTemplate, SegmentList or SegmentBase of a Period or an AdaptationSet holds for the
+///   Representations below, so its references have the base of the first of these.
+/// - `xlink:href` has the base of the enclosing level, since its element is yet to come.
+/// - Location and PatchLocation have the URL of the MPD as their base.
+package struct DASHReferences: Sendable {
+  package var references: [DASHReference] = []
+
+  /// - Parameters:
+  ///   - body: an MPD, of which a part may be missing at the end.
+  ///   - url: the URL of the MPD after redirections.
+  /// - Returns: nil if the body is no MPD, is not in UTF-8 (or ASCII), or declares entities.
+  package init?(of body: [UInt8], url: URL) {
+    var reader = DASHReader(body)
+    guard reader.read() else { return nil }
+    references = reader.references(url: url)
+  }
+
+  /// Returns a text as it is written in an MPD: with references for `&`, `<`, `>` and quotes.
+  package static func escaped(_ text: String) -> String { DASHText.escaped(text) }
+}
+
+/// Collects the references of an MPD, and the levels of bases to which they belong.
+private struct DASHReader {
+  /// An element with BaseURLs. The first level is the document, above the MPD.
+  private struct Level {
+    var above: Int
+    /// The first BaseURL.
+    var base: String?
+    /// The first Representation at or below this level.
+    var representation: Int?
+  }
+
+  /// The text of an element that is a reference.
+  private struct Content {
+    var bytes: [UInt8] = []
+    /// The bytes from the first character to the last, without white space around them.
+    var range: Range<Int>?
+
+    mutating func add(_ decoded: some Sequence<UInt8>, at piece: Range<Int>) {
+      bytes += decoded
+      if !piece.isEmpty {
+        range = min(range?.lowerBound ?? piece.lowerBound, piece.lowerBound)..<piece.upperBound
+      }
+    }
+  }
+
+  private let body: [UInt8]
+  private var scanner: DASHScanner
+  private var open: [DASHElement] = []
+  private var levels = [Level(above: 0)]
+  private var level = 0
+  private var found: [(reference: ManifestReference, level: Int, isSegment: Bool)] = []
+  /// Nil outside of such elements, and where one contains elements.
+  private var content: Content?
+  private var linkPrefixes: Set<ArraySlice<UInt8>> = [ArraySlice("xlink".utf8)]
+
+  init(_ body: [UInt8]) {
+    self.body = body
+    scanner = DASHScanner(body)
+  }
+
+  /// - Returns: whether this is an MPD whose references are all visible.
+  mutating func read() -> Bool {
+    while let token = scanner.next() {
+      switch token {
+      case .unsupported: return false
+      case .text(let range):
+        if open.isEmpty, !DASHText.trimmed(range, in: body).isEmpty { return false }
+        addText(range)
+      case .section(let range):
+        if open.isEmpty { return false }
+        let start = range.lowerBound - DASHScanner.sectionStart.count
+        content?.add(body[range], at: start..<range.upperBound + DASHScanner.sectionEnd.count)
+      case .start(let name, let isEmpty):
+        let element = DASHElement(body[name], in: open.last)
+        if open.isEmpty, element != .mpd { return false }
+        begin(element)
+        if isEmpty { end() }
+      case .end:
+        guard !open.isEmpty else { return false }
+        end()
+      }
+      // Only comments may follow the root.
+      if open.isEmpty, levels.count > 1 { return true }
+    }
+    return levels.count > 1
+  }
+
+  func references(url: URL) -> [DASHReference] {
+    var bases = [DASHBase(url)]
+    bases.reserveCapacity(levels.count)
+    for level in levels.dropFirst() {
+      let above = bases[level.above]
+      bases.append(level.base.map(above.below) ?? above)
+    }
+    return found.map { reference, index, isSegment in
+      let level = isSegment ? levels[index].representation ?? index : index
+      return DASHReference(
+        reference: reference, resolved: bases[level].leaving(reference.text))
+    }
+  }
+
+  // MARK: Elements
+
+  private mutating func begin(_ element: DASHElement) {
+    content = element.kindOfText == nil ? nil : Content()
+    // Links belong to the level above, since the element of a link is yet to come.
+    addAttributes(of: element)
+    open.append(element)
+    guard element.hasBase else { return }
+    levels.append(Level(above: level))
+    level = levels.count - 1
+    guard element == .representation else { return }
+    var above: Int? = level
+    while let index = above, index > 0, levels[index].representation == nil {
+      levels[index].representation = level
+      above = levels[index].above
+    }
+  }
+
+  /// Ends the innermost element, whatever name the end tag has.
+  private mutating func end() {
+    guard let element = open.popLast() else { return }
+    if element.hasBase { level = levels[level].above }
+    guard let kind = element.kindOfText, let content else { return }
+    self.content = nil
+    let text = DASHText.trimmed(content.bytes.indices, in: content.bytes)
+    guard let text = String(validating: content.bytes[text], as: UTF8.self) else { return }
+    if element == .baseURL, levels[level].base == nil { levels[level].base = text }
+    guard let range = content.range, !text.isEmpty else { return }
+    add(kind, at: range, text, level: element == .baseURL ? levels[level].above : 0)
+  }
+
+  private mutating func addText(_ range: Range<Int>) {
+    guard content != nil else { return }
+    let decoded = DASHText.decoded(body[range]).map { Array($0.utf8) } ?? Array(body[range])
+    content?.add(decoded, at: DASHText.trimmed(range, in: body))
+  }
+
+  private mutating func add(
+    _ kind: ManifestReference.Kind, at range: Range<Int>, _ text: String, level: Int,
+    isSegment: Bool = false
+  ) {
+    let reference = ManifestReference(kind: kind, range: range, line: range, text: text)
+    found.append((reference, level, isSegment))
+  }
+
+  // MARK: Attributes
+
+  private static let linkNamespace = Array("http://www.w3.org/1999/xlink".utf8)
+  private static let declaration = Array("xmlns:".utf8)
+  /// The value of a link that removes its element (§5.5.3).
+  private static let resolveToZero = "urn:mpeg:dash:resolve-to-zero:2013"
+
+  private mutating func addAttributes(of element: DASHElement) {
+    guard !element.isForeign else { return }
+    for attribute in scanner.attributes where body[attribute.name].starts(with: Self.declaration) {
+      if body[attribute.value].elementsEqual(Self.linkNamespace) {
+        linkPrefixes.insert(body[attribute.name].dropFirst(Self.declaration.count))
+      }
+    }
+    for attribute in scanner.attributes {
+      let name = body[attribute.name]
+      let range = DASHText.trimmed(attribute.value, in: body)
+      let isLink = isLink(name)
+      guard !range.isEmpty, let kind = isLink ? .location : element.kind(ofAttribute: name),
+        let text = DASHText.decoded(body[range]), !isLink || text != Self.resolveToZero
+      else { continue }
+      let isSegment = !isLink && element != .initializationSet
+      add(kind, at: range, text, level: level, isSegment: isSegment)
+    }
+  }
+
+  private func isLink(_ name: ArraySlice<UInt8>) -> Bool {
+    guard name.count > 5, name.suffix(5).elementsEqual(":href".utf8) else { return false }
+    return linkPrefixes.contains(name.dropLast(5))
+  }
+}
