@@ -26,6 +26,7 @@ struct Admission: Sendable {
       var renewed = try await hook(resource, status)
     else { return outcome }
     renewed.filter = resource.filter
+    renewed.observer = resource.observer
     let second = await ask(renewed)
     try Task.checkCancellation()
     return second

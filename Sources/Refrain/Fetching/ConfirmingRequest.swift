@@ -8,15 +8,19 @@ struct ConfirmingRequest: Sendable, Hashable {
   /// Whether the bytes at the range's start are missing: the response brings them, and one without
   /// a body (304) would cost a second request.
   var fills: Bool
+  /// Whether the request names no range (`GenerationState.isRequestedWhole`).
+  var isWhole = false
 
   /// Returns the headers of the request: a range, and the condition that suits it.
   ///
   /// Stored bytes are confirmed by If-None-Match and If-Modified-Since (RFC 9110 §13.1.2, §13.1.3):
   /// a 304 when they are unchanged, else the range of the new version. Missing bytes are requested
   /// under If-Range (§13.1.5) if the validator is strong: a 206 confirms and fills, a 200 is the
-  /// new version. Without a validator, the range is requested unconditionally.
+  /// new version. Without a validator, the range is requested unconditionally. Without a range,
+  /// missing bytes are requested unconditionally, too.
   func headers(_ validator: Validator) -> HeaderFields {
     var headers: HeaderFields = fills ? [:] : validator.conditional
+    if isWhole { return headers }
     headers.append(
       "Range",
       RangeHeader.value(range.lowerBound, to: range.upperBound == .max ? nil : range.upperBound))
@@ -27,7 +31,7 @@ struct ConfirmingRequest: Sendable, Hashable {
   /// Returns the value of If-Range that is sent; nil if it is not.
   func sentIfRange(_ validator: Validator) -> String? {
     // Another known server would send the whole resource for a tag that is not its own.
-    fills && validator.otherETags == nil ? validator.ifRange : nil
+    fills && !isWhole && validator.otherETags == nil ? validator.ifRange : nil
   }
 
   /// The effect of a response on the stored generation.

@@ -6,10 +6,13 @@ import Foundation
 extension Fetch {
   /// Confirms the generation, and continues as a fetch if the response brings bytes.
   func confirm(_ range: ByteRange) async {
+    let url = entry.resource.url
     let asking = generation.withState { state -> (ConfirmingRequest, ResponseCheck.Known)? in
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else { return nil }
       return (
-        ConfirmingRequest(range: range, fills: fetch.fillsWhileConfirming),
+        ConfirmingRequest(
+          range: range, fills: fetch.fillsWhileConfirming,
+          isWhole: state.isRequestedWhole(at: url)),
         ResponseCheck.Known(
           length: state.length, validator: state.validator,
           isPage: MediaType.isPage(state.info?.mimeType))

@@ -127,6 +127,8 @@ struct Fetch: Sendable {
 
   private struct Asking: Sendable {
     var range: ByteRange
+    /// Whether the request names no range.
+    var isWhole: Bool
     var ifRange: String?
     var known: ResponseCheck.Known?
   }
@@ -134,6 +136,7 @@ struct Fetch: Sendable {
   private func attempt() async -> Outcome {
     // Bytes that another process has stored by now are not requested.
     if generation.withState(\.isFollowing) { _ = await entry.storage.claim(generation) }
+    let url = entry.resource.url
     let asking = generation.withState { state -> Asking? in
       guard let fetch = state.fetches[id], !state.isSuperseded, !state.isClosed else { return nil }
       // Bytes stored in the meantime need not be requested again. An origin without ranges begins
@@ -142,18 +145,20 @@ struct Fetch: Sendable {
         return nil
       }
       state.fetches[id]?.position = start
+      let isWhole = state.isRequestedWhole(at: url)
       return Asking(
-        range: start..<fetch.range.upperBound,
-        ifRange: state.info == nil ? nil : state.ifRange(for: fetch),
+        range: start..<fetch.range.upperBound, isWhole: isWhole,
+        ifRange: state.info == nil || isWhole ? nil : state.ifRange(for: fetch),
         known: state.info.map { .init(length: $0.length, validator: state.validator) })
     }
     guard let asking else { return .done }
 
-    var headers: HeaderFields = [
-      "Range": RangeHeader.value(
+    var headers = HeaderFields()
+    if !asking.isWhole {
+      headers["Range"] = RangeHeader.value(
         asking.range.lowerBound,
         to: asking.range.upperBound == .max ? nil : asking.range.upperBound)
-    ]
+    }
     let ifRange = asking.ifRange
     if let ifRange { headers.append("If-Range", ifRange) }
     guard await waitForTurn() else { return .done }

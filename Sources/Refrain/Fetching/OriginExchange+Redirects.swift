@@ -70,14 +70,16 @@ extension OriginExchange {
     entry.countRequest()
     let requestTime = entry.context.now.wall
     let response = try await entry.context.transport.send(request)
+    resource.observer?.received(response.headers, from: request.url)
     rest()
     entry.context.rests.note(
       resource, status: response.status, headers: response.headers, at: entry.context.now)
-    return Response(
+    let received = Response(
       status: response.status, headers: response.headers, body: response.body,
-      hasMore: response.hasMore, url: request.url,
+      hasMore: response.hasMore, isDecoded: response.isDecoded, url: request.url,
       asked: resource.headers, credentials: credentials(for: resource),
       requestTime: requestTime, responseTime: entry.context.now.wall)
+    return try await decoded(received, to: request)
   }
 
   /// Repeats a response with which the origin asked for a pause, without a request.
@@ -127,7 +129,9 @@ extension OriginExchange {
 
   private static func judge(_ response: Response, to request: OriginRequest) -> Judgment {
     let sent = request.headers
-    if refusesFirstByte(response, sent) { return .askAgain(without: ["Range", "If-Range"]) }
+    if refusesFirstByte(response, sent) || isPartOfEncodedManifest(response, to: request) {
+      return .askAgain(without: ["Range", "If-Range"])
+    }
     switch ICYAnswer(request: sent, status: response.status, headers: response.headers) {
     case .plain: return .response(live(response, plainly: ICYAnswer.isAsked(sent)))
     case .interleaved(let interval): return .response(live(response, interval))

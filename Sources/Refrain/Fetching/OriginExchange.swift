@@ -10,6 +10,8 @@ final class OriginExchange: Sendable {
     var body: any AsyncSequence<Data, any Error> & Sendable
     /// See `OriginResponse.hasMore`.
     var hasMore: (@Sendable () -> Bool)?
+    /// See `OriginResponse.isDecoded`.
+    var isDecoded = false
     /// The URL that responded.
     var url: URL
     /// The user's headers that were sent.
@@ -124,8 +126,18 @@ final class OriginExchange: Sendable {
 
   var timeout: Duration {
     let limit = entry.context.configuration.responseTimeout
-    return isConfirmation ? min(limit, Self.confirmationTimeout) : limit
+    if isConfirmation { return min(limit, Self.confirmationTimeout) }
+    return isBlockingReload ? max(limit, Self.reloadTimeout) : limit
   }
+
+  /// Whether the request asks for a playlist that the origin has yet to write: it responds once the
+  /// named segment exists (draft-pantos-hls-rfc8216bis §6.2.5.2).
+  private var isBlockingReload: Bool {
+    entry.resource.url.query()?.contains("_HLS_msn=") == true
+  }
+
+  /// Three target durations of twenty seconds, which no low-latency stream reaches.
+  private static let reloadTimeout: Duration = .seconds(60)
 
   func expect(within limit: Duration) { watch.withLock { $0 }?.expect(within: limit) }
 
@@ -219,6 +231,7 @@ final class OriginExchange: Sendable {
     var request = OriginRequest(url: url ?? plain, headers: fields)
     let policy = entry.context.network
     request.purpose = purpose
+    request.expectsManifest = Manifest.isNamed(mimeType: nil, url: resource.url)
     request.access = purpose == .playback ? policy.playback : policy.prefetch
     // Stored bytes play without waiting for their confirmation.
     request.waitsForConnectivity = policy.waitsForConnectivity && !isConfirmation

@@ -4,6 +4,10 @@ public import Foundation
 /// Performs one HTTP GET. It follows no redirect, stores no cookie, decodes no content coding and
 /// retries nothing: its caller decides all that. If a kept connection turns out to be closed,
 /// without a byte of a response, it may resend the request on a new one (RFC 9112 §9.3.1).
+///
+/// A transport whose library decodes every body must refuse an encoded 206, whose decoded bytes are
+/// not those of the range. It may pass on a 200 without the fields that describe the encoded body:
+/// Content-Encoding, Content-Length, digests.
 public protocol Transport: Sendable {
   /// Sends the request and returns as soon as the head of the response has arrived.
   ///
@@ -26,6 +30,9 @@ public struct OriginRequest: Sendable {
   /// Whether a transport that can detect a missing network waits for one, and reports that to
   /// `onConnectivity`; otherwise it fails at once.
   public var waitsForConnectivity = false
+  /// Whether the resource is a manifest by its name, which a library that decodes every body may
+  /// decode.
+  var expectsManifest = false
   /// Called by a transport that begins or stops waiting for a network, before `send` returns, on no
   /// particular thread. No timeout applies during the wait.
   public var onConnectivity: (@Sendable (Connectivity) -> Void)?
@@ -52,7 +59,8 @@ public struct OriginRequest: Sendable {
   }
 }
 
-/// Requests are equal if they request the same; `onConnectivity` makes no difference.
+/// Requests are equal if they request the same; `onConnectivity` and `expectsManifest` make no
+/// difference.
 extension OriginRequest: Hashable {
   public static func == (left: OriginRequest, right: OriginRequest) -> Bool {
     left.url == right.url && left.headers == right.headers && left.purpose == right.purpose
@@ -77,6 +85,8 @@ public struct OriginResponse: Sendable {
   /// Returns whether the next bytes of the body are available without waiting; nil if the
   /// transport cannot determine it.
   var hasMore: (@Sendable () -> Bool)?
+  /// Whether the transport decodes the body.
+  var isDecoded = false
 
   public init(
     status: Int, headers: HeaderFields, body: any AsyncSequence<Data, any Error> & Sendable

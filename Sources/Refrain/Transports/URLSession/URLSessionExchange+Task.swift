@@ -15,6 +15,7 @@ extension URLSessionExchange {
     }
     let coding = response.value(forHTTPHeaderField: "Content-Encoding")?.lowercased() ?? "identity"
     let isCoded = coding != "identity"
+    let isDecoded = isCoded && decodes(response, coding)
     // Linux also reports interim responses (RFC 9110 §15.2).
     guard response.statusCode >= 200 else { return .allow }
     #if canImport(FoundationNetworking)
@@ -25,15 +26,28 @@ extension URLSessionExchange {
     #endif
     do throws(TransportError) {
       let announced = try announcedLength(response)
+      if isDecoded { expectDecodedBody(announced: announced) }
       headCame(response, announced: isCoded ? nil : announced)
     } catch {
       return refuse(error, task)
     }
-    if isCoded, relayed == nil, response.statusCode == 200 || response.statusCode == 206 {
+    if isCoded, !isDecoded, relayed == nil, response.statusCode == 200 || response.statusCode == 206
+    {
       return refuse(
         errors.malformed("a body encoded with \(coding.prefix(40)), which was declined"), task)
     }
     return .allow
+  }
+
+  /// Whether URLSession's decoded body can be used: that of a whole manifest.
+  private func decodes(_ response: HTTPURLResponse, _ name: String) -> Bool {
+    guard relayed == nil, response.statusCode == 200, let coding = ContentCoding(name) else {
+      return false
+    }
+    // URLSession supports Brotli over https alone.
+    if coding == .brotli, request.url.scheme?.lowercased() != "https" { return false }
+    let type = MediaType.essence(response.value(forHTTPHeaderField: "Content-Type"))
+    return request.isForManifest(mimeType: type)
   }
 
   private func refuse(
@@ -66,7 +80,7 @@ extension URLSessionExchange {
     #if canImport(FoundationNetworking)
       // A 3xx without a target is delivered nowhere else.
       let untold = takeHeld() ?? task.response as? HTTPURLResponse
-      if error == nil, !hasHead, let untold { headCame(untold, announced: nil) }
+      if error == nil, !hasHead, let untold { headCame(untold) }
     #endif
     end(error.map { errors.translate($0, beforeHead: !hasHead) })
     letGoOfTask()
@@ -75,7 +89,7 @@ extension URLSessionExchange {
   #if canImport(FoundationNetworking)
     /// Ends the exchange with a response without a body.
     func endedWith(_ response: HTTPURLResponse) {
-      headCame(response, announced: nil)
+      headCame(response)
       end()
     }
 
@@ -87,7 +101,7 @@ extension URLSessionExchange {
         @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
       let giveUp: @Sendable () -> Void = { [self] in
-        if let held = takeHeld() { headCame(held, announced: nil) }
+        if let held = takeHeld() { headCame(held) }
         end()
         completionHandler(.cancelAuthenticationChallenge, nil)
       }

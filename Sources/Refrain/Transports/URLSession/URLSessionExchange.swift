@@ -46,6 +46,12 @@ final class URLSessionExchange: Sendable {
     /// The bytes of the body received, and those announced.
     var received: Int64 = 0
     var announced: Int64?
+    /// Whether the body is passed on decoded.
+    var isDecoded = false
+    /// The announced length of a body that URLSession decodes, before it does.
+    var announcedEncoded: Int64?
+    /// Whether fewer bytes than that were received.
+    var isCutShort = false
     /// How the body ended.
     var end: Result<Void, TransportError>?
   }
@@ -131,14 +137,14 @@ final class URLSessionExchange: Sendable {
   // MARK: What comes, on the queue
 
   /// - Parameter announced: the length of the body; nil if it is unknown.
-  func headCame(_ response: HTTPURLResponse, announced: Int64?) {
+  func headCame(_ response: HTTPURLResponse, announced: Int64? = nil) {
     var head: Head = (response.statusCode, HeaderFields(response))
     if relayed != nil, head.headers["Content-Encoding"] != nil {
-      // The body is decoded, whatever the request: these fields do not describe it.
-      for name in ["Content-Encoding", "Content-Length", "ETag", "Accept-Ranges"] {
-        head.headers[name] = nil
-      }
+      // The body is decoded, whatever the request. Clients use a tag for ranges, too.
+      head.headers.dropCoding()
+      head.headers["ETag"] = nil
     }
+    if isDecoded { head.headers.dropCoding() }
     networkCame()
     let waiter = state.withLock { state in
       state.hasHead = true
@@ -164,6 +170,30 @@ final class URLSessionExchange: Sendable {
   var isCancelled: Bool { state.withLock(\.isCancelled) }
 
   var hasHead: Bool { state.withLock(\.hasHead) }
+
+  /// Prepares for a body that URLSession decodes.
+  ///
+  /// - Parameter length: the announced length of the encoded body.
+  func expectDecodedBody(announced length: Int64?) {
+    state.withLock { state in
+      state.isDecoded = true
+      state.announcedEncoded = length
+    }
+  }
+
+  var isDecoded: Bool { state.withLock(\.isDecoded) }
+
+  #if !canImport(FoundationNetworking)
+    /// Compares the announced length of an encoded body with the number of bytes received.
+    func measured(_ metrics: URLSessionTaskMetrics) {
+      let received = metrics.transactionMetrics.last?.countOfResponseBodyBytesReceived ?? 0
+      state.withLock { state in
+        guard let announced = state.announcedEncoded, received > 0 else { return }
+        state.isCutShort = received < announced
+      }
+      onMetrics?(metrics)
+    }
+  #endif
 
   func bytesCame(_ data: Data) {
     guard !data.isEmpty else { return }
@@ -191,6 +221,10 @@ final class URLSessionExchange: Sendable {
         failure = TransportError(
           .connectionLost,
           "The connection to \(host) broke: \(announced - state.received) bytes are missing.")
+      }
+      if failure == nil, state.isCutShort {
+        failure = TransportError(
+          .connectionLost, "The connection to \(host) broke: some of the encoded body is missing.")
       }
       if failure == nil, !state.hasHead {
         failure = TransportError(
@@ -256,30 +290,5 @@ extension HeaderFields {
       (name as? String).flatMap { name in (value as? String).map { (name, $0) } }
     }
     self.init(fields.sorted { $0.0 < $1.0 })
-  }
-}
-
-/// Chunks in the order of arrival.
-private struct ChunkQueue {
-  private var chunks: [Data] = []
-  private var head = 0
-  private(set) var byteCount = 0
-
-  mutating func append(_ chunk: Data) {
-    chunks.append(chunk)
-    byteCount += chunk.count
-  }
-
-  mutating func popFirst() -> Data? {
-    guard head < chunks.count else { return nil }
-    let chunk = chunks[head]
-    chunks[head] = Data()
-    head += 1
-    byteCount -= chunk.count
-    if head == chunks.count || head == 1024 {
-      chunks.removeFirst(head)
-      head = 0
-    }
-    return chunk
   }
 }

@@ -62,8 +62,10 @@ struct URLSessionRequests: Transport {
       exchange.onMetrics = onMetrics
     #endif
     let head = try await exchange.head { [sessions] in sessions.task(for: exchange) }
-    return OriginResponse(
+    var response = OriginResponse(
       status: head.status, headers: head.headers, body: URLSessionBody(exchange))
+    response.isDecoded = exchange.isDecoded
+    return response
   }
 }
 

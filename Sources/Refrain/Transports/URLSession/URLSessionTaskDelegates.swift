@@ -77,7 +77,7 @@ final class URLSessionTaskDelegates: NSObject, URLSessionDataDelegate {
       _ session: URLSession, task: URLSessionTask,
       didFinishCollecting metrics: URLSessionTaskMetrics
     ) {
-      exchange(task)?.onMetrics?(metrics)
+      exchange(task)?.measured(metrics)
     }
   #endif
 }

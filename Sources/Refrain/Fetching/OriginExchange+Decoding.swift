@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Decodes manifests that arrive compressed although every request asks for identity. Other
+/// resources in a content coding are refused (`ResponseCheck`): ranges of them have other bytes.
+///
+/// A manifest is decoded as a whole, before anything of it is used: the response then has a known
+/// length, and a body that ends too early is an error like a broken connection.
+extension OriginExchange {
+  /// Returns the response with its body decoded, if it brings a whole manifest in a coding that can
+  /// be decoded, or that the transport decodes; otherwise the response as it is.
+  ///
+  /// - Throws: as reading the body; `TransportError` if the body is cut short or damaged;
+  ///   `MediaCacheError` if it is longer than any manifest.
+  func decoded(_ response: Response, to request: OriginRequest) async throws -> Response {
+    guard response.status == 200 else { return response }
+    let body: Data
+    if response.isDecoded {
+      body = try await wholeBody(of: response, limit: Manifest.longest)
+    } else if let coding = Self.coding(of: response, to: request), coding.isAvailable {
+      let encoded = try await wholeBody(of: response, limit: Self.longestEncoded)
+      body = try decode(encoded, in: coding, of: response)
+    } else {
+      return response
+    }
+    var decoded = response
+    decoded.headers.dropCoding()
+    decoded.headers.append("Content-Length", String(body.count))
+    decoded.hasMore = nil
+    decoded.body = AsyncThrowingStream<Data, any Error> { continuation in
+      if !body.isEmpty { continuation.yield(body) }
+      continuation.finish()
+    }
+    return decoded
+  }
+
+  /// Whether a response brings a part of an encoded manifest, which cannot be decoded: the same
+  /// request without a range brings the whole one.
+  static func isPartOfEncodedManifest(_ response: Response, to request: OriginRequest) -> Bool {
+    response.status == 206 && request.headers["Range"] != nil
+      && coding(of: response, to: request) != nil
+  }
+
+  /// Returns the coding of a manifest.
+  private static func coding(of response: Response, to request: OriginRequest) -> ContentCoding? {
+    guard let name = response.headers["Content-Encoding"],
+      request.isForManifest(mimeType: MediaType.essence(response.headers["Content-Type"]))
+    else { return nil }
+    return ContentCoding(name)
+  }
+
+  /// The longest encoded body: bytes that cannot be compressed become slightly longer.
+  private static let longestEncoded = Manifest.longest + 64 << 10
+
+  private func wholeBody(of response: Response, limit: Int64) async throws -> Data {
+    let declared = ResponseCheck.contentLength(response.headers) ?? 0
+    guard declared <= limit else { throw Self.tooLong }
+    let silence = entry.context.configuration.silenceTimeout
+    var whole = Data()
+    expect(within: silence)
+    for try await chunk in response.body {
+      guard Int64(whole.count + chunk.count) <= limit else { throw Self.tooLong }
+      whole.append(chunk)
+      expect(within: silence)
+    }
+    rest()
+    return whole
+  }
+
+  private func decode(
+    _ encoded: Data, in coding: ContentCoding, of response: Response
+  ) throws -> Data {
+    let name = "The compressed manifest that \(response.url.host() ?? "the origin") sent"
+    do {
+      return try coding.decode(encoded, limit: Int(Manifest.longest))
+    } catch .truncated {
+      throw TransportError(.connectionLost, "\(name) ends too early.")
+    } catch .invalid {
+      throw TransportError(.connectionLost, "\(name) is damaged, or is not \(coding).")
+    } catch .tooLong {
+      throw Self.tooLong
+    }
+  }
+
+  /// A client that can decode such a body may use the response as it is.
+  private static var tooLong: MediaCacheError {
+    var error = MediaCacheError(
+      .invalidResponse,
+      "The origin sends a compressed manifest of more than \(Manifest.longest >> 20) MiB.",
+      remedy: "Shorten the manifest, or turn off its compression at the origin.")
+    error.isEncoded = true
+    return error
+  }
+}
+
+extension OriginRequest {
+  /// Whether a response of that type is a manifest.
+  func isForManifest(mimeType: String?) -> Bool {
+    expectsManifest || Manifest.isNamed(mimeType: mimeType, url: url)
+  }
+}
+
+extension HeaderFields {
+  /// Removes the fields that describe an encoded body, from a response whose body was decoded. Its
+  /// validators remain: they identify the version, whose decoded bytes are always the same.
+  mutating func dropCoding() {
+    for name in [
+      "Content-Encoding", "Content-Length", "Transfer-Encoding", "Content-MD5", "Content-Digest",
+      "Repr-Digest", "Digest", "Accept-Ranges",
+    ] {
+      self[name] = nil
+    }
+  }
+}
+
+extension GenerationState {
+  /// Whether requests ask for the whole resource: a manifest that is not known to have ranges.
+  /// Origins that compress it would respond with a range of the compressed bytes.
+  func isRequestedWhole(at url: URL) -> Bool {
+    let isNamed = Manifest.isNamed(mimeType: nil, url: url)
+    guard let info else { return isNamed }
+    guard !info.supportsRanges, info.length ?? 0 <= Manifest.longest else { return false }
+    return isNamed || Manifest.isNamed(mimeType: info.mimeType, url: info.finalURL)
+  }
+}
