@@ -14,6 +14,8 @@ public struct Resource: Sendable, Hashable {
   public var key: CacheKey?
   /// The URLs that may be requested for the resource, redirects included; nil: all.
   package var filter: URLFilter?
+  /// Receives the heads of the origin's responses; nil: none.
+  package var observer: ResponseObserver?
 
   public init(url: URL, headers: HeaderFields = [:], key: CacheKey? = nil) {
     self.url = url
@@ -34,10 +36,17 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
   ///
   /// The key has no fragment, which never reaches an origin (RFC 9110 §4.2.5), and no user and
   /// password, since a key is stored and shown.
+  ///
+  /// `CacheKeyRule` creates keys that ignore some parameters of the query.
   public init(url: URL) {
+    rawValue = Self.reference(of: url).textWithoutFragment
+  }
+
+  /// Returns the normalized URL without user and password.
+  static func reference(of url: URL) -> URIReference {
     var reference = URIReference(url.absoluteString)
     _ = reference.removeUserInfo()
-    rawValue = reference.normalized.textWithoutFragment
+    return reference.normalized
   }
 
   public var description: String { rawValue }

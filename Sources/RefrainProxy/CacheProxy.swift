@@ -66,4 +66,18 @@ public final class CacheProxy: Sendable {
   public func url(for url: URL) throws -> URL {
     try service.routes.proxied(url, listening: listener.expectedAddress)
   }
+
+  /// Returns the proxy URL for a resource. Its headers are sent with the requests of that URL, and
+  /// of the playlists, segments and keys of a stream that are on the same host, if the client sends
+  /// none of the same name. Its `key` is not used.
+  ///
+  /// - Throws: as `url(for:)` for a URL.
+  public func url(for resource: Resource) throws -> URL {
+    guard configuration.origin == nil, !resource.headers.isEmpty else {
+      return try url(for: resource.url)
+    }
+    let session = service.sessions.begin(with: resource.headers, for: resource.url)
+    return try service.routes.proxied(
+      resource.url, session: session.id, listening: listener.expectedAddress)
+  }
 }

@@ -123,6 +123,7 @@ final class AskedResource: Sendable {
       if case .success(let renewed?) = result {
         var next = Resource(url: renewed.url, headers: renewed.headers, key: key)
         next.filter = state.resource.filter
+        next.observer = state.resource.observer
         state.resource = next
         state.authorization += 1
       }

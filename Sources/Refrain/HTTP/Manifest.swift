@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 
 /// How soon an origin may change a resource, by its own bytes: the manifest of an ongoing stream
 /// changes every few seconds. Stored with the freshness of its response.
@@ -38,9 +38,9 @@ package enum UpdatePace: Codable, Sendable, Hashable {
 }
 
 /// Manifests of streams: HLS playlists (RFC 8216) and DASH's MPD (ISO/IEC 23009-1).
-enum Manifest {
+package enum Manifest {
   /// The longest possible manifest. Longer resources are not parsed.
-  static let longest: Int64 = 4 << 20
+  package static let longest: Int64 = 4 << 20
 
   private static let types: Set<String> = [
     "application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl",
@@ -48,7 +48,7 @@ enum Manifest {
   ]
 
   /// Whether a resource is named a manifest, by its type or by the extension of its URL.
-  static func isNamed(mimeType: String?, url: URL) -> Bool {
+  package static func isNamed(mimeType: String?, url: URL) -> Bool {
     if let mimeType, types.contains(mimeType) { return true }
     return ["m3u8", "mpd"].contains(url.pathExtension.lowercased())
   }
@@ -63,7 +63,7 @@ enum Manifest {
   }
 
   /// Whether a body may be that of a manifest, by its first bytes.
-  static func mayBegin(with bytes: Data) -> Bool {
+  package static func mayBegin(with bytes: Data) -> Bool {
     let text = String(decoding: bytes, as: UTF8.self)
     let start = (text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]).drop(
       while: \.isWhitespace)

@@ -142,20 +142,31 @@ extension CachedAnswer {
     if service.configuration.redirectsPages, known.information.mimeType == "text/html" {
       return exchange.url.absoluteString
     }
-    guard service.configuration.origin == nil, let type = known.information.mimeType,
-      Self.playlists.contains(type)
-    else { return nil }
-    let final = known.information.finalURL
-    guard final.absoluteString != exchange.url.absoluteString,
-      service.routes.filter?.allows(final) != false
-    else { return nil }
-    return service.routes.target(for: final)
+    guard service.configuration.origin == nil, isNamedManifest(known) else { return nil }
+    let final = baseURL(of: known)
+    guard final != exchange.url else { return nil }
+    // Credentials stay with the host to which the client has sent them.
+    let session =
+      exchange.session ?? exchange.session(defining: [:], for: [exchange.url, final])
+    return service.routes.target(for: final, from: exchange.url, session: session?.id)
   }
 
-  static let playlists: Set<String> = [
-    "application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl",
-    "application/dash+xml",
-  ]
+  /// Returns the URL to which the response's references are relative: the requested one, or that of
+  /// a redirect. A query alone makes no difference: the stored response may be that of an earlier
+  /// token, which the cache key ignores.
+  func baseURL(of known: StoredResponse) -> URL {
+    func place(_ url: URL) -> Substring { url.absoluteString.prefix { $0 != "?" && $0 != "#" } }
+    let final = known.information.finalURL
+    return place(final) == place(exchange.url) ? exchange.url : final
+  }
+
+  /// Whether the response is a manifest by its type or its name.
+  func isNamedManifest(_ known: StoredResponse) -> Bool {
+    let information = known.information
+    return [exchange.url, information.finalURL].contains {
+      Manifest.isNamed(mimeType: information.mimeType, url: $0)
+    }
+  }
 
   func redirect(to location: String) async throws {
     var fields: HeaderFields = [

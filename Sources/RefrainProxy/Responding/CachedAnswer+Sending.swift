@@ -34,7 +34,7 @@ extension CachedAnswer {
     }
   }
 
-  private func head(
+  func head(
     _ status: Int, _ selected: SelectedResponse, _ wanted: [ByteRange], body: ResponseHead.Body
   ) -> ResponseHead {
     let known = selected.known

@@ -25,6 +25,7 @@ struct CachedAnswer: Sendable {
     let key = key(for: resource)
     var terms = Self.terms(directives)
     terms.hasCookies = isPersonal(resource)
+    if !service.cache.isShared { relax(&terms) }
     // A response not stored because of cookies may be stored for requests without them.
     let memory = terms.hasCookies ? CacheKey(rawValue: "\(key.rawValue) cookies") : key
     if key != service.cache.key(for: resource) {
@@ -55,12 +56,15 @@ struct CachedAnswer: Sendable {
     // The response may be that of a concurrent request without cookies.
     if terms.hasCookies, !known.isForEverybody { return try await relay(.bypass) }
     if let location = redirection(known) { return try await redirect(to: location) }
+    let isManifest = isNamedManifest(known)
+    if isManifest, try await ManifestAnswer(self, selected).run() { return }
     if service.configuration.fetchesWhole, !known.freshness.noStore {
       var whole = resource
       whole.key = reader.key
       service.fills.begin(whole)
     }
-    holdOpen(reader, known)
+    // A manifest may have to be rewritten next time.
+    if !isManifest { holdOpen(reader, known) }
     try await send(selected)
   }
 
@@ -69,7 +73,8 @@ struct CachedAnswer: Sendable {
     var resource = Resource(
       url: exchange.url,
       headers: service.originFields.forCache(exchange.fields, referrer: exchange.referrer))
-    resource.filter = service.routes.filter
+    resource.filter = service.routes.filter(for: exchange.url)
+    resource.observer = exchange.observer
     return resource
   }
 
@@ -103,6 +108,20 @@ struct CachedAnswer: Sendable {
     case nil: break
     }
     return terms
+  }
+
+  /// Relaxes the conditions of a request for a part of a stream. VLC sends `no-cache` with all of
+  /// them, which states a preference (RFC 9111 §5.2.1.4).
+  private func relax(_ terms: inout FreshnessRequirements) {
+    if Manifest.isNamed(mimeType: nil, url: exchange.url) {
+      guard terms.noCache else { return }
+      // A stored manifest is used if the origin cannot be reached.
+      terms.noCache = false
+      terms.maxAge = 0
+    } else if service.parts.contains(exchange.url) {
+      terms.noCache = false
+      terms.maxStale = .max
+    }
   }
 
   func relay(_ reason: CacheStatus.Forwarded, asksWhole: Bool = false) async throws {

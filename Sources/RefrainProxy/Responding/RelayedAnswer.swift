@@ -16,10 +16,14 @@ struct RelayedAnswer: Sendable {
     let service = exchange.service
     let request = exchange.request.head
     var fields = service.originFields.forRelay(exchange.fields, referrer: exchange.referrer)
-    if asksWhole {
+    let isNamedManifest =
+      (request.isGET || request.isHEAD) && Manifest.isNamed(mimeType: nil, url: exchange.url)
+    if asksWhole || isNamedManifest {
       fields["Range"] = nil
       fields["If-Range"] = nil
     }
+    // An encoded manifest could not be rewritten.
+    if isNamedManifest, !asksWhole { fields["Accept-Encoding"] = "identity" }
     exchange.report.note { $0.source = .relayed }
     if let filter = service.routes.filter, !filter.allows(exchange.url) {
       throw HTTPError(403, "Requests to \(exchange.url.host() ?? "this host") are not allowed.")
@@ -37,6 +41,7 @@ struct RelayedAnswer: Sendable {
     if isSafe {
       service.cache.noteRest(of: resource, status: response.status, headers: response.headers)
     }
+    exchange.observer?.received(response.headers, from: exchange.url)
     await invalidate(request.method, response)
     await compare(request, response)
     try await pass(response, isHEAD: request.isHEAD)
@@ -58,23 +63,94 @@ struct RelayedAnswer: Sendable {
     var fields = exchange.service.fields.passable(HopByHop.removed(from: response.headers))
     fields["Content-Length"] = nil
     fields["Location"] = fields["Location"].map {
-      exchange.service.routes.rewritten(location: $0, of: exchange.url)
+      exchange.service.routes.rewritten(
+        location: $0, of: exchange.url, session: exchange.session?.id)
     }
     if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
     exchange.service.fields.addWebOrigin(to: &fields)
     fields.append("Cache-Status", CacheStatus.forwarded(reason).value)
     exchange.report.note { $0.status = response.status }
+    if isManifest(response) {
+      return try await passManifest(response, fields, body)
+    }
     try await writer.begin(
       ResponseHead(status: response.status, fields: fields, body: body, isFetched: true))
     switch body {
     case .none, .omitted: break
     case .length, .open:
-      for try await bytes in response.body {
-        try await writer.write(ByteBuffer(bytes: bytes))
-        exchange.report.note { $0.bytesSent += Int64(bytes.count) }
-      }
+      for try await bytes in response.body { try await write(bytes) }
     }
     try await writer.end()
+  }
+
+  private func write(_ bytes: Data) async throws {
+    try await exchange.writer.write(ByteBuffer(bytes: bytes))
+    exchange.report.note { $0.bytesSent += Int64(bytes.count) }
+  }
+
+  // MARK: Manifests
+
+  private func isManifest(_ response: OriginResponse) -> Bool {
+    let request = exchange.request.head
+    guard request.isGET || request.isHEAD, response.status == 200,
+      response.headers["Content-Encoding"] == nil
+    else { return false }
+    let type = response.headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
+    return Manifest.isNamed(mimeType: type.map { String($0) }, url: exchange.url)
+  }
+
+  /// Passes a manifest with its references rewritten; one that is too long unchanged.
+  private func passManifest(
+    _ response: OriginResponse, _ fields: HeaderFields, _ framing: ResponseHead.Body
+  ) async throws {
+    let writer = exchange.writer
+    if case .omitted = framing {
+      // Only the body would show the length of the edited one.
+      var head = ResponseHead(status: response.status, fields: fields, body: .omitted(nil))
+      head.fields["ETag"] = nil
+      try await writer.begin(head)
+      return try await writer.end()
+    }
+    var body = Data()
+    var isPassing = false
+    for try await bytes in response.body {
+      if isPassing {
+        try await write(bytes)
+        continue
+      }
+      body += bytes
+      guard body.count > Manifest.longest else { continue }
+      isPassing = true
+      try await writer.begin(
+        ResponseHead(status: response.status, fields: fields, body: framing, isFetched: true))
+      try await write(body)
+    }
+    if !isPassing { try await send(body, fields) }
+    try await writer.end()
+  }
+
+  private func send(_ body: Data, _ fields: HeaderFields) async throws {
+    var fields = fields
+    var sent = body
+    let editor = ManifestEditor(exchange: exchange, url: exchange.url, source: exchange.url)
+    if let edited = editor.edit(Array(body)) {
+      if let target = edited.redirection {
+        fields = ["Date": HTTPDate.format(Date()), "Location": target, "Cache-Control": "no-cache"]
+        exchange.service.fields.addWebOrigin(to: &fields)
+        exchange.report.note { $0.status = 302 }
+        return try await exchange.writer.begin(
+          ResponseHead(status: 302, fields: fields, body: .length(0)))
+      }
+      if edited.isChanged {
+        sent = Data(edited.body)
+        ManifestEditor.describe(
+          &fields, etag: ManifestEditor.etag(of: edited.body, original: fields["ETag"]))
+      }
+    }
+    try await exchange.writer.begin(
+      ResponseHead(
+        status: 200, fields: fields, body: .length(Int64(sent.count)), isFetched: true))
+    if !sent.isEmpty { try await write(sent) }
   }
 
   // MARK: What it may have changed
@@ -95,7 +171,7 @@ struct RelayedAnswer: Sendable {
     }
     for url in urls {
       var resource = Resource(url: url)
-      resource.filter = exchange.service.routes.filter
+      resource.filter = exchange.service.routes.filter(for: url)
       exchange.service.invalidations.insert(
         exchange.service.cache.key(for: resource), at: exchange.service.cache.now.wall)
       // If it cannot be opened, no usable response is stored.

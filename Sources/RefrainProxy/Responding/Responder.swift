@@ -43,16 +43,17 @@ struct Responder: Sendable {
   private func answer(_ method: String) async throws {
     let fields = request.head.fields
     let target = request.head.target
-    let url = try service.routes.url(
-      of: request.head, target: target, localAddress: request.localAddress,
+    let named = try service.routes.named(
+      by: request.head, target: target, localAddress: request.localAddress,
       listening: service.address)
-    report.note { $0.url = url.absoluteString }
+    report.note { $0.url = named.url.absoluteString }
     if service.originFields.hasSent(fields) {
       throw HTTPError.loop
     }
+    let session = named.session.flatMap { service.sessions.session($0) }
     let exchange = Exchange(
-      service: service, request: request, writer: writer, report: report, url: url, target: target,
-      fields: fields)
+      service: service, request: request, writer: writer, report: report, url: named.url,
+      session: session, target: target, fields: session?.complete(fields, for: named.url) ?? fields)
     switch method {
     case "GET" where !hasBody, "HEAD" where !hasBody:
       try await CachedAnswer(exchange: exchange).run()
@@ -145,9 +146,17 @@ struct Exchange: Sendable {
   let writer: ResponseWriter
   let report: AnswerReport
   let url: URL
+  /// The session of the stream to which the URL belongs.
+  let session: StreamSession?
   /// The target as received.
   let target: String
+  /// The request's fields, with those of the session.
   let fields: HeaderFields
+
+  /// The path and query of the request's target.
+  var clientTarget: String {
+    target.hasPrefix("/") ? target : ProxyURL.splitAbsolute(target)?.target ?? "/"
+  }
 
   func referrer(_ value: String) -> String? {
     service.routes.original(of: value, listening: service.address)

@@ -3,16 +3,24 @@ internal import Foundation
 internal import Refrain
 
 /// The proxy's form of a URL: the path is `/TOKEN/https/host[:port]/path`, in which relative
-/// references of playlists resolve correctly.
+/// references of playlists resolve correctly. A stream's session may stand behind the token, as in
+/// `/TOKEN/~ID/https/host/path`: relative references inherit it.
 ///
 /// Path and query are the same byte for byte on both sides: otherwise a signed URL would lose its
 /// signature.
 enum ProxyURL {
+  /// The URL and the session that a request names.
+  struct Named: Sendable, Hashable {
+    var url: URL
+    /// The identifier of a stream's session, without the `~`.
+    var session: String?
+  }
+
   /// Returns the URL that a request names.
   ///
   /// - Parameter target: in origin form.
   /// - Throws: 404 if the token is wrong, 400 if no URL follows it.
-  static func parse(target: some StringProtocol, token: String) throws(HTTPError) -> URL {
+  static func parse(target: some StringProtocol, token: String) throws(HTTPError) -> Named {
     // The same for every wrong token, and for none: the response reveals nothing.
     let isTokenOurs = TokenCheck.isEqual(
       target.dropFirst().prefix { $0 != "/" && $0 != "?" }, to: token)
@@ -22,27 +30,47 @@ enum ProxyURL {
     guard URLSpelling.isTarget(target) else { throw malformed }
     let behindToken = target.utf8.dropFirst(1 + token.utf8.count)
     let end = behindToken.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
+    let (session, named) = session(in: target[behindToken.startIndex..<end])
     // "", scheme, host, path.
-    let parts = target[behindToken.startIndex..<end]
-      .split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+    let parts = named.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
     guard parts.count >= 3, parts[1] == "http" || parts[1] == "https",
       let authority = Authority(decodingBrackets(parts[2]))
     else { throw malformed }
     let path = target[parts[2].endIndex..<end]
-    return try url(
+    let url = try url(
       String(parts[1]) + "://" + authority.text,
       path: path.isEmpty ? "/" : String(path), query: String(target[end...]))
+    return Named(url: url, session: session)
+  }
+
+  /// Splits `/~ID/scheme/host…` into the identifier and the rest.
+  private static func session<Text: StringProtocol>(
+    in path: Text
+  ) -> (String?, Text.SubSequence) {
+    guard path.hasPrefix("/~"), let slash = path.dropFirst(2).firstIndex(of: "/") else {
+      return (nil, path[...])
+    }
+    let id = path.dropFirst(2)[..<slash]
+    guard isSession(id) else { return (nil, path[...]) }
+    return (String(id), path[slash...])
+  }
+
+  /// Whether a text can identify a session: up to 64 characters that a URL never encodes (RFC 3986
+  /// §2.3).
+  static func isSession(_ id: some StringProtocol) -> Bool {
+    (1...64).contains(id.utf8.count) && id.utf8.allSatisfy(\.isUnreserved)
   }
 
   /// Returns the target of a request to the proxy for that URL, without user information and
   /// fragment.
   ///
   /// - Returns: nil for URLs that `parse` would refuse.
-  static func target(for url: URL, token: String) -> String? {
+  static func target(for url: URL, token: String, session: String? = nil) -> String? {
     guard let parts = WebURL(url.absoluteString), let authority = Authority(parts.authority)
     else { return nil }
     let host = authority.text.replacing("[", with: "%5B").replacing("]", with: "%5D")
-    let target = "/\(token)/\(parts.scheme)/\(host)\(parts.requestTarget)"
+    let prefix = "/\(token)" + (session.map { "/~\($0)" } ?? "")
+    let target = "\(prefix)/\(parts.scheme)/\(host)\(parts.requestTarget)"
     return (try? parse(target: target, token: token)) == nil ? nil : target
   }
 

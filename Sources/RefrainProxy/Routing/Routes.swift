@@ -75,34 +75,37 @@ struct Routes: Sendable {
     return HostCheck(addresses: addresses, names: names, port: listening.port).isOurs(host)
   }
 
-  func url(
-    of head: RequestHead, target: String, localAddress: String?, listening: ListeningAddress?
-  ) throws(HTTPError) -> URL {
+  /// Returns the URL that a request names, and the session of its stream.
+  func named(
+    by head: RequestHead, target: String, localAddress: String?, listening: ListeningAddress?
+  ) throws(HTTPError) -> ProxyURL.Named {
     let host = head.withValue(of: .host) { $0.map { String(decoding: $0, as: UTF8.self) } }
     var path = target[...]
-    var named = host
+    var authority = host
     if !target.hasPrefix("/"), target != "*" {
       // The authority in the target counts, and not Host (RFC 9112 §3.2.2).
       guard let parts = ProxyURL.splitAbsolute(target) else {
         throw HTTPError(400, "The request target is not valid.")
       }
-      named = parts.authority
+      authority = parts.authority
       path = parts.target[...]
     }
     // HTTP/1.0 has no Host, and no browser uses it.
-    if let named {
-      guard isOurs(host: named, localAddress: localAddress, listening: listening) else {
+    if let authority {
+      guard isOurs(host: authority, localAddress: localAddress, listening: listening) else {
         throw HTTPError(
-          421, "This proxy is not \(named). Use its address or its name.")
+          421, "This proxy is not \(authority). Use its address or its name.")
       }
     }
     if target == "*" { path = "/" }
-    if let originURL { return try ProxyURL.parse(target: path, origin: originURL) }
-    let url = try ProxyURL.parse(target: path, token: token ?? "")
-    if let filter, !filter.allows(url) {
-      throw HTTPError(403, "Requests to \(url.host() ?? "this host") are not allowed.")
+    if let originURL {
+      return ProxyURL.Named(url: try ProxyURL.parse(target: path, origin: originURL))
     }
-    return url
+    let named = try ProxyURL.parse(target: path, token: token ?? "")
+    if let filter, !filter.allows(named.url) {
+      throw HTTPError(403, "Requests to \(named.url.host() ?? "this host") are not allowed.")
+    }
+    return named
   }
 
   /// Returns a target that may be logged: without the token.
@@ -113,10 +116,38 @@ struct Routes: Sendable {
 
   // MARK: To a client
 
-  func target(for url: URL) -> String? {
-    guard let origin else { return token.flatMap { ProxyURL.target(for: url, token: $0) } }
+  /// Returns the target of a request to the proxy for a URL; nil if the proxy cannot serve it.
+  func target(for url: URL, session: String? = nil) -> String? {
+    guard let origin else {
+      return token.flatMap { ProxyURL.target(for: url, token: $0, session: session) }
+    }
     return Self.path(of: url.absoluteString, under: origin)
   }
+
+  /// Returns the target of a request for a URL to which a manifest or a redirect of another URL
+  /// refers; nil if the proxy does not follow such a reference: to a host that is not allowed, or
+  /// from a public host into a private network.
+  func target(for url: URL, from referrer: URL, session: String?) -> String? {
+    if origin == nil {
+      if let filter {
+        guard filter.allows(url) else { return nil }
+      } else if privateNetworkFilter(for: referrer)?.allows(url) == false {
+        return nil
+      }
+    }
+    return target(for: url, session: session)
+  }
+
+  /// Returns the filter of the redirects of a URL.
+  func filter(for url: URL) -> URLFilter? { filter ?? privateNetworkFilter(for: url) }
+
+  /// Returns the filter that protects private networks from references of a public host. The
+  /// allowed hosts decide instead if there are any.
+  private func privateNetworkFilter(for url: URL) -> URLFilter? {
+    origin == nil && !PrivateNetwork.contains(url) ? Self.publicOnly : nil
+  }
+
+  private static let publicOnly = URLFilter { !PrivateNetwork.contains($0) }
 
   private static func path(of text: String, under origin: String) -> String? {
     guard text.hasPrefix(origin) else { return nil }
@@ -128,8 +159,10 @@ struct Routes: Sendable {
   /// Returns where a redirect of the origin leads its clients. A relative one is resolved too: the
   /// client would resolve it against the URL that it requested.
   ///
-  /// - Parameter url: the URL requested from the origin.
-  func rewritten(location: String, of url: URL) -> String {
+  /// - Parameters:
+  ///   - url: the URL requested from the origin.
+  ///   - session: that of the request.
+  func rewritten(location: String, of url: URL, session: String?) -> String {
     guard let absolute = URL(text: location, relativeTo: url)?.absoluteURL,
       absolute.host()?.isEmpty == false,
       // Only the client may decide to give up encryption.
@@ -137,7 +170,9 @@ struct Routes: Sendable {
     else { return location }
     // The fragment is for the client, and is kept (RFC 9110 §10.2.2).
     let fragment = location.firstIndex(of: "#").map { String(location[$0...]) } ?? ""
-    guard let target = target(for: absolute) else { return absolute.absoluteString + fragment }
+    guard let target = target(for: absolute, from: url, session: session) else {
+      return absolute.absoluteString + fragment
+    }
     // Two leading slashes name a host, not a path (RFC 3986 §4.2); a browser takes "\" for a slash.
     let isHost = target.hasPrefix("//") || target.hasPrefix("/\\")
     return (isHost ? "/." : "") + target + fragment
@@ -148,7 +183,7 @@ struct Routes: Sendable {
     guard let token, let parts = ProxyURL.splitAbsolute(text),
       isOurs(host: parts.authority, localAddress: nil, listening: listening)
     else { return nil }
-    return (try? ProxyURL.parse(target: parts.target, token: token))?.absoluteString
+    return (try? ProxyURL.parse(target: parts.target, token: token))?.url.absoluteString
   }
 
   func base(listening: ListeningAddress?) -> String? {
@@ -165,7 +200,7 @@ struct Routes: Sendable {
     }
   }
 
-  func proxied(_ url: URL, listening: ListeningAddress?) throws -> URL {
+  func proxied(_ url: URL, session: String? = nil, listening: ListeningAddress?) throws -> URL {
     guard let listening else {
       throw CacheProxyError(
         .notListening, "The proxy is not listening yet, so its port is unknown.",
@@ -177,7 +212,7 @@ struct Routes: Sendable {
         remedy: "Allow the host.")
     }
     let plain = url.withoutUserInfo
-    guard let target = target(for: plain),
+    guard let target = target(for: plain, session: session),
       let proxied = URL(
         string: "http://\(Self.reachable(listening))\(target)", encodingInvalidCharacters: false)
     else {

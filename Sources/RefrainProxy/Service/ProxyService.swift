@@ -17,6 +17,8 @@ final class ProxyService: Sendable {
   let invalidations: Invalidations
   let fills: BackgroundFills
   let responders = RunningResponders()
+  let sessions = StreamSessions()
+  let parts = KnownParts()
   private let stopping = Atomic(false)
   private let local = Mutex<ListeningAddress?>(nil)
 

@@ -23,7 +23,24 @@ import Testing
       ("https/a.example/a%2F..%2Fb/.c", "https://a.example/a%2F..%2Fb/.c"),
     ])
   func `A target is parsed into the URL that it names`(_ rest: String, _ url: String) throws {
-    #expect(try ProxyURL.parse(target: "/\(token)/\(rest)", token: token).absoluteString == url)
+    let named = try ProxyURL.parse(target: "/\(token)/\(rest)", token: token)
+    #expect(named.url.absoluteString == url && named.session == nil)
+    let inSession = try ProxyURL.parse(target: "/\(token)/~aZ09-._~/\(rest)", token: token)
+    #expect(inSession.url.absoluteString == url && inSession.session == "aZ09-._~")
+  }
+
+  @Test(arguments: ["~", "~/", "~a%41", "~a b", "~é", "a"])
+  func `A segment that cannot be a session is not skipped`(_ segment: String) {
+    #expect(throws: HTTPError.self) {
+      try ProxyURL.parse(target: "/\(token)/\(segment)/https/a.example/", token: token)
+    }
+  }
+
+  @Test func `A target for a session parses back`() throws {
+    let url = try #require(URL(string: "https://a.example/x?y"))
+    let target = try #require(ProxyURL.target(for: url, token: token, session: "s"))
+    #expect(target == "/\(token)/~s/https/a.example/x?y")
+    #expect(try ProxyURL.parse(target: target, token: token) == .init(url: url, session: "s"))
   }
 
   @Test(arguments: [
@@ -69,7 +86,7 @@ import Testing
     let url = try #require(URL(string: text))
     let target = try #require(ProxyURL.target(for: url, token: token))
     #expect(target == "/\(token)\(rest)")
-    let back = try ProxyURL.parse(target: target, token: token)
+    let back = try ProxyURL.parse(target: target, token: token).url
     #expect(ProxyURL.target(for: back, token: token) == target)
   }
 

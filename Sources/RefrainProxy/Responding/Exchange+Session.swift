@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// The session that begins with a request for a manifest.
+extension Exchange {
+  /// Receives the cookies of the origin's responses; nil: they are not stored.
+  var observer: ResponseObserver? {
+    guard service.configuration.origin == nil else { return nil }
+    if let session { return session.observer }
+    if inherited.isEmpty { return service.sessions.observer }
+    // Cookies for one account must not reach another one.
+    guard Manifest.isNamed(mimeType: nil, url: url) else { return nil }
+    return service.sessions.begin(with: inherited, for: url).observer
+  }
+
+  /// Returns the session in which a manifest's children are requested; nil if they need nothing of
+  /// this exchange.
+  ///
+  /// - Parameters:
+  ///   - variables: those of the manifest, which its children may import.
+  ///   - sources: the URLs whose responses may have set cookies.
+  func session(defining variables: [String: String], for sources: [URL]) -> StreamSession? {
+    guard service.configuration.origin == nil else { return nil }
+    let (sessions, inherited) = (service.sessions, inherited)
+    var cookies: [(URL, [String])] = []
+    if inherited.isEmpty {
+      for source in Set(sources) {
+        let fields = sessions.takeCookies(from: source)
+        if !fields.isEmpty { cookies.append((source, fields)) }
+      }
+    }
+    guard
+      !variables.isEmpty || !inherited.isEmpty || !cookies.isEmpty
+        || sessions.begun(with: inherited, for: url) != nil
+    else { return nil }
+    let session = sessions.begin(with: inherited, for: url)
+    for (source, fields) in cookies { session.store(cookies: fields, from: source) }
+    session.define(variables)
+    return session
+  }
+
+  /// The fields of the request that grant access. A player may send them for the manifest alone.
+  var inherited: HeaderFields {
+    let isBrowser = fields["Sec-Fetch-Mode"] != nil
+    return HeaderFields(
+      fields.fields.lazy.filter { field in
+        switch field.name.lowercased() {
+        case "authorization": true
+        // A browser's cookies belong to the proxy's own address.
+        case "cookie": !isBrowser
+        default: false
+        }
+      }.map { ($0.name, $0.value) })
+  }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// Headers, cookies and variables that the parts of a stream share.
+@Suite(.timeLimit(.minutes(1))) struct StreamSessionTests {
+  /// Requests a target of the proxy, and follows its redirects.
+  private func follow(
+    _ target: String, _ headers: [String] = [], in test: TestProxy
+  ) async throws -> (Reply, target: String) {
+    var target = target
+    for _ in 0..<5 {
+      let current = target
+      let reply = try await test.connect {
+        try await $0.reply(to: current, headers, method: "GET", host: test.host)
+      }
+      guard reply.status == 302, let location = reply["Location"] else { return (reply, target) }
+      target = location
+    }
+    throw CancellationError()
+  }
+
+  private func reference(_ reply: Reply, to name: String, at target: String) throws -> String {
+    let line = try #require(reply.text.split(separator: "\n").first { $0.hasSuffix(name) })
+    let base = try #require(URL(string: "http://h" + target))
+    let url = try #require(URL(string: String(line), relativeTo: base)?.absoluteString)
+    return String(url.dropFirst("http://h".count))
+  }
+
+  private let list = "#EXTM3U\n#EXTINF:2,\ns0.ts\n#EXTINF:2,\n/s1.ts\n"
+
+  @Test func `Segments are requested with the credentials of their playlist`() async throws {
+    try await withProxy { test in
+      var resource = OriginResource(.bytes(Array(list.utf8)), contentType: "audio/mpegurl")
+      resource.requiredHeader = Field("Authorization", "Bearer x")
+      test.origin.serve(resource, at: "/a/list.m3u8")
+      var segment = OriginResource.synthetic(seed: 1, length: 1000)
+      segment.requiredHeader = Field("Authorization", "Bearer x")
+      for path in ["/a/s0.ts", "/s1.ts"] { test.origin.serve(segment, at: path) }
+      let start = try test.target("/a/list.m3u8")
+      let (reply, target) = try await follow(start, ["Authorization: Bearer x"], in: test)
+      #expect(reply.status == 200 && target != start)
+      for name in ["s0.ts", "s1.ts"] {
+        let part = try reference(reply, to: name, at: target)
+        let segment = try await follow(part, in: test).0
+        #expect(segment.body.count == 1000, "\(name)")
+      }
+      // Without the session, the segment stays protected.
+      let refused = try await test.get("/s1.ts")
+      #expect(refused.status == 401)
+    }
+  }
+
+  @Test func `A resource's headers reach the parts of its stream on the same host alone`()
+    async throws
+  {
+    let other = try await OriginServer.start()
+    try await withProxy { test in
+      let list = list + "#EXTINF:2,\n\(other.url("/s2.ts").absoluteString)\n"
+      test.serve(list, at: "/list.m3u8")
+      for path in ["/s0.ts", "/s1.ts"] {
+        test.origin.serve(.synthetic(seed: 1, length: 1000), at: path)
+      }
+      other.serve(.synthetic(seed: 1, length: 1000), at: "/s2.ts")
+      let resource = Resource(url: test.origin.url("/list.m3u8"), headers: ["X-Key": "secret"])
+      let url = try test.proxy.url(for: resource)
+      #expect(try test.proxy.url(for: resource) == url)
+      let (reply, target) = try await follow(url.path(), in: test)
+      for name in ["s0.ts", "s1.ts", "s2.ts"] {
+        let part = try reference(reply, to: name, at: target)
+        let segment = try await follow(part, in: test).0
+        #expect(segment.status == 200)
+      }
+      for path in ["/list.m3u8", "/s0.ts", "/s1.ts"] {
+        let sent = test.origin.log(path).requests.map { $0.request.headers.first("X-Key") }
+        #expect(sent == ["secret"], "\(path)")
+      }
+      let requests = other.log("/s2.ts").requests
+      #expect(requests.map { $0.request.headers.first("X-Key") } == [nil])
+    }
+    await other.stop()
+  }
+
+  @Test func `Cookies of the playlist's response are sent with the segments' requests`()
+    async throws
+  {
+    try await withProxy { test in
+      test.serve(
+        list, at: "/list.m3u8",
+        headers: [
+          Field("Set-Cookie", "CloudFront-Policy=abc; Path=/; HttpOnly"),
+          Field("Set-Cookie", "other=1; Path=/elsewhere"),
+        ])
+      for path in ["/s0.ts", "/s1.ts"] {
+        test.origin.serve(.synthetic(seed: 1, length: 1000), at: path)
+      }
+      let (reply, target) = try await follow(try test.target("/list.m3u8"), in: test)
+      for name in ["s0.ts", "s1.ts"] {
+        let part = try reference(reply, to: name, at: target)
+        let segment = try await follow(part, in: test).0
+        #expect(segment.status == 200)
+        let sent = test.origin.log("/" + name).requests.map { $0.request.headers.first("Cookie") }
+        #expect(sent == ["CloudFront-Policy=abc"])
+      }
+      #expect(reply["Set-Cookie"] == nil)
+    }
+  }
+
+  @Test func `A stream that begins again continues its session`() async throws {
+    try await withProxy { test in
+      test.serve(
+        list, at: "/list.m3u8",
+        headers: [Field("Set-Cookie", "a=b; Path=/"), Field("Cache-Control", "max-age=600")])
+      let (_, first) = try await follow(try test.target("/list.m3u8"), in: test)
+      let (_, second) = try await follow(try test.target("/list.m3u8"), in: test)
+      #expect(first.contains("/~") && first == second)
+      #expect(test.origin.log("/list.m3u8").requests.count == 1)
+    }
+  }
+
+  @Test func `Credentials do not follow a redirect to another host`() async throws {
+    let other = try await OriginServer.start()
+    try await withProxy { test in
+      other.serve(
+        OriginResource(.bytes(Array(list.utf8)), contentType: "audio/mpegurl"), at: "/far.m3u8")
+      other.serve(.synthetic(seed: 1, length: 1000), at: "/s0.ts")
+      test.serve("", at: "/list.m3u8")
+      let far = other.url("/far.m3u8").absoluteString
+      test.origin.script("/list.m3u8", .on(.all, .redirect(302, to: far)))
+      let credentials = ["Authorization: Bearer secret"]
+      let start = try test.target("/list.m3u8")
+      let (reply, target) = try await follow(start, credentials, in: test)
+      let part = try reference(reply, to: "s0.ts", at: target)
+      let segment = try await follow(part, credentials, in: test).0
+      #expect(segment.body.count == 1000)
+      let sent = test.origin.log("/list.m3u8").requests.map {
+        $0.request.headers.first("Authorization")
+      }
+      #expect(sent.contains("Bearer secret"))
+      for path in ["/far.m3u8", "/s0.ts"] {
+        let requests = other.log(path).requests
+        #expect(!requests.isEmpty)
+        #expect(requests.allSatisfy { $0.request.headers.first("Authorization") == nil }, "\(path)")
+      }
+    }
+    await other.stop()
+  }
+
+  @Test func `A relayed manifest is rewritten whatever range and coding the client accepts`()
+    async throws
+  {
+    try await withProxy { test in
+      test.serve(list, at: "/list.m3u8")
+      let reply = try await test.get(
+        "/list.m3u8", ["Cache-Control: no-store", "Range: bytes=0-", "Accept-Encoding: gzip"])
+      #expect(reply.status == 200)
+      #expect(reply.text.contains("/\(test.token)/http/\(test.originHost)/s1.ts"))
+    }
+  }
+
+  @Test func `A playlist imports the variables of its multivariant playlist`() async throws {
+    try await withProxy { test in
+      let place = test.origin.baseURL.absoluteString
+      test.serve(
+        """
+        #EXTM3U
+        #EXT-X-DEFINE:NAME="host",VALUE="\(place)"
+        #EXT-X-STREAM-INF:BANDWIDTH=1
+        a.m3u8
+
+        """, at: "/master.m3u8")
+      test.serve(
+        "#EXTM3U\n#EXT-X-DEFINE:IMPORT=\"host\"\n#EXTINF:2,\n{$host}/far/s0.ts\n", at: "/a.m3u8")
+      let (master, target) = try await follow(try test.target("/master.m3u8"), in: test)
+      let child = try reference(master, to: "a.m3u8", at: target)
+      let (reply, _) = try await follow(child, in: test)
+      #expect(reply.text.contains("/http/\(test.originHost)/far/s0.ts"))
+      #expect(!reply.text.contains("{$host}"))
+    }
+  }
+
+  @Test func `An unknown session is a request without one`() async throws {
+    try await withProxy { test in
+      test.serve(list, at: "/list.m3u8")
+      let target = try test.target("/list.m3u8")
+        .replacing("/\(test.token)/", with: "/\(test.token)/~gone/")
+      let (reply, _) = try await follow(target, in: test)
+      #expect(reply.status == 200 && !reply.text.contains("~gone"))
+      #expect(reply.text.contains("/\(test.token)/http/\(test.originHost)/s0.ts"))
+    }
+  }
+
+  @Test func `A browser's cookies for the proxy begin no session`() async throws {
+    try await withProxy { test in
+      test.serve(list, at: "/list.m3u8")
+      let reply = try await test.get(
+        "/list.m3u8", ["Cookie: a=b", "Sec-Fetch-Mode: cors", "Sec-Fetch-Site: none"])
+      #expect(reply.status == 200 && !reply.text.contains("/~"))
+    }
+  }
+}
