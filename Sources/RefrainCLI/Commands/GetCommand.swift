@@ -14,17 +14,33 @@ struct GetCommand: AsyncParsableCommand {
       the error is reported and the others are still fetched. Small resources are fetched several \
       at a time; the results are printed in the order of the URLs.
 
+      A URL whose token changes is stored once if --key-ignore names that parameter. 'play', \
+      'path', 'info' and 'rm' need the same option to find it.
+
       A failed request that is sent again is reported at once, with the reason.
 
+      The URL of an HTTP Live Stream (HLS) that has an end stands for the whole stream: the \
+      playlists, segments and keys of one quality are fetched. It then plays with 'refrain play \
+      --offline', or through 'refrain serve --offline'. With --output, the playlist alone is \
+      fetched.
+
       With --json each line of standard output is an object whose 'event' is 'progress' (with \
-      'storedBytes' and 'totalBytes'), 'retrying' (with 'error', and the delay in 'seconds'), \
-      'done' or 'failed'.
+      'storedBytes' and 'totalBytes'; for a stream 'storedBytes', 'storedSeconds' and \
+      'totalSeconds'), 'selected' (the choice of a stream), 'retrying' (with 'error', and the \
+      delay in 'seconds'), 'done' or 'failed'.
+
+      With --pin, a resource is never removed to make room for others. 'refrain get --unpin' lifts \
+      that, and 'refrain rm' removes it as any other. A stream of many files cannot be pinned.
 
       Examples:
         refrain get https://example.org/song.flac
+        refrain get --pin https://example.org/song.flac
         refrain get --output song.flac https://example.org/song.flac
         refrain get --output - https://example.org/song.flac | ffprobe -
+        refrain get --list https://example.org/film.m3u8
+        refrain get --quality 720 --audio de,en --subtitles all https://example.org/film.m3u8
         refrain get --header 'Authorization: Bearer …' https://example.org/private.flac
+        refrain get --key-ignore token 'https://example.org/song.flac?token=…'
       """)
 
   @Argument(help: ArgumentHelp("The URLs to fetch.", valueName: "url"), transform: URL.argument)
@@ -41,6 +57,12 @@ struct GetCommand: AsyncParsableCommand {
     completion: .file())
   var output: String?
 
+  @OptionGroup(title: "Stream options")
+  var stream: StreamOptions
+
+  @OptionGroup
+  var pins: PinOptions
+
   @OptionGroup(title: "Network options")
   var network: NetworkOptions
 
@@ -50,6 +72,12 @@ struct GetCommand: AsyncParsableCommand {
   func validate() throws {
     guard output == nil || urls.count == 1 else {
       throw ValidationError("--output takes one URL.")
+    }
+    guard output == nil || !stream.list else {
+      throw ValidationError("Use either --output or --list.")
+    }
+    guard !pins.unpin || (output == nil && !stream.list) else {
+      throw ValidationError("--unpin fetches nothing. Omit --output and --list.")
     }
     guard output != "-" || !options.json else {
       throw ValidationError("Standard output takes either the resource or JSON. Omit one of them.")
@@ -63,17 +91,22 @@ struct GetCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let (urls, options) = (urls, options)
+    let (urls, pins, options, stream) = (urls, pins, options, stream)
+    if pins.unpin { return try await pins.unpin(urls, options) }
     let output = output.map(FileCopy.Destination.init)
     try await withCache(options, configuration: network.configuration(options)) { cache in
+      if stream.list {
+        return try await StreamList(cache, options, stream.choice.quality).run(urls)
+      }
       let fetches = urls.map { url in
         Fetch(url: url, key: cache.key(for: options.resource(url)))
       }
       let (running, evictions) = (RunningFetches(), EvictionDisplay())
       var hasFailed = false
+      let isQuiet = options.logLevel < .warning
       try await cache.reportingRetries { retry in
         guard let reports = running[retry.key], options.json || retry.isNews else { return }
-        reports.retrying(retry.error, after: retry.delay, isQuiet: options.logLevel < .warning)
+        reports.retrying(retry.error, after: retry.delay, isQuiet: isQuiet)
       } evicted: {
         evictions.note(freed: $0)
       } during: {
@@ -82,10 +115,19 @@ struct GetCommand: AsyncParsableCommand {
           running[fetch.key] = reports
           defer { running[fetch.key] = nil }
           let resource = options.resource(fetch.url)
-          let progress = reports.progress { turn.hasCome }
+          try await pins.pin(resource, in: cache)
           guard let output else {
-            return try await Self.fetch(resource, into: cache, told: progress)
+            let download = StreamFetch(
+              resource, into: cache, stream.choice, reports, isPinned: pins.pin)
+            return try await download.run(isQuiet: isQuiet) {
+              turn.hasCome
+            } began: { key, url in
+              running[key] = reports.ofPart(url)
+            } ended: { key in
+              if key != fetch.key { running[key] = nil }
+            }
           }
+          let progress = reports.progress { turn.hasCome }
           return try await FileCopy(to: output).run(resource, from: cache, told: progress)
         } report: { fetch, result in
           let reports = GetReports(url: fetch.url, isJSON: options.json)
@@ -117,13 +159,5 @@ struct GetCommand: AsyncParsableCommand {
       get { fetches.withLock { $0[key] } }
       set { fetches.withLock { $0[key] = newValue } }
     }
-  }
-
-  /// Returns the resource's length.
-  private static func fetch(
-    _ resource: Resource, into cache: MediaCache,
-    told: @escaping @Sendable (_ stored: Int64, _ total: Int64?) -> Void
-  ) async throws -> Int64? {
-    try await cache.prefetch(resource) { told($0.storedBytes, $0.totalBytes) }.length
   }
 }

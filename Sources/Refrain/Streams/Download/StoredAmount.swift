@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+
+extension MediaCache {
+  /// The stored bytes of a part.
+  package struct StoredAmount: Sendable, Hashable {
+    package var bytes: Int64 = 0
+    /// Nil while the length of the resource is unknown.
+    package var total: Int64?
+
+    package var isComplete: Bool { bytes == total }
+
+    /// 0…1.
+    package var fraction: Double {
+      guard let total, total > 0 else { return isComplete ? 1 : 0 }
+      return Double(bytes) / Double(total)
+    }
+  }
+}

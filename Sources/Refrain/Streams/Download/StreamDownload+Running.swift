@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+package import Foundation
+import RefrainLocks
+
+extension StreamDownload {
+  package struct Progress: Sendable, Hashable {
+    /// The playing time of the stored parts, in seconds.
+    package var storedSeconds = 0.0
+    package var totalSeconds = 0.0
+    /// The stored bytes of the parts.
+    package var storedBytes: Int64 = 0
+    /// Whether every part is stored.
+    package var isComplete = false
+
+    package init() {}
+  }
+
+  /// What a running download reports, on no particular thread.
+  package struct Reports: Sendable {
+    package var progress: @Sendable (Progress) -> Void = { _ in }
+    /// Called before a part is fetched.
+    package var began: @Sendable (CacheKey, URL) -> Void = { _, _ in }
+    /// Called after a part was fetched, or failed.
+    package var ended: @Sendable (CacheKey) -> Void = { _ in }
+
+    package init() {}
+  }
+
+  private static let width = 4
+  private static let mostFailures = 8
+
+  /// Fetches the parts that are not stored, a few at a time. Cancelling the task stops it and
+  /// keeps the received bytes.
+  ///
+  /// - Returns: the bytes of all parts.
+  /// - Throws: `MediaCacheError`; `CancellationError`. If single parts fail, the others are fetched
+  ///   first.
+  @discardableResult
+  package func run(_ plan: StreamPlan, reports: Reports = Reports()) async throws -> Int64 {
+    let amounts = try await cache.storedAmounts(of: plan.parts)
+    let counter = StreamProgress(plan, amounts)
+    let missing = plan.parts.indices.filter { !amounts[$0].isComplete }
+    reports.progress(counter.progress)
+    var failures: [Int: MediaCacheError] = [:]
+    var next = 0
+    try await withThrowingTaskGroup(of: (Int, MediaCacheError?).self) { group in
+      var running = 0
+      while true {
+        while running < Self.width, next < missing.count, failures.count < Self.mostFailures {
+          let index = missing[next]
+          let part = plan.parts[index]
+          group.addTask { (index, try await fetch(part, index, counter, reports)) }
+          next += 1
+          running += 1
+        }
+        guard let (index, failure) = try await group.next() else { break }
+        running -= 1
+        failures[index] = failure
+      }
+    }
+    guard let first = failures.min(by: { $0.key < $1.key }) else {
+      var progress = counter.progress
+      progress.isComplete = true
+      reports.progress(progress)
+      return progress.storedBytes
+    }
+    var error = Self.error(first.value, at: plan.parts[first.key].url, failures.count, of: plan)
+    if next < missing.count { error.reason += " The others were not requested any more." }
+    throw error
+  }
+
+  /// - Returns: a failure that concerns this part alone.
+  private func fetch(
+    _ part: StreamPlan.Part, _ index: Int, _ counter: StreamProgress, _ reports: Reports
+  ) async throws -> MediaCacheError? {
+    let resource = resource(at: part.url)
+    let key = cache.key(for: resource)
+    reports.began(key, part.url)
+    defer { reports.ended(key) }
+    do {
+      // Segments do not change under their URLs (RFC 8216 §6.2.1).
+      var terms = FreshnessRequirements()
+      terms.maxStale = .max
+      _ = try await cache.prefetch(resource, on: terms, part.range) { progress in
+        counter.note(
+          index, .init(bytes: progress.storedBytes, total: progress.totalBytes))
+        reports.progress(counter.progress)
+      }
+      counter.finish(index)
+      reports.progress(counter.progress)
+      return nil
+    } catch let error as MediaCacheError where Self.isOfPart(error) {
+      return error
+    }
+  }
+
+  /// Whether other parts may be fetched all the same.
+  private static func isOfPart(_ error: MediaCacheError) -> Bool {
+    switch error.code {
+    case .status, .redirect, .invalidResponse, .badRange, .badURL, .resourceChanged: true
+    case .storage: error == StorageProblem.forbidden.error
+    case .unreachable, .networkNotAllowed, .offline, .inUse, .closed: false
+    }
+  }
+
+  private static func error(
+    _ first: MediaCacheError, at url: URL, _ count: Int, of plan: StreamPlan
+  ) -> MediaCacheError {
+    var error = first
+    let address = url.withoutUserInfo.absoluteString
+    let reason = first.reason.contains(address) ? first.reason : "\(address): \(first.reason)"
+    error.reason =
+      "\(count) of the stream's \(plan.parts.count) parts could not be fetched. "
+      + (count == 1 ? reason : "The first: \(reason)")
+    return error
+  }
+}
+
+/// Sums the stored amounts of a stream's parts.
+private final class StreamProgress: Sendable {
+  private struct State {
+    var progress = StreamDownload.Progress()
+    var amounts: [MediaCache.StoredAmount]
+  }
+
+  private let parts: [StreamPlan.Part]
+  private let state: Mutex<State>
+
+  init(_ plan: StreamPlan, _ amounts: [MediaCache.StoredAmount]) {
+    parts = plan.parts
+    var progress = StreamDownload.Progress()
+    progress.totalSeconds = plan.seconds
+    for (part, amount) in zip(plan.parts, amounts) {
+      progress.storedBytes += amount.bytes
+      progress.storedSeconds += part.seconds * amount.fraction
+    }
+    state = Mutex(State(progress: progress, amounts: amounts))
+  }
+
+  var progress: StreamDownload.Progress { state.withLock(\.progress) }
+
+  func note(_ index: Int, _ amount: MediaCache.StoredAmount) {
+    state.withLock { Self.note(index, amount, parts[index].seconds, &$0) }
+  }
+
+  /// Records that all of a part is stored.
+  func finish(_ index: Int) {
+    state.withLock { state in
+      var amount = state.amounts[index]
+      amount.total = amount.bytes
+      Self.note(index, amount, parts[index].seconds, &state)
+    }
+  }
+
+  private static func note(
+    _ index: Int, _ amount: MediaCache.StoredAmount, _ seconds: Double, _ state: inout State
+  ) {
+    let before = state.amounts[index]
+    state.amounts[index] = amount
+    state.progress.storedBytes += amount.bytes - before.bytes
+    state.progress.storedSeconds += seconds * (amount.fraction - before.fraction)
+  }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+package import Foundation
+
+/// The resources of a stream besides its playlists: segments, initializations and keys. A pure
+/// value.
+package struct StreamPlan: Sendable {
+  /// A resource, or a range of one.
+  package struct Part: Sendable, Hashable {
+    package var url: URL
+    /// Nil: all of the resource.
+    package var range: ByteRange?
+    /// The time that the part plays; 0 for keys and initializations.
+    package var seconds: Double
+
+    package init(url: URL, range: ByteRange? = nil, seconds: Double = 0) {
+      (self.url, self.range, self.seconds) = (url, range, seconds)
+    }
+  }
+
+  /// In the order of the playlists, without repetitions. Adjacent ranges are one part.
+  package private(set) var parts: [Part] = []
+  /// The sum of the durations of all playlists.
+  package private(set) var seconds = 0.0
+  /// The duration of the longest playlist, in seconds.
+  package private(set) var duration = 0.0
+  /// References that are neither http nor https, for a message.
+  package private(set) var skipped: [String] = []
+
+  private static let mostSkipped = 20
+
+  private struct Identity: Hashable {
+    var url: URL
+    var range: ByteRange?
+  }
+
+  private var known: Set<Identity> = []
+
+  package init() {}
+
+  /// Appends the parts of a playlist.
+  ///
+  /// - Parameter url: the URL of the playlist after redirects.
+  package mutating func append(_ playlist: HLSMediaPlaylist, at url: URL) {
+    var maps = Set<Int>()
+    var keys = Set<Int>()
+    for segment in playlist.segments where !segment.isGap {
+      for key in segment.keys where keys.insert(key).inserted {
+        append(playlist.keys[key], at: url)
+      }
+      if let index = segment.map, maps.insert(index).inserted {
+        let map = playlist.maps[index]
+        append(map.uri, map.byteRange, seconds: 0, at: url)
+      }
+      append(segment.uri, segment.byteRange, seconds: segment.duration, at: url)
+    }
+    duration = max(duration, playlist.totalDuration)
+  }
+
+  /// The keys of content protection systems come from a license server.
+  private mutating func append(_ key: HLSKey, at url: URL) {
+    guard key.keyFormat == "identity", let uri = key.uri else { return }
+    append(uri, nil, seconds: 0, at: url)
+  }
+
+  private mutating func append(
+    _ reference: String, _ range: ByteRange?, seconds: Double, at base: URL
+  ) {
+    guard let url = URL(text: reference, relativeTo: base), WebURL(url.absoluteString) != nil
+    else { return skip(reference) }
+    guard known.insert(Identity(url: url, range: range)).inserted else { return }
+    self.seconds += seconds
+    if let range, let last = parts.last, last.url == url, let before = last.range,
+      before.upperBound == range.lowerBound
+    {
+      parts[parts.count - 1].range = before.lowerBound..<range.upperBound
+      parts[parts.count - 1].seconds += seconds
+    } else {
+      parts.append(Part(url: url, range: range, seconds: seconds))
+    }
+  }
+
+  private mutating func skip(_ reference: String) {
+    // The playlist contains the data itself.
+    guard !reference.lowercased().hasPrefix("data:") else { return }
+    guard skipped.count < Self.mostSkipped, !skipped.contains(reference) else { return }
+    skipped.append(reference)
+  }
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// The variants and renditions of a stream, for people and for programs.
+struct StreamReport: Encodable, Sendable {
+  struct Variant: Encodable, Sendable {
+    var width: Int?
+    var height: Int?
+    /// In bits per second.
+    var bandwidth: Int64
+    var averageBandwidth: Int64?
+    var codecs: String?
+    var frameRate: Double?
+    var estimatedBytes: Int64?
+
+    init(_ variant: HLSMultivariantPlaylist.Variant, seconds: Double?) {
+      (width, height) = (variant.width, variant.height)
+      (bandwidth, averageBandwidth) = (variant.bandwidth, variant.averageBandwidth)
+      (codecs, frameRate) = (variant.codecs, variant.frameRate)
+      estimatedBytes = seconds.flatMap { variant.estimatedBytes(seconds: $0) }
+    }
+  }
+
+  struct Rendition: Encodable, Sendable, Hashable {
+    var type: String
+    var language: String?
+    var name: String
+    var isDefault: Bool
+    var isForced: Bool
+    var channels: String?
+
+    init(_ rendition: HLSMultivariantPlaylist.Rendition) {
+      type = rendition.type.rawValue.lowercased()
+      (language, name) = (rendition.language, rendition.name)
+      (isDefault, isForced) = (rendition.isDefault, rendition.isForced)
+      channels = rendition.channels
+    }
+  }
+
+  var url: String
+  /// In seconds; nil if the stream is live.
+  var duration: Double?
+  var variants: [Variant] = []
+  /// Without repetitions in several groups.
+  var renditions: [Rendition] = []
+
+  init(_ source: StreamSource, at url: URL, seconds: Double?) {
+    self.url = url.withoutUserInfo.absoluteString
+    duration = seconds
+    guard case .multivariant(let playlist) = source.playlist else { return }
+    variants = playlist.variants.map { Variant($0, seconds: seconds) }
+    var known: Set<Rendition> = []
+    renditions = playlist.renditions.map(Rendition.init).filter { known.insert($0).inserted }
+  }
+
+  /// The lines for people.
+  var lines: [String] {
+    let time = duration.map { TimeText.position(.seconds($0)) } ?? "live"
+    var lines = ["\(url), \(time)"]
+    if !variants.isEmpty {
+      var table = Table(columns: [
+        .init(title: "RESOLUTION"), .init(title: "BIT RATE", alignment: .right),
+        .init(title: "SIZE", alignment: .right), .init(title: "CODECS"),
+      ])
+      table.rows = variants.map(\.cells)
+      lines += [""] + table.lines()
+    }
+    if !renditions.isEmpty {
+      var table = Table(columns: [
+        .init(title: "TYPE"), .init(title: "LANGUAGE"), .init(title: "DEFAULT"),
+        .init(title: "NAME"),
+      ])
+      table.rows = renditions.map { rendition in
+        [
+          rendition.type, rendition.language ?? "-", rendition.isDefault ? "yes" : "no",
+          rendition.name,
+        ]
+      }
+      lines += [""] + table.lines()
+    }
+    return lines.map(printable)
+  }
+}
+
+extension StreamReport.Variant {
+  var resolution: String? {
+    guard let width, let height else { return nil }
+    return "\(width)x\(height)"
+  }
+
+  /// The average bit rate, otherwise the peak; nil if neither is known.
+  var bitRate: String? {
+    let rate = averageBandwidth ?? bandwidth
+    return rate > 0 ? BitRateText.text(rate) : nil
+  }
+
+  fileprivate var cells: [String] {
+    [
+      resolution ?? "-", bitRate ?? "-", estimatedBytes.map { "about \(ByteSize.text($0))" } ?? "-",
+      codecs ?? "-",
+    ]
+  }
+}
+
+extension StreamDownload.Selection {
+  /// `1280x720, 3.0 Mbit/s, 20:00, about 429.2 MiB`
+  var text: String {
+    let variant = variant.map { StreamReport.Variant($0, seconds: plan.duration) }
+    let languages = renditions.compactMap(\.language)
+    return [
+      variant?.resolution, variant?.bitRate,
+      languages.isEmpty ? nil : languages.joined(separator: " "),
+      TimeText.position(.seconds(plan.duration)),
+      estimatedBytes.map { "about \(ByteSize.text($0))" },
+    ].compactMap(\.self).joined(separator: ", ")
+  }
+}
+
+enum BitRateText {
+  /// `64 kbit/s`, `3.0 Mbit/s`
+  static func text(_ rate: Int64) -> String {
+    rate < 1_000_000
+      ? "\((rate + 500) / 1000) kbit/s" : String(format: "%.1f Mbit/s", Double(rate) / 1_000_000)
+  }
+}

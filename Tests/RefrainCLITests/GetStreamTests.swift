@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import TestSupport
+  import Testing
+
+  /// `refrain get` with HTTP Live Streams.
+  @Suite(.timeLimit(.minutes(2)))
+  struct GetStreamTests {
+    private static let main = """
+      #EXTM3U
+      #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="Deutsch",LANGUAGE="de",DEFAULT=YES,URI="de.m3u8"
+      #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="English",LANGUAGE="en",URI="en.m3u8"
+      #EXT-X-STREAM-INF:BANDWIDTH=900000,RESOLUTION=640x360,AUDIO="a",CODECS="avc1,mp4a"
+      low.m3u8
+      #EXT-X-STREAM-INF:BANDWIDTH=4000000,AVERAGE-BANDWIDTH=3000000,RESOLUTION=1280x720,AUDIO="a"
+      high.m3u8
+
+      """
+
+    private static let lists = ["low", "high", "de", "en"]
+
+    /// Runs `body` with a stream of 20 seconds at `/main.m3u8`.
+    private func withStream(
+      requiring header: Field? = nil,
+      _ body: (Program, OriginServer, _ url: String) async throws -> Void
+    ) async throws {
+      let origin = try await OriginServer.start()
+      let result: Result<Void, any Error>
+      do {
+        Self.serve(Self.main, at: "/main.m3u8", origin, header)
+        for list in Self.lists {
+          let segments = (0..<5).map { "#EXTINF:4,\n\(list)\($0).ts\n" }.joined()
+          Self.serve("#EXTM3U\n\(segments)#EXT-X-ENDLIST\n", at: "/\(list).m3u8", origin, header)
+          for index in 0..<5 {
+            var segment = OriginResource.synthetic(seed: UInt64(index), length: 3000)
+            segment.requiredHeader = header
+            origin.serve(segment, at: "/\(list)\(index).ts")
+          }
+        }
+        try await Program.with {
+          try await body($0, origin, origin.url("/main.m3u8").absoluteString)
+        }
+        result = .success(())
+      } catch {
+        result = .failure(error)
+      }
+      await origin.stop()
+      try result.get()
+    }
+
+    private static func serve(
+      _ text: String, at path: String, _ origin: OriginServer, _ header: Field? = nil
+    ) {
+      var list = OriginResource(
+        .bytes(Array(text.utf8)), contentType: "application/vnd.apple.mpegurl",
+        etag: "\"\(path)\"", headers: [Field("Cache-Control", "max-age=3600")])
+      list.requiredHeader = header
+      origin.serve(list, at: path)
+    }
+
+    private static func requests(_ list: String, _ origin: OriginServer) -> [Int] {
+      ["/\(list).m3u8"].map { origin.log($0).requests.count }
+        + (0..<5).map { origin.log("/\(list)\($0).ts").requests.count }
+    }
+
+    @Test func `A stream is not pinned, and its playlist is not either`() async throws {
+      try await withStream { program, _, url in
+        let run = try await program.run("get", "--pin", url, "--cache", program.cache.path())
+        #expect(run.status == 1)
+        #expect(run.errorLines.contains { $0.contains("Omit --pin") })
+        let listing = try await program.run("ls", "--json", "--cache", program.cache.path())
+        #expect(!listing.output.contains("\"isPinned\":true"))
+      }
+    }
+
+    @Test func `The chosen parts of a stream are fetched once`() async throws {
+      try await withStream { program, origin, url in
+        let first = try await program.run("get", "--quality", "720p", "--audio", "en", url)
+        #expect(first.status == 0, "\(first.errors)")
+        #expect(first.output == "\(url), 29.3 KiB\n")
+        #expect(
+          first.errorLines.first == "main.m3u8: 1280x720, 3.0 Mbit/s, en, 0:20, about 7.2 MiB")
+        #expect(first.errorLines.last == "main.m3u8: 100% of 0:20, 29.3 KiB")
+        let again = try await program.run("get", "--quality", "720p", "--audio", "en", url)
+        #expect(again.status == 0 && again.output == first.output)
+        for list in ["high", "en"] {
+          #expect(Self.requests(list, origin) == [1, 1, 1, 1, 1, 1], "\(list)")
+        }
+        for list in ["low", "de"] {
+          #expect(Self.requests(list, origin) == [0, 0, 0, 0, 0, 0], "\(list)")
+        }
+        #expect(origin.log("/main.m3u8").requests.count == 1)
+      }
+    }
+
+    @Test func `Headers are sent with the requests for segments`() async throws {
+      let token = Field("Authorization", "Bearer abc")
+      try await withStream(requiring: token) { program, origin, url in
+        let run = try await program.run("get", "--header", "Authorization: Bearer abc", url)
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(Self.requests("high", origin) == [1, 1, 1, 1, 1, 1])
+      }
+    }
+
+    @Test func `The list of a stream shows its qualities and languages`() async throws {
+      try await withStream { program, origin, url in
+        let run = try await program.run("get", "--list", url)
+        #expect(run.status == 0 && run.errors.isEmpty)
+        #expect(
+          run.output == """
+            \(url), 0:20
+
+            RESOLUTION    BIT RATE           SIZE  CODECS
+            640x360     900 kbit/s  about 2.1 MiB  avc1,mp4a
+            1280x720    3.0 Mbit/s  about 7.2 MiB  -
+
+            TYPE   LANGUAGE  DEFAULT  NAME
+            audio  de        yes      Deutsch
+            audio  en        no       English
+
+            """)
+        #expect(Self.requests("high", origin) == [1, 0, 0, 0, 0, 0])
+      }
+    }
+
+    @Test func `The list of a stream is available as JSON`() async throws {
+      try await withStream { program, _, url in
+        let run = try await program.run("get", "--list", "--json", url)
+        let report = try #require(
+          try JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any])
+        #expect(report["url"] as? String == url && report["duration"] as? Double == 20)
+        let variants = try #require(report["variants"] as? [[String: Any]])
+        #expect(variants.map { $0["height"] as? Int } == [360, 720])
+        #expect(variants.map { $0["estimatedBytes"] as? Int } == [2_250_000, 7_500_000])
+        let renditions = try #require(report["renditions"] as? [[String: Any]])
+        #expect(renditions.map { $0["language"] as? String } == ["de", "en"])
+      }
+    }
+
+    @Test func `JSON reports the choice, the progress and the end`() async throws {
+      try await withStream { program, _, url in
+        let run = try await program.run("get", "--json", url)
+        let events = try run.lines.map { line in
+          try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+        #expect(events.first?["event"] as? String == "selected")
+        #expect(events.first?["estimatedBytes"] as? Int == 7_500_000)
+        let progress = try #require(events.first { $0["event"] as? String == "progress" })
+        #expect((progress["storedSeconds"] as? Double).map { (0...20).contains($0) } == true)
+        #expect(progress["totalSeconds"] as? Double == 20)
+        #expect(events.last?["event"] as? String == "done")
+        #expect(events.last?["storedBytes"] as? Int == 30_000)
+      }
+    }
+
+    @Test func `A live stream, a DASH stream and a missing language are errors with a remedy`()
+      async throws
+    {
+      try await withStream { program, origin, url in
+        Self.serve("#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\n0.ts\n", at: "/l.m3u8", origin)
+        let live = try await program.run("get", origin.url("/l.m3u8").absoluteString)
+        #expect(live.status == 1 && live.errors.contains("is a live stream"))
+        origin.serve(
+          OriginResource(
+            .bytes(Array("<?xml version=\"1.0\"?>\n<MPD type=\"static\"></MPD>".utf8)),
+            contentType: "application/dash+xml", etag: "\"d\""), at: "/a.mpd")
+        let dash = try await program.run("get", origin.url("/a.mpd").absoluteString)
+        #expect(dash.status == 1 && dash.errors.contains("HLS"))
+        let french = try await program.run("get", "--audio", "fr", url)
+        #expect(french.status == 1 && french.errors.contains("Choose among de, en."))
+        let height = try await program.run("get", "--quality", "nice", url)
+        #expect(height.status == 64)
+      }
+    }
+
+    @Test func `A list of songs is fetched as the file that it is`() async throws {
+      try await withStream { program, origin, _ in
+        Self.serve("#EXTM3U\n#EXTINF:200,A song\nhigh0.ts\n", at: "/songs.m3u8", origin)
+        let url = origin.url("/songs.m3u8").absoluteString
+        let run = try await program.run("get", url)
+        #expect(run.status == 0 && run.output == "\(url), 36 B\n")
+        #expect(origin.log("/high0.ts").requests.isEmpty)
+        let list = try await program.run("get", "--list", url)
+        #expect(list.status == 1 && list.errorLines.count == 1)
+      }
+    }
+
+    @Test func `An interrupted download continues where it stopped`() async throws {
+      try await withStream { program, origin, url in
+        origin.script("/high4.ts", .on(.first(1), .stall(at: .body(1000))))
+        let killed = try await program.run(
+          ["get", url], signal: SIGKILL,
+          when: {
+            (0..<5).allSatisfy { index in
+              let log = origin.log("/de\(index).ts")
+              return log.requests.count == 1 && log.running == 0
+            } && origin.log("/high4.ts").requests.count == 1
+          })
+        #expect(killed.status == SIGKILL)
+        let run = try await program.run("get", url)
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(origin.log("/high4.ts").requests.count == 2)
+        // The segments that were stored last may not be recorded yet when the program is killed.
+        let all = Self.requests("high", origin) + Self.requests("de", origin)
+        #expect(all.allSatisfy { (1...2).contains($0) } && all.reduce(0, +) <= 12 + 1 + 4, "\(all)")
+      }
+    }
+  }
+#endif
