@@ -19,6 +19,10 @@ extension MediaCache {
   /// AVFoundation: none of their bytes pass through the cache, and their requests may lack the
   /// resource's headers. The same holds for a resource without a length.
   ///
+  /// AVFoundation takes a stream's playlists and keys from a delegate, but not its segments. To
+  /// play a stream through the cache, create a plain `AVURLAsset` of the URL that `CacheProxy` of
+  /// RefrainProxy has for it.
+  ///
   /// - Parameters:
   ///   - resource: the URL, the headers of its requests (a token, for example, which AVPlayer
   ///     cannot send), and the key under which it is stored.

@@ -13,7 +13,7 @@
         Stored bytes come from disk, the others from the origin, once. While an item plays, all of \
         it is fetched, and then the beginning of the next. Only sound is played, also of a video. \
         Playlists (M3U, PLS, XSPF), local or by URL, are recognized by the extensions of their \
-        names; files play without the cache.
+        names; files play without the cache. Streams (HLS, DASH) play by the URL of their manifest.
 
         In a terminal 'play' shows a screen: '?' lists its keys, 'q' quits. If an item cannot be \
         played, the screen stays until 'q'. Elsewhere, or with --plain, 'play' prints lines: after \

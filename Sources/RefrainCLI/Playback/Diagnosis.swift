@@ -11,13 +11,17 @@
     /// Returns the same error, or a better one if the first bytes show the kind of the item.
     func error(_ error: MediaCacheError, of media: Media) async -> MediaCacheError {
       guard error.code == .invalidResponse, error.status == nil,
-        let kind = await beginning(of: media).flatMap(ContentKind.init(beginning:))
+        let beginning = await beginning(of: media), let kind = ContentKind(beginning: beginning)
       else { return error }
+      // A stream can be played: the error says why this one is not.
+      if !media.url.isFileURL, StreamKind(beginning: beginning) != nil { return error }
       let address =
         media.url.isFileURL
         ? media.url.path(percentEncoded: false) : media.url.withoutUserInfo.absoluteString
+      let isNamedList = kind == .playlist && Playlist.format(of: media.url) != nil
       return MediaCacheError(
-        error.code, "\(address) is \(kind.name), not media.", remedy: kind.remedy)
+        error.code, "\(address) is \(kind.name), not media.",
+        remedy: isNamedList ? "Play it by its own URL, not in another playlist." : kind.remedy)
     }
 
     /// Returns the first bytes of the file, or of the stored part; makes no request.

@@ -11,6 +11,8 @@ struct PlayReport: Sendable, Hashable, Encodable {
   var requests: Int
   /// Whether the media is a file, which does not involve the cache.
   var isFile = false
+  /// Whether the media is a stream, whose bytes are not counted.
+  var isStream = false
 
   /// Whether the item was skipped before anything was read.
   var isEmpty: Bool { timeToFirstSound == nil && bytesFromOrigin == 0 && bytesFromDisk == 0 }
@@ -20,6 +22,7 @@ struct PlayReport: Sendable, Hashable, Encodable {
     let sound =
       timeToFirstSound.map { "first sound after \(TimeText.span(.seconds($0)))" } ?? "no sound"
     guard !isFile else { return "\(sound), from a file" }
+    guard !isStream else { return "\(sound), a stream through the cache" }
     let origin = "from the origin \(ByteSize.text(bytesFromOrigin))"
     let asked = "in \(requests) \(requests == 1 ? "request" : "requests")"
     return "\(sound), \(origin) \(asked), from disk \(ByteSize.text(bytesFromDisk))"

@@ -47,11 +47,20 @@
     func play(
       _ media: [Media], from cache: MediaCache, _ told: (Media, PlayReport) throws -> Void
     ) async throws {
-      guard settings.output != nil else { return try await playQueue(media, from: cache, told) }
-      // A file for each item.
-      for one in settings.isShuffled ? media.shuffled() : media {
-        try await playQueue([one], from: cache, told)
+      let streams = StreamProxy(cache: cache)
+      let result: Result<Void, any Error>
+      do {
+        // A file for each item.
+        let queues =
+          settings.output == nil
+          ? [media] : (settings.isShuffled ? media.shuffled() : media).map { [$0] }
+        for queue in queues { try await playQueue(queue, from: cache, streams, told) }
+        result = .success(())
+      } catch {
+        result = .failure(error)
       }
+      await streams.stop()
+      try result.get()
     }
 
     /// Releases the terminal, and writes the held output.
@@ -69,13 +78,16 @@
     // MARK: A queue
 
     private func playQueue(
-      _ media: [Media], from cache: MediaCache, _ told: (Media, PlayReport) throws -> Void
+      _ media: [Media], from cache: MediaCache, _ streams: StreamProxy,
+      _ told: (Media, PlayReport) throws -> Void
     ) async throws {
       guard screen?.isOver != true else { return }
       plays += 1
       let engine = try await MPVEngine(
         cache: cache, output: settings.output.map { .wavFile(numberedFile($0, plays)) } ?? .device)
-      let player = Player(cache: cache, engine: engine)
+      var configuration = Player.Configuration()
+      configuration.streamURL = { try await streams.url(for: $0) }
+      let player = Player(cache: cache, engine: engine, configuration: configuration)
       let events = player.events()
       screen?.follow(player, cache)
       start(media, on: player)
@@ -241,12 +253,13 @@
 
   extension PlayReport {
     init(_ media: Media, _ report: PlaybackReport) {
+      let isStream = report.statistics == nil && !media.url.isFileURL
       let statistics = report.statistics ?? MediaReader.Statistics()
       self.init(
         url: media.url.withoutUserInfo.absoluteString,
         timeToFirstSound: report.timeToFirstSound.map { $0 / .seconds(1) },
         bytesFromOrigin: statistics.bytesFromOrigin, bytesFromDisk: statistics.bytesFromDisk,
-        requests: statistics.requests, isFile: media.url.isFileURL)
+        requests: statistics.requests, isFile: media.url.isFileURL, isStream: isStream)
     }
   }
 #endif

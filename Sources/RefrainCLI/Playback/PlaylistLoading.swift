@@ -15,7 +15,7 @@ struct PlaylistLoading: Sendable {
   private static let byteLimit: Int64 = 16 << 20
 
   /// Takes files and URLs as they are, and expands playlists; those on the network are read through
-  /// the cache.
+  /// the cache. The playlist of an HTTP Live Stream is one item.
   ///
   /// - Throws: `CancellationError`.
   init(of urls: [URL], options: GlobalOptions, from cache: MediaCache) async throws {
@@ -29,7 +29,11 @@ struct PlaylistLoading: Sendable {
         continue
       }
       do {
-        let (playlist, source) = try await Self.read(url, options, cache)
+        let read = try await Self.read(url, options, cache)
+        guard let (playlist, source) = read else {
+          media.append(Media(url, headers: options.fields))
+          continue
+        }
         let (entries, refusals) = Self.playable(playlist)
         skipped += refusals.map { "\(URLArgument.name(of: url)): \($0)" }
         guard !entries.isEmpty else { throw Self.nothingToPlay(in: url, refusals.count) }
@@ -48,9 +52,14 @@ struct PlaylistLoading: Sendable {
     }
   }
 
-  /// Returns the entries that are not playlists themselves, and why the others are left out.
+  /// Returns the entries that are not playlists themselves, and why the others are left out. An
+  /// entry on the network that ends in `.m3u8` is usually a stream; the player looks at it when its
+  /// turn comes.
   private static func playable(_ playlist: Playlist) -> (entries: [Media], refusals: [String]) {
-    let isPlaylist: (Media) -> Bool = { Playlist.format(of: $0.url) != nil }
+    let isPlaylist: (Media) -> Bool = { entry in
+      let mayBeStream = !entry.url.isFileURL && entry.url.pathExtension.lowercased() == "m3u8"
+      return !mayBeStream && Playlist.format(of: entry.url) != nil
+    }
     let nested = playlist.entries.filter(isPlaylist).map { entry in
       "“\(URLArgument.name(of: entry.url))” is itself a playlist, and a playlist in a playlist is "
         + "not read. Play it by its own URL: \(entry.url.withoutUserInfo.absoluteString)"
@@ -68,10 +77,10 @@ struct PlaylistLoading: Sendable {
         remedy: "The lines above give the reason for each entry.")
   }
 
-  /// Returns the playlist and its URL after redirects.
+  /// Returns the playlist and its URL after redirects; nil if the URL is that of a stream.
   private static func read(
     _ url: URL, _ options: GlobalOptions, _ cache: MediaCache
-  ) async throws -> (Playlist, URL) {
+  ) async throws -> (Playlist, URL)? {
     guard !url.isFileURL else {
       let file: Data
       do {
@@ -93,6 +102,7 @@ struct PlaylistLoading: Sendable {
     for try await chunk in reader.chunks(in: 0..<min(information.length ?? byteLimit, byteLimit)) {
       bytes.append(chunk)
     }
+    if StreamKind(beginning: bytes) != nil { return nil }
     let source = information.finalURL
     return (try Playlist(bytes, from: source, mimeType: information.mimeType), source)
   }

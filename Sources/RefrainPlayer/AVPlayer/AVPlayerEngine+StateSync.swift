@@ -125,6 +125,7 @@ extension AVPlayerEngine {
   }
 
   private func seek(_ playing: PlayingItem) {
+    if playing.isLive { refuseSeek(playing) }
     if let request = playing.seeks.begin() {
       let number = playing.seeks.number
       playing.playerItem.seek(
@@ -193,12 +194,15 @@ extension AVPlayerEngine {
     if playing.isLive, !playing.told.isLive {
       playing.told.isLive = true
       pending.append(.live(playing.item.id))
-      // A live stream plays from where it was joined.
-      if let serial = playing.seeks.refuse() {
-        pending.append(.seekCompleted(playing.item.id, serial: serial, at: playing.position))
-      }
+      refuseSeek(playing)
     }
     pending.append(.duration(playing.item.id, duration))
+  }
+
+  /// Drops the seek that is wanted in a live stream, which plays from where it was joined.
+  private func refuseSeek(_ playing: PlayingItem) {
+    guard let serial = playing.seeks.refuse() else { return }
+    pending.append(.seekCompleted(playing.item.id, serial: serial, at: playing.position))
   }
 
   private func tellMetadata(_ playing: PlayingItem) {

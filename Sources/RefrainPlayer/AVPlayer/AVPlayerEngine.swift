@@ -14,8 +14,8 @@ import RefrainAVFoundation
 /// Plays audio and video through a cache with AVPlayer, with AirPlay and without gaps between
 /// items.
 ///
-/// http and https media play through the cache, files directly. HTTP Live Streams play, but are not
-/// cached.
+/// http and https media play through the cache, files directly. HTTP Live Streams play from their
+/// `EngineItem.streamURL`; without one they play, too, but are not cached. AVPlayer plays no DASH.
 @MainActor public final class AVPlayerEngine: PlayerEngine {
   public var report: (@MainActor (EngineEvent) -> Void)?
 
@@ -126,10 +126,11 @@ import RefrainAVFoundation
 
   /// Configures the player for the source of an item's bytes. AVFoundation measures its own
   /// connections, but knows no rate of a delegate's bytes and may wait long before it begins to
-  /// play them. An AirPlay video receiver loads the URL itself, and cannot use a delegate.
+  /// play them. An AirPlay video receiver loads the URL itself, and cannot use a delegate or a proxy
+  /// that only this device reaches.
   func suit(_ playing: PlayingItem) {
     heldPlayer.automaticallyWaitsToMinimizeStalling = !playing.asset.isMediated
-    heldPlayer.allowsExternalPlayback = !playing.asset.hasDelegate
+    heldPlayer.allowsExternalPlayback = !playing.asset.hasDelegate && !playing.isFromThisDevice
   }
 
   /// Releases all items; nothing more is reported of them.

@@ -45,9 +45,7 @@ import RefrainAVFoundation
     onChange: @escaping @Sendable () -> Void
   ) {
     self.item = item
-    asset =
-      item.media.resource.map { cache.asset(for: $0, options: options, fill: item.fill) }
-      ?? AVURLAsset(url: item.media.url, options: options)
+    asset = Self.asset(of: item, from: cache, options)
     playerItem = AVPlayerItem(asset: asset)
     seeks = SeekRequests(start: start)
     said = ItemMetadata(onChange: onChange)
@@ -55,6 +53,17 @@ import RefrainAVFoundation
     playerItem.audioTimePitchAlgorithm = .timeDomain
     said.attach(to: playerItem)
     observe(onChange)
+  }
+
+  /// Returns an asset of a stream's own URL, because a delegate cannot provide its segments; of
+  /// other remote media, one that reads through the cache.
+  private static func asset(
+    of item: EngineItem, from cache: MediaCache, _ options: [String: Any]
+  ) -> AVURLAsset {
+    guard item.streamURL == nil, let resource = item.media.resource else {
+      return AVURLAsset(url: item.streamURL ?? item.media.url, options: options)
+    }
+    return cache.asset(for: resource, options: options, fill: item.fill)
   }
 
   private func observe(_ onChange: @escaping @Sendable () -> Void) {
@@ -94,6 +103,12 @@ import RefrainAVFoundation
   var isLive: Bool { isReadyToPlay && playerItem.duration.isIndefinite }
 
   var position: Duration { max(Duration(playerItem.currentTime()) ?? .zero, .zero) }
+
+  /// Whether the item is a stream that comes from this device itself, by a loopback address.
+  var isFromThisDevice: Bool {
+    guard let host = item.streamURL?.host() else { return false }
+    return host.hasPrefix("127.") || ["localhost", "::1", "[::1]"].contains(host.lowercased())
+  }
 
   /// Whether AVPlayer has enough bytes to play for a while.
   var canGoOn: Bool { playerItem.isPlaybackLikelyToKeepUp || playerItem.isPlaybackBufferFull }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+public import Foundation
 public import Refrain
 
 /// One playback of one media, as an engine receives it. Playing the same media again takes another
@@ -14,10 +15,17 @@ public struct EngineItem: Sendable, Hashable, Identifiable {
   public var media: Media
   /// The fill policy while the item plays.
   public var fill: FillPolicy
+  /// The URL from which the engine plays a stream (HLS, DASH) in place of the media's, usually a
+  /// local proxy's: the manifest and its segments come from there, through the cache. Nil: the
+  /// media is no stream, or its bytes do not come through the cache.
+  public var streamURL: URL?
 
-  public init(id: ID, media: Media, fill: FillPolicy = .wholeResource) {
+  public init(
+    id: ID, media: Media, fill: FillPolicy = .wholeResource, streamURL: URL? = nil
+  ) {
     self.id = id
     self.media = media
     self.fill = fill
+    self.streamURL = streamURL
   }
 }

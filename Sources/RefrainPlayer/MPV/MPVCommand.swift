@@ -17,13 +17,17 @@
     /// Returns the command that plays a file in place of everything else (`replace`), or after it
     /// (`append`).
     ///
-    /// - Parameter start: the position at which this file begins; other files are not affected.
-    static func loadFile(_ address: String, _ how: String, start: Duration) -> MPVCommand {
+    /// - Parameters:
+    ///   - start: the position at which this file begins.
+    ///   - options: further options. None of them affects other files.
+    static func loadFile(
+      _ address: String, _ how: String, start: Duration,
+      options: [(name: String, value: String)] = []
+    ) -> MPVCommand {
       var command = MPVCommand(
         name: "loadfile", arguments: [("url", .text(address)), ("flags", .text(how))])
-      if start > .zero {
-        command.arguments.append(("options", .map([("start", startText(start))])))
-      }
+      let options = options + (start > .zero ? [("start", startText(start))] : [])
+      if !options.isEmpty { command.arguments.append(("options", .map(options))) }
       return command
     }
 

@@ -2,7 +2,8 @@
 #if os(Linux)
   public import Refrain
 
-  /// Plays audio with the system's libmpv, which reads through a cache.
+  /// Plays audio with the system's libmpv, which reads through a cache. A stream (HLS, DASH) plays
+  /// from its `EngineItem.streamURL`, an http URL.
   ///
   /// libmpv is called on a thread of its own. The process's numeric locale has to be "C", as it is
   /// unless a program changes it. Releasing the engine ends playback.
@@ -53,6 +54,9 @@
     }
 
     public func follow(with item: EngineItem?) {
+      // libmpv opens a following file early, and without that file's own options: a stream, which
+      // needs them, is loaded when its turn comes.
+      let item = item?.streamURL == nil ? item : nil
       // The previous following item is discarded.
       live = live.filter { $0 == current }
       playbacks.removeAll { $0.item.id != current && $0.item.id.rawValue > current?.rawValue ?? 0 }

@@ -25,6 +25,21 @@
     }
 
     /// Returns the error for a resource that mpv gave up on although its bytes could be read.
+    func error(_ status: CInt, playing item: EngineItem) -> MediaCacheError {
+      let url = item.media.url
+      switch mpv_error(rawValue: status) {
+      case MPV_ERROR_UNKNOWN_FORMAT where item.streamURL != nil,
+        MPV_ERROR_LOADING_FAILED where item.streamURL != nil:
+        // The manifest was read before: this may well pass.
+        return MediaCacheError(
+          .unreachable,
+          "No segments of the stream \(url.withoutUserInfo.absoluteString) could be read.",
+          remedy: "Check the network, and that the stream plays elsewhere.")
+      default: return error(status, playing: url)
+      }
+    }
+
+    /// Returns the error for a resource at a URL, which is no stream.
     func error(_ status: CInt, playing url: URL) -> MediaCacheError {
       switch mpv_error(rawValue: status) {
       case MPV_ERROR_UNKNOWN_FORMAT, MPV_ERROR_LOADING_FAILED:

@@ -57,6 +57,7 @@
     /// Handles the opening of the current item, before any of it is audible.
     func opened() {
       guard let playback = playing.current else { return }
+      if playback.item.streamURL != nil { openedStream(playback) }
       if noteLive(playback) {
         begin(at: .zero)
       } else {
@@ -105,6 +106,7 @@
       case .position:
         guard let number, number.isFinite, playback.isHeard else { return }
         clock.advance(.now)
+        playback.noteStream(position: Self.position(number))
         if clock.isDue(.now) { tell(.position(id, Self.position(number))) }
       case .duration:
         guard change.format == MPV_FORMAT_NONE || number?.isFinite == true else { return }
@@ -184,7 +186,7 @@
       case MPV_END_FILE_REASON_STOP, MPV_END_FILE_REASON_QUIT, MPV_END_FILE_REASON_REDIRECT:
         break
       // libmpv treats failed reads as the end if it can: missing bytes take precedence.
-      case MPV_END_FILE_REASON_EOF where playback.error == nil:
+      case MPV_END_FILE_REASON_EOF where playback.error == nil && interruption(of: playback) == nil:
         playing.noteEnd(of: playback.item.id)
       // To libmpv, an item without a sound is an error.
       case MPV_END_FILE_REASON_ERROR where playback.error == nil && clock.isPastEnd:
@@ -196,7 +198,8 @@
         tell(
           .failed(
             playback.item.id,
-            playback.error ?? mpv.error(end.error, playing: playback.item.media.url)))
+            playback.error ?? interruption(of: playback)
+              ?? mpv.error(end.error, playing: playback.item)))
       }
     }
 

@@ -124,6 +124,7 @@
       pause(isPaused)
       clock = MPVClock(start: position)
       (waiting, interruption, isWaitingForCache) = (nil, nil, false)
+      playback.noteStream(position: position)
       let (item, entry) = enter(playback, "replace", start: position)
       forget(playing.replaceAll(with: entry == nil ? nil : item, entry: entry ?? 0))
       if entry == nil { refuse(playback) }
@@ -156,7 +157,10 @@
     ) -> (MPVPlaylist.Item, Int64?) {
       var number: UInt64?
       let address: String
-      if playback.item.media.url.isFileURL {
+      let options = playback.item.streamURL == nil ? [] : MPVOptions.stream
+      if let stream = playback.item.streamURL {
+        address = stream.absoluteString
+      } else if playback.item.media.url.isFileURL {
         address = playback.item.media.url.path(percentEncoded: false)
       } else {
         let added = registry.add(playback)
@@ -164,7 +168,7 @@
       }
       playback.onAbsence { [weak mailbox] in mailbox?.post(.syncState) }
       var result = mpv_node()
-      let status = MPVCommand.loadFile(address, how, start: start).withNode {
+      let status = MPVCommand.loadFile(address, how, start: start, options: options).withNode {
         mpv.command_node(handle, $0, &result)
       }
       defer { mpv.free_node_contents(&result) }
@@ -175,7 +179,7 @@
     func refuse(_ playback: MPVPlayback) {
       let id = playback.item.id
       tell(.began(id))
-      tell(.failed(id, mpv.error(MPV_ERROR_COMMAND.rawValue, playing: playback.item.media.url)))
+      tell(.failed(id, mpv.error(MPV_ERROR_COMMAND.rawValue, playing: playback.item)))
     }
 
     func seek(_ seek: MPVClock.Seek) {
@@ -188,6 +192,7 @@
 
     func go(to seek: MPVClock.Seek) {
       playing.current?.expectSeek()
+      playing.current?.noteStream(position: seek.position)
       let isTaken = command("seek", "\(max(0, seek.position.inSeconds))", "absolute+exact")
       guard !isTaken, let playback = playing.current, let serial = clock.abandon() else { return }
       tell(.seekCompleted(playback.item.id, serial: serial, at: position))

@@ -20,14 +20,27 @@
       ("vid", "no"), ("sid", "no"), ("audio-display", "no"), ("hr-seek", "yes"),
     ]
 
-    /// Bytes come only through Refrain: mpv must not fetch files that another one refers to (a
-    /// playlist's entries, a chapter elsewhere). Only Refrain caches: mpv holds the few seconds
-    /// that it decodes from, keeps nothing already played, and pauses when it runs out.
+    /// Bytes come only through Refrain (see also `stream`): mpv must not fetch files that another
+    /// one refers to (a playlist's entries, a chapter elsewhere). Only Refrain caches: mpv holds
+    /// the few seconds that it decodes from, keeps nothing already played, and pauses when it runs
+    /// out.
     private static let bytes = [
       ("access-references", "no"), ("autoload-files", "no"),
       ("cache", "yes"), ("cache-secs", "10"), ("cache-pause", "yes"), ("cache-pause-wait", "0.5"),
       ("demuxer-seekable-cache", "no"), ("demuxer-readahead-secs", "2"),
       ("demuxer-max-bytes", "4MiB"), ("demuxer-max-back-bytes", "0"),
+    ]
+
+    /// The options of a file that is a stream, which libmpv's own demuxer reads by HTTP from a
+    /// local proxy. Only the demuxers of streams may open what a manifest refers to, and only by
+    /// protocols that reach the proxy: no files, and no TLS, which it does not speak.
+    ///
+    /// Nobody else reads ahead in a stream, so libmpv does, by more than a segment. `none` is not a
+    /// proxy's URL: `http_proxy` in the environment is for other hosts.
+    static let stream: [(name: String, value: String)] = [
+      ("access-references", "yes"), ("demuxer", "lavf"), ("stream-lavf-o", "http_proxy=none"),
+      ("demuxer-lavf-o", "http_proxy=none,protocol_whitelist=[http,tcp,crypto,data]"),
+      ("hls-bitrate", "max"), ("cache-secs", "30"), ("demuxer-max-bytes", "32MiB"),
     ]
 
     /// Items follow each other without a gap if their formats match.

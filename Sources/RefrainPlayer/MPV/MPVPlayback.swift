@@ -20,6 +20,8 @@
       var absence: MediaCacheError?
       var isHeard = false
       var isToldLive = false
+      /// Of a stream (HLS, DASH).
+      var stream = StreamState()
       var hasGrowingDuration = false
       /// Called when `absence` has changed.
       var changed: (@Sendable () -> Void)?
@@ -99,7 +101,25 @@
     // MARK: What the stream is
 
     /// Whether the stream is live or cannot be read again: it cannot seek.
-    var isLive: Bool { state.withLock { $0.readers.last }?.isPassing == true }
+    var isLive: Bool {
+      let (stream, reader) = state.withLock { ($0.stream, $0.readers.last) }
+      return stream.isLive || reader?.isPassing == true
+    }
+
+    /// Records the duration that a stream's manifest states; nil: it is live.
+    func openedStream(lasting duration: Duration?) {
+      state.withLock { state in
+        (state.stream.duration, state.stream.isLive) = (duration, duration == nil)
+        // libmpv's duration then states how far it has read.
+        if duration == nil { state.hasGrowingDuration = true }
+      }
+    }
+
+    /// Records that playback has reached a position, or is to begin or continue there.
+    func noteStream(position: Duration) { state.withLock { $0.stream.position = position } }
+
+    /// Whether a stream has not come to the end that its manifest states.
+    var isStreamIncomplete: Bool { state.withLock { $0.stream.isIncomplete } }
 
     /// Whether libmpv cannot know where the stream ends.
     var isOpenEnded: Bool {
@@ -150,6 +170,18 @@
     }
 
     func add(_ reader: MediaReader) { state.withLock { $0.readers.append(reader) } }
+  }
+
+  /// What is known of a stream (HLS, DASH). A pure value.
+  private struct StreamState: Sendable {
+    var duration: Duration?
+    var isLive = false
+    var position = Duration.zero
+
+    /// The durations of segments are rounded, and positions are reported late.
+    private static let tolerance = Duration.seconds(10)
+
+    var isIncomplete: Bool { duration.map { position + Self.tolerance < $0 } ?? false }
   }
 
   private struct Weak<Value: AnyObject & Sendable>: Sendable {

@@ -3,7 +3,8 @@ import Foundation
 import Refrain
 
 /// Prefetches the next item while the current one plays: its opening first, the rest when the
-/// current item is stored completely; nothing while playback waits.
+/// current item is stored completely; nothing while playback waits. Of a stream, that is its
+/// manifest.
 @MainActor
 struct NextPrefetcher {
   private let cache: MediaCache
@@ -65,9 +66,11 @@ struct PrefetchWish: Sendable, Hashable {
 
 extension Media {
   /// The media as an engine receives it, with a header that requests a live stream's titles
-  /// (`Icy-MetaData`).
+  /// (`Icy-MetaData`); a manifest has none.
   var asEngineMedia: Media {
-    guard !url.isFileURL, headers["Icy-MetaData"] == nil else { return self }
+    guard !url.isFileURL, headers["Icy-MetaData"] == nil, !StreamLookup.isNamed(self) else {
+      return self
+    }
     var media = self
     media.headers.append("Icy-MetaData", "1")
     return media
@@ -77,7 +80,7 @@ extension Media {
 extension EngineItem {
   var askingForTitles: EngineItem {
     var item = self
-    item.media = media.asEngineMedia
+    if streamURL == nil { item.media = media.asEngineMedia }
     return item
   }
 }

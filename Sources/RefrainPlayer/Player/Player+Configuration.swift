@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: MIT
+public import Foundation
 public import Refrain
 
 extension Player {
   /// The settings of a player. Changes have no effect once the player is created.
-  public struct Configuration: Sendable, Hashable {
+  public struct Configuration: Sendable {
     /// The fill policy for an item while it plays.
     public var fill = FillPolicy.wholeResource
     /// Whether the next item is fetched while the current one plays.
     public var prefetchesNext = true
     /// How much of the next item is fetched before the current one is stored completely, in bytes.
     public var opening: Int64 = 512 << 10
+    /// Returns the URL from which the engine plays a stream (HLS, DASH): that of a local proxy over
+    /// the same cache, such as `CacheProxy.url(for:)` of RefrainProxy. Called on any thread, each
+    /// time that a stream is loaded or prepared; an error fails the item.
+    ///
+    /// Nil: AVPlayer loads streams itself, without the cache; libmpv does not play them.
+    public var streamURL: (@Sendable (_ stream: Resource) async throws -> URL)?
 
     public init() {}
   }

@@ -27,14 +27,15 @@ public final class Player {
   public private(set) var isLive = false
   /// The ranges buffered ahead, which play without any further byte.
   public private(set) var bufferedRanges: [Range<Duration>] = []
-  /// The stored part of the current item, in bytes; nil for files, and while it is unknown.
+  /// The stored part of the current item, in bytes; nil for files, streams, and while it is
+  /// unknown.
   public private(set) var cacheProgress: CacheProgress?
   /// The stored part of the current item, as times: as if every second took the same number of
   /// bytes.
   public private(set) var cachedRanges: [Range<Duration>] = []
   /// The ranges of the current item that are being fetched, as times.
   public private(set) var fetchingRanges: [Range<Duration>] = []
-  /// The statistics of reading the current item so far; nil for files.
+  /// The statistics of reading the current item so far; nil for files and streams.
   public private(set) var statistics: MediaReader.Statistics?
   public private(set) var metadata = MediaMetadata()
   /// Whether no sound device could be opened: playback then runs in real time, without sound.
@@ -81,7 +82,7 @@ public final class Player {
   private var shownSleepTimer: SleepTimer?
 
   @ObservationIgnored private var machine: PlayerMachine
-  @ObservationIgnored private let engine: any PlayerEngine
+  @ObservationIgnored private let engine: StreamEngine
   @ObservationIgnored let cache: MediaCache
   @ObservationIgnored private let configuration: Configuration
   @ObservationIgnored private var shown: PlayerState
@@ -105,13 +106,13 @@ public final class Player {
     configuration: Configuration = Configuration()
   ) {
     self.cache = cache
-    self.engine = engine
+    self.engine = StreamEngine(engine, cache: cache, streamURL: configuration.streamURL)
     self.configuration = configuration
     machine = PlayerMachine(fill: configuration.fill)
     shown = machine.state
     queue = machine.state.queue
     prefetcher = NextPrefetcher(cache: cache, opening: configuration.opening)
-    engine.report = { [weak self] event in
+    self.engine.report = { [weak self] event in
       self?.work { $0.take(event) }
     }
   }
@@ -216,8 +217,8 @@ public final class Player {
       switch action {
       case .load(let item, let position, let isPaused):
         starts.begin(item.id)
-        engine.load(item.askingForTitles, at: position, isPaused: isPaused)
-      case .follow(let item): engine.follow(with: item?.askingForTitles)
+        engine.load(item, at: position, isPaused: isPaused)
+      case .follow(let item): engine.follow(with: item)
       case .play: engine.play()
       case .pause: engine.pause()
       case .seek(let position, let serial): engine.seek(to: position, serial: serial)
@@ -274,9 +275,15 @@ public final class Player {
     set(\.isSilent, now.isSilent)
   }
 
-  /// Follows the cache's progress of the current item.
+  /// Follows the cache's progress of the current item; of a stream, the manifest's would say
+  /// nothing about its segments.
   private func followCache() {
-    guard let id = machine.engineItem, let resource = machine.state.item?.media.resource else {
+    guard let id = machine.engineItem, let resource = machine.state.item?.media.resource,
+      engine.hasOwnBytes
+    else {
+      if follower != nil {
+        machine.note(progress: nil, fetching: RangeSet(), streamTitle: nil)
+      }
       follower = nil
       return
     }

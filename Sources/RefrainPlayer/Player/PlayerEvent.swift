@@ -42,7 +42,7 @@ public enum PlayerEvent: Sendable, Hashable {
 public struct PlaybackReport: Sendable, Hashable {
   /// The time from the request for the item to its first sound; nil if there was none.
   public var timeToFirstSound: Duration?
-  /// The statistics of reading the item; nil for files.
+  /// The statistics of reading the item; nil for files and streams.
   public var statistics: MediaReader.Statistics?
 
   public init(timeToFirstSound: Duration?, statistics: MediaReader.Statistics?) {

@@ -15,11 +15,12 @@ public struct PlayerState: Sendable, Hashable {
   public internal(set) var isLive = false
   /// The ranges buffered ahead, which play without any further byte.
   public internal(set) var bufferedRanges: [Range<Duration>] = []
-  /// The stored part of the current item, in bytes; nil for files, and while it is unknown.
+  /// The stored part of the current item, in bytes; nil for files, streams, and while it is
+  /// unknown.
   public internal(set) var cacheProgress: CacheProgress?
   /// The ranges of the current item that are being fetched, in bytes.
   public internal(set) var fetching = RangeSet<Int64>()
-  /// The statistics of reading the current item so far; nil for files.
+  /// The statistics of reading the current item so far; nil for files and streams.
   public internal(set) var statistics: MediaReader.Statistics?
   public internal(set) var metadata = MediaMetadata()
   /// The playback rate; 1 is normal speed.

@@ -144,18 +144,11 @@ extension PlaylistReading {
 
   /// Throws for a tag of HTTP Live Streams (RFC 8216 §4.3).
   private func refuseLiveStream(_ name: String) throws(MediaCacheError) {
-    switch name {
-    case "#EXT-X-TARGETDURATION", "#EXT-X-STREAM-INF", "#EXT-X-I-FRAME-STREAM-INF",
-      "#EXT-X-MEDIA-SEQUENCE", "#EXT-X-MEDIA", "#EXT-X-PLAYLIST-TYPE", "#EXT-X-ENDLIST",
-      "#EXT-X-KEY", "#EXT-X-MAP", "#EXT-X-BYTERANGE", "#EXT-X-DISCONTINUITY",
-      "#EXT-X-PROGRAM-DATE-TIME", "#EXT-X-PART", "#EXT-X-PART-INF", "#EXT-X-SERVER-CONTROL",
-      "#EXT-X-INDEPENDENT-SEGMENTS":
-      throw MediaCacheError(
-        .invalidResponse,
-        "The file is an HTTP Live Stream, one item in many segments, which a queue cannot play.",
-        remedy: "Use the URL of the whole media, an MP4 or MP3, if the site has one.")
-    default: return
-    }
+    guard StreamKind.isHLSTag(name[...]) else { return }
+    throw MediaCacheError(
+      .invalidResponse,
+      "The file is an HTTP Live Stream, one item in many segments, and not a list of media.",
+      remedy: "Play its URL as one item.")
   }
 }
 

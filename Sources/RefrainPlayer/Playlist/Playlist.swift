@@ -39,7 +39,7 @@ public struct Playlist: Sendable, Hashable {
   ///     that is itself a file can name files: one from the network cannot make files open.
   ///   - mimeType: the MIME type that the origin reported.
   /// - Throws: `MediaCacheError` with code `.invalidResponse` if it is not a playlist, exceeds a
-  ///   limit, or is an HTTP Live Stream.
+  ///   limit, or is an HTTP Live Stream, whose URL plays as one `Media`.
   public init(_ bytes: Data, from url: URL, mimeType: String? = nil) throws(MediaCacheError) {
     guard bytes.count <= Self.byteLimit else {
       throw MediaCacheError(
