@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import RefrainLocks
+import TestSupport
+import Testing
+
+/// A stream of nine seconds with all of its files, made by ffmpeg once per test run.
+struct StreamFixture: Sendable {
+  let kind: Kind
+  /// The files by their names relative to `folder`, with relative references.
+  let files: [String: Data]
+
+  /// The folder on the origin.
+  var folder: String { "/\(kind.rawValue)/" }
+  /// The path of the playlist or manifest that a player opens.
+  var entry: String { folder + kind.recipe.entry }
+
+  enum Kind: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case transportStream, fragments, variants, encrypted, byteRanges, discontinuity
+    case absoluteVariants, absoluteKeys, rootedFragments, rootedVariants, networkPathKeys
+    case dashNumbers, dashTimeline, dashSegmentList, dashSegmentBase
+    case dashAbsoluteBase, dashAbsoluteTemplate, dashRootedTemplate
+
+    var testDescription: String { rawValue }
+
+    var recipe: StreamRecipe {
+      switch self {
+      case .transportStream: .transportStream
+      case .fragments, .rootedFragments: .fragments
+      case .variants, .absoluteVariants, .rootedVariants: .variants
+      case .encrypted, .absoluteKeys, .networkPathKeys: .encrypted
+      case .byteRanges: .byteRanges
+      case .discontinuity: .discontinuity
+      case .dashNumbers, .dashAbsoluteBase, .dashAbsoluteTemplate, .dashRootedTemplate:
+        .dashNumbers
+      case .dashTimeline: .dashTimeline
+      case .dashSegmentList: .dashSegmentList
+      case .dashSegmentBase: .dashSegmentBase
+      }
+    }
+
+    var spelling: StreamReferences.Spelling {
+      switch self {
+      case .absoluteVariants, .absoluteKeys, .dashAbsoluteBase, .dashAbsoluteTemplate: .absolute
+      case .rootedFragments, .rootedVariants, .dashRootedTemplate: .rooted
+      case .networkPathKeys: .networkPath
+      default: .relative
+      }
+    }
+
+    var isPlaylist: Bool { !recipe.isDASH }
+  }
+
+  /// Returns the stream, whose files are made when they are first needed.
+  static func made(_ kind: Kind) async throws -> StreamFixture {
+    let recipe = kind.recipe
+    let making = making.withLock { makings in
+      if let making = makings[recipe] { return making }
+      let making = Task { try await recipe.files() }
+      makings[recipe] = making
+      return making
+    }
+    return StreamFixture(kind: kind, files: try await making.value)
+  }
+
+  private static let making = Mutex<[StreamRecipe: Task<[String: Data], any Error>]>([:])
+
+  /// Serves all files with a strong ETag. They were modified so long ago that they stay fresh.
+  ///
+  /// - Parameter headers: further fields of each response, such as Cache-Control.
+  func serve(on origin: OriginServer, headers: [Field] = []) {
+    for name in files.keys {
+      origin.serve(
+        OriginResource(
+          .bytes(bytes(of: name, on: origin)), contentType: Self.contentType(of: name),
+          etag: "\"\(kind.rawValue)-\(name)\"",
+          lastModified: Date(timeIntervalSinceNow: -100 * 24 * 3600), headers: headers),
+        at: folder + name)
+    }
+  }
+
+  /// Returns a file as the origin serves it, with references that are spelled as the kind demands.
+  func bytes(of name: String, on origin: OriginServer) -> Data {
+    guard let data = files[name], kind.spelling != .relative else { return files[name] ?? Data() }
+    let text = String(decoding: data, as: UTF8.self)
+    let base = origin.url(folder + name)
+    if name.hasSuffix(".m3u8") {
+      let references = StreamReferences(playlist: text)
+      return Data(references.spelled(kind.spelling, base: base).utf8)
+    }
+    guard name.hasSuffix(".mpd") else { return data }
+    if kind == .dashAbsoluteBase {
+      return Data(StreamManifest.withBase(origin.url(folder), in: text).utf8)
+    }
+    return Data(StreamManifest.spelled(text, kind.spelling, base: base).utf8)
+  }
+
+  private static func contentType(of name: String) -> String {
+    switch name.split(separator: ".").last {
+    case "m3u8": "application/vnd.apple.mpegurl"
+    case "mpd": "application/dash+xml"
+    case "ts": "video/mp2t"
+    case "m4s", "mp4": "video/mp4"
+    case "vtt": "text/vtt"
+    default: "application/octet-stream"
+    }
+  }
+
+  // MARK: The origin's log
+
+  /// Checks that the proxy has fetched no byte of any file twice, a file of one small request by
+  /// that one request, and that no request bypassed the proxy, which adds `Via`.
+  ///
+  /// - Parameter isConfirming: whether the client demands that stored files are confirmed
+  ///   (`Cache-Control: no-cache`). Conditional requests that receive 304 do not count then.
+  func expectFetchedOnce(from origin: OriginServer, isConfirming: Bool = false) async throws {
+    var requested = 0
+    for (name, file) in files {
+      let log = try await origin.wait(for: folder + name) { $0.running == 0 }
+      guard !log.requests.isEmpty else { continue }
+      requested += 1
+      let ranges = log.requests.map { $0.request.range ?? "all" }
+      #expect(
+        log.requests.allSatisfy { $0.request.headers.first("Via") != nil },
+        "\(name) was requested past the proxy")
+      #expect(log.bytesSentTwice == 0, "\(name): \(ranges)")
+      #expect(log.bodyBytesSent <= bytes(of: name, on: origin).count, "\(name): \(ranges)")
+      if file.count <= Self.firstRequest {
+        let counted = log.requests.filter { !isConfirming || $0.status != 304 }
+        #expect(counted.count == 1, "\(name): \(ranges)")
+      }
+    }
+    // The playlist, and at least the files of picture and sound.
+    #expect(requested >= kind.recipe.fewestFiles, "\(requested) of \(files.count) files requested")
+  }
+
+  /// The size of a first request, by the default of `MediaCache.Configuration.firstRequest`.
+  private static let firstRequest = 64 << 10
+}

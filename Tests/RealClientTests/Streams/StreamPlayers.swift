@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import RefrainLocks
+import TestSupport
+import Testing
+
+/// Programs that play a stream as fast as they can, and report the decoded frames.
+enum StreamPlayer: String, CaseIterable, Sendable, CustomTestStringConvertible {
+  /// Decodes every variant and every language.
+  case ffmpeg
+  /// Decodes the best variant.
+  case mpv
+  /// Chooses a variant by the speed of the network.
+  case vlc
+
+  var testDescription: String { rawValue }
+
+  var isUsable: Bool {
+    switch self {
+    case .ffmpeg: RequiredProgram.ffmpeg.isUsable
+    case .mpv: RequiredProgram.mpv.isUsable
+    case .vlc: RequiredProgram.vlc.isUsable
+    }
+  }
+
+  /// The kinds of streams that this player plays in each run: all that ffmpeg knows, and one of each
+  /// sort for the others. Long runs play all.
+  var kinds: [StreamFixture.Kind] {
+    let chosen: [StreamFixture.Kind] =
+      switch self {
+      case .ffmpeg: StreamFixture.Kind.allCases
+      case _ where TestSeed.isSoak: StreamFixture.Kind.allCases
+      case .mpv: [.absoluteVariants, .encrypted, .byteRanges, .dashTimeline, .dashAbsoluteBase]
+      case .vlc: [.transportStream, .absoluteKeys, .dashNumbers]
+      }
+    return chosen.filter { plays($0) }
+  }
+
+  /// Whether two direct plays of a stream decode to the same frames, at all.
+  func plays(_ kind: StreamFixture.Kind) -> Bool {
+    switch (self, kind.recipe) {
+    // The choice of the variant, and the frames lost at a discontinuity, vary.
+    case (.vlc, .variants), (.vlc, .discontinuity): false
+    // VLC 3 finds no segment by the index, and ffmpeg 5 none by the list.
+    case (.vlc, .dashSegmentBase): false
+    case (.ffmpeg, .dashSegmentList), (.mpv, .dashSegmentList): false
+    default: true
+    }
+  }
+
+  /// - Parameter fewest: the fewest frames of a play that counts as one.
+  func decode(_ url: URL, fewest: Int = 200) async throws -> Decoded {
+    try await withDirectory { directory in
+      let decoded =
+        switch self {
+        case .ffmpeg: try await Self.decodeAll(url, in: directory)
+        case .mpv: try await MPV.decode(url, from: nil, in: directory)
+        case .vlc: try await VLC.decode(url, from: nil, hasVideo: true, in: directory)
+        }
+      // Two empty results would be equal.
+      try #require(decoded.frames.count >= fewest, "\(self) decoded \(decoded) of \(url)")
+      return decoded
+    }
+  }
+
+  private static func decodeAll(_ url: URL, in directory: URL) async throws -> Decoded {
+    try await run(
+      .ffmpeg,
+      ["-nostdin", "-v", "error", "-xerror", "-i", url.absoluteString]
+        + ["-map", "0:v?", "-map", "0:a?", "-f", "framemd5", "frames.txt"],
+      in: directory)
+    let frames = directory.appending(path: "frames.txt")
+    return Decoded(framemd5: try String(contentsOf: frames, encoding: .utf8))
+  }
+}
+
+/// A player on a stream.
+struct StreamPlay: Sendable, Hashable, CustomTestStringConvertible {
+  let player: StreamPlayer
+  let kind: StreamFixture.Kind
+
+  var testDescription: String { "\(player.rawValue), \(kind.rawValue)" }
+
+  /// Whether to play it twice with its origin. One stream of each sort is enough for that.
+  var isRepeated: Bool {
+    TestSeed.isSoak
+      || player == .ffmpeg && [.absoluteVariants, .encrypted, .dashTimeline].contains(kind)
+  }
+
+  static let chosen =
+    RequiredProgram.ffmpeg.isUsable
+    ? StreamPlayer.allCases.filter(\.isUsable).flatMap { player in
+      player.kinds.map { StreamPlay(player: player, kind: $0) }
+    } : []
+
+  /// Returns the decoded frames of the stream from an origin itself: the expected result through
+  /// the proxy. Computed once per test run.
+  func direct() async throws -> Decoded {
+    let playing = Self.playing.withLock { known in
+      if let playing = known[self] { return playing }
+      let playing = Task {
+        let stream = try await StreamFixture.made(kind)
+        let origin = try await OriginServer.start()
+        stream.serve(on: origin)
+        let decoded = await Task { try await player.decode(origin.url(stream.entry)) }.result
+        await origin.stop()
+        return try decoded.get()
+      }
+      known[self] = playing
+      return playing
+    }
+    return try await playing.value
+  }
+
+  private static let playing = Mutex<[StreamPlay: Task<Decoded, any Error>]>([:])
+}
