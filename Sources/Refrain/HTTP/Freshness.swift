@@ -87,9 +87,16 @@ package struct Freshness: Codable, Sendable, Hashable {
   /// Returns the seconds until the response becomes stale; negative once it is.
   package func remaining(at now: Date) -> Double {
     let elapsed = now.timeIntervalSince(confirmedAt)
-    let lifetime = min(lifetime, pace?.longestUse ?? .infinity)
+    let lifetime = lifetimeByPace
     guard elapsed >= -lifetime, isOutdated != true else { return -.infinity }
     return lifetime - age(at: now)
+  }
+
+  /// The lifetime bounded by the resource's own pace of changes. If the origin of an ongoing manifest
+  /// sent none, the pace is the heuristic one: many clients cost it as many requests as one.
+  private var lifetimeByPace: Double {
+    guard let pace else { return lifetime }
+    return isGuessed == true && pace.isLive ? pace.longestUse : min(lifetime, pace.longestUse)
   }
 
   /// Returns the seconds since the origin generated or confirmed the response (RFC 9111 §4.2.3).

@@ -44,6 +44,11 @@ package struct FreshnessRequirements: Sendable, Hashable {
     if let minFresh, remaining < Double(minFresh) { return false }
     if remaining > 0 { return true }
     guard let maxStale, !freshness.mustRevalidate else { return false }
+    // The next version of an ongoing manifest exists already.
+    switch freshness.pace {
+    case .every, .unread: return false
+    case .complete, .unstated, nil: break
+    }
     return -remaining <= Double(maxStale)
   }
 

@@ -134,6 +134,10 @@
         connection.waitForEnd()
       }
       defer { server.stop() }
+      var settings = CurlTransport.Settings(environment: [:])
+      // No spare connection is opened, however slow the machine is.
+      settings.slowConnect = .max
+      let transport = CurlTransport(settings)
       let response = try await transport.send(OriginRequest(url: server.url()))
       let connections = openConnections(to: server.port)
       #expect(connections.count == 1)
@@ -144,7 +148,9 @@
     @Test func `Connections are reused`() async throws {
       let server = try EchoingServer()
       defer { server.stop() }
-      let transport = CurlTransport(.init(environment: ["no_proxy": "used.again"]))
+      var settings = CurlTransport.Settings(environment: ["no_proxy": "used.again"])
+      settings.slowConnect = .max
+      let transport = CurlTransport(settings)
       for _ in 0..<20 {
         _ = try await transport.send(OriginRequest(url: server.url())).text()
       }
