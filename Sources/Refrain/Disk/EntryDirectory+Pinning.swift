@@ -32,15 +32,23 @@ extension EntryDirectory {
       try makeMark()
       // Another process writes the entry, or evicts it; eviction removes the record first.
       if lock == nil, !isLocked { usleep(Self.evictionStart) }
+      try makeDurable()
     } catch {
       guard error.isMissing else { throw error }
       return false
     }
-    guard try disk.status(of: recordPath) != nil, try disk.status(of: pinPath) != nil else {
-      return false
-    }
+    let hasRecord = try disk.status(of: recordPath) != nil
+    let hasMark = try disk.status(of: pinPath) != nil
+    return hasRecord && hasMark
+  }
+
+  /// Makes the record and the mark survive a power cut: the first record of an entry does not.
+  private func makeDurable() throws(DiskError) {
+    let descriptor = try disk.open(recordPath, .read)
+    defer { disk.close(descriptor) }
+    try disk.sync(descriptor)
     try disk.syncDirectory(path)
-    return true
+    try syncParents()
   }
 
   private func makeMark() throws(DiskError) {

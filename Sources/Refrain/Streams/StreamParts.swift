@@ -11,7 +11,7 @@ package struct StreamParts: Sendable {
 
   package init() {}
 
-  mutating func insert(_ url: String) { hashes.insert(Self.hash(url)) }
+  mutating func insert(_ url: String) { hashes.insert(Self.hash(url.utf8)) }
 
   /// Inserts all below the directory of a URL, or of a template of URLs.
   mutating func insert(directoryOf url: String) {
@@ -24,9 +24,9 @@ package struct StreamParts: Sendable {
   }
 
   /// 64 bits of FNV-1a.
-  package static func hash(_ url: String) -> UInt64 {
+  package static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in url.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
     return hash
   }
 }

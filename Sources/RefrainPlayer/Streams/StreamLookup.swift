@@ -31,16 +31,9 @@ struct StreamLookup: Sendable {
     return kind
   }
 
-  /// Returns the kind of stream that the stored part of a resource shows; nil: none. Makes no
-  /// request.
+  /// Returns the kind of stream that a stored resource is; nil: none. Makes no request.
   func storedKind(of resource: Resource) async -> StreamKind? {
-    // If the stored bytes cannot be read, nothing is known.
-    guard let entry = try? await cache.entry(for: resource),
-      let stored = entry.spans.ranges.first, stored.lowerBound == 0,
-      let file = try? FileHandle(forReadingFrom: entry.file)
-    else { return nil }
-    defer { try? file.close() }
-    let count = Int(min(stored.upperBound, Int64(StreamKind.length)))
-    return (try? file.read(upToCount: count)).flatMap { StreamKind(beginning: $0) }
+    let manifest = await cache.storedManifest(for: cache.key(for: resource))
+    return manifest.flatMap { StreamKind(beginning: Data($0.body.prefix(StreamKind.length))) }
   }
 }

@@ -50,8 +50,7 @@ struct ManifestEditor: Sendable {
 
   /// Returns the strong entity tag of an edited manifest, derived from the original's.
   static func etag(of body: [UInt8], original: String?) -> String {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-    for byte in body { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+    let hash = StreamParts.hash(body)
     let tag = original.map { EntityTag($0) }
     let opaque = tag.flatMap { $0.kind == .malformed ? nil : $0.opaque }
     let prefix = opaque.map { "\($0.dropFirst().dropLast())-" } ?? ""

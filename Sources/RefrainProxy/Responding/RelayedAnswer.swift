@@ -125,8 +125,7 @@ struct RelayedAnswer: Sendable {
         ResponseHead(status: response.status, fields: fields, body: framing, isFetched: true))
       try await write(body)
     }
-    if !isPassing { try await send(body, fields) }
-    try await writer.end()
+    if isPassing { try await writer.end() } else { try await send(body, fields) }
   }
 
   private func send(_ body: Data, _ fields: HeaderFields) async throws {
@@ -135,11 +134,7 @@ struct RelayedAnswer: Sendable {
     let editor = ManifestEditor(exchange: exchange, url: exchange.url, source: exchange.url)
     if let edited = editor.edit(Array(body)) {
       if let target = edited.redirection {
-        fields = ["Date": HTTPDate.format(Date()), "Location": target, "Cache-Control": "no-cache"]
-        exchange.service.fields.addWebOrigin(to: &fields)
-        exchange.report.note { $0.status = 302 }
-        return try await exchange.writer.begin(
-          ResponseHead(status: 302, fields: fields, body: .length(0)))
+        return try await CachedAnswer(exchange: exchange).redirect(to: target)
       }
       if edited.isChanged {
         sent = Data(edited.body)
@@ -151,6 +146,7 @@ struct RelayedAnswer: Sendable {
       ResponseHead(
         status: 200, fields: fields, body: .length(Int64(sent.count)), isFetched: true))
     if !sent.isEmpty { try await write(sent) }
+    try await exchange.writer.end()
   }
 
   // MARK: What it may have changed

@@ -45,7 +45,7 @@ final class KnownParts: Sendable {
     let text = url.absoluteString
     let now = NIODeadline.now()
     return state.withLock { state in
-      if let until = state.hashes[StreamParts.hash(text)] { return until > now }
+      if let until = state.hashes[StreamParts.hash(text.utf8)] { return until > now }
       guard !state.directories.isEmpty,
         Self.extensions.contains(url.pathExtension.lowercased())
       else { return false }
