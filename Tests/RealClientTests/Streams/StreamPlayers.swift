@@ -24,15 +24,21 @@ enum StreamPlayer: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// The kinds of streams that this player plays in each run: all that ffmpeg knows, and one of each
-  /// sort for the others. Long runs play all.
+  /// The kinds of streams that this player plays in each run: of ffmpeg every recipe and every
+  /// spelling of DASH, since `StreamReferenceTests` follows all playlists; and one of each sort for
+  /// the others. Long runs play all.
   var kinds: [StreamFixture.Kind] {
     let chosen: [StreamFixture.Kind] =
       switch self {
-      case .ffmpeg: StreamFixture.Kind.allCases
       case _ where TestSeed.isSoak: StreamFixture.Kind.allCases
-      case .mpv: [.absoluteVariants, .encrypted, .byteRanges, .dashTimeline, .dashAbsoluteBase]
-      case .vlc: [.transportStream, .absoluteKeys, .dashNumbers]
+      case .ffmpeg:
+        [
+          .transportStream, .rootedFragments, .absoluteVariants, .networkPathKeys, .byteRanges,
+          .discontinuity, .dashNumbers, .dashTimeline, .dashSegmentBase, .dashAbsoluteBase,
+          .dashAbsoluteTemplate, .dashRootedTemplate,
+        ]
+      case .mpv: [.absoluteVariants, .encrypted, .byteRanges, .dashAbsoluteBase]
+      case .vlc: [.absoluteKeys, .dashNumbers]
       }
     return chosen.filter { plays($0) }
   }
@@ -85,7 +91,7 @@ struct StreamPlay: Sendable, Hashable, CustomTestStringConvertible {
   /// Whether to play it twice with its origin. One stream of each sort is enough for that.
   var isRepeated: Bool {
     TestSeed.isSoak
-      || player == .ffmpeg && [.absoluteVariants, .encrypted, .dashTimeline].contains(kind)
+      || player == .ffmpeg && [.absoluteVariants, .networkPathKeys, .dashTimeline].contains(kind)
   }
 
   static let chosen =
@@ -94,11 +100,18 @@ struct StreamPlay: Sendable, Hashable, CustomTestStringConvertible {
       player.kinds.map { StreamPlay(player: player, kind: $0) }
     } : []
 
+  /// What decides on the frames: the spelling of references does not.
+  private struct Played: Hashable {
+    var player: StreamPlayer
+    var recipe: StreamRecipe
+  }
+
   /// Returns the decoded frames of the stream from an origin itself: the expected result through
   /// the proxy. Computed once per test run.
   func direct() async throws -> Decoded {
+    let played = Played(player: player, recipe: kind.recipe)
     let playing = Self.playing.withLock { known in
-      if let playing = known[self] { return playing }
+      if let playing = known[played] { return playing }
       let playing = Task {
         let stream = try await StreamFixture.made(kind)
         let origin = try await OriginServer.start()
@@ -107,11 +120,11 @@ struct StreamPlay: Sendable, Hashable, CustomTestStringConvertible {
         await origin.stop()
         return try decoded.get()
       }
-      known[self] = playing
+      known[played] = playing
       return playing
     }
     return try await playing.value
   }
 
-  private static let playing = Mutex<[StreamPlay: Task<Decoded, any Error>]>([:])
+  private static let playing = Mutex<[Played: Task<Decoded, any Error>]>([:])
 }

@@ -85,7 +85,7 @@
           for player in 0..<2 as Range<UInt64> {
             group.addTask {
               var listener = Listener(test, length: length, seed: seed &+ player)
-              try await listener.run(steps: TestSeed.isSoak ? 50_000 : 5_000)
+              try await listener.run(steps: TestSeed.isSoak ? 50_000 : 2_000)
               return listener.players
             }
           }

@@ -25,14 +25,14 @@
       var isGone: Bool { item == nil && asset == nil && delegate == nil }
     }
 
-    @Test func `Five hundred loads leave no item, request or reader behind`() async throws {
+    @Test func `Two hundred loads leave no item, request or reader behind`() async throws {
       let seed = TestSeed.next()
       print("REFRAIN_SEED=\(seed) (hasty listener)")
       try await AppleListening.with { listening in
         var random = SeededGenerator(seed: seed)
         var left: [Left] = []
         var logs: [AssetLog] = []
-        for number in 0..<500 {
+        for number in 0..<200 {
           let item = listening.item("/\(number % 20).wav", seconds: 100)
           listening.engine.load(item, at: .seconds(number % 7 * 10), isPaused: number % 3 == 0)
           if number % 4 == 0 { listening.engine.follow(with: listening.item("/f.wav")) }

@@ -78,7 +78,7 @@
         listening.origin.script("/2.wav", .nothingBeyond(2000))
         listening.origin.script("/3.wav", .on(.all, .status(404)))
         let engine = listening.engine
-        for _ in 0..<(TestSeed.isSoak ? 100_000 : TestSeed.isSanitized ? 1_000 : 5_000) {
+        for _ in 0..<(TestSeed.isSoak ? 100_000 : TestSeed.isSanitized ? 1_000 : 2_000) {
           let number = Int.random(in: 0..<4, using: &random)
           let time = Duration.milliseconds(Int.random(in: -1000...6000, using: &random))
           switch Int.random(in: 0..<100, using: &random) {

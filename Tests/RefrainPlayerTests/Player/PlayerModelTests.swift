@@ -17,7 +17,7 @@ struct PlayerModelTests {
       .appending(path: "refrain-model-\(UUID().uuidString)", directoryHint: .isDirectory)
     defer { try? FileManager.default.removeItem(at: directory) }
     let cache = try MediaCache(directory: directory)
-    let lives = TestSeed.isSoak ? 100_000 : TestSeed.isSanitized ? 500 : 4_000
+    let lives = TestSeed.isSoak ? 100_000 : TestSeed.isSanitized ? 500 : 1_500
     for life in 0..<lives {
       var run = PlayerLife(cache: cache, random: SeededGenerator(seed: seed &+ UInt64(life)))
       let trouble = run.live(steps: 40)
@@ -235,8 +235,8 @@ final class EventRecorder {
     case .volume(let volume, let isMuted): (state.volume, state.isMuted) = (volume, isMuted)
     case .sleepTimer(let value): state.sleepTimer = value
     case .live(let value): state.isLive = value
-    case .audioUnavailable, .cached, .fetching, .started, .seekCompleted, .seekRefused, .finished,
-      .failed, .report:
+    case .audioUnavailable, .cached, .fetching, .streamProgress, .started, .seekCompleted,
+      .seekRefused, .finished, .failed, .report:
       break
     }
   }

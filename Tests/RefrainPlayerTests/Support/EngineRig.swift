@@ -93,7 +93,7 @@ extension EngineRig {
 /// The scripted engine, whose possible steps happen in turn.
 @MainActor
 final class ScriptedRig: EngineRig {
-  static let lives = 5_000
+  static let lives = 1_500
   private let engine = ScriptedEngine()
   let referee: EngineReferee
   private var turn = 0
@@ -129,7 +129,7 @@ final class ScriptedRig: EngineRig {
   /// libmpv in real time, without sound, over a real origin.
   @MainActor
   final class MPVRig: EngineRig {
-    static let lives = 40
+    static let lives = 15
     let referee: EngineReferee
     private let origin: OriginServer
     private let cache: MediaCache
@@ -168,7 +168,7 @@ final class ScriptedRig: EngineRig {
   /// AVPlayer's stand-in, whose time the test advances, over a real origin.
   @MainActor
   final class AVPlayerRig: EngineRig {
-    static let lives = 200
+    static let lives = 80
     let referee: EngineReferee
     private let engine: AVPlayerEngine
     private let origin: OriginServer

@@ -11,7 +11,7 @@ import Testing
   @Test func `Random operations under faults never return wrong bytes or hang`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (model with faults)")
-    for round in 0..<(TestSeed.isSoak ? 150 : 8) {
+    for round in 0..<(TestSeed.isSoak ? 150 : 4) {
       let model = try await ModelRun(seed: seed &+ UInt64(round), hasFaults: true)
       try await model.run(lives: 3, steps: 40)
     }
@@ -20,7 +20,7 @@ import Testing
   @Test func `Without faults the origin sends each byte once`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (model without faults)")
-    for round in 0..<(TestSeed.isSoak ? 75 : 4) {
+    for round in 0..<(TestSeed.isSoak ? 75 : 3) {
       let model = try await ModelRun(seed: seed &+ UInt64(round), hasFaults: false)
       try await model.run(lives: 2, steps: 40)
     }

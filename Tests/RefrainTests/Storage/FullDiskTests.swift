@@ -125,7 +125,7 @@ struct FullDiskTests {
     let url = try #require(url)
     let first = UInt64.random(in: 0..<1 << 32)
     print("faultsAtRandomPlaceNoWrongByteAndPlaybackGoesOn(\(code)): seeds from \(first)")
-    for seed in first..<first + 10 {
+    for seed in first..<first + (TestSeed.isSoak ? 100 : 5) {
       let directory = TestCache.temporaryDirectory()
       defer { try? FileManager.default.removeItem(at: directory) }
       let random = Mutex(SeededGenerator(seed: seed))

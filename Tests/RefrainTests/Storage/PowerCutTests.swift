@@ -10,7 +10,7 @@ import Testing
 /// the received bytes are lost.
 @Suite(.timeLimit(.minutes(TestSeed.minutes(2))))
 struct PowerCutTests {
-  private static let seeds = TestSeed.isSoak ? 200 : 6
+  private static let seeds = TestSeed.isSoak ? 200 : 4
   private static let url = URL(string: "http://origin.test/tune.wav")
 
   @Test func `A power cut leaves no wrong byte and loses little`() async throws {
