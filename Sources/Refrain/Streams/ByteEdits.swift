@@ -27,11 +27,16 @@ package struct ByteEdits: Sendable {
     replace(range, with: Array(text.utf8))
   }
 
+  /// Returns the length of the edited body, if no edits overlap.
+  package func length(of body: [UInt8]) -> Int {
+    edits.reduce(body.count) { $0 + $1.bytes.count - $1.range.count }
+  }
+
   /// Returns the edited body. An edit that overlaps the one before it, or does not lie within the
   /// body, has no effect.
   package func applied(to body: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
-    result.reserveCapacity(body.count)
+    result.reserveCapacity(max(length(of: body), 0))
     var position = 0
     for edit in sorted {
       guard edit.range.lowerBound >= position, edit.range.upperBound <= body.count else { continue }

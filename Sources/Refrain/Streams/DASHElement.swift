@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// The elements of an MPD on the way to its references (ISO/IEC 23009-1 §5.3), by local name.
+/// The elements of an MPD on the way to its references (ISO/IEC 23009-1 §5.3), by local name, and
+/// those of a patch (§5.15).
 enum DASHElement: String {
   case mpd = "MPD"
   case period = "Period"
@@ -21,6 +22,9 @@ enum DASHElement: String {
   /// An element whose content belongs to others: a system of rights, an application.
   case contentProtection = "ContentProtection"
   case event = "Event"
+  case patch = "Patch"
+  case add = "add"
+  case replace = "replace"
   case other = ""
 
   private static let longestName = 24
@@ -41,6 +45,30 @@ enum DASHElement: String {
       return
     }
     self = element
+  }
+
+  /// Creates the root of a document.
+  ///
+  /// A document may also be a part of an MPD that is elsewhere (§5.5): each of its roots replaces an
+  /// element with an `xlink:href`.
+  init(root name: ArraySlice<UInt8>) {
+    let parents: [DASHElement?] = [nil, .mpd, .period, .representation]
+    self = parents.lazy.map { DASHElement(name, in: $0) }.first(where: \.mayBeRoot) ?? .other
+  }
+
+  private var mayBeRoot: Bool {
+    switch self {
+    case .mpd, .patch: true
+    default: isRemote
+    }
+  }
+
+  /// Whether the element may be a document of its own.
+  var isRemote: Bool {
+    switch self {
+    case .period, .adaptationSet, .emptyAdaptationSet, .segmentList, .initializationSet: true
+    default: false
+    }
   }
 
   /// Whether BaseURL elements within this one form a level of the chain of bases (§5.6.4).
@@ -86,7 +114,8 @@ enum DASHElement: String {
 
   private func belongs(in parent: DASHElement?) -> Bool {
     switch self {
-    case .mpd: parent == nil
+    case .mpd, .patch: parent == nil
+    case .add, .replace: parent == .patch
     case .period, .location, .patchLocation, .initializationSet: parent == .mpd
     case .adaptationSet, .emptyAdaptationSet: parent == .period
     case .representation: parent == .adaptationSet || parent == .emptyAdaptationSet

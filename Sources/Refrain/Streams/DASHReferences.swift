@@ -30,13 +30,17 @@ package struct DASHReference: Sendable, Hashable {
 ///   Representations below, so its references have the base of the first of these.
 /// - `xlink:href` has the base of the enclosing level, since its element is yet to come.
 /// - Location and PatchLocation have the URL of the MPD as their base.
+///
+/// A patch (§5.15), and a part of an MPD that is a document of its own (§5.5), are read alike. The
+/// bases above their elements are not in them: the document's URL stands for these, so that a
+/// relative reference is resolved to the wrong host if the MPD has an absolute BaseURL.
 package struct DASHReferences: Sendable {
   package var references: [DASHReference] = []
 
   /// - Parameters:
-  ///   - body: an MPD, of which a part may be missing at the end.
-  ///   - url: the URL of the MPD after redirections.
-  /// - Returns: nil if the body is no MPD, is not in UTF-8 (or ASCII), or declares entities.
+  ///   - body: an MPD, a patch or a part of an MPD. It may be incomplete at the end.
+  ///   - url: its URL after redirections.
+  /// - Returns: nil if the body is none of these, is not in UTF-8 (or ASCII), or declares entities.
   package init?(of body: [UInt8], url: URL) {
     var reader = DASHReader(body)
     guard reader.read() else { return nil }
@@ -58,8 +62,11 @@ private struct DASHReader {
     var representation: Int?
   }
 
-  /// The text of an element that is a reference.
+  /// A text that is a reference.
   private struct Content {
+    var kind: ManifestReference.Kind
+    var level: Int
+    var isSegment = false
     var bytes: [UInt8] = []
     /// The bytes from the first character to the last, without white space around them.
     var range: Range<Int>?
@@ -75,10 +82,16 @@ private struct DASHReader {
   private let body: [UInt8]
   private var scanner: DASHScanner
   private var open: [DASHElement] = []
+  /// The number of open elements, with those that enclose the content of a patch's operation in the
+  /// MPD.
+  private var operationDepth: Int?
+  private var hasRoot = false
+  /// Whether the last root is a part of an MPD.
+  private var isRemote = false
   private var levels = [Level(above: 0)]
   private var level = 0
   private var found: [(reference: ManifestReference, level: Int, isSegment: Bool)] = []
-  /// Nil outside of such elements, and where one contains elements.
+  /// Nil outside of such texts, and where there are elements among one.
   private var content: Content?
   private var linkPrefixes: Set<ArraySlice<UInt8>> = [ArraySlice("xlink".utf8)]
 
@@ -87,7 +100,7 @@ private struct DASHReader {
     scanner = DASHScanner(body)
   }
 
-  /// - Returns: whether this is an MPD whose references are all visible.
+  /// - Returns: whether this is such a document, and its references are all visible.
   mutating func read() -> Bool {
     while let token = scanner.next() {
       switch token {
@@ -100,18 +113,21 @@ private struct DASHReader {
         let start = range.lowerBound - DASHScanner.sectionStart.count
         content?.add(body[range], at: start..<range.upperBound + DASHScanner.sectionEnd.count)
       case .start(let name, let isEmpty):
-        let element = DASHElement(body[name], in: open.last)
-        if open.isEmpty, element != .mpd { return false }
+        let element =
+          open.isEmpty
+          ? DASHElement(root: body[name]) : DASHElement(body[name], in: open.last)
+        if open.isEmpty, element == .other { return false }
+        hasRoot = true
         begin(element)
         if isEmpty { end() }
       case .end:
         guard !open.isEmpty else { return false }
         end()
       }
-      // Only comments may follow the root.
-      if open.isEmpty, levels.count > 1 { return true }
+      // Only comments may follow the root, except that several elements may replace one.
+      if open.isEmpty, hasRoot, !isRemote { return true }
     }
-    return levels.count > 1
+    return hasRoot
   }
 
   func references(url: URL) -> [DASHReference] {
@@ -131,9 +147,21 @@ private struct DASHReader {
   // MARK: Elements
 
   private mutating func begin(_ element: DASHElement) {
-    content = element.kindOfText == nil ? nil : Content()
+    if open.isEmpty { isRemote = element.isRemote }
+    content = content(of: element)
     // Links belong to the level above, since the element of a link is yet to come.
     addAttributes(of: element)
+    enter(element)
+    if element == .add || element == .replace { beginOperation(element) }
+  }
+
+  private func content(of element: DASHElement) -> Content? {
+    element.kindOfText.map {
+      Content(kind: $0, level: element == .baseURL ? levels[level].above : 0)
+    }
+  }
+
+  private mutating func enter(_ element: DASHElement) {
     open.append(element)
     guard element.hasBase else { return }
     levels.append(Level(above: level))
@@ -146,17 +174,52 @@ private struct DASHReader {
     }
   }
 
+  /// Opens the elements that enclose the content of an operation in the MPD.
+  private mutating func beginOperation(_ operation: DASHElement) {
+    let target = value(of: "sel").flatMap {
+      DASHPatchTarget(
+        operation: operation, selector: $0, type: value(of: "type"), position: value(of: "pos"))
+    }
+    guard let target else { return }
+    for element in target.elements { enter(element) }
+    operationDepth = open.count
+    guard let last = target.elements.last else { return }
+    switch target.text {
+    case nil: break
+    case .content: content = content(of: last)
+    case .attribute(let name):
+      let isLink = isLink(name)
+      content = (isLink ? .location : last.kind(ofAttribute: name)).map {
+        Content(kind: $0, level: level, isSegment: !isLink && last != .initializationSet)
+      }
+    }
+  }
+
+  private func value(of name: String) -> String? {
+    let attribute = scanner.attributes.first { body[$0.name].elementsEqual(name.utf8) }
+    return attribute.flatMap { DASHText.decoded(body[$0.value]) }
+  }
+
   /// Ends the innermost element, whatever name the end tag has.
   private mutating func end() {
-    guard let element = open.popLast() else { return }
-    if element.hasBase { level = levels[level].above }
-    guard let kind = element.kindOfText, let content else { return }
+    if open.count == operationDepth {
+      while let last = open.last, last != .add, last != .replace { leave() }
+      operationDepth = nil
+    }
+    guard let element = leave(), let content else { return }
     self.content = nil
     let text = DASHText.trimmed(content.bytes.indices, in: content.bytes)
     guard let text = String(validating: content.bytes[text], as: UTF8.self) else { return }
     if element == .baseURL, levels[level].base == nil { levels[level].base = text }
-    guard let range = content.range, !text.isEmpty else { return }
-    add(kind, at: range, text, level: element == .baseURL ? levels[level].above : 0)
+    guard let range = content.range, !text.isEmpty, text != Self.resolveToZero else { return }
+    add(content.kind, at: range, text, level: content.level, isSegment: content.isSegment)
+  }
+
+  @discardableResult
+  private mutating func leave() -> DASHElement? {
+    guard let element = open.popLast() else { return nil }
+    if element.hasBase { level = levels[level].above }
+    return element
   }
 
   private mutating func addText(_ range: Range<Int>) {

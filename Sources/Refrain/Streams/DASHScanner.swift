@@ -33,7 +33,8 @@ struct DASHScanner {
   private static let instructionEnd = Array("?>".utf8)
 
   let body: [UInt8]
-  private var position: Int
+  /// The index behind the last token.
+  private(set) var position: Int
   /// The attributes of the last start tag.
   private(set) var attributes: [Attribute] = []
 

@@ -35,10 +35,7 @@ struct HLSLines: Sequence, IteratorProtocol {
   mutating func next() -> HLSLine? {
     while position < end {
       let start = position
-      var textEnd = start
-      while textEnd < end, body[textEnd] != UInt8.lineFeed, body[textEnd] != UInt8.carriageReturn {
-        textEnd += 1
-      }
+      let textEnd = endOfLine(from: start)
       position = Swift.min(textEnd + 1, end)
       if textEnd + 1 < end, body[textEnd] == UInt8.carriageReturn,
         body[textEnd + 1] == UInt8.lineFeed
@@ -53,6 +50,17 @@ struct HLSLines: Sequence, IteratorProtocol {
     return nil
   }
 
+  /// Returns the index of the next line ending, or the end.
+  private func endOfLine(from start: Int) -> Int {
+    body.withUnsafeBufferPointer { body in
+      var index = start
+      while index < end, body[index] != UInt8.lineFeed, body[index] != UInt8.carriageReturn {
+        index += 1
+      }
+      return index
+    }
+  }
+
   private func content(of text: Range<Int>) -> HLSLine.Content {
     guard body[text.lowerBound] == UInt8(ascii: "#") else { return .uri }
     let nameStart = text.lowerBound + 1
@@ -61,7 +69,7 @@ struct HLSLines: Sequence, IteratorProtocol {
     var nameEnd = nameStart
     while nameEnd < limit, body[nameEnd] != UInt8(ascii: ":") { nameEnd += 1 }
     guard body.hasBytes("EXT", at: nameStart),
-      let tag = HLSTag(rawValue: String(decoding: body[nameStart..<nameEnd], as: UTF8.self))
+      let tag = HLSTag(body, in: nameStart..<nameEnd)
     else { return .comment }
     return .tag(tag, value: Swift.min(nameEnd + 1, text.upperBound)..<text.upperBound)
   }
@@ -89,5 +97,11 @@ extension [UInt8] {
       for index in 0..<buffer.count where self[start + index] != buffer[index] { return false }
       return true
     }
+  }
+
+  func hasBytes(_ bytes: [UInt8], at start: Int) -> Bool {
+    guard start >= 0, count - start >= bytes.count else { return false }
+    for index in bytes.indices where self[start + index] != bytes[index] { return false }
+    return true
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// The tags of an HLS playlist that matter here (RFC 8216 §4.3; draft-pantos-hls-rfc8216bis §4.4).
-enum HLSTag: String {
+enum HLSTag: String, CaseIterable {
   case byteRange = "EXT-X-BYTERANGE"
   case contentSteering = "EXT-X-CONTENT-STEERING"
   case dateRange = "EXT-X-DATERANGE"
@@ -42,12 +42,29 @@ enum HLSTag: String {
     }
   }
 
-  /// The names of the attributes that are references.
-  var referenceAttributes: [String] {
+  /// Creates the tag whose name stands at `range` of the body; nil if none has that name.
+  init?(_ body: [UInt8], in range: Range<Int>) {
+    guard range.count < Self.byLength.count else { return nil }
+    let known = Self.byLength[range.count].first { body.hasBytes($0.name, at: range.lowerBound) }
+    guard let known else { return nil }
+    self = known.tag
+  }
+
+  private static let byLength: [[(name: [UInt8], tag: HLSTag)]] = {
+    let names = allCases.map { (name: Array($0.rawValue.utf8), tag: $0) }
+    let longest = names.map(\.name.count).max() ?? 0
+    return (0...longest).map { length in names.filter { $0.name.count == length } }
+  }()
+
+  /// Whether the tag's attribute whose name stands at `range` of the body is a reference.
+  func isReference(_ body: [UInt8], in range: Range<Int>) -> Bool {
+    func isNamed(_ name: StaticString) -> Bool {
+      range.count == name.utf8CodeUnitCount && body.hasBytes(name, at: range.lowerBound)
+    }
     switch self {
-    case .contentSteering: ["SERVER-URI"]
-    case .dateRange: ["X-ASSET-URI", "X-ASSET-LIST"]
-    default: referenceKind == nil ? [] : ["URI"]
+    case .contentSteering: return isNamed("SERVER-URI")
+    case .dateRange: return isNamed("X-ASSET-URI") || isNamed("X-ASSET-LIST")
+    default: return referenceKind != nil && isNamed("URI")
     }
   }
 }

@@ -5,12 +5,12 @@ import Foundation
 /// only as many threads as there are cores, and none of them may wait for a disk.
 ///
 /// A task made with `Task(executorPreference:)` runs here from its first line to its last.
-final class IOThreads: TaskExecutor {
+package final class IOThreads: TaskExecutor {
   /// Threads for fetches (which write) and for cold reads.
-  static let shared = IOThreads(name: "refrain.io", count: 4)
+  package static let shared = IOThreads(name: "refrain.io", count: 4)
   /// Threads for syncing, scanning and evicting, which may take long. Usually more threads than
   /// cores: file systems merge syncs that arrive at the same time.
-  static let background = IOThreads(name: "refrain.background", count: 8)
+  package static let background = IOThreads(name: "refrain.background", count: 8)
 
   private let queue = JobQueue()
 
@@ -36,12 +36,12 @@ final class IOThreads: TaskExecutor {
     #endif
   }
 
-  func enqueue(_ job: consuming ExecutorJob) {
+  package func enqueue(_ job: consuming ExecutorJob) {
     queue.append(UnownedJob(job))
   }
 
   /// Runs blocking work here and waits for it without blocking the caller's thread.
-  func run<Result: Sendable, Failure: Error>(
+  package func run<Result: Sendable, Failure: Error>(
     _ work: @Sendable @escaping () throws(Failure) -> Result
   ) async throws(Failure) -> Result {
     let outcome = await Task(executorPreference: self) { () -> Swift.Result<Result, Failure> in

@@ -143,7 +143,7 @@ import Testing
   @Test(arguments: [
     "", " ", "MPD", "#EXTM3U\n", "<", "<MPDX><BaseURL>a</BaseURL></MPDX>", "<html><MPD/></html>",
     "text <MPD/>", "</MPD>", "<![CDATA[a]]><MPD/>", "<?xml version='1.0'?>", "<!-- <MPD/> -->",
-    "<MPD", "<MPD a='", "<Patch mpdId='1'/>", "\u{FEFF}\u{FEFF}<MPD/>",
+    "<MPD", "<MPD a='", "<Representation/>", "\u{FEFF}\u{FEFF}<MPD/>",
   ])
   func `A body that is no MPD is refused`(text: String) {
     #expect(DASHReferences(of: Array(text.utf8), url: mpdURL) == nil)
