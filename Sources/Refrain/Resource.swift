@@ -16,6 +16,8 @@ public struct Resource: Sendable, Hashable {
   package var filter: URLFilter?
   /// Receives the heads of the origin's responses; nil: none.
   package var observer: ResponseObserver?
+  /// The stream to which the resource belongs; nil: none is known.
+  package var membership: StreamMembership?
 
   public init(url: URL, headers: HeaderFields = [:], key: CacheKey? = nil) {
     self.url = url

@@ -32,6 +32,9 @@ struct EntryRecord: Codable, Sendable, Hashable {
   var isSharable: Bool?
   /// When a request was made that may have changed the resource.
   var invalidatedAt: Date?
+  /// The key of the first manifest of the stream to which the resource belongs
+  /// (`StreamMembership`). Absent in older records, and where no stream is known.
+  var stream: String?
   /// The spans whose bytes were synced before this was written (`SpanList`).
   var spans: [Int64]
   /// Increases with every replacement. Journals with this number or a higher one add to `spans`.

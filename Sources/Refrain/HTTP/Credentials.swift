@@ -62,4 +62,12 @@ struct Selection: Sendable, Hashable {
   static func isRepresentation(_ other: CacheKey, of key: CacheKey) -> Bool {
     [variantMark, credentialsMark].contains { other.rawValue.hasPrefix(key.rawValue + $0) }
   }
+
+  /// Returns the key of the resource of which another key is a representation; nil if it is none.
+  static func resourceKey(of representation: CacheKey) -> CacheKey? {
+    let text = representation.rawValue
+    guard text.utf8.contains(UInt8(ascii: " ")) else { return nil }
+    let marks = [variantMark, credentialsMark].compactMap { text.firstRange(of: $0)?.lowerBound }
+    return marks.min().map { CacheKey(rawValue: String(text[..<$0])) }
+  }
 }

@@ -106,7 +106,8 @@ struct CacheInspector: Sendable {
     let key = CacheKey(rawValue: record.key)
     guard let url = URL(string: record.url) else { return nil }
     // The state of an entry open in this process is newer than its record.
-    if let open = context.table.openEntry(for: key)?.current {
+    let entry = context.table.openEntry(for: key)
+    if let open = entry?.current {
       let (id, stored, known) = open.withState { ($0.generationID, $0.stored, $0.length) }
       if id == record.generation {
         survey.spans.formUnion(stored)
@@ -120,10 +121,11 @@ struct CacheInspector: Sendable {
       key: key, url: url, length: length, mimeType: record.mimeType,
       validator: record.validator.display, spans: spans, cachedBytes: cached,
       allocatedBytes: survey.allocatedBytes,
-      lastAccess: Date(timeIntervalSince1970: survey.lastAccess),
+      lastAccess: Date(timeIntervalSince1970: Eviction.timeOfUse(survey.lastAccess)),
       isComplete: length == cached,
       isInUse: isInUse(directory), isPinned: survey.isPinned,
-      file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory))
+      file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory),
+      stream: (entry?.stream ?? record.stream).map { CacheKey(rawValue: $0) })
   }
 
   func usage() async throws -> Size {

@@ -90,6 +90,9 @@ extension Removal {
     await IOThreads.background.run { budget.prepareToFree() }
     let parts: [Part]
     do {
+      try await IOThreads.background.run { () throws(DiskError) in
+        try PrivateFiles(budget).removeAll()
+      }
       parts = try await Sweep(budget: budget).run(progress: progress) { names, done in
         removeClosed(names, done)
       }
@@ -108,7 +111,7 @@ extension Removal {
   }
 
   /// The outcome for the entries of one shard.
-  private struct Part: Sendable {
+  struct Part: Sendable {
     var freed: Int64 = 0
     /// Entries that are open for writing and were skipped.
     var busy: [String] = []
@@ -117,7 +120,7 @@ extension Removal {
   }
 
   /// Removes the entries of a shard that are not open for writing. Blocks.
-  private func removeClosed(_ names: [String], _ done: () -> Void) -> Part {
+  func removeClosed(_ names: [String], _ done: () -> Void) -> Part {
     let budget = context.budget
     var part = Part()
     guard let first = names.first else { return part }

@@ -1,17 +1,57 @@
 // SPDX-License-Identifier: MIT
 
-/// The resources of a stream that do not change under their URLs: segments, keys, initializations.
-/// Playlists name them by URL, MPDs by directory.
+/// The resources that a manifest names as those of its stream. Playlists name them by URL, MPDs by
+/// directory and name.
 package struct StreamParts: Sendable {
-  /// Hashes, since a stream may have 100,000 segments. Two URLs with one hash are as good as
-  /// impossible by accident.
-  package private(set) var hashes: Set<UInt64> = []
+  /// What a resource is to its stream.
+  package enum Role: UInt8, Sendable {
+    /// A segment or an initialization, which does not change under its URL (RFC 8216 §6.2.1).
+    case part
+    /// A key. It does not change under its URL either.
+    case key
+    /// A playlist or other data, which may change under its URL.
+    case other
+  }
+
+  /// By the hashes of URLs, since a stream may have 100,000 segments. Two URLs with one hash are as
+  /// good as impossible by accident.
+  package private(set) var roles: [UInt64: Role] = [:]
   /// Each ends with a slash.
   package private(set) var directories: Set<String> = []
+  /// The names of the files in `directories`.
+  package private(set) var names: Set<PartName> = []
+  /// Whether the manifest is that of a stream, and no list of songs.
+  package var isStream = false
 
   package init() {}
 
-  mutating func insert(_ url: String) { hashes.insert(Self.hash(url.utf8)) }
+  mutating func insert(_ url: String, as kind: ManifestReference.Kind) {
+    if let role = kind.role { insert(hash: Self.hash(url.utf8), as: role) }
+  }
+
+  /// Inserts the hash of a URL. Of two roles of one URL, the later one in `Role` counts: what may
+  /// change has to be revalidated.
+  mutating func insert(hash: UInt64, as role: Role) {
+    if let known = roles[hash], known.rawValue >= role.rawValue { return }
+    roles[hash] = role
+  }
+
+  /// Inserts a reference of an MPD.
+  ///
+  /// - Parameters:
+  ///   - reference: the reference as the MPD writes it.
+  ///   - resolved: its absolute form, if it leads away from the directory of the MPD.
+  mutating func insert(_ reference: ManifestReference, resolved: String?) {
+    if reference.kind == .location {
+      if let resolved { insert(resolved, as: .location) }
+      return
+    }
+    if let resolved { insert(directoryOf: resolved) }
+    if let name = PartName(of: reference.text), names.count < Self.mostNames { names.insert(name) }
+  }
+
+  /// Only hostile MPDs name their files by more patterns.
+  private static let mostNames = 256
 
   /// Inserts all below the directory of a URL, or of a template of URLs.
   mutating func insert(directoryOf url: String) {
@@ -23,21 +63,77 @@ package struct StreamParts: Sendable {
     directories.insert(String(fixed[...slash]))
   }
 
-  /// 64 bits of FNV-1a.
-  package static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
-    var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+  /// Whether a playlist has tags of HLS: an m3u8 may be a list of songs, which have nothing in
+  /// common.
+  static func isStream(playlist body: [UInt8]) -> Bool {
+    let tag = Array("#EXT-X-".utf8)
+    return body.withUnsafeBufferPointer { body in
+      var isAtStart = true
+      for index in body.indices {
+        if isAtStart, body[index...].starts(with: tag) { return true }
+        isAtStart = body[index] == 0x0A || body[index] == 0x0D
+      }
+      return false
+    }
+  }
+
+  /// Returns 64 bits of FNV-1a.
+  ///
+  /// - Parameter start: the hash of the bytes before these.
+  package static func hash(
+    _ bytes: some Sequence<UInt8>, after start: UInt64 = 0xCBF2_9CE4_8422_2325
+  ) -> UInt64 {
+    var hash = start
     for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
     return hash
   }
 }
 
+/// The names of a stream's files in a directory, by what they have in common: `chunk-….m4s`. A
+/// directory may have other files too.
+package struct PartName: Sendable, Hashable {
+  private var start: String
+  /// Nil if `start` is the whole name.
+  private var end: String?
+
+  /// - Parameter reference: a template or a URL; nil if it names no file, or any file.
+  init?(of reference: String) {
+    let path = reference.prefix { $0 != "?" && $0 != "#" }
+    let name = path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path
+    guard !name.isEmpty else { return nil }
+    let stem = name.lastIndex(of: ".").map { name[..<$0] } ?? name
+    // Identifiers of templates vary, and so do the numbers of segments that are listed one by one.
+    func varies(_ byte: UInt8) -> Bool {
+      byte == UInt8(ascii: "$") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+    }
+    guard let first = stem.utf8.firstIndex(where: varies),
+      let last = stem.utf8.lastIndex(where: varies)
+    else {
+      start = String(name)
+      return
+    }
+    let end = String(name[name.utf8.index(after: last)...])
+    start = String(name[..<first])
+    self.end = end
+    if start.isEmpty, end.isEmpty { return nil }
+  }
+
+  package func matches(_ name: Substring) -> Bool {
+    guard let end else { return name == start }
+    return name.utf8.count > start.utf8.count + end.utf8.count && name.hasPrefix(start)
+      && name.hasSuffix(end)
+  }
+}
+
 extension ManifestReference.Kind {
-  /// Whether the resource does not change under its URL (RFC 8216 §6.2.1).
-  var isPart: Bool {
+  /// What the resource is to the stream; nil if it does not belong to it.
+  var role: StreamParts.Role? {
     switch self {
-    case .segment, .part, .key, .initialization, .preloadHint: true
-    case .playlist, .renditionReport, .data, .steering, .interstitial, .base, .location, .template:
-      false
+    case .segment, .part, .initialization, .preloadHint: .part
+    case .key: .key
+    case .playlist, .renditionReport, .data, .location: .other
+    // An interstitial is a stream by itself, and the same one interrupts many.
+    case .steering, .interstitial, .base, .template: nil
     }
   }
 }

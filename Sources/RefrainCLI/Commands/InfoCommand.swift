@@ -11,6 +11,10 @@ struct InfoCommand: AsyncParsableCommand {
       Makes no request. In JSON, 'spans' lists the stored ranges as pairs of the first offset \
       and the offset after the last.
 
+      For the first playlist or manifest of a stream, 'stream' shows the number of its stored parts \
+      and the space of the whole stream on disk. In JSON, 'parts' is that number, and \
+      'streamCachedBytes' and 'streamAllocatedBytes' are the bytes of the whole stream.
+
       Examples:
         refrain info https://example.org/song.flac
         refrain info --json https://example.org/song.flac | jq .cachedBytes
@@ -26,17 +30,37 @@ struct InfoCommand: AsyncParsableCommand {
     let (url, options) = (url, options)
     try await withExistingCache(options) { cache in
       guard let cache,
-        let summary = try await cache.entry(for: cache.key(for: options.resource(url)))
+        let summary = try await cache.entry(for: cache.entryKey(for: options.resource(url)))
       else { throw ProgramError.nothingStored(of: url) }
       let entry = EntryReport(summary)
-      if options.json { return try Console.shared.print(JSONText.line(entry)) }
-      for line in Self.lines(entry, style: Console.shared.barStyle) {
+      let stream = try await cache.stream(summary.key)
+      if options.json {
+        return try Console.shared.print(JSONText.line(Report(entry: entry, stream: stream)))
+      }
+      for line in Self.lines(entry, stream, style: Console.shared.barStyle) {
         try Console.shared.print(line)
       }
     }
   }
 
-  static func lines(_ entry: EntryReport, style: BarStyle) -> [String] {
+  /// An entry and, if it is the first manifest of a stream, the whole stream.
+  private struct Report: Encodable {
+    private enum Name: CodingKey { case parts, streamCachedBytes, streamAllocatedBytes }
+
+    var entry: EntryReport
+    var stream: StreamSummary?
+
+    func encode(to encoder: any Encoder) throws {
+      try entry.encode(to: encoder)
+      guard let stream else { return }
+      var members = encoder.container(keyedBy: Name.self)
+      try members.encode(stream.parts, forKey: .parts)
+      try members.encode(stream.cachedBytes, forKey: .streamCachedBytes)
+      try members.encode(stream.allocatedBytes, forKey: .streamAllocatedBytes)
+    }
+  }
+
+  static func lines(_ entry: EntryReport, _ stream: StreamSummary?, style: BarStyle) -> [String] {
     let length = entry.length.map { " of \(ByteSize.text($0))" } ?? ", the length is unknown"
     var facts = [
       ("url", entry.url),
@@ -47,6 +71,13 @@ struct InfoCommand: AsyncParsableCommand {
       ("last used", DateText.minute(entry.lastAccess) + (entry.isInUse ? ", in use now" : "")),
       ("file", entry.file),
     ]
+    if let stream {
+      let count = StoredStreamReport.partsText(stream.parts)
+      let bytes = ByteSize.text(stream.allocatedBytes)
+      facts.insert(("stream", "\(count), \(bytes) on disk in all"), at: 3)
+    } else if let stream = entry.stream {
+      facts.insert(("part of", stream), at: 1)
+    }
     if entry.key != entry.url { facts.insert(("key", entry.key), at: 1) }
     if !entry.isComplete, let map = entry.map(width: 48, style: style) {
       facts.append(("map", map))

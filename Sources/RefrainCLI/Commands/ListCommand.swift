@@ -6,27 +6,43 @@ import Refrain
 struct ListCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "ls",
-    abstract: "List stored resources, most recently used first.",
+    abstract: "List stored resources and streams, most recently used first.",
     discussion: """
       STORED is the stored part of the resource, SIZE its space on disk. If any entry is pinned, \
       PINNED marks those that are never removed to make room. The last line shows the total, the \
       limit, and the pinned part of the total.
 
+      A stream is one row under the URL of its first playlist or manifest: STORED is the number of \
+      its other playlists, segments and keys, and SIZE includes them. A stream is pinned if all of \
+      them are. --parts lists each of them as a row of its own.
+
+      In JSON, 'parts' is the number of a stream's parts, and 'isComplete' is false for a stream. \
+      With --parts, 'stream' is the key of the first playlist of the stream to which an entry \
+      belongs.
+
       Examples:
         refrain ls
         refrain ls --json | jq -r '.[] | select(.isComplete) | .file'
+        refrain ls --json | jq -r '.[] | select(.parts) | .url'
       """)
+
+  @Flag(help: "List the parts of streams.")
+  var parts = false
 
   @OptionGroup
   var options: GlobalOptions
 
   func run() async throws {
-    let options = options
+    let (options, parts) = (options, parts)
     try await withExistingCache(options) { cache in
       let listing = try await cache?.listing()
-      let entries = listing?.entries.map { EntryReport($0) } ?? []
-      if options.json { return try Console.shared.print(JSONText.line(entries)) }
-      let table = entries.isEmpty ? nil : Self.table(entries)
+      let entries = listing?.entries ?? []
+      let items =
+        parts
+        ? entries.map { ListedItem.entry(EntryReport($0)) }
+        : StoredItem.grouped(entries).map { ListedItem($0) }
+      if options.json { return try Console.shared.print(JSONText.line(items)) }
+      let table = items.isEmpty ? nil : Self.table(items)
       let summary = Self.summary(
         entries: listing?.usage.entries ?? 0, bytes: listing?.usage.allocatedBytes ?? 0,
         pinned: listing?.usage.pinnedBytes ?? 0, limit: options.limit.bytes)
@@ -35,7 +51,7 @@ struct ListCommand: AsyncParsableCommand {
     }
   }
 
-  static func table(_ entries: [EntryReport]) -> Table {
+  static func table(_ items: [ListedItem]) -> Table {
     // Many entries share a size and a minute of last use.
     let size = remembering(ByteSize.text)
     let minute = remembering { (minute: Double) in
@@ -46,17 +62,17 @@ struct ListCommand: AsyncParsableCommand {
         .init(title: "STORED", alignment: .right), .init(title: "SIZE", alignment: .right),
         .init(title: "LAST USED"), .init(title: "TYPE"), .init(title: "URL"),
       ],
-      rows: entries.map { entry in
+      rows: items.map { item in
         [
-          entry.percent, size(entry.allocatedBytes),
-          minute((entry.lastAccess.timeIntervalSince1970 / 60).rounded(.down)),
-          printable(entry.mimeType ?? "?"), printable(entry.url),
+          item.stored, size(item.allocatedBytes),
+          minute((item.lastAccess.timeIntervalSince1970 / 60).rounded(.down)),
+          printable(item.mimeType ?? "?"), printable(item.url),
         ]
       })
-    guard entries.contains(where: \.isPinned) else { return table }
+    guard items.contains(where: \.isPinned) else { return table }
     table.columns.insert(.init(title: "PINNED"), at: 3)
-    for (row, entry) in entries.enumerated() {
-      table.rows[row].insert(entry.isPinned ? "yes" : "", at: 3)
+    for (row, item) in items.enumerated() {
+      table.rows[row].insert(item.isPinned ? "yes" : "", at: 3)
     }
     return table
   }

@@ -8,10 +8,13 @@ struct RemoveCommand: AsyncParsableCommand {
     commandName: "rm",
     abstract: "Remove stored URLs, or everything.",
     discussion: """
-      Entries that another process is writing are not removed. Pinned ones are.
+      The URL of a stream's first playlist or manifest removes the whole stream; that of a single \
+      part removes only the part. Entries that another process is writing are not removed. Pinned \
+      ones are.
 
       Examples:
         refrain rm https://example.org/song.flac
+        refrain rm https://example.org/film/main.m3u8
         refrain rm --all
       """)
 
@@ -46,27 +49,46 @@ struct RemoveCommand: AsyncParsableCommand {
       var removed: [Removed] = []
       var missing: [URL] = []
       for url in urls {
-        if let cache,
-          let freed = try await cache.remove(cache.key(for: options.resource(url)))
-        {
-          removed.append(Removed(url: url.withoutUserInfo.absoluteString, freedBytes: freed))
+        let display = CountDisplay(verb: "Removed")
+        let stream: MediaCache.RemovedStream? =
+          if let cache {
+            try await cache.remove(stream: cache.entryKey(for: options.resource(url))) {
+              display.note($0)
+            }
+          } else {
+            nil
+          }
+        if let stream {
+          removed.append(Removed(stream, url: url))
         } else {
           missing.append(url)
         }
+        Console.shared.clear()
       }
       if options.json {
         try Console.shared.print(JSONText.line(removed))
       } else {
-        for one in removed {
-          try Console.shared.print("Freed \(ByteSize.text(one.freedBytes)) of \(one.url).")
-        }
+        for one in removed { try Console.shared.print(one.text) }
       }
       if let first = missing.first { throw ProgramError.nothingStored(of: first) }
     }
   }
 
-  private struct Removed: Encodable {
+  struct Removed: Encodable {
     var url: String
     var freedBytes: Int64
+    /// The number of removed parts of a stream; absent for another resource.
+    var parts: Int?
+
+    init(_ stream: MediaCache.RemovedStream, url: URL) {
+      self.url = url.withoutUserInfo.absoluteString
+      freedBytes = stream.freedBytes
+      parts = stream.parts > 0 ? stream.parts : nil
+    }
+
+    var text: String {
+      let count = parts.map { " (\(StoredStreamReport.partsText($0)))" } ?? ""
+      return "Freed \(ByteSize.text(freedBytes)) of \(url)\(count)."
+    }
   }
 }

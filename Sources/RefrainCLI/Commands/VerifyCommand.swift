@@ -41,7 +41,8 @@ struct VerifyCommand: AsyncParsableCommand {
   func run() async throws {
     let (url, deep, options) = (url, deep, options)
     try await withExistingCache(options) { cache in
-      let key = url.flatMap { url in cache.map { $0.key(for: options.resource(url)) } }
+      let key: CacheKey? =
+        if let url { await cache?.entryKey(for: options.resource(url)) } else { nil }
       let display = CountDisplay(verb: "Checked")
       var results =
         try await cache?.verify(key) { display.note($0) }.map(VerifyReport.init) ?? []

@@ -20,6 +20,9 @@ struct EntryReport: Sendable, Hashable, Encodable {
   var file: String
   /// The stored ranges, as pairs of the first offset and the one after the last.
   var spans: [[Int64]]
+  /// The key of the first manifest of the stream to which the resource belongs; absent if none is
+  /// known.
+  var stream: String?
 
   init(_ entry: EntrySummary) {
     url = entry.url.absoluteString
@@ -35,6 +38,7 @@ struct EntryReport: Sendable, Hashable, Encodable {
     lastAccess = entry.lastAccess
     file = entry.file.path(percentEncoded: false)
     spans = entry.spans.ranges.map { [$0.lowerBound, $0.upperBound] }
+    stream = entry.stream?.rawValue
   }
 
   /// `100%`, `61%`, or `?` while the length is unknown. 100 only if complete.
