@@ -6,21 +6,31 @@ import Foundation
 /// Their bytes count towards `limit`. The pin belongs to the entry in the directory: every cache
 /// there respects it, it stays when the origin sends a new version, and it ends with `unpin`, or
 /// when the entry is removed.
+///
+/// The manifests, segments and keys of a pinned stream are stored even if the origin forbids it
+/// (`no-store`): the stream could not play without the origin otherwise. That is the wish of one
+/// person, so a cache for several (`Configuration.isShared`) still obeys. While the origin can be
+/// reached, such an entry is revalidated before each use.
 extension MediaCache {
   /// Pins a resource before or after the rest of it is fetched, in the representation that its
   /// headers select. If nothing is stored of it, its first bytes are fetched.
   ///
+  /// Of a stream, this pins the first manifest alone.
+  ///
   /// - Throws: `MediaCacheError`, `.storage` if the whole resource does not fit into `limit` beside
   ///   the other pinned entries, or may not be stored; the errors of `prefetch`.
   public func pin(_ resource: Resource) async throws {
-    if try await pin(storedKey(for: resource)) { return }
+    if await isSettled(resource), try await pin(storedKey(for: resource)) { return }
+    var resource = resource
+    if Manifest.isNamed(mimeType: nil, url: resource.url) { keep(&resource) }
     let pinning = Pinning(context: context)
     let reader = try await open(
       resource, on: FreshnessRequirements(), fill: .onDemand, isBackground: true)
     defer { reader.cancel() }
-    let length = try await reader.contentInformation().length
+    let information = try await reader.contentInformation()
+    if StreamDownload.mayBeStream(information, at: resource.url) { keep(&resource) }
     // Nothing is evicted for a resource that cannot be pinned.
-    try pinning.checkRoom(for: key(for: resource), length: length)
+    try pinning.checkRoom(for: key(for: resource), length: information.length)
     try await prefetch(resource, range: 0..<1)
     // The credentials or the response may select another key than before.
     guard try await pin(storedKey(for: resource)) else {
@@ -29,6 +39,11 @@ extension MediaCache {
         "\(resource.url.withoutUserInfo.absoluteString) was not stored, so it cannot be pinned.",
         remedy: "Try again.")
     }
+  }
+
+  /// Makes the first manifest of a stream storable even if the origin forbids it.
+  private func keep(_ resource: inout Resource) {
+    resource.membership = StreamMembership(stream: key(for: resource), isKept: true)
   }
 
   /// Pins an entry, even one in use here or in another process.
@@ -47,12 +62,28 @@ extension MediaCache {
     try await unpin(storedKey(for: resource))
   }
 
-  /// Removes the pin of an entry, which can then be evicted. Its bytes stay until then.
+  /// Removes the pin of an entry, which can then be evicted. Its bytes stay until then, unless the
+  /// origin forbids storing them.
   ///
   /// - Returns: false if it was not pinned.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be written.
   @discardableResult
   public func unpin(_ key: CacheKey) async throws -> Bool {
-    try await Pinning(context: context).unpin(key)
+    let wasPinned = try await Pinning(context: context).unpin(key)
+    if wasPinned, !context.configuration.isShared, await isForbidden(key) {
+      let open = await context.table.settledEntry(for: key)
+      open?.current?.withState { $0.obeyNoStore() }
+      // An entry that another process writes to is removed when that process closes it.
+      _ = try? await Removal(context: context).remove(KeyHash.name(of: key), key)
+    }
+    return wasPinned
+  }
+
+  /// Whether the origin forbids to store the entry, which a pin has kept.
+  private func isForbidden(_ key: CacheKey) async -> Bool {
+    let directory = context.budget.entryDirectory(named: KeyHash.name(of: key))
+    return await IOThreads.background.run {
+      (try? directory.loadRecord().record)?.freshness.noStore == true
+    }
   }
 }

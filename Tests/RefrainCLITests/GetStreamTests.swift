@@ -65,16 +65,6 @@
         + (0..<5).map { origin.log("/\(list)\($0).ts").requests.count }
     }
 
-    @Test func `A stream is not pinned, and its playlist is not either`() async throws {
-      try await withStream { program, _, url in
-        let run = try await program.run("get", "--pin", url, "--cache", program.cache.path())
-        #expect(run.status == 1)
-        #expect(run.errorLines.contains { $0.contains("Omit --pin") })
-        let listing = try await program.run("ls", "--json", "--cache", program.cache.path())
-        #expect(!listing.output.contains("\"isPinned\":true"))
-      }
-    }
-
     @Test func `The chosen parts of a stream are fetched once`() async throws {
       try await withStream { program, origin, url in
         let first = try await program.run("get", "--quality", "720p", "--audio", "en", url)
@@ -155,7 +145,7 @@
       }
     }
 
-    @Test func `A live stream, a DASH stream and a missing language are errors with a remedy`()
+    @Test func `A live stream, an unclear one and a missing language are errors with a remedy`()
       async throws
     {
       try await withStream { program, origin, url in

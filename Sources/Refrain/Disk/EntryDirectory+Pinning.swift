@@ -38,7 +38,7 @@ extension EntryDirectory {
       return false
     }
     let hasRecord = try disk.status(of: recordPath) != nil
-    let hasMark = try disk.status(of: pinPath) != nil
+    let hasMark = try isPinned
     return hasRecord && hasMark
   }
 
@@ -52,15 +52,20 @@ extension EntryDirectory {
   }
 
   private func makeMark() throws(DiskError) {
-    guard try disk.status(of: pinPath) == nil else { return }
+    guard try !isPinned else { return }
     disk.close(try disk.open(pinPath, .create))
+  }
+
+  /// Whether the entry is marked.
+  var isPinned: Bool {
+    get throws(DiskError) { try disk.status(of: pinPath) != nil }
   }
 
   /// Removes the mark, durably.
   ///
   /// - Returns: false if there was none.
   func unpin() throws(DiskError) -> Bool {
-    guard try disk.status(of: pinPath) != nil else { return false }
+    guard try isPinned else { return false }
     try remove(pinPath)
     try disk.syncDirectory(path)
     return true

@@ -18,7 +18,8 @@ extension EntryStorage {
       }
     } else {
       // A record with only new freshness is worth writing if no other process writes.
-      refreshRecord(generation)
+      refreshRecord(generation, isLast: true)
+      if !generation.withState(\.storage.replaced.isEmpty) { removeLeftOver() }
     }
     // Cancelled readers that were not released keep the generation, but must not keep the file
     // open.
@@ -35,17 +36,17 @@ extension EntryStorage {
   }
 
   private func finish(_ generation: Generation, _ files: WrittenFiles) throws {
-    let (isStale, isWorthless, journal, leavesNothing, recordState) = generation.withState {
+    let (isStale, isWorthless, journal, isUnrepeatable, recordState) = generation.withState {
       state in
       (
         state.storage.isRecordStale || state.stored != state.storage.synced
           || state.storage.recordState != .written,
         state.storage.recordState != .written && state.stored.isEmpty && !state.isComplete,
         state.storage.journal,
-        state.freshness?.noStore == true || state.isUnrepeatable, state.storage.recordState
+        state.isUnrepeatable, state.storage.recordState
       )
     }
-    if leavesNothing || isWorthless {
+    if isUnrepeatable || isWorthless || isUnwanted(generation) {
       try discard(files, recordState)
     } else if isStale {
       try writeDown(generation, isLast: true)
@@ -77,14 +78,36 @@ extension EntryStorage {
     if isStored { refreshRecord(generation, removes: isContradicted || isUnrepeatable) }
   }
 
-  private func refreshRecord(_ generation: Generation, removes: Bool = false) {
-    let (isStale, id, known, variant) = generation.withState { state in
+  /// Whether a response may not be stored, and no pin keeps it.
+  private func isUnwanted(_ generation: Generation) -> Bool {
+    generation.withState { $0.freshness?.noStore == true } && !isKeptByPin
+  }
+
+  /// Removes a response that may not be stored and has no pin: a process that ended suddenly left
+  /// it.
+  private func removeLeftOver() {
+    guard !context.configuration.isShared, !isKeptByPin,
+      (try? directory.loadRecord())?.record.freshness.noStore == true
+    else { return }
+    // Another process may be about to pin it, and holds the lock.
+    _ = try? removeFiles(nil)
+  }
+
+  /// - Parameter isLast: whether the entry is being closed. Until then, a response may be waiting
+  ///   for its pin.
+  private func refreshRecord(
+    _ generation: Generation, removes: Bool = false, isLast: Bool = false
+  ) {
+    let (isStale, id, known, variant, signatures) = generation.withState { state in
       (
         state.storage.isRecordStale, state.generationID, state.known,
-        state.representation.variant
+        state.representation.variant, state.representation.signatures
       )
     }
-    guard isStale, let id, let known else { return }
+    guard let id, let known else { return }
+    let isUnwanted =
+      (isLast || generation.withState(\.isForbidden)) && isUnwanted(generation)
+    guard isStale || isUnwanted || isMoved(known, generation) else { return }
     let freshness = known.freshness
     let held: WriterLock?
     do throws(DiskError) {
@@ -111,18 +134,31 @@ extension EntryStorage {
       context.budget.replacementEnded()
       context.budget.report()
     }
+    let url = generation.entry.resource.url.withoutUserInfo.absoluteString
+    // One that the origin has not answered yet may have other content.
+    if signatures.contains(URLSignature.text(of: url)) { record.url = url }
     record.freshness = freshness
     record.headers = known.headers.fields.flatMap { [$0.name, $0.value] }
     record.variant = variant
     record.grants = known.selection.grants
     record.invalidatedAt = known.invalidatedAt
+    membership.adopt(record)
+    record.stream = membership.record(generation.entry.resource)
     do {
-      if freshness.noStore { return try directory.removeFiles() }
+      if isUnwanted { return try directory.removeFiles() }
       if removes { return try directory.disk.removeFile(directory.recordPath) }
       try directory.write(record, durably: true, keepsAge: true)
     } catch {
       reportOutdated(error)
     }
+  }
+
+  /// Whether the response is a manifest that has become a part of another stream: all its segments
+  /// belong to that stream by its record. Segments by themselves are not worth a write.
+  private func isMoved(_ known: StoredResponse, _ generation: Generation) -> Bool {
+    let (information, resource) = (known.information, generation.entry.resource)
+    return Manifest.isNamed(mimeType: information.mimeType, url: information.finalURL)
+      && membership.isOutdated(for: resource)
   }
 
   /// Removes the entry's files; readers continue with their open file.

@@ -27,7 +27,6 @@ extension EntryStorage {
       // Storing will report the cause.
       return .granted
     }
-    let isShared = context.configuration.isShared
     let (asking, now) = (context.asking, context.now)
     // A disk error is ignored here: storing will encounter it again.
     if let (found, stored) = try? lookUp(), let contents = stored {
@@ -35,8 +34,11 @@ extension EntryStorage {
         holdsLock: false, found: found, memory: generation.withState(\.storingMemory))
       if decision == .catchUp {
         generation.perform { $0.isSuperseded || $0.isClosed ? [] : $0.catchUp(contents) }
-      } else if !isShared || contents.record.isSharable == true {
-        generation.perform { $0.adoptLate(contents, asking, at: now) }
+      } else if mayUse(contents.record) {
+        generation.perform { state in
+          if contents.record.freshness.noStore { state.storage.ignoreNoStore() }
+          return state.adoptLate(contents, asking, at: now)
+        }
       }
     }
     generation.withState { state in
@@ -74,7 +76,9 @@ extension GenerationState {
     self = next
     let served = wakeServed()
     for waiter in waiters.values {
-      guard let reader = readers[waiter.reader], reader.awaitsConfirmation else { continue }
+      guard let reader = readers[waiter.reader], reader.awaitsConfirmation,
+        !isWithheld(from: reader)
+      else { continue }
       return served + confirm(for: reader, at: waiter.offset)
     }
     return served

@@ -17,6 +17,7 @@ actor EntryStorage {
   /// The resource's URL in events and errors, without user and password.
   let url: String
   let context: CacheContext
+  let membership: RecordedMembership
 
   var lock: WriterLock?
   /// The files that are being written to.
@@ -48,6 +49,7 @@ actor EntryStorage {
     self.name = name
     self.key = key
     self.context = context
+    membership = RecordedMembership(of: key)
   }
 
   /// Returns the state stored under the key; `empty` if nothing usable is stored.
@@ -64,11 +66,10 @@ actor EntryStorage {
             "The entry in \(directory.path) has another key than \(url) and is ignored."))
         return state
       }
-      // Stored by a private cache: the response may be restricted to one user.
-      if context.configuration.isShared, contents.record.isSharable != true {
-        return replacing
-      }
+      membership.adopt(contents.record)
+      guard mayUse(contents.record) else { return replacing }
       state.adopt(contents)
+      if contents.record.freshness.noStore { state.storage.ignoreNoStore() }
       // Left by a process that ended suddenly; a new generation replaces it.
       if state.isUnrepeatable { return replacing }
       if contents.isReadOnly {
@@ -187,20 +188,28 @@ actor EntryStorage {
   func record(
     _ generation: Generation, _ files: WrittenFiles, spans: RangeSet<Int64>
   ) throws -> EntryRecord {
-    let (known, validator) = generation.withState { ($0.known, $0.validator) }
+    let (known, validator, representation) = generation.withState {
+      ($0.known, $0.validator, $0.representation)
+    }
     guard let known else {
       throw MediaCacheError(.storage, "No response for the resource has been received yet.")
     }
     let info = known.information
+    var url = generation.entry.resource.url.withoutUserInfo.absoluteString
+    // One that the origin has not answered yet may have other content.
+    if !representation.signatures.contains(URLSignature.text(of: url)) {
+      url = representation.confirmedURL?.absoluteString ?? url
+    }
     return EntryRecord(
-      key: key.rawValue, url: generation.entry.resource.url.withoutUserInfo.absoluteString,
+      key: key.rawValue, url: url,
       finalURL: info.finalURL.absoluteString, generation: files.id, file: files.fileName,
       length: info.length, mimeType: info.mimeType, supportsRanges: info.supportsRanges,
       validator: validator, freshness: known.freshness,
       headers: known.headers.fields.flatMap { [$0.name, $0.value] },
       variant: known.selection.variant, grants: known.selection.grants,
       isSharable: context.configuration.isShared ? true : nil, invalidatedAt: known.invalidatedAt,
-      spans: SpanList.encode(spans), epoch: files.epoch)
+      stream: membership.record(generation.entry.resource), spans: SpanList.encode(spans),
+      epoch: files.epoch)
   }
 
   // MARK: Syncing

@@ -19,7 +19,10 @@ struct Pinning: Sendable {
       let (budget, name) = (context.budget, KeyHash.name(of: key))
       let bytes = EntryDirectory.pinnedBytes(
         allocated: entry.allocatedBytes, length: entry.length)
-      guard budget.claimPinned(bytes, for: name) else { throw Self.refusal(key, bytes, budget) }
+      guard budget.claimPinned(bytes, for: name) else {
+        throw Self.refusal(
+          key.rawValue, "takes \(DiskBudget.text(bytes))", budget.pinnedBytes(except: name), budget)
+      }
       defer { budget.notePinned(name) }
       do {
         if let open { return try await open.storage.pin() }
@@ -37,10 +40,29 @@ struct Pinning: Sendable {
   func checkRoom(for key: CacheKey, length: Int64?) throws(MediaCacheError) {
     let (budget, name) = (context.budget, KeyHash.name(of: key))
     let bytes = EntryDirectory.pinnedBytes(allocated: 0, length: length)
-    guard let room = budget.pinnableBytes, bytes > room - budget.pinnedBytes(except: name) else {
-      return
-    }
-    throw Self.refusal(key, bytes, budget)
+    let others = budget.pinnedBytes(except: name)
+    guard let room = budget.pinnableBytes, bytes > room - others else { return }
+    throw Self.refusal(key.rawValue, "takes \(DiskBudget.text(bytes))", others, budget)
+  }
+
+  /// Refuses a stream that cannot be pinned, before any of its parts is stored.
+  ///
+  /// - Parameters:
+  ///   - name: of the stream, for the error.
+  ///   - keys: of its entries, which may be pinned already.
+  ///   - lengths: the estimated sum of their lengths.
+  func checkRoom(
+    for name: String, _ keys: [CacheKey], lengths: Int64
+  ) async throws(MediaCacheError) {
+    let budget = context.budget
+    guard let room = budget.pinnableBytes else { return }
+    await budget.knowPinned()
+    let names = Set(keys.map { KeyHash.name(of: $0) })
+    let others = budget.pinnedBytes(except: names)
+    let beside = Int64(names.count) * EntryDirectory.pinnedBytes(allocated: 0, length: 0)
+    let bytes = lengths.addingSaturated(beside)
+    guard bytes > room - others else { return }
+    throw Self.refusal(name, "takes about \(DiskBudget.text(bytes))", others, budget)
   }
 
   /// Removes the pin of an entry.
@@ -60,13 +82,12 @@ struct Pinning: Sendable {
   }
 
   private static func refusal(
-    _ key: CacheKey, _ bytes: Int64, _ budget: DiskBudget
+    _ name: String, _ size: String, _ others: Int64, _ budget: DiskBudget
   ) -> MediaCacheError {
-    let others = budget.pinnedBytes(except: KeyHash.name(of: key))
     let limit = budget.limit.map(DiskBudget.text) ?? "unlimited"
     return MediaCacheError(
       .storage,
-      "\(key) cannot be pinned: it takes \(DiskBudget.text(bytes)), and other pinned entries take "
+      "\(name) cannot be pinned: it \(size), and other pinned entries take "
         + "\(DiskBudget.text(others)) of the limit of \(limit).",
       remedy: "Raise the limit, or unpin or remove other entries.")
   }

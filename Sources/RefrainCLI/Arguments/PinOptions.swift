@@ -8,11 +8,15 @@ struct PinOptions: ParsableArguments {
   @Flag(
     help: """
       Keep the resources until 'refrain rm' or --unpin: room for others is never made with them. \
-      A resource that does not fit in the limit beside other pinned ones is refused.
+      A resource or stream that does not fit in the limit beside other pinned ones is refused.
       """)
   var pin = false
 
-  @Flag(help: "Lift --pin of these URLs, and fetch nothing. Their bytes stay until room is needed.")
+  @Flag(
+    help: """
+      Lift --pin of these URLs, and fetch nothing. Their bytes stay until room is needed, unless \
+      the origin forbids storing them.
+      """)
   var unpin = false
 
   func validate() throws {
@@ -21,12 +25,7 @@ struct PinOptions: ParsableArguments {
     }
   }
 
-  /// Pins a resource, before the rest of it is fetched, if the options say so.
-  func pin(_ resource: Resource, in cache: MediaCache) async throws {
-    if pin { try await cache.pin(resource) }
-  }
-
-  /// Lifts the pins of URLs, which must be stored.
+  /// Lifts the pins of URLs, which must be stored, with all parts of streams.
   func unpin(_ urls: [URL], _ options: GlobalOptions) async throws {
     try await withExistingCache(options) { cache in
       var missing: [URL] = []
@@ -36,10 +35,14 @@ struct PinOptions: ParsableArguments {
           missing.append(url)
           continue
         }
-        let wasPinned = try await cache.unpin(resource)
+        let isOwnPinned = try await cache.entry(for: resource)?.isPinned == true
+        let count = try await StreamDownload(resource, into: cache).unpin()
+        let wasPinned = count > 0
         let name = url.withoutUserInfo.absoluteString
         if options.json {
-          try Console.shared.print(JSONText.line(Unpinned(url: name, wasPinned: wasPinned)))
+          try Console.shared.print(
+            JSONText.line(
+              Unpinned(url: name, wasPinned: wasPinned, parts: count - (isOwnPinned ? 1 : 0))))
         } else {
           try Console.shared.print(
             printable(wasPinned ? "\(name) is no longer pinned." : "\(name) was not pinned."))
@@ -53,5 +56,7 @@ struct PinOptions: ParsableArguments {
     var event = "unpinned"
     var url: String
     var wasPinned: Bool
+    /// The number of unpinned entries of a stream besides its first manifest.
+    var parts: Int
   }
 }

@@ -19,18 +19,22 @@ struct GetCommand: AsyncParsableCommand {
 
       A failed request that is sent again is reported at once, with the reason.
 
-      The URL of an HTTP Live Stream (HLS) that has an end stands for the whole stream: the \
+      The URL of an HLS or DASH stream that has an end stands for the whole stream: the \
       playlists, segments and keys of one quality are fetched. It then plays with 'refrain play \
-      --offline', or through 'refrain serve --offline'. With --output, the playlist alone is \
-      fetched.
+      --offline', or through 'refrain serve --offline'. With --output, the first playlist or \
+      manifest alone is fetched.
 
       With --json each line of standard output is an object whose 'event' is 'progress' (with \
       'storedBytes' and 'totalBytes'; for a stream 'storedBytes', 'storedSeconds' and \
       'totalSeconds'), 'selected' (the choice of a stream), 'retrying' (with 'error', and the \
-      delay in 'seconds'), 'done' or 'failed'.
+      delay in 'seconds'), 'done' or 'failed'. With --unpin it is 'unpinned' (with 'wasPinned' \
+      and 'parts', the number of unpinned files besides the URL's own).
 
-      With --pin, a resource is never removed to make room for others. 'refrain get --unpin' lifts \
-      that, and 'refrain rm' removes it as any other. A stream of many files cannot be pinned.
+      With --pin, a resource is never removed to make room for others, nor is any part of a \
+      stream. What does not fit beside other pinned resources is refused before it is fetched; \
+      the size of a stream is estimated by its bit rates. A stream is then stored even if its \
+      origin forbids it (no-store), unless the cache is shared. 'refrain get --unpin' lifts the \
+      pin, also of streams, and 'refrain rm' removes what is pinned as anything else.
 
       Examples:
         refrain get https://example.org/song.flac
@@ -39,6 +43,7 @@ struct GetCommand: AsyncParsableCommand {
         refrain get --output - https://example.org/song.flac | ffprobe -
         refrain get --list https://example.org/film.m3u8
         refrain get --quality 720 --audio de,en --subtitles all https://example.org/film.m3u8
+        refrain get --pin --quality 720 https://example.org/film.mpd
         refrain get --header 'Authorization: Bearer …' https://example.org/private.flac
         refrain get --key-ignore token 'https://example.org/song.flac?token=…'
       """)
@@ -99,7 +104,7 @@ struct GetCommand: AsyncParsableCommand {
         return try await StreamList(cache, options, stream.choice.quality).run(urls)
       }
       let fetches = urls.map { url in
-        Fetch(url: url, key: cache.key(for: options.resource(url)))
+        Fetch(url: url, keys: cache.possibleKeys(for: options.resource(url)))
       }
       let (running, evictions) = (RunningFetches(), EvictionDisplay())
       var hasFailed = false
@@ -112,10 +117,9 @@ struct GetCommand: AsyncParsableCommand {
       } during: {
         try await GetQueue(items: fetches).run { fetch, turn in
           let reports = GetReports(url: fetch.url, isJSON: options.json)
-          running[fetch.key] = reports
-          defer { running[fetch.key] = nil }
+          for key in fetch.keys { running[key] = reports }
+          defer { for key in fetch.keys { running[key] = nil } }
           let resource = options.resource(fetch.url)
-          try await pins.pin(resource, in: cache)
           guard let output else {
             let download = StreamFetch(
               resource, into: cache, stream.choice, reports, isPinned: pins.pin)
@@ -124,9 +128,10 @@ struct GetCommand: AsyncParsableCommand {
             } began: { key, url in
               running[key] = reports.ofPart(url)
             } ended: { key in
-              if key != fetch.key { running[key] = nil }
+              if !fetch.keys.contains(key) { running[key] = nil }
             }
           }
+          if pins.pin { try await cache.pin(resource) }
           let progress = reports.progress { turn.hasCome }
           return try await FileCopy(to: output).run(resource, from: cache, told: progress)
         } report: { fetch, result in
@@ -148,7 +153,8 @@ struct GetCommand: AsyncParsableCommand {
 
   private struct Fetch: Sendable {
     var url: URL
-    var key: CacheKey
+    /// The keys under which the URL may be stored.
+    var keys: [CacheKey]
   }
 
   /// The reports of the fetches under way, for retries.

@@ -2,7 +2,7 @@
 import Foundation
 import Refrain
 
-/// Fetches a resource into the cache; if it is the playlist of a stream, the stream.
+/// Fetches a resource into the cache; if it is the first manifest of a stream, the stream.
 struct StreamFetch: Sendable {
   private let resource: Resource
   private let cache: MediaCache
@@ -10,7 +10,7 @@ struct StreamFetch: Sendable {
   private let reports: GetReports
   private let isPinned: Bool
 
-  /// - Parameter isPinned: whether the resource was pinned for this fetch.
+  /// - Parameter isPinned: whether to pin the resource, and all parts of a stream.
   init(
     _ resource: Resource, into cache: MediaCache, _ choice: StreamChoice, _ reports: GetReports,
     isPinned: Bool
@@ -33,8 +33,10 @@ struct StreamFetch: Sendable {
     began: @escaping @Sendable (CacheKey, URL) -> Void,
     ended: @escaping @Sendable (CacheKey) -> Void
   ) async throws -> Int64? {
+    let wasPinned = isPinned ? try await cache.entry(for: resource)?.isPinned == true : false
+    if isPinned { try await cache.pin(resource) }
     let told = reports.progress(isShown: isShown)
-    // A playlist is short, and the progress of the stream is to follow.
+    // A manifest is short, and the progress of the stream is to follow.
     let isSilent = ["m3u8", "mpd"].contains(resource.url.pathExtension.lowercased())
     let information = try await cache.prefetch(resource) { progress in
       if !isSilent { told(progress.storedBytes, progress.totalBytes) }
@@ -42,20 +44,21 @@ struct StreamFetch: Sendable {
     guard StreamDownload.mayBeStream(information, at: resource.url) else {
       return information.length
     }
-    let download = StreamDownload(resource, into: cache)
-    guard let source = try await download.source() else { return information.length }
-    guard !isPinned else {
-      _ = try await cache.unpin(resource)
-      throw MediaCacheError(
-        .storage, "--pin keeps single files, and this is a stream of many.",
-        remedy: "Omit --pin: the stream is stored until room is needed.")
-    }
+    let download = StreamDownload(resource, into: cache, isPinned: isPinned)
     var streamReports = StreamDownload.Reports()
     (streamReports.began, streamReports.ended) = (began, ended)
-    let selection = try await download.select(choice, of: source, reports: streamReports)
+    let selection: StreamDownload.Selection
+    do {
+      guard let source = try await download.source() else { return information.length }
+      selection = try await download.select(choice, of: source, reports: streamReports)
+    } catch let error as MediaCacheError {
+      // The first manifest is useless without its stream.
+      if isPinned, !wasPinned { _ = try await cache.unpin(resource) }
+      throw error
+    }
     try reports.selected(selection, isQuiet: isQuiet)
     streamReports.progress = reports.streamProgress(
       isShown: isShown, duration: selection.plan.duration)
-    return try await download.run(selection.plan, reports: streamReports)
+    return try await download.run(selection, reports: streamReports)
   }
 }

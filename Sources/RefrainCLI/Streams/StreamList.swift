@@ -40,7 +40,7 @@ struct StreamList: Sendable {
     guard let source = try await download.readSource() else {
       throw MediaCacheError(
         .invalidResponse,
-        "\(url.withoutUserInfo.absoluteString) is not the playlist of an HTTP Live Stream.",
+        "\(url.withoutUserInfo.absoluteString) is not the manifest of an HLS or DASH stream.",
         remedy: "Fetch it without --list.")
     }
     let seconds = try await download.duration(of: source, quality: quality)

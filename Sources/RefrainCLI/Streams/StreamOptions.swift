@@ -2,7 +2,7 @@
 import ArgumentParser
 import Refrain
 
-/// The options that choose parts of an HTTP Live Stream.
+/// The options that choose parts of an HLS or DASH stream.
 struct StreamOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(

@@ -14,7 +14,7 @@ struct StreamReport: Encodable, Sendable {
     var frameRate: Double?
     var estimatedBytes: Int64?
 
-    init(_ variant: HLSMultivariantPlaylist.Variant, seconds: Double?) {
+    init(_ variant: StreamVariant, seconds: Double?) {
       (width, height) = (variant.width, variant.height)
       (bandwidth, averageBandwidth) = (variant.bandwidth, variant.averageBandwidth)
       (codecs, frameRate) = (variant.codecs, variant.frameRate)
@@ -30,8 +30,8 @@ struct StreamReport: Encodable, Sendable {
     var isForced: Bool
     var channels: String?
 
-    init(_ rendition: HLSMultivariantPlaylist.Rendition) {
-      type = rendition.type.rawValue.lowercased()
+    init(_ rendition: StreamRendition) {
+      type = rendition.kind.rawValue
       (language, name) = (rendition.language, rendition.name)
       (isDefault, isForced) = (rendition.isDefault, rendition.isForced)
       channels = rendition.channels
@@ -48,10 +48,9 @@ struct StreamReport: Encodable, Sendable {
   init(_ source: StreamSource, at url: URL, seconds: Double?) {
     self.url = url.withoutUserInfo.absoluteString
     duration = seconds
-    guard case .multivariant(let playlist) = source.playlist else { return }
-    variants = playlist.variants.map { Variant($0, seconds: seconds) }
+    variants = source.variants.map { Variant($0, seconds: seconds) }
     var known: Set<Rendition> = []
-    renditions = playlist.renditions.map(Rendition.init).filter { known.insert($0).inserted }
+    renditions = source.renditions.map(Rendition.init).filter { known.insert($0).inserted }
   }
 
   /// The lines for people.

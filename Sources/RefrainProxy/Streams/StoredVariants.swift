@@ -2,18 +2,11 @@
 import Foundation
 import Refrain
 
-/// Reduces a multivariant playlist to what is stored, for clients while the origin cannot be
-/// reached: a player would select another variant and fail.
+/// Reduces a multivariant playlist or an MPD to what is stored, for clients while the origin cannot
+/// be reached: a player would select another variant and fail.
 struct StoredVariants: Sendable {
   private typealias Variant = HLSMultivariantPlaylist.Variant
   private typealias Rendition = HLSMultivariantPlaylist.Rendition
-
-  /// How much of a variant or rendition is stored.
-  private struct Share {
-    var isWhole = false
-    /// 0…1, by playing time.
-    var fraction = 0.0
-  }
 
   private struct Group: Hashable {
     var type: Rendition.MediaType
@@ -29,14 +22,22 @@ struct StoredVariants: Sendable {
     self.url = url
   }
 
-  /// Returns the playlist with the variants of which all is stored; if there are none, with those
+  /// Returns the manifest with the variants of which all is stored; if there are none, with those
   /// of which the most is stored. Makes no request.
   ///
-  /// - Returns: nil if the body is no multivariant playlist, or none of its variants is stored in
-  ///   part.
+  /// - Returns: nil if the body names no variants, or none of them is stored in part.
   /// - Throws: `CancellationError`.
   func filtered(_ body: [UInt8]) async throws -> [UInt8]? {
-    guard let playlist = HLSMultivariantPlaylist(body, url: url) else { return nil }
+    // A long manifest, or one of many segments, takes seconds.
+    try await withTaskExecutorPreference(IOThreads.background) { try await reduced(body) }
+  }
+
+  private func reduced(_ body: [UInt8]) async throws -> [UInt8]? {
+    guard let playlist = HLSMultivariantPlaylist(body, url: url) else {
+      // An MPD that does not describe the stream itself is served as it is.
+      guard let presentation = try? DASHPresentation(body, url: url) else { return nil }
+      return try await StoredRepresentations(cache: cache, presentation).filtered(body)
+    }
     let shares = try await shares(of: playlist)
     let variants = playlist.variants.compactMap { shares[$0.uri] }
     let limit = Self.limit(variants)
@@ -58,10 +59,12 @@ struct StoredVariants: Sendable {
   }
 
   /// Returns the least fraction to keep: only a whole one has the fraction 1.
-  private static func limit(_ shares: [Share]) -> Double { shares.map(\.fraction).max() ?? 0 }
+  private static func limit(_ shares: [StoredShare]) -> Double {
+    shares.map(\.fraction).max() ?? 0
+  }
 
   private static func limits(
-    of renditions: [Rendition], _ shares: [String: Share]
+    of renditions: [Rendition], _ shares: [String: StoredShare]
   ) -> [Group: Double] {
     var limits: [Group: Double] = [:]
     for rendition in renditions {
@@ -72,11 +75,11 @@ struct StoredVariants: Sendable {
   }
 
   /// Returns the shares by the references to media playlists.
-  private func shares(of playlist: HLSMultivariantPlaylist) async throws -> [String: Share] {
+  private func shares(of playlist: HLSMultivariantPlaylist) async throws -> [String: StoredShare] {
     let references =
       (playlist.variants + playlist.iFrameVariants).map(\.uri)
       + playlist.renditions.compactMap(\.uri)
-    var shares: [String: Share] = [:]
+    var shares: [String: StoredShare] = [:]
     for reference in references where shares[reference] == nil {
       try Task.checkCancellation()
       shares[reference] = try await share(of: reference, playlist.variables)
@@ -84,23 +87,39 @@ struct StoredVariants: Sendable {
     return shares
   }
 
-  private func share(of reference: String, _ variables: [String: String]) async throws -> Share {
+  private func share(
+    of reference: String, _ variables: [String: String]
+  ) async throws -> StoredShare {
     guard let url = URL(text: reference, relativeTo: url), WebURL(url.absoluteString) != nil,
       let manifest = await cache.storedManifest(at: url),
       let playlist = HLSMediaPlaylist(manifest.body, url: manifest.url, imported: variables)
-    else { return Share() }
+    else { return StoredShare() }
     var plan = StreamPlan()
     plan.append(playlist, at: manifest.url)
-    let amounts = try await cache.storedAmounts(of: plan.parts)
+    return try await cache.storedShare(of: plan)
+  }
+}
+
+/// How much of a variant, a rendition or a Representation is stored.
+struct StoredShare: Sendable, Hashable {
+  var isWhole = false
+  /// 0…1, by playing time. Only a whole one has 1.
+  var fraction = 0.0
+}
+
+extension MediaCache {
+  /// - Throws: `CancellationError`.
+  func storedShare(of plan: StreamPlan) async throws -> StoredShare {
+    let amounts = try await storedAmounts(of: plan.parts)
     let isWhole = plan.skipped.isEmpty && amounts.allSatisfy(\.isComplete)
-    guard !isWhole else { return Share(isWhole: true, fraction: 1) }
-    guard plan.seconds > 0 else { return Share() }
+    guard !isWhole else { return StoredShare(isWhole: true, fraction: 1) }
+    guard plan.seconds > 0 else { return StoredShare() }
     let stored = zip(plan.parts, amounts).reduce(0.0) { $0 + $1.0.seconds * $1.1.fraction }
     // All segments without their key are less than all.
-    return Share(fraction: min(stored / plan.seconds, 0.999_999))
+    return StoredShare(fraction: min(stored / plan.seconds, 0.999_999))
   }
 }
 
 extension Double {
-  fileprivate mutating func formMax(_ other: Double) { self = max(self, other) }
+  mutating func formMax(_ other: Double) { self = max(self, other) }
 }

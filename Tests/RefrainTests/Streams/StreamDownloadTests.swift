@@ -65,7 +65,7 @@ import Testing
     var choice = StreamChoice()
     change(&choice)
     let selection = try await download.select(choice, of: source)
-    return try await download.run(selection.plan, reports: reports)
+    return try await download.run(selection, reports: reports)
   }
 
   private static func requests(_ test: TestCache) -> [String: Int] {
@@ -233,19 +233,6 @@ import Testing
       let resource = Resource(url: test.origin.url("/list.m3u8"))
       try await test.cache.prefetch(resource)
       #expect(try await StreamDownload(resource, into: test.cache).source() == nil)
-    }
-  }
-
-  @Test func `A DASH stream is refused with a remedy`() async throws {
-    try await withCache { test in
-      test.origin.serve(
-        OriginResource(
-          .bytes(Array("<?xml version=\"1.0\"?><MPD type=\"static\"></MPD>".utf8)),
-          contentType: "application/dash+xml", etag: "\"d\""), at: "/a.mpd")
-      let error = await #expect(throws: MediaCacheError.self) {
-        try await Self.download("/a.mpd", test)
-      }
-      #expect(error?.description.contains("HLS") == true)
     }
   }
 

@@ -11,6 +11,15 @@ extension DiskBudget {
     index.withLock { $0.pinnedBytes(except: name) }
   }
 
+  /// As above, for all pinned entries but some.
+  func pinnedBytes(except names: Set<String>) -> Int64 {
+    index.withLock { index in
+      // No entry has an empty name.
+      let all = index.pinnedBytes(except: "")
+      return names.reduce(all) { $0 - (all - index.pinnedBytes(except: $1)) }
+    }
+  }
+
   /// Whether a resource of that length would fit if nothing else were stored besides the pinned
   /// entries.
   ///

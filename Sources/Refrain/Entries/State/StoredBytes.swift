@@ -50,6 +50,8 @@ struct StoredBytes: Sendable {
   private(set) var recordState = RecordState.written
   /// Whether the record lacks something that is known now.
   private(set) var isRecordStale = false
+  /// Whether it has become so again since the record was last prepared.
+  private var isRecordStaleAgain = false
   /// Whether writing a deferred record is already scheduled.
   private var isRecordDue = false
 
@@ -74,6 +76,17 @@ struct StoredBytes: Sendable {
   }
 
   mutating func allow() { (ban, isBanned) = (.none, false) }
+
+  /// Whether the bytes are stored although the origin forbids it, because a person wants to keep
+  /// them.
+  private(set) var ignoresNoStore = false
+
+  mutating func obeyNoStore() { ignoresNoStore = false }
+
+  mutating func ignoreNoStore() {
+    ignoresNoStore = true
+    if isBanned, problem == .forbidden { allow() }
+  }
 
   // MARK: Files
 
@@ -244,7 +257,7 @@ struct StoredBytes: Sendable {
 
   // MARK: The record
 
-  mutating func noteRecordStale() { isRecordStale = true }
+  mutating func noteRecordStale() { (isRecordStale, isRecordStaleAgain) = (true, true) }
 
   /// Whether the record is to be written before further bytes.
   var wantsRecord: Bool {
@@ -278,7 +291,7 @@ struct StoredBytes: Sendable {
   /// Records that the record was written with these spans, and synced.
   mutating func recordWritten(with recorded: RangeSet<Int64>) {
     synced = recorded
-    isRecordStale = false
+    isRecordStale = isRecordStaleAgain
     recordState = .written
   }
 
@@ -300,6 +313,7 @@ struct StoredBytes: Sendable {
   /// Begins a sync: further commits go to the next journal.
   mutating func beginSync(at now: ContinuousClock.Instant, nextJournal: JournalFile?) {
     startJournal(nextJournal)
+    isRecordStaleAgain = false
     lastSync = now
     unsyncedBytes = 0
   }

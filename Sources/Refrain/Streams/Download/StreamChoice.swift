@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-/// The variant and the renditions of a stream that a person wants. A pure value.
+/// The quality and the languages of a stream that a person wants. A pure value.
 package struct StreamChoice: Sendable, Hashable {
   package enum Quality: Sendable, Hashable {
     case best
@@ -12,7 +12,7 @@ package struct StreamChoice: Sendable, Hashable {
   }
 
   package enum Languages: Sendable, Hashable {
-    /// The renditions that the playlist marks as its default.
+    /// The renditions that the stream marks as its default.
     case standard
     case all
     case none
@@ -27,16 +27,29 @@ package struct StreamChoice: Sendable, Hashable {
   package init() {}
 }
 
-extension HLSMultivariantPlaylist {
-  /// Returns the variant of this quality.
-  ///
-  /// - Throws: `MediaCacheError`, if there is no variant, or none states its height.
-  package func variant(of quality: StreamChoice.Quality) throws -> Variant {
-    // Next to variants with pictures, those without are a fallback for bad networks.
-    let withPictures = variants.filter { $0.height != nil }
-    let candidates = withPictures.isEmpty ? variants : withPictures
-    let chosen: Variant? =
-      switch quality {
+// MARK: Quality
+
+/// One of the qualities among which a choice is made.
+protocol StreamQuality: Sendable {
+  /// In pixels; nil for sound, or if unknown.
+  var height: Int? { get }
+  /// The peak in bits per second; 0 if unknown.
+  var bandwidth: Int64 { get }
+}
+
+extension HLSMultivariantPlaylist.Variant: StreamQuality {}
+extension DASHPresentation.Representation: StreamQuality {}
+
+extension StreamChoice.Quality {
+  /// - Throws: `MediaCacheError`, if there is no quality, or none states its height.
+  func choose<Quality: StreamQuality>(
+    among qualities: [Quality]
+  ) throws(MediaCacheError) -> Quality {
+    // Next to qualities with pictures, those without are a fallback for bad networks.
+    let withPictures = qualities.filter { $0.height != nil }
+    let candidates = withPictures.isEmpty ? qualities : withPictures
+    let chosen: Quality? =
+      switch self {
       case .best: candidates.max(by: Self.isWorse)
       case .worst: candidates.min(by: Self.isWorse)
       case .height(let height):
@@ -47,50 +60,56 @@ extension HLSMultivariantPlaylist {
           ?? candidates.min { $0.bandwidth < $1.bandwidth }
       }
     if let chosen { return chosen }
-    throw variants.isEmpty
-      ? MediaCacheError(.invalidResponse, "The playlist has no variants with a URL.")
+    throw qualities.isEmpty
+      ? MediaCacheError(.invalidResponse, "The stream has no qualities with a URL.")
       : MediaCacheError(
-        .invalidResponse, "The stream's playlist states no heights.",
+        .invalidResponse, "The stream states no heights.",
         remedy: "Choose the quality by its bit rate.")
   }
 
-  private static func isWorse(_ one: Variant, _ other: Variant) -> Bool {
+  private static func isWorse(_ one: some StreamQuality, _ other: some StreamQuality) -> Bool {
     (one.height ?? 0, one.bandwidth) < (other.height ?? 0, other.bandwidth)
   }
+}
 
-  /// Returns the renditions of a variant in these languages, also those that are part of the
-  /// variant's own media.
-  ///
-  /// - Throws: `MediaCacheError`, if the stream has no rendition in a language.
-  package func renditions(of variant: Variant, _ choice: StreamChoice) throws -> [Rendition] {
-    try renditions(.audio, variant.audioGroup, choice.audio)
-      + renditions(.video, variant.videoGroup, .standard)
-      + renditions(.subtitles, variant.subtitlesGroup, choice.subtitles)
-  }
+// MARK: Languages
 
-  private func renditions(
-    _ type: Rendition.MediaType, _ group: String?, _ languages: StreamChoice.Languages
-  ) throws -> [Rendition] {
-    let all = renditions.filter { $0.type == type && $0.groupID == group }
-    switch languages {
+/// One of the tracks among which a choice is made.
+protocol StreamTrack: Sendable {
+  /// RFC 5646; nil if unknown.
+  var language: String? { get }
+  var isDefault: Bool { get }
+  var isAutoselect: Bool { get }
+}
+
+extension HLSMultivariantPlaylist.Rendition: StreamTrack {}
+
+extension StreamChoice.Languages {
+  /// - Parameters:
+  ///   - needsOne: whether a player needs a track even if none is marked as the default.
+  ///   - kind: `audio`, for the error.
+  /// - Throws: `MediaCacheError`, if no track is in one of the languages.
+  func choose<Track: StreamTrack>(
+    among all: [Track], needsOne: Bool, kind: String
+  ) throws(MediaCacheError) -> [Track] {
+    switch self {
     case .none: return []
     case .all: return all
     case .standard:
       let standard = all.filter(\.isDefault)
-      guard standard.isEmpty, type != .subtitles else { return standard }
+      guard standard.isEmpty, needsOne else { return standard }
       return (all.first(where: \.isAutoselect) ?? all.first).map { [$0] } ?? []
     case .some(let wanted):
       if let missing = wanted.first(where: { language in !all.contains { $0.isIn(language) } }) {
-        throw Self.missing(missing, type, all)
+        throw Self.missing(missing, kind, all)
       }
-      return all.filter { rendition in wanted.contains(where: rendition.isIn) }
+      return all.filter { track in wanted.contains(where: track.isIn) }
     }
   }
 
   private static func missing(
-    _ language: String, _ type: Rendition.MediaType, _ all: [Rendition]
+    _ language: String, _ kind: String, _ all: [some StreamTrack]
   ) -> MediaCacheError {
-    let kind = type == .audio ? "audio" : "subtitles"
     var languages: [String] = []
     for language in all.compactMap(\.language) where !languages.contains(language) {
       languages.append(language)
@@ -103,9 +122,9 @@ extension HLSMultivariantPlaylist {
   }
 }
 
-extension HLSMultivariantPlaylist.Rendition {
+extension StreamTrack {
   /// Whether the language is this one or a part of it (RFC 4647 §3.3.1).
-  fileprivate func isIn(_ wanted: String) -> Bool {
+  func isIn(_ wanted: String) -> Bool {
     guard let language = language?.lowercased() else { return false }
     let wanted = wanted.lowercased()
     return language == wanted || language.hasPrefix(wanted + "-")

@@ -26,18 +26,28 @@ extension StreamDownload {
     package init() {}
   }
 
-  private static let width = 4
+  static let width = 4
   private static let mostFailures = 8
 
   /// Fetches the parts that are not stored, a few at a time. Cancelling the task stops it and
-  /// keeps the received bytes.
+  /// keeps the received bytes. A pinned download pins the manifests and the parts that are stored,
+  /// then each further part once it is stored; of a part that the origin forbids to store, it keeps
+  /// all or nothing.
   ///
   /// - Returns: the bytes of all parts.
   /// - Throws: `MediaCacheError`; `CancellationError`. If single parts fail, the others are fetched
   ///   first.
   @discardableResult
-  package func run(_ plan: StreamPlan, reports: Reports = Reports()) async throws -> Int64 {
-    let amounts = try await cache.storedAmounts(of: plan.parts)
+  package func run(
+    _ selection: Selection, reports: Reports = Reports()
+  ) async throws -> Int64 {
+    let plan = selection.plan
+    var amounts = try await cache.storedAmounts(of: plan.parts)
+    if isPinned {
+      for manifest in selection.manifests { try await pin(manifest) }
+      // Room for the others could be made by evicting them.
+      amounts = try await pinStored(plan.parts, amounts)
+    }
     let counter = StreamProgress(plan, amounts)
     let missing = plan.parts.indices.filter { !amounts[$0].isComplete }
     reports.progress(counter.progress)
@@ -73,15 +83,15 @@ extension StreamDownload {
   private func fetch(
     _ part: StreamPlan.Part, _ index: Int, _ counter: StreamProgress, _ reports: Reports
   ) async throws -> MediaCacheError? {
-    let resource = resource(at: part.url)
+    let resource = resource(at: part.url, isKey: part.isKey)
     let key = cache.key(for: resource)
     reports.began(key, part.url)
     defer { reports.ended(key) }
     do {
-      // Segments do not change under their URLs (RFC 8216 §6.2.1).
+      // Segments do not change under their URLs (RFC 8216 §6.2.1, ISO/IEC 23009-1 §5.3.9).
       var terms = FreshnessRequirements()
       terms.maxStale = .max
-      _ = try await cache.prefetch(resource, on: terms, part.range) { progress in
+      _ = try await bring(resource, on: terms, part.range) { progress in
         counter.note(
           index, .init(bytes: progress.storedBytes, total: progress.totalBytes))
         reports.progress(counter.progress)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-/// The resources of a stream besides its playlists: segments, initializations and keys. A pure
+/// The resources of a stream besides its manifests: segments, initializations and keys. A pure
 /// value.
 package struct StreamPlan: Sendable {
   /// A resource, or a range of one.
@@ -11,17 +11,19 @@ package struct StreamPlan: Sendable {
     package var range: ByteRange?
     /// The time that the part plays; 0 for keys and initializations.
     package var seconds: Double
+    /// Whether the part is a key that decrypts segments.
+    package var isKey: Bool
 
-    package init(url: URL, range: ByteRange? = nil, seconds: Double = 0) {
-      (self.url, self.range, self.seconds) = (url, range, seconds)
+    package init(url: URL, range: ByteRange? = nil, seconds: Double = 0, isKey: Bool = false) {
+      (self.url, self.range, self.seconds, self.isKey) = (url, range, seconds, isKey)
     }
   }
 
-  /// In the order of the playlists, without repetitions. Adjacent ranges are one part.
+  /// In the order of the manifests, without repetitions. Adjacent ranges are one part.
   package private(set) var parts: [Part] = []
-  /// The sum of the durations of all playlists.
+  /// The sum of the durations of all playlists, or of all Representations.
   package private(set) var seconds = 0.0
-  /// The duration of the longest playlist, in seconds.
+  /// The duration of the longest playlist, or of all periods, in seconds.
   package private(set) var duration = 0.0
   /// References that are neither http nor https, for a message.
   package private(set) var skipped: [String] = []
@@ -59,11 +61,33 @@ package struct StreamPlan: Sendable {
   /// The keys of content protection systems come from a license server.
   private mutating func append(_ key: HLSKey, at url: URL) {
     guard key.keyFormat == "identity", let uri = key.uri else { return }
-    append(uri, nil, seconds: 0, at: url)
+    append(uri, nil, seconds: 0, isKey: true, at: url)
+  }
+
+  /// Appends the parts of Representations that play at the same time.
+  ///
+  /// - Parameter duration: of their period, in seconds; nil if unknown.
+  /// - Throws: `DASHProblem`, if their segments are not known, or too many.
+  package mutating func append(
+    _ representations: [DASHPresentation.Representation], duration: Double?,
+    _ allowance: inout DASHPresentation.Allowance
+  ) throws(DASHProblem) {
+    var longest = 0.0
+    for representation in representations {
+      let references = try representation.references(duration: duration, &allowance)
+      guard let base = representation.base else {
+        throw DASHProblem(reason: "the URLs of its segments are too long.")
+      }
+      for reference in references {
+        append(reference.text, reference.range, seconds: reference.seconds, at: base)
+      }
+      longest = max(longest, references.reduce(0) { $0 + $1.seconds })
+    }
+    self.duration += duration ?? longest
   }
 
   private mutating func append(
-    _ reference: String, _ range: ByteRange?, seconds: Double, at base: URL
+    _ reference: String, _ range: ByteRange?, seconds: Double, isKey: Bool = false, at base: URL
   ) {
     guard let url = URL(text: reference, relativeTo: base), WebURL(url.absoluteString) != nil
     else { return skip(reference) }
@@ -75,7 +99,7 @@ package struct StreamPlan: Sendable {
       parts[parts.count - 1].range = before.lowerBound..<range.upperBound
       parts[parts.count - 1].seconds += seconds
     } else {
-      parts.append(Part(url: url, range: range, seconds: seconds))
+      parts.append(Part(url: url, range: range, seconds: seconds, isKey: isKey))
     }
   }
 

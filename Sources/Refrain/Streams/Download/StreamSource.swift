@@ -1,34 +1,68 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-/// The first playlist of an HLS stream.
+/// The first manifest of a stream.
 package struct StreamSource: Sendable {
-  package enum Playlist: Sendable {
+  package enum Content: Sendable {
+    /// HLS.
     case multivariant(HLSMultivariantPlaylist)
+    /// HLS of one quality.
     case media(HLSMediaPlaylist)
+    /// DASH.
+    case presentation(DASHPresentation)
   }
 
   /// After redirects.
   package var url: URL
-  package var playlist: Playlist
+  package var content: Content
 
-  /// Nil if the body is no playlist of a stream: a list of songs has no tags of HLS.
+  /// Longer manifests are parsed on a thread of their own: a hostile one takes seconds.
+  private static let longestInPlace = 64 << 10
+
+  /// Nil if the body is no manifest of a stream: a list of songs has no tags of HLS.
   ///
-  /// - Throws: `MediaCacheError`, if the body is the manifest of a DASH stream.
-  package init?(_ manifest: StoredManifest) throws {
-    url = manifest.url
-    if let playlist = HLSMultivariantPlaylist(manifest.body, url: url) {
-      self.playlist = .multivariant(playlist)
-    } else if let playlist = HLSMediaPlaylist(manifest.body, url: url) {
-      self.playlist = .media(playlist)
-    } else if DASHReferences(of: manifest.body, url: url) != nil {
-      throw MediaCacheError(
-        .invalidResponse,
-        "\(url.withoutUserInfo.absoluteString) is a DASH stream, which cannot be fetched as a "
-          + "whole: only HTTP Live Streams (HLS) can.",
-        remedy: "Play it, or use the stream's HLS playlist if it has one.")
+  /// - Throws: `MediaCacheError`, if the body is an MPD that does not describe the stream itself.
+  package init?(_ manifest: StoredManifest) async throws(MediaCacheError) {
+    let content: Content?
+    if manifest.body.count > Self.longestInPlace {
+      content = try await IOThreads.background.run { () throws(MediaCacheError) in
+        try Self.content(of: manifest)
+      }
     } else {
-      return nil
+      content = try Self.content(of: manifest)
+    }
+    guard let content else { return nil }
+    (url, self.content) = (manifest.url, content)
+  }
+
+  private static func content(of manifest: StoredManifest) throws(MediaCacheError) -> Content? {
+    let (body, url) = (manifest.body, manifest.url)
+    if let playlist = HLSMultivariantPlaylist(body, url: url) { return .multivariant(playlist) }
+    if let playlist = HLSMediaPlaylist(body, url: url) { return .media(playlist) }
+    do throws(DASHProblem) {
+      return try DASHPresentation(body, url: url).map { .presentation($0) }
+    } catch {
+      throw error.error(at: url)
+    }
+  }
+
+  /// The qualities of the stream: of DASH those of its longest period; none of a single playlist.
+  package var variants: [StreamVariant] {
+    switch content {
+    case .multivariant(let playlist): playlist.variants.map { StreamVariant($0) }
+    case .media: []
+    case .presentation(let presentation):
+      presentation.mainPeriod?.variants.map { StreamVariant($0) } ?? []
+    }
+  }
+
+  /// The tracks of the stream: of DASH those of its longest period.
+  package var renditions: [StreamRendition] {
+    switch content {
+    case .multivariant(let playlist): playlist.renditions.map { StreamRendition($0) }
+    case .media: []
+    case .presentation(let presentation):
+      presentation.mainPeriod.map { ($0.audio + $0.subtitles).map(\.rendition) } ?? []
     }
   }
 }
@@ -36,6 +70,17 @@ package struct StreamSource: Sendable {
 extension HLSMediaPlaylist {
   /// Whether the origin may add or remove segments.
   package var isLive: Bool { !isEnded && type != .vod }
+}
+
+extension DASHProblem {
+  /// - Parameter url: of the MPD.
+  func error(at url: URL) -> MediaCacheError {
+    MediaCacheError(
+      .invalidResponse,
+      "\(url.withoutUserInfo.absoluteString) is a DASH stream that cannot be fetched as a whole: "
+        + reason,
+      remedy: "Play it, or use the stream's HLS playlist if it has one.")
+  }
 }
 
 /// The whole body of a manifest.

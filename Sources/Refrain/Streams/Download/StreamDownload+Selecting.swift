@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Fetches the chosen playlists, and lists what they name.
+extension StreamDownload {
+  private static let mostSegments = 200_000
+
+  /// Fetches the manifests of a choice.
+  ///
+  /// - Throws: `MediaCacheError`, if one cannot be fetched or stored, is no media playlist, is that
+  ///   of a live stream, or does not state its segments; `.storage` if the stream is to be pinned
+  ///   and does not fit beside what else is pinned. `CancellationError`.
+  package func select(
+    _ choice: StreamChoice, of source: StreamSource, reports: Reports = Reports()
+  ) async throws -> Selection {
+    var selection = Selection()
+    var pinned: [Resource] = []
+    do {
+      try await select(choice, of: source, reports, into: &selection, &pinned)
+      if isPinned { try await checkRoom(for: selection) }
+      return selection
+    } catch let error as MediaCacheError {
+      // The manifests are useless without their stream.
+      for manifest in pinned { _ = try? await cache.unpin(manifest) }
+      throw error
+    }
+  }
+
+  /// - Parameter pinned: receives the manifests that were not pinned before.
+  private func select(
+    _ choice: StreamChoice, of source: StreamSource, _ reports: Reports,
+    into selection: inout Selection, _ pinned: inout [Resource]
+  ) async throws {
+    selection.manifests = [resource]
+    if let redirected = redirected(resource, to: source.url) {
+      if isPinned { _ = try await bringManifest(redirected, &pinned) }
+      selection.manifests.append(redirected)
+    }
+    switch source.content {
+    case .media(let playlist):
+      try append(playlist, at: source.url, to: &selection.plan)
+    case .multivariant(let playlist):
+      try await select(choice, of: playlist, at: source.url, reports, into: &selection, &pinned)
+    case .presentation(let presentation):
+      try Self.select(choice, of: presentation, at: source.url, into: &selection)
+    }
+  }
+
+  private func bringManifest(
+    _ resource: Resource, _ pinned: inout [Resource]
+  ) async throws -> ContentInformation {
+    let wasPinned = isPinned ? try await cache.entry(for: resource)?.isPinned == true : false
+    let information = try await bring(resource)
+    if isPinned, !wasPinned { pinned.append(resource) }
+    return information
+  }
+
+  /// Returns the duration of a stream in seconds, without fetching more than one playlist; nil if
+  /// the stream is live, or does not state it.
+  ///
+  /// - Throws: `MediaCacheError`; `CancellationError`.
+  package func duration(
+    of source: StreamSource, quality: StreamChoice.Quality
+  ) async throws -> Double? {
+    let media: HLSMediaPlaylist
+    switch source.content {
+    case .presentation(let presentation):
+      return presentation.isDynamic ? nil : presentation.duration
+    case .media(let playlist): media = playlist
+    case .multivariant(let playlist):
+      let url = try Self.resolve(playlist.variant(of: quality).uri, against: source.url)
+      guard let manifest = try await read(resource(at: url)) else { throw Self.noPlaylist(url) }
+      media = try Self.media(manifest, playlist.variables)
+    }
+    return media.isLive ? nil : media.totalDuration
+  }
+
+  // MARK: HLS
+
+  private func select(
+    _ choice: StreamChoice, of playlist: HLSMultivariantPlaylist, at base: URL, _ reports: Reports,
+    into selection: inout Selection, _ pinned: inout [Resource]
+  ) async throws {
+    let variant = try playlist.variant(of: choice.quality)
+    let renditions = try playlist.renditions(of: variant, choice)
+    var known: Set<URL> = []
+    for uri in [variant.uri] + renditions.compactMap(\.uri) {
+      let url = try Self.resolve(uri, against: base)
+      guard known.insert(url).inserted else { continue }
+      let manifest = try await fetch(url, reports, &pinned)
+      let resource = resource(at: url)
+      selection.manifests +=
+        [resource] + [redirected(resource, to: manifest.url)].compactMap(\.self)
+      let media = try Self.media(manifest, playlist.variables)
+      try append(media, at: manifest.url, to: &selection.plan)
+    }
+    selection.variant = StreamVariant(variant)
+    selection.renditions = renditions.map { StreamRendition($0) }
+    selection.bytesByBitRate = variant.estimatedBytes(seconds: selection.plan.duration)
+  }
+
+  private func fetch(
+    _ url: URL, _ reports: Reports, _ pinned: inout [Resource]
+  ) async throws -> StoredManifest {
+    let resource = resource(at: url)
+    reports.began(cache.key(for: resource), url)
+    defer { reports.ended(cache.key(for: resource)) }
+    let information = try await bringManifest(resource, &pinned)
+    let key = await cache.storedKey(for: resource)
+    guard Self.isShort(information), let manifest = await cache.storedManifest(for: key) else {
+      throw Self.noPlaylist(url)
+    }
+    if let redirected = redirected(resource, to: manifest.url) {
+      _ = try await bringManifest(redirected, &pinned)
+    }
+    return manifest
+  }
+
+  private static func isShort(_ information: ContentInformation) -> Bool {
+    (information.length ?? 0) <= Manifest.longest
+  }
+
+  private static func media(
+    _ manifest: StoredManifest, _ variables: [String: String]
+  ) throws -> HLSMediaPlaylist {
+    let playlist = HLSMediaPlaylist(manifest.body, url: manifest.url, imported: variables)
+    guard let playlist else { throw noPlaylist(manifest.url) }
+    return playlist
+  }
+
+  private func append(
+    _ playlist: HLSMediaPlaylist, at url: URL, to plan: inout StreamPlan
+  ) throws {
+    guard !playlist.isLive else { throw Self.live(url) }
+    guard playlist.segments.count <= Self.mostSegments else {
+      throw MediaCacheError(
+        .invalidResponse,
+        "\(url.withoutUserInfo.absoluteString) has more than \(Self.mostSegments) segments.",
+        remedy: "Play the stream instead.")
+    }
+    plan.append(playlist, at: url)
+  }
+
+  private static func resolve(_ reference: String, against base: URL) throws -> URL {
+    guard let url = URL(text: reference, relativeTo: base), WebURL(url.absoluteString) != nil
+    else {
+      throw MediaCacheError(
+        .badURL, "The stream names a playlist that is neither http nor https: \(reference)",
+        remedy: "Choose another variant or language.")
+    }
+    return url
+  }
+
+  private static func noPlaylist(_ url: URL) -> MediaCacheError {
+    MediaCacheError(
+      .invalidResponse,
+      "\(url.withoutUserInfo.absoluteString) is no media playlist of an HTTP Live Stream.",
+      remedy: "Check the stream's first playlist.")
+  }
+
+  private static func live(_ url: URL) -> MediaCacheError {
+    MediaCacheError(
+      .invalidResponse,
+      "\(url.withoutUserInfo.absoluteString) is a live stream: its playlist has no end.",
+      remedy: "Fetch it when the broadcast has ended, or play it.")
+  }
+
+  // MARK: DASH
+
+  private static func select(
+    _ choice: StreamChoice, of presentation: DASHPresentation, at url: URL,
+    into selection: inout Selection
+  ) throws(MediaCacheError) {
+    guard !presentation.isDynamic else { throw live(url) }
+    let choices = try presentation.choose(choice)
+    var allowance = DASHPresentation.Allowance(segments: Int64(mostSegments))
+    var bytes: Int64? = 0
+    for choice in choices {
+      let duration = choice.period.duration
+      do throws(DASHProblem) {
+        try selection.plan.append(choice.representations, duration: duration, &allowance)
+      } catch {
+        throw error.error(at: url)
+      }
+      for representation in choice.representations {
+        let size = duration.flatMap { StreamVariant.bytes(representation.bandwidth, $0) }
+        bytes = bytes.flatMap { sum in size.map(sum.addingSaturated) }
+      }
+    }
+    selection.bytesByBitRate = bytes
+    let main = choices.max { ($0.period.duration ?? 0) < ($1.period.duration ?? 0) }
+    selection.variant = main?.variant.map { StreamVariant($0) }
+    selection.renditions = main?.tracks.map(\.rendition) ?? []
+    guard !selection.plan.parts.isEmpty || !selection.plan.skipped.isEmpty else {
+      throw DASHProblem(reason: "its manifest names no segments.").error(at: url)
+    }
+  }
+}
