@@ -92,8 +92,8 @@ struct KeyIgnoreTests {
     @Test func `A song is found under another token`() async throws {
       let headers = [Field("Cache-Control", "max-age=1000")]
       try await Program.withSong(Array("music".utf8), headers: headers) { program, origin, url in
-        let (old, new) = ("\(url)?token=1", "\(url)?token=2")
-        let ignore = ["--key-ignore", "127.0.0.1/tok*"]
+        let (old, new) = ("\(url)?pass=1", "\(url)?pass=2")
+        let ignore = ["--key-ignore", "127.0.0.1/pa*"]
         #expect(try await program.run(["get", old] + ignore).status == 0)
         let before = origin.log("/song.flac").requests.count
         let got = try await program.run(["get", "--output", "-", new] + ignore)

@@ -4,12 +4,23 @@ import RefrainLocks
 /// The resource that an entry's requests ask for at present, as the newest reader gave it or as the
 /// user's hook replaced it, and the end of its last chain of redirects.
 final class AskedResource: Sendable {
-  typealias Hook = @Sendable (Resource, _ status: Int) async throws -> Resource?
+  typealias Hook = @Sendable (Resource, _ status: Int) async throws -> StreamRenewals.Renewed?
+
+  /// The outcome of an authorization.
+  enum Authorization: Sendable {
+    case none
+    /// There is another request to try, for which the hook was called.
+    case renewed
+    /// There is another request to try, by the hook's answer for another one of the stream.
+    case shared
+  }
+
+  private typealias Waiter = CheckedContinuation<Authorization, any Error>
 
   private struct Running {
     var task: Task<Void, Never>
     var number: Int
-    var waiters: [Int: CheckedContinuation<Bool, any Error>] = [:]
+    var waiters: [Int: Waiter] = [:]
   }
 
   private struct State {
@@ -33,9 +44,17 @@ final class AskedResource: Sendable {
 
   var resource: Resource { state.withLock { $0.resource } }
 
-  /// The resource to request, and the number of its authorization.
-  var authorized: (Resource, number: Int) {
-    state.withLock { ($0.resource, $0.authorization) }
+  /// Returns the resource to request, with what the hook has changed for its stream, and the number
+  /// of its authorization.
+  func authorized(by renewals: StreamRenewals) -> (Resource, number: Int) {
+    state.withLock { state in
+      let renewed = renewals.current(state.resource)
+      if renewed != state.resource {
+        state.resource = renewed
+        state.authorization += 1
+      }
+      return (state.resource, state.authorization)
+    }
   }
 
   /// Returns the resource that a reader gave for a requested `resource`: the same one, or the one
@@ -77,9 +96,11 @@ final class AskedResource: Sendable {
   /// cancelled fetch stops waiting for the hook; the last one to leave cancels the hook without
   /// waiting for it.
   ///
+  /// - Parameter authorization: the number of the refused request, by `authorized(by:)`.
   /// - Returns: whether there is another request to try.
+  /// - Throws: the error of the hook; `CancellationError`.
   func authorize(refused authorization: Int, status: Int, by hook: @escaping Hook) async throws
-    -> Bool
+    -> Authorization
   {
     let waiter = state.withLock { state in
       state.nextNumber += 1
@@ -87,10 +108,12 @@ final class AskedResource: Sendable {
     }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        let result = state.withLock { state -> Result<Bool, any Error>? in
+        let result = state.withLock { state -> Result<Authorization, any Error>? in
           if Task.isCancelled { return .failure(CancellationError()) }
           // The hook has already answered another fetch.
-          if state.authorization != authorization { return .success(true) }
+          if state.authorization != authorization {
+            return .success(state.resource.membership == nil ? .renewed : .shared)
+          }
           if state.running == nil { state.running = start(hook, status, &state) }
           state.running?.waiters[waiter] = continuation
           return nil
@@ -106,35 +129,36 @@ final class AskedResource: Sendable {
     state.nextNumber += 1
     let (number, resource) = (state.nextNumber, state.resource)
     let task = Task { [weak self] in
-      let result: Result<Resource?, any Error>
+      let result: Result<StreamRenewals.Renewed?, any Error>
       do { result = .success(try await hook(resource, status)) } catch { result = .failure(error) }
       self?.ended(number, result)
     }
     return Running(task: task, number: number)
   }
 
-  private func ended(_ number: Int, _ result: Result<Resource?, any Error>) {
+  private func ended(_ number: Int, _ result: Result<StreamRenewals.Renewed?, any Error>) {
     let (waiters, outcome) = state.withLock {
-      state -> ([CheckedContinuation<Bool, any Error>], Result<Bool, any Error>) in
+      state -> ([Waiter], Result<Authorization, any Error>) in
       guard let running = state.running, running.number == number else {
-        return ([], .success(false))
+        return ([], .success(.none))
       }
       state.running = nil
       if case .success(let renewed?) = result {
-        var next = Resource(url: renewed.url, headers: renewed.headers, key: key)
-        next.filter = state.resource.filter
-        next.observer = state.resource.observer
-        state.resource = next
+        state.resource = state.resource.replaced(by: renewed.resource)
+        state.resource.key = key
         state.authorization += 1
       }
-      return (Array(running.waiters.values), result.map { $0 != nil })
+      return (
+        Array(running.waiters.values),
+        result.map { $0.map { $0.isShared ? .shared : .renewed } ?? .none }
+      )
     }
     for waiter in waiters { waiter.resume(with: outcome) }
   }
 
   private func leave(_ waiter: Int) {
     let (continuation, abandoned) = state.withLock {
-      state -> (CheckedContinuation<Bool, any Error>?, Task<Void, Never>?) in
+      state -> (Waiter?, Task<Void, Never>?) in
       guard let continuation = state.running?.waiters.removeValue(forKey: waiter) else {
         return (nil, nil)
       }

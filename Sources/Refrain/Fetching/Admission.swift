@@ -18,18 +18,20 @@ struct Admission: Sendable {
   }
 
   func ask() async throws -> Outcome {
-    let outcome = await ask(resource)
-    try Task.checkCancellation()
-    guard case .failed(let error) = outcome, let status = error.status,
-      [401, 403, 410].contains(status),
-      let hook = entry.context.configuration.authorize,
-      var renewed = try await hook(resource, status)
-    else { return outcome }
-    renewed.filter = resource.filter
-    renewed.observer = resource.observer
-    let second = await ask(renewed)
-    try Task.checkCancellation()
-    return second
+    let renewals = entry.context.renewals
+    var asked = renewals.current(resource)
+    var attempts = OriginExchange.mostAuthorizations
+    while true {
+      let outcome = await ask(asked)
+      try Task.checkCancellation()
+      guard attempts > 0, case .failed(let error) = outcome, let status = error.status,
+        [401, 403, 410].contains(status),
+        let hook = entry.context.configuration.authorize,
+        let renewed = try await renewals.renewed(asked, status, by: hook)
+      else { return outcome }
+      asked = renewed.resource
+      attempts = renewed.isShared ? attempts - 1 : 0
+    }
   }
 
   private func ask(_ resource: Resource) async -> Outcome {

@@ -69,13 +69,14 @@ extension Fetch {
       isNoPage: generation.withState { $0.isNoPage(at: url) })
     let verdict = check.verdict(
       status: response.status, headers: response.headers, now: context.now.wall)
+    let isProven = SignatureConfirmation.isProven(by: verdict, response.headers, known)
     let isInUse = generation.withState { $0.readers.values.contains(where: \.hasRead) }
     switch request.meaning(of: verdict, known: known, isInUse: isInUse) {
     case .confirmed:
-      confirmed(response, bringing: nil)
+      confirmed(response, bringing: nil, isProven: isProven)
       return .done
     case .confirmedAndBrings(let verdict):
-      guard confirmed(response, bringing: verdict) else { return .done }
+      guard confirmed(response, bringing: verdict, isProven: isProven) else { return .done }
       context.events.send(.fetchStarted(entry.key, request.range))
       return await use(verdict, of: response, asked: request.range, exchange: exchange)
     case .replaced:
@@ -94,11 +95,13 @@ extension Fetch {
 
   /// Records that the origin has confirmed the generation.
   ///
-  /// - Parameter verdict: the part of the generation, or the whole, that the response brings.
+  /// - Parameters:
+  ///   - verdict: the part of the generation, or the whole, that the response brings.
+  ///   - isProven: whether the URL certainly has the stored bytes, whatever its signature.
   /// - Returns: whether the bytes are useful: from then on this is an ordinary fetch.
   @discardableResult
   private func confirmed(
-    _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?
+    _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?, isProven: Bool
   ) -> Bool {
     let (isOfUse, actions) = generation.withState { state in
       let merged = StoredFields.merged(
@@ -111,6 +114,7 @@ extension Fetch {
         freshness, askedAt: response.requestTime, confirmedAt: context.now.uptime)
       state.representation.respond(merged, selectedBy: response.asked)
       state.grant(to: response.credentials)
+      if isProven { state.confirm(response.signatures, at: response.askedURL) }
       state.storage.noteRecordStale()
       let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
       return (isOfUse, state.confirmed(at: context.now))
@@ -123,7 +127,9 @@ extension Fetch {
     Freshness.Keeper(
       isShared: context.configuration.isShared,
       isAuthorized: response.asked["Authorization"] != nil,
-      hasCookies: response.asked["Cookie"] != nil)
+      hasCookies: response.asked["Cookie"] != nil,
+      isKey: entry.resource.membership?.isKey == true,
+      wasHeldBack: Manifest.isBlockingReload(entry.resource.url))
   }
 }
 

@@ -77,8 +77,9 @@ extension OriginExchange {
     let received = Response(
       status: response.status, headers: response.headers, body: response.body,
       hasMore: response.hasMore, isDecoded: response.isDecoded, url: request.url,
-      asked: resource.headers, credentials: credentials(for: resource),
-      requestTime: requestTime, responseTime: entry.context.now.wall)
+      askedURL: resource.url, asked: resource.headers, credentials: credentials(for: resource),
+      signatures: signatures(for: resource), requestTime: requestTime,
+      responseTime: entry.context.now.wall)
     return try await decoded(received, to: request)
   }
 
@@ -90,12 +91,17 @@ extension OriginExchange {
     return Response(
       status: rest.status, headers: ["Retry-After": String(rest.seconds)],
       body: AsyncThrowingStream<Data, any Error> { $0.finish() }, url: request.url,
-      asked: resource.headers, credentials: credentials(for: resource), requestTime: now,
-      responseTime: now)
+      askedURL: resource.url, asked: resource.headers, credentials: credentials(for: resource),
+      signatures: signatures(for: resource), requestTime: now, responseTime: now)
   }
 
   private func credentials(for resource: Resource) -> [String] {
     candidate == nil ? entry.credentials(behind: resource) : [Credentials.of(resource)]
+  }
+
+  private func signatures(for resource: Resource) -> [String] {
+    candidate == nil
+      ? entry.signatures(behind: resource) : [URLSignature.text(of: resource.url.absoluteString)]
   }
 
   /// Reads a short body to its end, so that the connection can be reused; a failure shows on the

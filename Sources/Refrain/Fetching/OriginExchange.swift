@@ -14,10 +14,14 @@ final class OriginExchange: Sendable {
     var isDecoded = false
     /// The URL that responded.
     var url: URL
+    /// The URL that was requested, before redirects.
+    var askedURL: URL
     /// The user's headers that were sent.
     var asked: HeaderFields
     /// Identifiers of the request's credentials (`Credentials`).
     var credentials: [String]
+    /// The signatures of its URLs (`URLSignature.text`).
+    var signatures: [String]
     var requestTime: Date
     var responseTime: Date
     /// Whether this is a live stream.
@@ -130,11 +134,7 @@ final class OriginExchange: Sendable {
     return isBlockingReload ? max(limit, Self.reloadTimeout) : limit
   }
 
-  /// Whether the request asks for a playlist that the origin has yet to write: it responds once the
-  /// named segment exists (draft-pantos-hls-rfc8216bis §6.2.5.2).
-  private var isBlockingReload: Bool {
-    entry.resource.url.query()?.contains("_HLS_msn=") == true
-  }
+  private var isBlockingReload: Bool { Manifest.isBlockingReload(entry.resource.url) }
 
   /// Three target durations of twenty seconds, which no low-latency stream reaches.
   private static let reloadTimeout: Duration = .seconds(60)
@@ -188,21 +188,31 @@ final class OriginExchange: Sendable {
   private func exchange() async throws -> Response {
     if entry.context.isOffline { throw GenerationState.offline }
     if let candidate { return try await follow(request(for: candidate), for: candidate) }
-    var wasAuthorized = false
+    var attempts = Self.mostAuthorizations
     while true {
-      let (resource, number) = entry.asked.authorized
+      let (resource, number) = entry.asked.authorized(by: entry.context.renewals)
       let response = try await follow(request(for: resource), for: resource)
-      guard [401, 403, 410].contains(response.status), !wasAuthorized else { return response }
+      guard [401, 403, 410].contains(response.status), attempts > 0 else { return response }
       rest()
-      guard try await authorize(number, response.status) else { return response }
-      wasAuthorized = true
+      switch try await authorize(number, response.status) {
+      case .none: return response
+      case .renewed: attempts = 0
+      // The answer was for another URL of the stream: this one may need its own.
+      case .shared: attempts -= 1
+      }
     }
   }
 
-  private func authorize(_ number: Int, _ status: Int) async throws -> Bool {
-    guard let hook = entry.context.configuration.authorize else { return false }
+  /// The most authorizations of a request, of which the hook is called for one at most: the last.
+  static let mostAuthorizations = 2
+
+  private func authorize(_ number: Int, _ status: Int) async throws -> AskedResource.Authorization {
+    guard let hook = entry.context.configuration.authorize else { return .none }
+    let renewals = entry.context.renewals
     do {
-      return try await entry.asked.authorize(refused: number, status: status, by: hook)
+      return try await entry.asked.authorize(refused: number, status: status) { refused, status in
+        try await renewals.renewed(refused, status, by: hook)
+      }
     } catch let error as MediaCacheError {
       throw error
     } catch is CancellationError {

@@ -119,7 +119,7 @@ struct RedirectPolicy: Sendable, Hashable {
   }
 
   /// Returns scheme, host and port (RFC 9110 §4.3.1).
-  private static func origin(of url: URL) -> [String] {
+  static func origin(of url: URL) -> [String] {
     let scheme = url.scheme?.lowercased() ?? ""
     let port = url.port ?? (scheme == "https" ? 443 : 80)
     return [scheme, url.host()?.lowercased() ?? "", String(port)]

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import RefrainLocks
+import Testing
+
+@testable import Refrain
+
+/// One answer of the authorization hook renews a whole stream.
+@Suite(.timeLimit(.minutes(1))) struct StreamAuthorizationTests {
+  private let length: Int64 = 50_000
+  private let bytes = SyntheticBytes(seed: 7)
+
+  /// The URLs for which the hook was called.
+  private final class Calls: Sendable {
+    let urls = Mutex<[String]>([])
+    var count: Int { urls.withLock { $0.count } }
+
+    func note(_ resource: Resource) {
+      urls.withLock { $0.append(resource.url.absoluteString) }
+    }
+  }
+
+  private func member(_ url: URL, _ headers: HeaderFields = [:]) -> Resource {
+    var resource = Resource(url: url, headers: headers)
+    resource.membership = StreamMembership(stream: CacheKey(rawValue: "https://h/main.m3u8"))
+    return resource
+  }
+
+  private func read(_ test: TestCache, _ resource: Resource) async throws -> [UInt8] {
+    let reader = try await test.cache.open(resource)
+    defer { reader.cancel() }
+    return try await Array(reader.bytes(in: 0..<length))
+  }
+
+  /// Serves segments that refuse requests with `token=old`.
+  private func serve(_ names: [String], on origin: OriginServer) {
+    for name in names {
+      origin.serve(.synthetic(seed: 7, length: length), at: name)
+      origin.script(name, .on(.where { $0.target.contains("token=old") }, .status(403)))
+    }
+  }
+
+  private static func renewing(_ calls: Calls, to value: String = "new")
+    -> @Sendable (Resource, Int) async throws -> Resource?
+  {
+    { resource, _ in
+      calls.note(resource)
+      var next = resource
+      let text = resource.url.absoluteString.replacing("token=old", with: "token=\(value)")
+      next.url = try #require(URL(string: text))
+      return next
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `A new parameter applies to every segment of the stream`(
+    _ isConcurrent: Bool
+  ) async throws {
+    let calls = Calls()
+    let names = (0..<8).map { "/s\($0)" }
+    try await withCache({ $0.authorize = Self.renewing(calls) }) { test async throws in
+      serve(names, on: test.origin)
+      let resources = names.map { member(test.origin.url("\($0)?v=1&token=old&w=2")) }
+      if isConcurrent {
+        try await withThrowingTaskGroup(of: [UInt8].self) { group in
+          for resource in resources { group.addTask { try await read(test, resource) } }
+          for try await found in group { #expect(found == bytes.bytes(in: 0..<length)) }
+        }
+      } else {
+        for resource in resources {
+          #expect(try await read(test, resource) == bytes.bytes(in: 0..<length))
+        }
+        // The others did not have to be refused first.
+        #expect(names.dropFirst().allSatisfy { test.origin.log($0).requests.count == 1 })
+      }
+      #expect(calls.count == 1)
+      for name in names {
+        let last = try #require(test.origin.log(name).requests.last)
+        #expect(last.request.target == "\(name)?v=1&token=new&w=2")
+      }
+    }
+  }
+
+  @Test func `A new header applies to every segment of the stream`() async throws {
+    let calls = Calls()
+    try await withCache({
+      $0.authorize = { resource, _ in
+        calls.note(resource)
+        var next = resource
+        next.headers["Authorization"] = "Bearer new"
+        return next
+      }
+    }) { test async throws in
+      for number in 0..<4 {
+        var resource = OriginResource.synthetic(seed: 7, length: length)
+        resource.requiredHeader = Field("Authorization", "Bearer new")
+        test.origin.serve(resource, at: "/s\(number)")
+        let headers: HeaderFields = number % 2 == 0 ? ["Authorization": "Bearer old"] : [:]
+        let segment = member(test.origin.url("/s\(number)"), headers)
+        #expect(try await read(test, segment) == bytes.bytes(in: 0..<length))
+      }
+      // One for the requests that had a header, and one for those that had none.
+      #expect(calls.count == 2)
+    }
+  }
+
+  @Test func `A cache for several people shares no renewed rights`() async throws {
+    let calls = Calls()
+    try await withCache({
+      $0.isShared = true
+      $0.authorize = { resource, _ in
+        calls.note(resource)
+        guard resource.headers["Authorization"] == "Bearer old" else { return nil }
+        var next = resource
+        next.headers["Authorization"] = "Bearer new"
+        return next
+      }
+    }) { test async throws in
+      var resource = OriginResource.synthetic(seed: 7, length: length)
+      resource.requiredHeader = Field("Authorization", "Bearer new")
+      for name in ["/s0", "/s1", "/s2"] { test.origin.serve(resource, at: name) }
+      for name in ["/s0", "/s1"] {
+        let segment = member(test.origin.url(name), ["Authorization": "Bearer old"])
+        #expect(try await read(test, segment) == bytes.bytes(in: 0..<length))
+      }
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await read(test, member(test.origin.url("/s2")))
+      }
+      #expect(error?.status == 401 || error?.status == 403)
+      #expect(calls.count == 3)
+    }
+  }
+
+  @Test func `Nothing new is sent to another origin`() async throws {
+    let calls = Calls()
+    let other = try await OriginServer.start()
+    do {
+      try await withCache({
+        $0.authorize = { resource, status in
+          guard resource.url.path() == "/s0" else { return nil }
+          var next = try await Self.renewing(calls)(resource, status)
+          next?.headers["X-Secret"] = "new"
+          return next
+        }
+      }) { test async throws in
+        serve(["/s0"], on: test.origin)
+        serve(["/s1"], on: other)
+        let first = member(test.origin.url("/s0?token=old"))
+        #expect(try await read(test, first) == bytes.bytes(in: 0..<length))
+        let error = await #expect(throws: MediaCacheError.self) {
+          try await read(test, member(other.url("/s1?token=old")))
+        }
+        #expect(error?.status == 403)
+        let sent = other.log("/s1").requests.map(\.request)
+        #expect(sent.map(\.target) == ["/s1?token=old"])
+        #expect(sent.allSatisfy { $0.headers.first("X-Secret") == nil })
+      }
+    } catch {
+      await other.stop()
+      throw error
+    }
+    await other.stop()
+  }
+
+  @Test func `A segment that is refused all the same is authorized by itself`() async throws {
+    let calls = Calls()
+    try await withCache({
+      $0.authorize = { resource, status in
+        guard resource.url.path() == "/own" else {
+          return try await Self.renewing(calls)(resource, status)
+        }
+        calls.note(resource)
+        var next = resource
+        next.url.append(queryItems: [URLQueryItem(name: "own", value: "1")])
+        return next
+      }
+    }) { test async throws in
+      serve(["/s0", "/s1"], on: test.origin)
+      test.origin.serve(.synthetic(seed: 7, length: length), at: "/own")
+      test.origin.script("/own", .on(.where { !$0.target.contains("own=1") }, .status(403)))
+      for name in ["/s0", "/own", "/s1"] {
+        let segment = member(test.origin.url("\(name)?token=old"))
+        #expect(try await read(test, segment) == bytes.bytes(in: 0..<length))
+      }
+      #expect(calls.urls.withLock { $0.map { $0.suffix(16) } }.count == 2)
+      #expect(test.origin.log("/own").requests.map(\.request.target).first == "/own?token=new")
+    }
+  }
+
+  @Test func `A segment that is always refused asks the hook once`() async throws {
+    let calls = Calls()
+    try await withCache({ $0.authorize = Self.renewing(calls) }) { test async throws in
+      serve(["/s0"], on: test.origin)
+      test.origin.script("/gone", .on(.all, .status(403)))
+      _ = try await read(test, member(test.origin.url("/s0?token=old")))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await read(test, member(test.origin.url("/gone?token=old")))
+      }
+      #expect(error?.status == 403)
+      #expect(calls.count == 2)
+    }
+  }
+
+  @Test func `Resources of no stream are authorized one by one`() async throws {
+    let calls = Calls()
+    try await withCache({ $0.authorize = Self.renewing(calls) }) { test async throws in
+      serve(["/s0", "/s1"], on: test.origin)
+      for name in ["/s0", "/s1"] {
+        let resource = Resource(url: test.origin.url("\(name)?token=old"))
+        #expect(try await read(test, resource) == bytes.bytes(in: 0..<length))
+      }
+      #expect(calls.count == 2)
+    }
+  }
+
+  // MARK: Renewals
+
+  private func resource(_ text: String, _ headers: HeaderFields = [:]) throws -> Resource {
+    Resource(url: try #require(URL(string: text)), headers: headers)
+  }
+
+  @Test func `Parameters of one signature are replaced together or not at all`() throws {
+    let renewal = try #require(
+      StreamRenewal(
+        from: resource("https://h/a?Expires=1&Signature=x&n=1"),
+        to: resource("https://h/a?Expires=2&Signature=y&n=1")))
+    let changed = try renewal.applied(to: resource("https://h/b?n=2&Signature=x&Expires=1"))
+    #expect(changed.url.absoluteString == "https://h/b?n=2&Signature=y&Expires=2")
+    for text in [
+      "https://h/b?Expires=1&Signature=z", "https://h/b?Expires=1", "https://h:444/b?\(0)",
+      "http://h/b?Expires=1&Signature=x", "https://g/b?Expires=1&Signature=x",
+    ] {
+      let other = try resource(text)
+      #expect(renewal.applied(to: other) == other)
+    }
+  }
+
+  @Test func `A newer header of a request stays`() throws {
+    let renewal = try #require(
+      StreamRenewal(
+        from: resource("https://h/a", ["Authorization": "1", "Accept": "*/*"]),
+        to: resource("https://h/a", ["Authorization": "2", "Accept": "*/*"])))
+    let same = try resource("https://h/b", ["Authorization": "1"])
+    #expect(renewal.applied(to: same).headers["Authorization"] == "2")
+    for headers in [["Authorization": "3"], [:]] as [HeaderFields] {
+      let other = try resource("https://h/b", headers)
+      #expect(renewal.applied(to: other) == other)
+    }
+  }
+
+  @Test func `A new header is added to requests that had none`() throws {
+    let renewal = try #require(
+      StreamRenewal(
+        from: resource("https://h/a"), to: resource("https://h/a", ["Authorization": "2"])))
+    #expect(try renewal.applied(to: resource("https://h/b")).headers["Authorization"] == "2")
+    let other = try resource("https://h/b", ["Authorization": "1"])
+    #expect(renewal.applied(to: other) == other)
+  }
+
+  @Test(arguments: [
+    ("https://h/a?t=1", "https://g/a?t=2"), ("https://h/a?t=1", "https://h/b?t=2"),
+    ("https://h/a?t=1", "https://h/a?t=1&u=2"), ("https://h/a?t=1", "https://h/a?t=1"),
+  ])
+  func `A change of more than values renews nothing else`(_ old: String, _ new: String) throws {
+    #expect(try StreamRenewal(from: resource(old), to: resource(new)) == nil)
+  }
+
+  @Test(arguments: [true, false])
+  func `An answer for one URL does not end the authorization of others`(
+    _ isError: Bool
+  ) async throws {
+    struct Failure: Error {}
+    let calls = Calls()
+    let renewals = StreamRenewals(isSharing: true)
+    let (asked, begins) = AsyncStream.makeStream(of: Void.self)
+    let (answered, goesOn) = AsyncStream.makeStream(of: Void.self)
+    let first = try member(resource("https://h/a").url)
+    let second = try member(resource("https://h/b").url)
+    let hook: StreamRenewals.Hook = { resource, _ in
+      calls.note(resource)
+      guard resource == first else {
+        return Resource(url: resource.url, headers: ["Authorization": "own"])
+      }
+      begins.yield()
+      for await _ in answered { break }
+      if isError { throw Failure() }
+      return nil
+    }
+    let refused = Task { try await renewals.renewed(first, 403, by: hook) }
+    for await _ in asked { break }
+    let renewed = Task { try await renewals.renewed(second, 403, by: hook) }
+    // Usually the second waits for the first by then.
+    for _ in 0..<200 { await Task.yield() }
+    goesOn.yield()
+    let own = try await renewed.value
+    #expect(own?.resource.headers["Authorization"] == "own")
+    switch await refused.result {
+    case .success(let answer): #expect(!isError && answer == nil)
+    case .failure(let error): #expect(isError && error is Failure)
+    }
+    #expect(calls.urls.withLock { $0 } == ["https://h/a", "https://h/b"])
+  }
+
+  @Test func `Only the newest renewals are kept`() async throws {
+    let renewals = StreamRenewals(isSharing: true)
+    for number in 0..<(2 * StreamRenewals.mostRenewals) {
+      let refused = member(try #require(URL(string: "https://h/a?t=\(number)")))
+      _ = try await renewals.renewed(refused, 403) { _, _ in
+        Resource(url: try #require(URL(string: "https://h/a?t=new")))
+      }
+    }
+    let first = member(try #require(URL(string: "https://h/b?t=0")))
+    #expect(renewals.current(first) == first)
+    let last = 2 * StreamRenewals.mostRenewals - 1
+    let newest = member(try #require(URL(string: "https://h/b?t=\(last)")))
+    #expect(renewals.current(newest).url.query() == "t=new")
+  }
+}
