@@ -12,7 +12,9 @@ struct ServeCommand: AsyncParsableCommand {
       The first line of standard output is the proxy's URL; a line for each request follows. \
       'refrain url' turns a URL into one to give to a player. The proxy's URL does not change \
       between runs: an unguessable token in it keeps out other users of this computer and web \
-      pages. Keep the token secret; it is stored in the cache directory, in \(ProxyFile.name).
+      pages. Keep the token secret; it is stored in the cache directory, in \(ProxyFile.name). \
+      The headers and cookies that streams need are stored there too, so that their URLs stay \
+      valid when the proxy restarts; 'refrain rm --all' removes them.
 
       With --origin the proxy is instead a caching reverse proxy of that one server, path for \
       path and without a token, and stores what a shared cache may store (RFC 9111).

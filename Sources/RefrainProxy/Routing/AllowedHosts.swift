@@ -43,13 +43,11 @@ struct AllowedHosts: Sendable {
   /// Whether the URL's host may be requested. Also checked for an origin's redirects.
   func allows(_ url: URL) -> Bool {
     if patterns.isEmpty { return true }
-    guard let parts = WebURL(url.absoluteString), let authority = Authority(parts.authority)
-    else { return false }
-    let host = authority.plainHost
-    let port = authority.port ?? (parts.scheme == "https" ? 443 : 80)
+    guard let origin = WebOrigin(url) else { return false }
     return patterns.contains { pattern in
-      guard pattern.port == nil || pattern.port == port else { return false }
-      return pattern.isWildcard ? host.hasSuffix(pattern.host) : host == pattern.host
+      guard pattern.port == nil || pattern.port == origin.port else { return false }
+      return pattern.isWildcard
+        ? origin.host.hasSuffix(pattern.host) : origin.host == pattern.host
     }
   }
 

@@ -5,44 +5,31 @@ internal import Refrain
 /// The URLs that belong to the origin of a reverse proxy: those of its scheme, host and port, below
 /// its path.
 struct OriginScope: Sendable {
-  private let scheme: String
-  private let host: String
-  private let port: Int
+  private let origin: WebOrigin
   /// Without a trailing slash.
   private let path: String
 
-  /// - Parameter origin: `https://media.example.com[/prefix]`. Returns nil if it is not an http or
+  /// - Parameter url: `https://media.example.com[/prefix]`. Returns nil if it is not an http or
   ///   https URL.
-  init?(_ origin: URL) {
-    guard let place = Place(origin) else { return nil }
-    (scheme, host, port) = (place.scheme, place.host, place.port)
-    var path = place.path
-    while path.hasSuffix("/") { path.removeLast() }
-    self.path = String(path)
+  init?(_ url: URL) {
+    guard let (origin, path) = Self.split(url) else { return nil }
+    self.origin = origin
+    var prefix = path
+    while prefix.hasSuffix("/") { prefix.removeLast() }
+    self.path = String(prefix)
   }
 
   /// Whether a URL is the origin's. A URL whose path could be resolved to another is not.
   func contains(_ url: URL) -> Bool {
-    guard let place = Place(url), place.scheme == scheme, place.host == host, place.port == port,
-      place.path.hasPrefix(path), !URLSpelling.hasDotSegment(path: place.path)
+    guard let (origin, path) = Self.split(url), origin == self.origin, path.hasPrefix(self.path),
+      !URLSpelling.hasDotSegment(path: path)
     else { return false }
-    let rest = place.path.dropFirst(path.count)
+    let rest = path.dropFirst(self.path.count)
     return rest.isEmpty || rest.hasPrefix("/")
   }
 
-  private struct Place {
-    var scheme: String
-    var host: String
-    var port: Int
-    var path: Substring
-
-    init?(_ url: URL) {
-      guard let parts = WebURL(url.absoluteString), let authority = Authority(parts.authority)
-      else { return nil }
-      scheme = parts.scheme
-      host = authority.plainHost
-      port = authority.port ?? (parts.scheme == "https" ? 443 : 80)
-      path = parts.requestTarget.prefix { $0 != "?" }
-    }
+  private static func split(_ url: URL) -> (WebOrigin, path: Substring)? {
+    guard let parts = WebURL(url.absoluteString), let origin = WebOrigin(parts) else { return nil }
+    return (origin, parts.requestTarget.prefix { $0 != "?" })
   }
 }

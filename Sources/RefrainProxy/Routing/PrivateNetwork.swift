@@ -7,11 +7,8 @@ internal import Refrain
 /// address.
 enum PrivateNetwork {
   static func contains(_ url: URL) -> Bool {
-    guard let parts = WebURL(url.absoluteString), let authority = Authority(parts.authority) else {
-      // No request would be made for it.
-      return true
-    }
-    return contains(host: authority.plainHost)
+    // No request would be made for any other URL.
+    WebOrigin(url).map { contains(host: $0.host) } ?? true
   }
 
   /// - Parameter host: in lower case, without a trailing dot; an IPv6 address in its brackets.

@@ -3,18 +3,22 @@ import Foundation
 import Refrain
 import RefrainLocks
 
-/// The cookies of one stream (RFC 6265), in memory.
+/// The cookies of one stream (RFC 6265).
 final class CookieJar: Sendable {
   /// RFC 6265 §6.1.
   private static let capacity = 300
   private static let longest = 4096
 
-  struct Pair: Sendable, Hashable {
+  struct Pair: Sendable, Hashable, Codable {
     var name: String
     var value: String
+
+    var isValid: Bool {
+      name.isToken && value.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ";") }
+    }
   }
 
-  private struct Cookie: Sendable {
+  struct Cookie: Sendable, Hashable, Codable {
     var pair: Pair
     var domain: String
     var path: String
@@ -25,13 +29,26 @@ final class CookieJar: Sendable {
     func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
   }
 
-  private let cookies = Mutex<[Cookie]>([])
+  private let cookies: Mutex<[Cookie]>
+
+  init(_ cookies: [Cookie] = []) {
+    self.cookies = Mutex(cookies.suffix(Self.capacity))
+  }
+
+  /// Returns all cookies that are not expired.
+  func all(at now: Date) -> [Cookie] {
+    cookies.withLock { $0.filter { !$0.isExpired(at: now) } }
+  }
 
   /// Stores the cookies of the `Set-Cookie` fields of a response (§5.3).
-  func store(_ fields: [String], from url: URL, at now: Date) {
+  ///
+  /// - Returns: whether any cookie is another one now.
+  @discardableResult
+  func store(_ fields: [String], from url: URL, at now: Date) -> Bool {
     let new = fields.compactMap { Self.cookie($0, from: url, at: now) }
-    guard !new.isEmpty else { return }
-    cookies.withLock { cookies in
+    guard !new.isEmpty else { return false }
+    return cookies.withLock { cookies in
+      let before = Set(cookies)
       for cookie in new {
         cookies.removeAll {
           $0.pair.name == cookie.pair.name && $0.domain == cookie.domain && $0.path == cookie.path
@@ -40,6 +57,7 @@ final class CookieJar: Sendable {
       }
       cookies.removeAll { $0.isExpired(at: now) }
       if cookies.count > Self.capacity { cookies.removeFirst(cookies.count - Self.capacity) }
+      return before != Set(cookies)
     }
   }
 
@@ -79,11 +97,12 @@ final class CookieJar: Sendable {
     var isSecure: Bool
 
     init?(_ url: URL) {
-      guard let parts = WebURL(url.absoluteString), let authority = Authority(parts.authority)
-      else { return nil }
-      host = authority.plainHost
+      guard let parts = WebURL(url.absoluteString), let origin = WebOrigin(parts) else {
+        return nil
+      }
+      host = origin.host
       path = String(parts.requestTarget.prefix { $0 != "?" })
-      isSecure = parts.scheme == "https" || LoopbackAddress.contains(authority.plainHost)
+      isSecure = origin.scheme == "https" || LoopbackAddress.contains(origin.host)
     }
 
     /// §5.1.4.
@@ -97,7 +116,7 @@ final class CookieJar: Sendable {
     guard field.utf8.count <= longest, let place = Place(url) else { return nil }
     var parts = field.split(separator: ";", omittingEmptySubsequences: false)[...]
     guard let pair = parts.popFirst().flatMap({ pairs(String($0)).first }),
-      pair.name.isToken, pair.value.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F })
+      pair.isValid
     else { return nil }
     var cookie = Cookie(
       pair: pair, domain: place.host, path: place.defaultPath, isHostOnly: true, isSecure: false)

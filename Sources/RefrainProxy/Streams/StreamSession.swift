@@ -8,41 +8,83 @@ import RefrainLocks
 ///
 /// The identifier stands in the path of the stream's URLs, where relative references inherit it.
 final class StreamSession: Sendable {
-  /// The origin of a URL (RFC 6454): headers are sent there, and nowhere else.
-  struct Place: Sendable, Hashable {
-    private let text: String
-
-    init?(_ url: URL) {
-      guard let parts = WebURL(url.absoluteString), let authority = Authority(parts.authority)
-      else { return nil }
-      let port = authority.port ?? (parts.scheme == "https" ? 443 : 80)
-      text = "\(parts.scheme)://\(authority.plainHost):\(port)"
-    }
-  }
-
   let id: String
-  private let place: Place?
-  private let headers: HeaderFields
+  /// The URL with which the stream began.
+  let url: URL
+  let headers: HeaderFields
+  /// Headers are sent there, and nowhere else.
+  private let origin: WebOrigin?
   private let cookies: CookieJar
-  private let variables = Mutex<[String: String]>([:])
+  private let variables: Mutex<[String: String]>
+  /// In seconds since 1970.
+  private let lastUse: Atomic<Int>
+  /// The use that was stored last, or is about to be stored, in seconds since 1970.
+  private let storedUse: Atomic<Int>
+  /// Called when there is something new to store.
+  private let noteChange: @Sendable () -> Void
   /// Stores the cookies of responses.
   let observer: ResponseObserver
 
   /// - Parameters:
+  ///   - record: the contents; must be valid.
   ///   - url: the URL to whose origin the headers are sent.
-  init(id: String, headers: HeaderFields, for url: URL) {
-    self.id = id
-    self.headers = headers
-    place = Place(url)
-    let cookies = CookieJar()
+  init(_ record: SessionRecord, url: URL, noteChange: @escaping @Sendable () -> Void = {}) {
+    id = record.id
+    self.url = url
+    headers = record.fields
+    origin = WebOrigin(url)
+    variables = Mutex(record.variables)
+    lastUse = Atomic(Int(record.lastUse.timeIntervalSince1970))
+    storedUse = Atomic(Int(record.lastUse.timeIntervalSince1970))
+    self.noteChange = noteChange
+    let cookies = CookieJar(record.cookies)
     self.cookies = cookies
-    observer = ResponseObserver { cookies.store($1.values(of: "Set-Cookie"), from: $0, at: Date()) }
+    observer = ResponseObserver {
+      if cookies.store($1.values(of: "Set-Cookie"), from: $0, at: Date()) { noteChange() }
+    }
+  }
+
+  convenience init(
+    id: String, headers: HeaderFields, for url: URL, at now: Date = Date(),
+    noteChange: @escaping @Sendable () -> Void = {}
+  ) {
+    let record = SessionRecord(
+      id: id, url: url.absoluteString,
+      headers: headers.fields.map { SessionRecord.Header(name: $0.name, value: $0.value) },
+      cookies: [], variables: [:], lastUse: now)
+    self.init(record, url: url, noteChange: noteChange)
+  }
+
+  /// Returns the contents to store.
+  func record(at now: Date) -> SessionRecord {
+    let use = secondsOfLastUse
+    storedUse.store(use, ordering: .relaxed)
+    return SessionRecord(
+      id: id, url: url.absoluteString,
+      headers: headers.fields.map { SessionRecord.Header(name: $0.name, value: $0.value) },
+      cookies: cookies.all(at: now), variables: importable,
+      lastUse: Date(timeIntervalSince1970: Double(use)))
+  }
+
+  // MARK: Use
+
+  var secondsOfLastUse: Int { lastUse.load(ordering: .relaxed) }
+
+  /// A use is worth storing for its own sake once a day.
+  private static let precision = 86_400
+
+  func noteUse(at now: Date) {
+    let seconds = Int(now.timeIntervalSince1970)
+    lastUse.store(seconds, ordering: .relaxed)
+    guard seconds - storedUse.load(ordering: .relaxed) >= Self.precision else { return }
+    storedUse.store(seconds, ordering: .relaxed)
+    noteChange()
   }
 
   /// Returns a request's fields with those of the session that the client did not send.
   func complete(_ fields: HeaderFields, for url: URL) -> HeaderFields {
     var complete = fields
-    let isOwn = place != nil && Place(url) == place
+    let isOwn = origin != nil && WebOrigin(url) == origin
     for field in headers.fields {
       switch complete[field.name] {
       case nil where isOwn: complete.append(field.name, field.value)
@@ -62,8 +104,10 @@ final class StreamSession: Sendable {
   }
 
   func store(cookies fields: [String], from url: URL) {
-    cookies.store(fields, from: url, at: Date())
+    if cookies.store(fields, from: url, at: Date()) { noteChange() }
   }
+
+  // MARK: Variables
 
   /// The variables that playlists of the stream may import (`EXT-X-DEFINE`).
   var importable: [String: String] { variables.withLock { $0 } }
@@ -71,7 +115,8 @@ final class StreamSession: Sendable {
   /// Adds the variables of a multivariant playlist.
   func define(_ new: [String: String]) {
     guard !new.isEmpty else { return }
-    variables.withLock { known in
+    let isChanged = variables.withLock { known in
+      let before = known
       var room = Self.mostVariableBytes
       for (name, value) in known { room -= name.utf8.count + value.utf8.count }
       for (name, value) in new {
@@ -81,9 +126,11 @@ final class StreamSession: Sendable {
         room -= change
         known[name] = value
       }
+      return known != before
     }
+    if isChanged { noteChange() }
   }
 
   /// Playlists that define new names each time must not fill the memory.
-  private static let mostVariableBytes = 1 << 20
+  private static let mostVariableBytes = 1 << 18
 }

@@ -3,14 +3,12 @@ import Foundation
 import Refrain
 import RefrainLocks
 
-/// The sessions of a proxy's streams, by their identifiers, in memory: they contain secrets.
+/// The sessions of a proxy's streams, by their identifiers.
 ///
 /// A stream that begins again with the same URL and headers continues its session. An unknown
-/// identifier, as after a restart, is a request without a session; the stream's next playlist then
-/// begins a new one if it needs one.
+/// identifier, as after a restart with another token, is a request without a session; the stream's
+/// next playlist then begins a new one if it needs one.
 final class StreamSessions: Sendable {
-  private static let capacity = 1024
-
   private struct Beginning: Hashable {
     var url: URL
     var headers: HeaderFields
@@ -19,17 +17,33 @@ final class StreamSessions: Sendable {
   private struct State {
     var sessions: [String: StreamSession] = [:]
     var begun: [Beginning: StreamSession] = [:]
-    /// The least recently begun first.
-    var order: [Beginning] = []
+
+    mutating func insert(_ session: StreamSession) {
+      sessions[session.id] = session
+      begun[Beginning(url: session.url, headers: session.headers)] = session
+      guard sessions.count > SessionStore.capacity,
+        let oldest = sessions.values.min(by: { $0.secondsOfLastUse < $1.secondsOfLastUse })
+      else { return }
+      sessions[oldest.id] = nil
+      let beginning = Beginning(url: oldest.url, headers: oldest.headers)
+      if begun[beginning] === oldest { begun[beginning] = nil }
+    }
   }
 
   private let state = Mutex(State())
+  private let saving: SessionSaving?
+  private let now: @Sendable () -> Date
   private let unclaimed = UnclaimedCookies()
   /// Collects the cookies of manifests' responses to requests without a session and without
   /// credentials.
   let observer: ResponseObserver
 
-  init() {
+  /// - Parameters:
+  ///   - saving: where the sessions are kept; nil: in memory alone.
+  ///   - now: returns the time.
+  init(saving: SessionSaving? = nil, now: @escaping @Sendable () -> Date = { Date() }) {
+    self.saving = saving
+    self.now = now
     let unclaimed = unclaimed
     observer = ResponseObserver { url, headers in
       let type = headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
@@ -40,33 +54,82 @@ final class StreamSessions: Sendable {
     }
   }
 
-  /// Returns the session of a stream that began at this URL with these headers; nil if there is none.
+  /// Returns the session of a stream that began at this URL with these headers; nil if there is
+  /// none.
   func begun(with headers: HeaderFields, for url: URL) -> StreamSession? {
     state.withLock { $0.begun[Beginning(url: url, headers: headers)] }
   }
 
-  func session(_ id: String) -> StreamSession? { state.withLock { $0.sessions[id] } }
+  func session(_ id: String) -> StreamSession? {
+    let session = state.withLock { $0.sessions[id] }
+    session?.noteUse(at: now())
+    return session
+  }
 
   /// Returns the session of a stream that begins at this URL with these headers.
   func begin(with headers: HeaderFields, for url: URL) -> StreamSession {
     let beginning = Beginning(url: url, headers: headers)
-    return state.withLock { state in
-      if let known = state.begun[beginning] { return known }
-      let session = StreamSession(id: TokenCheck.random(), headers: headers, for: url)
-      state.sessions[session.id] = session
-      state.begun[beginning] = session
-      state.order.append(beginning)
-      if state.order.count > Self.capacity,
-        let oldest = state.begun.removeValue(forKey: state.order.removeFirst())
-      {
-        state.sessions[oldest.id] = nil
-      }
-      return session
+    let (session, isNew) = state.withLock { state in
+      if let known = state.begun[beginning] { return (known, false) }
+      let session = StreamSession(
+        id: TokenCheck.random(), headers: headers, for: url, at: now(), noteChange: noteChange)
+      state.insert(session)
+      return (session, true)
     }
+    if isNew { saving?.schedule(self, isUrgent: true) }
+    return session
   }
 
   /// Returns and forgets the cookies of the last response to a request without a session.
   func takeCookies(from url: URL) -> [String] { unclaimed.take(url) }
+
+  // MARK: Restarts
+
+  /// Reads the sessions that an earlier proxy with the same token stored.
+  func restore() async {
+    guard let saving else { return }
+    let records = await saving.read(at: now())
+    state.withLock { state in
+      // The most recently used last, which then continues a stream that began twice.
+      for record in records.reversed() {
+        guard let url = record.validURL, state.sessions[record.id] == nil else { continue }
+        let session = StreamSession(record, url: url, noteChange: noteChange)
+        // One that has begun here is newer.
+        let known = state.begun[Beginning(url: url, headers: session.headers)]
+        state.insert(session)
+        if let known, state.sessions[known.id] != nil { state.insert(known) }
+      }
+    }
+  }
+
+  /// Stores the sessions, and stores none that change later.
+  func close() async { await saving?.close(with: self) }
+
+  /// Returns once the changes so far are stored.
+  func settle() async { await saving?.settle() }
+
+  private var noteChange: @Sendable () -> Void {
+    guard let saving else { return {} }
+    return { [weak self] in
+      if let self { saving.schedule(self) }
+    }
+  }
+
+  func records() -> [SessionRecord] {
+    let now = now()
+    return state.withLock { Array($0.sessions.values) }.map { $0.record(at: now) }
+  }
+
+  /// Continues these sessions for the streams that use them now, and for no stream that begins
+  /// later.
+  func retire(_ ids: Set<String>) {
+    state.withLock { state in
+      for session in ids.compactMap({ state.sessions[$0] }) {
+        let beginning = Beginning(url: session.url, headers: session.headers)
+        if state.begun[beginning] === session { state.begun[beginning] = nil }
+      }
+    }
+  }
 }
 
 /// Cookies of responses that may be the beginning of a stream.

@@ -8,29 +8,6 @@ import Testing
 
 /// Headers, cookies and variables that the parts of a stream share.
 @Suite(.timeLimit(.minutes(1))) struct StreamSessionTests {
-  /// Requests a target of the proxy, and follows its redirects.
-  private func follow(
-    _ target: String, _ headers: [String] = [], in test: TestProxy
-  ) async throws -> (Reply, target: String) {
-    var target = target
-    for _ in 0..<5 {
-      let current = target
-      let reply = try await test.connect {
-        try await $0.reply(to: current, headers, method: "GET", host: test.host)
-      }
-      guard reply.status == 302, let location = reply["Location"] else { return (reply, target) }
-      target = location
-    }
-    throw CancellationError()
-  }
-
-  private func reference(_ reply: Reply, to name: String, at target: String) throws -> String {
-    let line = try #require(reply.text.split(separator: "\n").first { $0.hasSuffix(name) })
-    let base = try #require(URL(string: "http://h" + target))
-    let url = try #require(URL(string: String(line), relativeTo: base)?.absoluteString)
-    return String(url.dropFirst("http://h".count))
-  }
-
   private let list = "#EXTM3U\n#EXTINF:2,\ns0.ts\n#EXTINF:2,\n/s1.ts\n"
 
   @Test func `Segments are requested with the credentials of their playlist`() async throws {
@@ -42,11 +19,11 @@ import Testing
       segment.requiredHeader = Field("Authorization", "Bearer x")
       for path in ["/a/s0.ts", "/s1.ts"] { test.origin.serve(segment, at: path) }
       let start = try test.target("/a/list.m3u8")
-      let (reply, target) = try await follow(start, ["Authorization: Bearer x"], in: test)
+      let (reply, target) = try await test.follow(start, ["Authorization: Bearer x"])
       #expect(reply.status == 200 && target != start)
       for name in ["s0.ts", "s1.ts"] {
-        let part = try reference(reply, to: name, at: target)
-        let segment = try await follow(part, in: test).0
+        let part = try test.reference(reply, to: name, at: target)
+        let segment = try await test.follow(part).0
         #expect(segment.body.count == 1000, "\(name)")
       }
       // Without the session, the segment stays protected.
@@ -69,10 +46,10 @@ import Testing
       let resource = Resource(url: test.origin.url("/list.m3u8"), headers: ["X-Key": "secret"])
       let url = try test.proxy.url(for: resource)
       #expect(try test.proxy.url(for: resource) == url)
-      let (reply, target) = try await follow(url.path(), in: test)
+      let (reply, target) = try await test.follow(url.path())
       for name in ["s0.ts", "s1.ts", "s2.ts"] {
-        let part = try reference(reply, to: name, at: target)
-        let segment = try await follow(part, in: test).0
+        let part = try test.reference(reply, to: name, at: target)
+        let segment = try await test.follow(part).0
         #expect(segment.status == 200)
       }
       for path in ["/list.m3u8", "/s0.ts", "/s1.ts"] {
@@ -98,10 +75,10 @@ import Testing
       for path in ["/s0.ts", "/s1.ts"] {
         test.origin.serve(.synthetic(seed: 1, length: 1000), at: path)
       }
-      let (reply, target) = try await follow(try test.target("/list.m3u8"), in: test)
+      let (reply, target) = try await test.follow(try test.target("/list.m3u8"))
       for name in ["s0.ts", "s1.ts"] {
-        let part = try reference(reply, to: name, at: target)
-        let segment = try await follow(part, in: test).0
+        let part = try test.reference(reply, to: name, at: target)
+        let segment = try await test.follow(part).0
         #expect(segment.status == 200)
         let sent = test.origin.log("/" + name).requests.map { $0.request.headers.first("Cookie") }
         #expect(sent == ["CloudFront-Policy=abc"])
@@ -115,8 +92,8 @@ import Testing
       test.serve(
         list, at: "/list.m3u8",
         headers: [Field("Set-Cookie", "a=b; Path=/"), Field("Cache-Control", "max-age=600")])
-      let (_, first) = try await follow(try test.target("/list.m3u8"), in: test)
-      let (_, second) = try await follow(try test.target("/list.m3u8"), in: test)
+      let (_, first) = try await test.follow(try test.target("/list.m3u8"))
+      let (_, second) = try await test.follow(try test.target("/list.m3u8"))
       #expect(first.contains("/~") && first == second)
       #expect(test.origin.log("/list.m3u8").requests.count == 1)
     }
@@ -133,9 +110,9 @@ import Testing
       test.origin.script("/list.m3u8", .on(.all, .redirect(302, to: far)))
       let credentials = ["Authorization: Bearer secret"]
       let start = try test.target("/list.m3u8")
-      let (reply, target) = try await follow(start, credentials, in: test)
-      let part = try reference(reply, to: "s0.ts", at: target)
-      let segment = try await follow(part, credentials, in: test).0
+      let (reply, target) = try await test.follow(start, credentials)
+      let part = try test.reference(reply, to: "s0.ts", at: target)
+      let segment = try await test.follow(part, credentials).0
       #expect(segment.body.count == 1000)
       let sent = test.origin.log("/list.m3u8").requests.map {
         $0.request.headers.first("Authorization")
@@ -175,9 +152,9 @@ import Testing
         """, at: "/master.m3u8")
       test.serve(
         "#EXTM3U\n#EXT-X-DEFINE:IMPORT=\"host\"\n#EXTINF:2,\n{$host}/far/s0.ts\n", at: "/a.m3u8")
-      let (master, target) = try await follow(try test.target("/master.m3u8"), in: test)
-      let child = try reference(master, to: "a.m3u8", at: target)
-      let (reply, _) = try await follow(child, in: test)
+      let (master, target) = try await test.follow(try test.target("/master.m3u8"))
+      let child = try test.reference(master, to: "a.m3u8", at: target)
+      let (reply, _) = try await test.follow(child)
       #expect(reply.text.contains("/http/\(test.originHost)/far/s0.ts"))
       #expect(!reply.text.contains("{$host}"))
     }
@@ -188,7 +165,7 @@ import Testing
       test.serve(list, at: "/list.m3u8")
       let target = try test.target("/list.m3u8")
         .replacing("/\(test.token)/", with: "/\(test.token)/~gone/")
-      let (reply, _) = try await follow(target, in: test)
+      let (reply, _) = try await test.follow(target)
       #expect(reply.status == 200 && !reply.text.contains("~gone"))
       #expect(reply.text.contains("/\(test.token)/http/\(test.originHost)/s0.ts"))
     }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+package import Foundation
+
+/// Small files in the cache directory that only their owner can read: what belongs to the cache as
+/// a whole, and to none of its entries. They do not count towards the limit, and
+/// `MediaCache.removeAll` removes them.
+///
+/// All methods block: call them on `IOThreads` only.
+package struct PrivateFiles: Sendable {
+  let path: String
+  let disk: any Disk
+
+  init(_ budget: DiskBudget) {
+    path = "\(budget.directory)/private"
+    disk = budget.disk
+  }
+
+  /// Returns the path of a file, for messages.
+  package func path(of name: String) -> String { "\(path)/\(name)" }
+
+  /// Returns the contents of a file; nil if there is none.
+  ///
+  /// - Throws: if it cannot be read, or is larger than `limit` bytes.
+  package func contents(of name: String, limit: Int) throws -> [UInt8]? {
+    try disk.contents(of: path(of: name), limit: limit)
+  }
+
+  /// Replaces a file, with mode 0600: a reader, and a power cut, find either the old contents or
+  /// the new ones.
+  package func replace(_ name: String, with bytes: [UInt8]) throws {
+    try disk.makeDirectory(path)
+    // Best effort, as for the entries: the contents may grant access, and backups need none of it.
+    do { try disk.setStoredMediaAttributes(path) } catch {}
+    // Another process may be writing the same file.
+    let temporary = "\(path(of: name)).\(UUID().uuidString)"
+    do {
+      let descriptor = try disk.open(temporary, .create)
+      defer { disk.close(descriptor) }
+      try disk.write(bytes, to: descriptor, at: 0)
+      try disk.sync(descriptor)
+      try disk.rename(temporary, to: path(of: name))
+    } catch {
+      // The first error is reported. What is left is removed later.
+      try? disk.removeFile(temporary)
+      throw error
+    }
+    try disk.syncDirectory(path)
+  }
+
+  /// Removes the other files that have not been changed since a date.
+  package func removeFiles(except kept: String, unchangedSince date: Date) throws {
+    for name in try disk.names(in: path) where name != kept {
+      guard let status = try disk.status(of: path(of: name)), status.kind == .file,
+        status.changed < date.timeIntervalSince1970
+      else { continue }
+      try disk.removeFile(path(of: name))
+    }
+  }
+
+  /// Removes all files.
+  func removeAll() throws(DiskError) {
+    let names = try disk.names(in: path)
+    guard !names.isEmpty else { return }
+    for name in names {
+      guard try !disk.isDirectory(path(of: name)) else { continue }
+      try disk.removeFile(path(of: name))
+    }
+    EntryDirectory.removeIfEmpty(path, disk: disk)
+  }
+}
+
+extension MediaCache {
+  package var privateFiles: PrivateFiles { PrivateFiles(context.budget) }
+
+  /// Sends a warning to the listeners of `events`.
+  package func report(warning: String) { context.events.send(.warning(warning)) }
+}
