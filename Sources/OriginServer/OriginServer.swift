@@ -92,6 +92,17 @@ public final class OriginServer: Sendable {
     state.serve(resource, at: path)
   }
 
+  /// Serves the playlist and the segments of a live stream from the next request on, where nothing
+  /// else is served. A request for a part that does not exist yet counts in the log as stalled.
+  ///
+  /// - Parameters:
+  ///   - stream: the stream.
+  ///   - directory: begins and ends with `/`.
+  ///   - clock: the stream's time.
+  public func serve(_ stream: LiveStream, under directory: String, clock: LiveClock) {
+    state.serve(LiveSource(directory: directory, stream: stream, clock: clock))
+  }
+
   /// Sets the path's script from the next request on, which becomes number 1.
   public func script(_ path: String, _ script: FaultScript) { state.script(path, script) }
 

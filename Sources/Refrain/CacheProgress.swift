@@ -49,7 +49,9 @@ extension MediaCache {
   /// Returns the progress now and after each change, at most ten times a second, until the
   /// consuming task is cancelled or the cache is closed.
   public func progressUpdates(of resource: Resource) -> AsyncStream<CacheProgress> {
-    let key = key(for: resource)
+    let keys = possibleKeys(for: resource)
+    // The first bytes read show that the signature was confirmed.
+    let isSigned = signature(of: resource)?.isSigned == true
     let events = context.events.stream(includingTraffic: true, takesEarly: false)
     let (stream, continuation) = AsyncStream.makeStream(
       of: CacheProgress.self, bufferingPolicy: .bufferingNewest(1))
@@ -65,7 +67,11 @@ extension MediaCache {
       await withTaskGroup { group in
         let dirty = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         group.addTask {
-          for await event in events where event.changesStored(key) { dirty.continuation.yield() }
+          for await event in events {
+            if event.changesStored(keys) || isSigned && event.serves(keys) {
+              dirty.continuation.yield()
+            }
+          }
           dirty.continuation.finish()
         }
         for await _ in dirty.stream {
@@ -84,12 +90,16 @@ extension MediaCache {
 }
 
 extension CacheEvent {
-  fileprivate func changesStored(_ key: CacheKey) -> Bool {
+  fileprivate func changesStored(_ keys: [CacheKey]) -> Bool {
     switch self {
     case .committed(let other, _), .evicted(let other, _), .generationChanged(let other),
       .fetchFinished(let other, _, _), .opened(let other):
-      other == key || Selection.isRepresentation(other, of: key)
+      keys.contains { other == $0 || Selection.isRepresentation(other, of: $0) }
     default: false
     }
+  }
+
+  fileprivate func serves(_ keys: [CacheKey]) -> Bool {
+    if case .servedFromDisk(let key, _) = self { keys.contains(key) } else { false }
   }
 }

@@ -43,10 +43,27 @@ extension MediaCache {
 
     /// Returns the key for a resource without one, from its URL without user and password. Use
     /// `CacheKeyRule` to ignore query parameters that change, such as tokens.
-    public var cacheKey: @Sendable (URL) -> CacheKey = { CacheKey(url: $0) }
+    ///
+    /// The default is `CacheKey.init(url:)` without the signature of a signed URL: the parameters
+    /// of Amazon, CloudFront, Google, Azure and Akamai, and `token`. A request with another
+    /// signature uses the stored bytes only after the origin has confirmed their strong validator
+    /// (RFC 9110 §8.8.1) for its URL; content that differs, or cannot be compared, is stored under
+    /// a key of its own. While the origin cannot be reached, stored bytes play with any signature.
+    ///
+    /// A shared cache (`isShared`) and a closure set here, even an equal one, know no signatures.
+    public var cacheKey: @Sendable (URL) -> CacheKey = { CacheKey(url: $0) } {
+      didSet { hasOwnKeys = true }
+    }
+
+    /// Whether `cacheKey` was set: it decides alone.
+    private(set) var hasOwnKeys = false
 
     /// Called once when the origin responds 401, 403 or 410: returns the resource with a new URL or
     /// new headers, which is requested again under the same key, or nil to give up.
+    ///
+    /// Called once for a whole stream: changed headers, and changed values of query parameters,
+    /// also apply to requests of the same stream to the same origin (scheme, host and port) that
+    /// have the old ones. A request that is refused all the same is authorized by itself.
     public var authorize: (@Sendable (Resource, _ status: Int) async throws -> Resource?)?
 
     public var retry = RetryPolicy()

@@ -14,8 +14,10 @@ extension MediaCache {
     isBackground: Bool = false
   ) async throws -> MediaReader {
     try Self.check(resource.url)
-    var terms = terms
-    var key = key ?? self.key(for: resource)
+    var (resource, terms) = (resource, terms)
+    let signature = signature(of: resource)
+    var key = key ?? signature?.key ?? self.key(for: resource)
+    if signature?.key == key { terms.signature = signature }
     // An explicit key names one resource, whoever asks. With trusted bytes, or offline, the origin
     // is not asked about credentials either.
     let configuration = context.configuration
@@ -23,19 +25,35 @@ extension MediaCache {
       terms.credentials = Credentials.of(resource)
     }
     for _ in 0..<Self.longestChain {
-      let entry = try await entry(for: key, resource)
+      let entry = try await entry(for: key, resource, terms.signature)
+      do {
+        if let own = try await settleSignature(entry, &resource, &terms) {
+          entry.release()
+          (key, terms.signature) = (own, nil)
+          continue
+        }
+      } catch {
+        entry.release()
+        throw error
+      }
       let reader = try reader(of: entry, on: terms, fill: fill, isBackground: isBackground)
       do {
         switch try await choose(entry, reader, resource, key, terms) {
         case .this(let asked):
-          entry.renew(asked)
+          // Its own URL is asked for what is missing, unless this one was confirmed.
+          if !terms.waivesSignature || entry.isConfirmed(for: terms.signature) {
+            entry.renew(asked)
+          }
           return reader
+        case .again: terms.waivesSignature = false
         case .unbound:
           // The origin cannot be asked about the credentials, and the stored bytes need none.
           terms.credentials = nil
         case .other(let next):
           let invalidatedAt = reader.generation.withState { $0.representation.invalidatedAt }
           terms.notBefore = [terms.notBefore, invalidatedAt].compactMap { $0 }.max()
+          terms.isJustConfirmed = false
+          if terms.signature?.isOwn(next) == true { terms.signature = nil }
           key = next
         }
         reader.cancel()
@@ -52,6 +70,8 @@ extension MediaCache {
   private enum Choice {
     /// This entry serves the request; later requests to the origin use this resource.
     case this(Resource)
+    /// The resource has become known under another signature of its URL.
+    case again
     case unbound
     case other(CacheKey)
   }
@@ -63,13 +83,14 @@ extension MediaCache {
     var known = entry.current?.withState { $0.known }
     if known == nil {
       if let own = await ownStoredKey(key, terms.credentials) { return .other(own) }
-      if Self.mayDiffer(entry.resource, resource, terms) {
+      if Self.mayDiffer(entry, resource, terms) {
         let next = try await awaitOthers(entry, reader, resource, key, terms)
         if let next { return next }
         known = entry.current?.withState { $0.known }
       }
     }
     guard let known else { return .this(resource) }
+    if entry.current?.withState({ $0.isConfirmed(on: terms) }) == false { return .again }
     if terms.hasCookies, !known.isForEverybody { throw FreshnessRequirements.personal }
     if !terms.namesEntry, let other = known.otherKey(than: key, for: resource.headers) {
       return .other(other)
@@ -100,7 +121,7 @@ extension MediaCache {
   /// the entry may have been stored while requests with other credentials were refused.
   ///
   /// - Returns: nil if nothing is stored for them.
-  private func ownStoredKey(_ key: CacheKey, _ credentials: String?) async -> CacheKey? {
+  func ownStoredKey(_ key: CacheKey, _ credentials: String?) async -> CacheKey? {
     guard let credentials, credentials != Credentials.none else { return nil }
     let own = Selection.key(key, for: credentials)
     return await storedSelection(own) == nil ? nil : own
@@ -114,10 +135,12 @@ extension MediaCache {
     _ entry: Entry, _ reader: MediaReader, _ resource: Resource, _ key: CacheKey,
     _ terms: FreshnessRequirements
   ) async throws -> Choice? {
-    let own = terms.credentials.flatMap { credentials in
-      entry.credentials(behind: entry.resource).contains(credentials)
-        ? nil : Selection.key(key, for: credentials)
-    }
+    let own =
+      Self.ownSignature(entry, terms)?.ownKey
+      ?? terms.credentials.flatMap { credentials in
+        entry.credentials(behind: entry.resource).contains(credentials)
+          ? nil : Selection.key(key, for: credentials)
+      }
     let (generation, id) = try reader.current()
     let others = generation.withState { state in
       let others = state.otherReaders(than: id)
@@ -148,21 +171,35 @@ extension MediaCache {
     }
   }
 
-  /// Whether the responses to two requests may differ. A signed URL, which changes each time, makes
-  /// no difference.
-  private static func mayDiffer(_ one: Resource, _ other: Resource, _ terms: FreshnessRequirements)
-    -> Bool
-  {
-    one.headers != other.headers
+  /// Whether the response to an entry's request may differ from that to another one.
+  private static func mayDiffer(
+    _ entry: Entry, _ other: Resource, _ terms: FreshnessRequirements
+  ) -> Bool {
+    let one = entry.resource
+    return one.headers != other.headers
       || (terms.credentials != nil && Credentials.of(one) != terms.credentials)
+      || ownSignature(entry, terms) != nil
   }
 
-  func entry(for key: CacheKey, _ resource: Resource) async throws -> Entry {
+  /// Returns the signature of a request if it is not that of an entry's request.
+  private static func ownSignature(
+    _ entry: Entry, _ terms: FreshnessRequirements
+  ) -> URLSignature? {
+    guard let signature = terms.signature, !terms.waivesSignature,
+      !entry.signatures(behind: entry.resource).contains(signature.text)
+    else { return nil }
+    return signature
+  }
+
+  /// - Parameter signature: see `Entry`.
+  func entry(
+    for key: CacheKey, _ resource: Resource, _ signature: URLSignature? = nil
+  ) async throws -> Entry {
     let context = context
     return try await context.table.entry(for: key) {
       try await context.slots.take { _ = context.reclaimableLeases.releaseAll() }
     } open: { slot in
-      Entry(key: key, resource: resource, context: context, slot: slot)
+      Entry(key: key, resource: resource, signature: signature, context: context, slot: slot)
     }
   }
 
@@ -186,7 +223,7 @@ extension MediaCache {
   /// headers select, for its credentials. Makes no request. If nothing is stored, returns the
   /// resource's own key.
   public func storedKey(for resource: Resource) async -> CacheKey {
-    var key = key(for: resource)
+    var key = await entryKey(for: resource)
     let credentials = resource.key == nil ? Credentials.of(resource) : nil
     for _ in 0..<Self.longestChain {
       guard let selection = await storedSelection(key) else {
@@ -204,7 +241,7 @@ extension MediaCache {
     return key
   }
 
-  private func storedSelection(_ key: CacheKey) async -> Selection? {
+  func storedSelection(_ key: CacheKey) async -> Selection? {
     if let known = context.table.openEntry(for: key)?.current?.withState({ $0.known }) {
       return known.selection
     }
@@ -215,7 +252,7 @@ extension MediaCache {
   /// Removes the entries of all representations of the resource; see `remove(_:)`.
   @discardableResult
   public func remove(_ resource: Resource) async throws -> Int64? {
-    try await remove(key(for: resource))
+    try await remove(entryKey(for: resource))
   }
 
   /// Returns `completeFile(for:)` for the representation that the resource selects.

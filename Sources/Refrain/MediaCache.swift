@@ -75,8 +75,9 @@ public final class MediaCache: Sendable {
   /// (Authorization, or a user in the URL) are used once the origin has confirmed them for these,
   /// which costs one conditional request; bytes that the origin sends to these credentials alone
   /// are stored separately. `public` responses are for everybody, and so is a resource with an
-  /// explicit `key`. While readers with other headers wait for their first response, this one waits
-  /// for it too.
+  /// explicit `key`. Bytes stored under another signature of the URL are confirmed likewise
+  /// (`Configuration.cacheKey`). While readers with other headers wait for their first response,
+  /// this one waits for it too.
   ///
   /// - Parameters:
   ///   - resource: the URL to read, with its headers and key.
@@ -97,9 +98,11 @@ public final class MediaCache: Sendable {
     }
   }
 
-  /// Returns the key under which a resource is stored.
+  /// Returns the key under which a resource is stored, without the signature of its URL
+  /// (`Configuration.cacheKey`).
   public func key(for resource: Resource) -> CacheKey {
-    resource.key ?? configuration.cacheKey(resource.url.withoutUserInfo)
+    resource.key ?? signature(of: resource)?.key
+      ?? configuration.cacheKey(resource.url.withoutUserInfo)
   }
 
   // MARK: Prefetching
@@ -135,11 +138,12 @@ public final class MediaCache: Sendable {
           reader.cancel()
         }
       } catch let error as MediaCacheError
-        where error == StorageProblem.otherVersion.error && attempts < Self.reopenings
+        where [StorageProblem.otherVersion.error, GenerationState.withheld].contains(error)
+        && attempts < Self.reopenings
       {
         // Another process stored its response while this one received another, and nothing shows
-        // whether they are the same version. Opened again, the resource is the stored version, or
-        // replaces it.
+        // whether they are the same version, or whether this request may have it. Opened again, the
+        // resource is the stored version, or replaces it.
         attempts += 1
       }
     }
@@ -294,7 +298,8 @@ public final class MediaCache: Sendable {
     try await Removal(context: context).removeAllRepresentations(key)
   }
 
-  /// Removes every entry that no other process is writing.
+  /// Removes every entry that no other process is writing, and the headers and cookies that proxies
+  /// have stored for streams. A running proxy keeps those that it uses.
   ///
   /// - Parameter progress: called for each finished entry, on several threads at once.
   /// - Returns: the disk space freed, in bytes.

@@ -12,13 +12,19 @@ struct AnswerPlan {
   var answer = Answer()
 
   static func answer(to served: OriginState.Served) -> Answer {
-    var plan = AnswerPlan(
-      request: served.request, serial: served.serial, resource: served.resource)
-    for fault in served.faults { plan.present(fault) }
-    plan.decide(instead: served.faults)
-    for fault in served.faults { plan.alter(fault) }
-    for fault in served.faults { plan.schedule(fault) }
-    plan.finish(served.faults)
+    answer(to: served, from: served.resource, with: served.faults)
+  }
+
+  /// Returns the response from a resource of a live stream.
+  static func answer(
+    to served: OriginState.Served, from resource: OriginResource?, with faults: [Fault]
+  ) -> Answer {
+    var plan = AnswerPlan(request: served.request, serial: served.serial, resource: resource)
+    for fault in faults { plan.present(fault) }
+    plan.decide(instead: faults)
+    for fault in faults { plan.alter(fault) }
+    for fault in faults { plan.schedule(fault) }
+    plan.finish(faults)
     return plan.answer
   }
 
@@ -93,6 +99,7 @@ struct AnswerPlan {
     answer.bytesPerSecond = resource.bytesPerSecond
     answer.headers.set("ETag", resource.etag)
     answer.headers.set("Last-Modified", lastModified)
+    if resource.headers.first("Date") != nil { answer.headers.set("Date", nil) }
     answer.headers += resource.headers
     if notModified(resource) {
       answer.status = 304

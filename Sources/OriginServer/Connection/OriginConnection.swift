@@ -21,6 +21,8 @@ final class OriginConnection: ChannelInboundHandler {
   private var head: HTTPRequestHead?
   private var waiting = CircularBuffer<HTTPRequestHead>()
   private var sending: Sending?
+  /// The request whose response a live stream has yet to write.
+  private var pending: OriginState.Served?
 
   init(_ state: OriginState) { self.state = state }
 
@@ -32,6 +34,8 @@ final class OriginConnection: ChannelInboundHandler {
   func channelInactive(context: ChannelHandlerContext) {
     sending?.cancel()
     sending = nil
+    if let pending { noteStalled(pending, -1, isAbandoned: true) }
+    pending = nil
     state.closed(id)
     context.fireChannelInactive()
   }
@@ -66,10 +70,61 @@ final class OriginConnection: ChannelInboundHandler {
   }
 
   private func answerNext(_ context: ChannelHandlerContext) {
-    guard sending == nil, let head = waiting.popFirst() else { return }
+    guard sending == nil, pending == nil, let head = waiting.popFirst() else { return }
     let served = state.begin(
       head.method.rawValue, head.uri, head.headers.map { Field($0.name, $0.value) }, on: id)
-    var answer = AnswerPlan.answer(to: served)
+    respond(to: served, head, context)
+  }
+
+  private func respond(
+    to served: OriginState.Served, _ head: HTTPRequestHead, _ context: ChannelHandlerContext
+  ) {
+    guard let live = served.live, !served.faults.contains(where: \.replacesAnswer) else {
+      return send(AnswerPlan.answer(to: served), served, head, context)
+    }
+    switch live.response(to: served.request) {
+    case .resource(let resource):
+      let answer = AnswerPlan.answer(to: served, from: resource, with: served.faults)
+      send(answer, served, head, context)
+    case .status(let status):
+      let faults = served.faults + [.status(status)]
+      send(AnswerPlan.answer(to: served, from: nil, with: faults), served, head, context)
+    case .wait(let time):
+      wait(until: time, on: live.clock, for: served, head, context)
+    }
+  }
+
+  private func wait(
+    until time: Duration, on clock: LiveClock, for served: OriginState.Served,
+    _ head: HTTPRequestHead, _ context: ChannelHandlerContext
+  ) {
+    pending = served
+    noteStalled(served, 1)
+    let bound = NIOLoopBound((self, served, head, context), eventLoop: context.eventLoop)
+    clock.whenReached(time, on: context.eventLoop) {
+      let (connection, served, head, context) = bound.value
+      // The client has left.
+      guard connection.pending?.id == served.id else { return }
+      connection.pending = nil
+      connection.noteStalled(served, -1)
+      connection.respond(to: served, head, context)
+    }
+  }
+
+  private func noteStalled(
+    _ served: OriginState.Served, _ change: Int, isAbandoned: Bool = false
+  ) {
+    state.note(served.path, served.id) { log, request in
+      log.stalled += change
+      if isAbandoned, let request { log.requests[request].outcome = .abandoned }
+    }
+  }
+
+  private func send(
+    _ answer: Answer, _ served: OriginState.Served, _ head: HTTPRequestHead,
+    _ context: ChannelHandlerContext
+  ) {
+    var answer = answer
     if !head.isKeepAlive { answer.closes = true }
     if head.version.minor == 0, case .chunked = answer.framing { answer.framing = .toTheClose }
     let sending = Sending(answer, served, state, context) { [weak self] in

@@ -13,6 +13,8 @@ final class OriginState: Sendable {
     let resource: OriginResource?
     let serial: Int
     let faults: [Fault]
+    /// The live stream to which the target belongs, unless a resource is served there.
+    let live: LiveSource?
   }
 
   private struct Path {
@@ -33,6 +35,8 @@ final class OriginState: Sendable {
 
   private struct State {
     var paths: [String: Path] = [:]
+    /// By the directories of their paths.
+    var lives: [String: LiveSource] = [:]
     var waiters: [Int: Waiter] = [:]
     var channels: [Int: any Channel] = [:]
     var lastID = 0
@@ -54,6 +58,10 @@ final class OriginState: Sendable {
       state.paths[path, default: Path()].resource = resource
       state.paths[path, default: Path()].serial = serial
     }
+  }
+
+  func serve(_ live: LiveSource) {
+    state.withLock { $0.lives[live.directory] = live }
   }
 
   func script(_ path: String, _ script: FaultScript) {
@@ -82,7 +90,8 @@ final class OriginState: Sendable {
       state.paths[path] = entry
       let served = Served(
         path: path, request: request, id: id, resource: entry.resource, serial: entry.serial,
-        faults: entry.script.faults(for: request))
+        faults: entry.script.faults(for: request),
+        live: entry.resource == nil ? state.lives[LiveSource.directory(of: bare)] : nil)
       return (path, served)
     }
   }

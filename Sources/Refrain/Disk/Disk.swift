@@ -86,7 +86,7 @@ protocol Disk: Sendable {
   func makeDirectory(_ path: String) throws(DiskError)
   /// Sets `StoredMediaAttributes` of a directory and everything that will be made in it.
   func setStoredMediaAttributes(_ path: String) throws
-  /// open(2).
+  /// open(2). A new file is for the owner alone (mode 0600).
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32
   /// close(2).
   func close(_ descriptor: Int32)

@@ -93,7 +93,7 @@ extension SystemDisk {
   }
 
   func setChangeTime(of path: String, to time: Double) throws(DiskError) {
-    guard time.isFinite, time >= 0, time < 1e12 else { return }
+    guard time.isFinite, abs(time) < 1e12 else { return }
     let seconds = time.rounded(.down)
     let spec = timespec(tv_sec: Int(seconds), tv_nsec: Int((time - seconds) * 1e9))
     guard utimensat(AT_FDCWD, path, [spec, spec], 0) == 0 else {

@@ -25,7 +25,8 @@ struct SystemDisk: Disk {
       case .create: O_RDWR | O_CREAT | O_TRUNC
       case .lock: O_RDWR | O_CREAT
       }
-    // A symbolic link in a file's place must not be followed.
+    // For the owner alone, whatever the umask: a cache also stores keys of streams. A symbolic link
+    // in a file's place must not be followed.
     let descriptor = retrying { systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
     guard descriptor >= 0 else { throw failure("open", path) }
     return Int32(descriptor)

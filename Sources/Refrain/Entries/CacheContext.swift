@@ -14,6 +14,9 @@ final class CacheContext: Sendable {
   let reclaimableLeases = ReclaimableLeases()
   let slots: EntrySlots
   let rests: OriginRests
+  let silentOrigins = SilentOrigins()
+  let renewals: StreamRenewals
+  let recentSignatures = RecentSignatures()
   /// Runs a fetch to its end; nothing here knows how.
   let fetch: FetchWork
   private let hasReportedLocks = Mutex(false)
@@ -36,6 +39,7 @@ final class CacheContext: Sendable {
     self.slots = slots
     let events = EventStreams()
     self.configuration = configuration
+    renewals = StreamRenewals(isSharing: !configuration.isShared)
     settings = Mutex(
       Settings(isOffline: configuration.offline, network: configuration.network))
     self.budget = budget
@@ -52,7 +56,10 @@ final class CacheContext: Sendable {
   /// Whether no request is made at all.
   var isOffline: Bool { settings.withLock(\.isOffline) }
 
-  func setOffline(_ isOffline: Bool) { settings.withLock { $0.isOffline = isOffline } }
+  func setOffline(_ isOffline: Bool) {
+    settings.withLock { $0.isOffline = isOffline }
+    silentOrigins.forgetAll()
+  }
 
   var network: NetworkPolicy { settings.withLock(\.network) }
 

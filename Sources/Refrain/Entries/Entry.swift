@@ -9,6 +9,8 @@ final class Entry: Sendable {
   let context: CacheContext
   let storage: EntryStorage
   let asked: AskedResource
+  /// The requests that confirm the stored bytes for other signatures.
+  let confirmations = JoinedCalls<SignatureConfirmation.Request, SignatureConfirmation.Outcome>()
   private let slot: EntrySlot
 
   private struct State {
@@ -36,18 +38,30 @@ final class Entry: Sendable {
   private let state: Mutex<State>
 
   /// Opens the entry stored under the key, or an empty one. Blocks.
-  init(key: CacheKey, resource: Resource, context: CacheContext, slot: EntrySlot) {
+  ///
+  /// - Parameter signature: of the resource's URL. While the stored bytes are not confirmed for it,
+  ///   the entry's requests go to the URL for which they are; nil: it does not matter.
+  init(
+    key: CacheKey, resource: Resource, signature: URLSignature?, context: CacheContext,
+    slot: EntrySlot
+  ) {
     self.key = key
     self.slot = slot
     self.context = context
     name = KeyHash.name(of: key)
-    asked = AskedResource(resource, key: key)
     state = Mutex(State())
     storage = EntryStorage(
       directory: context.budget.entryDirectory(named: name), name: name, key: key,
       url: resource.url, context: context)
     context.budget.markOpen(name)
-    let loaded = storage.load(context.emptyState())
+    var loaded = storage.load(context.emptyState())
+    _ = loaded.representation.confirm(
+      context.recentSignatures.signatures(of: key, generation: loaded.generationID))
+    var resource = resource
+    if let url = loaded.representation.confirmedURL, !loaded.isConfirmed(for: signature) {
+      resource.url = url
+    }
+    asked = AskedResource(resource, key: key)
     let generation = Generation(entry: self, state: loaded)
     state.withLock { $0.current = generation }
     context.events.send(.opened(key))
@@ -169,6 +183,10 @@ final class Entry: Sendable {
     // Nothing is stored from here on.
     last.perform { $0.close() }
     await storage.finish(last)
+    let (generation, signatures) = last.withState {
+      ($0.generationID, $0.representation.signatures)
+    }
+    context.recentSignatures.note(signatures, of: key, generation: generation)
     slot.giveBack()
     let waiters = state.withLock { state in
       state.current = nil
@@ -218,8 +236,25 @@ final class Entry: Sendable {
     [asked.given(for: resource), resource].compactMap { $0.map { Credentials.of($0) } }
   }
 
+  /// Returns the signatures of the URLs of an answered request: its own, and that of the reader
+  /// whose request the user's hook replaced.
+  func signatures(behind resource: Resource) -> [String] {
+    [asked.given(for: resource), resource].compactMap {
+      $0.map { URLSignature.text(of: $0.url.absoluteString) }
+    }
+  }
+
+  /// Whether nothing is known of the resource, or it may be requested under a signature.
+  func isConfirmed(for signature: URLSignature?) -> Bool {
+    current?.withState { $0.known == nil || $0.isConfirmed(for: signature) } ?? true
+  }
+
   /// Adopts the newest URL and headers given for the key.
-  func renew(_ resource: Resource) { asked.renew(resource) }
+  func renew(_ resource: Resource) {
+    storage.membership.note(resource)
+    asked.renew(resource)
+    if mayIgnoreNoStore { current?.withState { $0.storage.ignoreNoStore() } }
+  }
 
   /// Replaces a generation after the origin has sent other bytes: the next reader starts a new one.
   ///
@@ -244,6 +279,7 @@ final class Entry: Sendable {
     }
     state.representation.follow(invalidatedAt: invalidatedAt)
     state.followsNoPage = isNoPage
+    if mayIgnoreNoStore { state.storage.ignoreNoStore() }
     state.storage.replace(
       generation.withState { $0.storage.replaced.union([$0.generationID].compactMap(\.self)) })
     state.unreadReplacements = generation.withState { state in

@@ -32,7 +32,8 @@ extension Generation {
     var pace: UpdatePace?
     if Manifest.mayBegin(with: start) {
       guard let body = Self.bytes(of: file, length) else { return true }
-      pace = Manifest.pace(of: body)
+      pace = Manifest.pace(
+        of: body, isBlockingReload: Manifest.isBlockingReload(entry.resource.url))
     }
     withState { state in
       // The type says manifest, but the bytes do not, as with plain lists of songs.

@@ -40,7 +40,8 @@ extension Fetch {
       let verdict = check.verdict(status: response.status, headers: response.headers, now: now)
       if state.isFirstToVouch(verdict) { return (.changed, []) }
       switch verdict {
-      case .part(_, let facts):
+      case .part(let range, let facts):
+        state.fetches[id]?.announcedEnd = range.upperBound
         return (verdict, note(facts, response, isWhole: false, in: &state))
       case .whole(let facts):
         if response.isLive || state.isLive {
@@ -84,6 +85,7 @@ extension Fetch {
         ? StoredFields.merged(headers, with: response.headers, isConfirmation: false) : headers,
       selectedBy: response.asked)
     state.grant(to: response.credentials)
+    state.confirm(response.signatures, at: response.askedURL)
     state.vouchedAt = context.now.uptime
     // A range was answered: the origin supports them after all.
     if !isWhole { state.ignoresRanges = false }
@@ -109,9 +111,7 @@ extension Fetch {
     information.finalURL = response.url
     state.representation.refresh(
       freshness, askedAt: response.requestTime, confirmedAt: context.now.uptime)
-    if freshness.noStore {
-      state.storage.forbid(.forGood, .forbidden)
-    }
+    if state.isForbidden { state.storage.forbid(.forGood, .forbidden) }
     return state.establish(information, whole: isWhole ? id : nil)
   }
 }

@@ -46,6 +46,11 @@ package struct Freshness: Codable, Sendable, Hashable {
     var isAuthorized = false
     /// Whether the request had cookies.
     var hasCookies = false
+    /// Whether the resource decrypts segments (`StreamMembership.isKey`).
+    var isKey = false
+    /// Whether the origin held the response back until the resource existed: the time until then
+    /// says nothing of its age.
+    var wasHeldBack = false
   }
 
   init(
@@ -59,7 +64,8 @@ package struct Freshness: Codable, Sendable, Hashable {
       control.mustRevalidate || control.noCache
       || (keeper.isShared && (control.proxyRevalidate || control.sharedMaxAge != nil))
     noStore = control.noStore || (keeper.isShared && !Self.isSharable(control, headers, keeper))
-    initialAge = Self.initialAge(headers, requestTime, responseTime)
+    initialAge = Self.initialAge(
+      headers, keeper.wasHeldBack ? responseTime : requestTime, responseTime)
     let stated =
       Self.isAgeInvalid(headers)
       ? 0 : Self.lifetime(headers, control, responseTime, keeper, hasExpires: targeted == nil)
@@ -72,6 +78,8 @@ package struct Freshness: Codable, Sendable, Hashable {
   private static func isSharable(
     _ control: CacheControl, _ headers: HeaderFields, _ keeper: Keeper
   ) -> Bool {
+    // Beside its segments, a key would open them to everybody.
+    if keeper.isKey { return false }
     if control.isPrivate || headers["Set-Cookie"] != nil { return false }
     if keeper.hasCookies, !control.isForEverybody { return false }
     return !keeper.isAuthorized || control.isPublic || control.mustRevalidate
@@ -96,7 +104,8 @@ package struct Freshness: Codable, Sendable, Hashable {
   /// sent none, the pace is the heuristic one: many clients cost it as many requests as one.
   private var lifetimeByPace: Double {
     guard let pace else { return lifetime }
-    return isGuessed == true && pace.isLive ? pace.longestUse : min(lifetime, pace.longestUse)
+    return isGuessed == true && pace.isKnownToChange
+      ? pace.longestUse : min(lifetime, pace.longestUse)
   }
 
   /// Returns the seconds since the origin generated or confirmed the response (RFC 9111 §4.2.3).
@@ -132,8 +141,9 @@ package struct Freshness: Codable, Sendable, Hashable {
     next.isOutdated = nil
     next.confirmedAt = responseTime
     next.confirmedUptime = nil
-    next.initialAge = Self.initialAge(headers, requestTime, responseTime)
-    if keeper.isShared, headers["Set-Cookie"] != nil { next.noStore = true }
+    next.initialAge = Self.initialAge(
+      headers, keeper.wasHeldBack ? responseTime : requestTime, responseTime)
+    if keeper.isShared, keeper.isKey || headers["Set-Cookie"] != nil { next.noStore = true }
     return next
   }
 
@@ -148,7 +158,8 @@ package struct Freshness: Codable, Sendable, Hashable {
     _ headers: HeaderFields, _ requestTime: Date, _ responseTime: Date
   ) -> Double {
     let sent = headers["Date"].flatMap { HTTPDate.parse($0, now: responseTime) } ?? responseTime
-    let apparent = responseTime.timeIntervalSince(sent)
+    // In whole seconds, as Date is: a playlist may be useful for less than one.
+    let apparent = responseTime.timeIntervalSince(sent).rounded(.down)
     let delay = responseTime.timeIntervalSince(requestTime)
     return bounded(max(apparent, Double(statedAge(headers) ?? 0) + bounded(delay)))
   }

@@ -30,6 +30,14 @@ package struct FreshnessRequirements: Sendable, Hashable {
   /// only if they are for everybody. Otherwise opening throws an error with `isPersonal`.
   package var hasCookies = false
 
+  /// The signature of the request's URL: stored bytes are given only to those for which the origin
+  /// sent or confirmed them. Nil: to any.
+  var signature: URLSignature?
+  /// Whether bytes stored for another signature are given, since the origin cannot be asked.
+  var waivesSignature = false
+  /// Whether the origin has just confirmed the stored bytes for this very request.
+  var isJustConfirmed = false
+
   /// Whether the key names the stored entry itself, whatever request headers its response varies by.
   var namesEntry = false
 

@@ -4,7 +4,8 @@ package import Foundation
 /// How soon an origin may change a resource, by its own bytes: the manifest of an ongoing stream
 /// changes every few seconds. Stored with the freshness of its response.
 package enum UpdatePace: Codable, Sendable, Hashable {
-  /// A manifest whose bytes have not all arrived: at any moment.
+  /// A manifest whose bytes have not all arrived: at any moment. While they arrive, another request
+  /// would bring no newer ones.
   case unread
   /// The resource is complete, and does not change any more.
   case complete
@@ -17,17 +18,28 @@ package enum UpdatePace: Codable, Sendable, Hashable {
   /// (RFC 8216 §6.3.4).
   var longestUse: Double {
     switch self {
-    case .unread: 0
+    case .unread: Self.arrival
     case .complete, .unstated: .infinity
     case .every(let seconds): seconds / 2
     }
   }
+
+  /// How long the bytes of a manifest take to arrive, in seconds.
+  private static let arrival = 0.5
 
   /// The greatest useful age while the origin is unavailable, in seconds. A player that receives an
   /// older manifest assumes that the stream has ended.
   var longestUnconfirmedUse: Double {
     if case .every(let seconds) = self { return 1.5 * seconds }
     return .infinity
+  }
+
+  /// Whether the pace replaces a guessed lifetime.
+  var isKnownToChange: Bool {
+    switch self {
+    case .unread, .every: true
+    case .complete, .unstated: false
+    }
   }
 
   /// Whether the origin changes the resource by itself, so that its URL never names fixed bytes.
@@ -37,42 +49,56 @@ package enum UpdatePace: Codable, Sendable, Hashable {
   }
 }
 
-/// Manifests of streams: HLS playlists (RFC 8216) and DASH's MPD (ISO/IEC 23009-1).
+/// Manifests of streams: HLS playlists (RFC 8216), DASH's MPDs and their patches (ISO/IEC 23009-1).
 package enum Manifest {
   /// The longest possible manifest. Longer resources are not parsed.
   package static let longest: Int64 = 4 << 20
 
   private static let types: Set<String> = [
     "application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl",
-    "application/dash+xml",
+    "application/dash+xml", "application/dash-patch+xml",
   ]
 
   /// Whether a resource is named a manifest, by its type or by the extension of its URL.
   package static func isNamed(mimeType: String?, url: URL) -> Bool {
     if let mimeType, types.contains(mimeType) { return true }
-    return ["m3u8", "mpd"].contains(url.pathExtension.lowercased())
+    return ["m3u8", "mpd", "mpp"].contains(url.pathExtension.lowercased())
+  }
+
+  /// Whether a URL asks for a playlist that the origin has yet to write: the response comes once the
+  /// named segment exists (draft-pantos-hls-rfc8216bis §6.2.5.2).
+  static func isBlockingReload(_ url: URL) -> Bool {
+    url.query()?.split(separator: "&").contains { $0.hasPrefix("_HLS_msn=") } == true
   }
 
   /// Returns the pace of changes that a whole body states; nil if it is no manifest.
-  static func pace(of body: Data) -> UpdatePace? {
+  ///
+  /// - Parameter isBlockingReload: whether the request named the segment or part that the playlist
+  ///   ends with. The next part has another URL, so that parts do not make the playlist change.
+  static func pace(of body: Data, isBlockingReload: Bool = false) -> UpdatePace? {
     let text = String(decoding: body, as: UTF8.self)
     // A byte order mark may come first.
     let start = text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]
-    if start.hasPrefix("#EXTM3U") { return playlistPace(start) }
+    if start.hasPrefix("#EXTM3U") { return playlistPace(start, hasParts: !isBlockingReload) }
     return descriptionPace(start)
   }
+
+  /// Playlists, XML, MPDs, their patches, and the parts of MPDs that are documents of their own.
+  private static let beginnings = [
+    "#EXTM3U", "<?xml", "<MPD", "<Patch", "<Period", "<AdaptationSet",
+  ]
 
   /// Whether a body may be that of a manifest, by its first bytes.
   package static func mayBegin(with bytes: Data) -> Bool {
     let text = String(decoding: bytes, as: UTF8.self)
     let start = (text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]).drop(
       while: \.isWhitespace)
-    return start.hasPrefix("#EXTM3U") || start.hasPrefix("<?xml") || start.hasPrefix("<MPD")
+    return beginnings.contains { start.hasPrefix($0) }
   }
 
   // MARK: HLS
 
-  private static func playlistPace(_ text: Substring) -> UpdatePace {
+  private static func playlistPace(_ text: Substring, hasParts: Bool) -> UpdatePace {
     var target: Double?
     for line in text.split(whereSeparator: \.isNewline) where line.hasPrefix("#EXT-X-") {
       if line == "#EXT-X-ENDLIST" || line == "#EXT-X-PLAYLIST-TYPE:VOD" { return .complete }
@@ -80,7 +106,7 @@ package enum Manifest {
         target = min(target ?? value, value)
       }
       // In a low-latency stream every part makes a new playlist.
-      if let list = value(of: "#EXT-X-PART-INF:", in: line),
+      if hasParts, let list = value(of: "#EXT-X-PART-INF:", in: line),
         let part = attribute("PART-TARGET", in: list).flatMap(seconds)
       {
         target = min(target ?? part, part)

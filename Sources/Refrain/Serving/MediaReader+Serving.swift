@@ -35,6 +35,10 @@ extension MediaReader {
 
   package var key: CacheKey { entry.key }
 
+  /// Whether missing bytes may be requested from the URL for which the reader was opened: not if
+  /// its bytes were stored under another signature, and the origin cannot be asked about this one.
+  package var mayFetch: Bool { entry.isConfirmed(for: signature) }
+
   /// Announces that all of a range is going to be read, and nothing else: the first request begins
   /// at its start.
   package func setRange(_ range: ByteRange) {
@@ -46,6 +50,20 @@ extension MediaReader {
         state.readers[id]?.position = Self.bounded(range.lowerBound)
       }
     }
+  }
+
+  /// Requests not one byte beyond the reader's end: of a resource that grows, the origin could hold
+  /// the response back until that byte exists.
+  package func requestNothingBeyondEnd() {
+    // A cancelled reader requests nothing.
+    guard let (generation, id) = try? current() else { return }
+    generation.withState { $0.readers[id]?.minimum = 1 }
+  }
+
+  /// Returns the end of the bytes from an offset on that are stored, or that the origin has begun to
+  /// send; the offset itself if there are none. Nil while it sends the whole resource.
+  package func announcedEnd(from offset: Int64) -> Int64? {
+    generation.withState { $0.announcedEnd(from: offset) }
   }
 
   /// Pauses the reader: bytes requested on its behalf are not received any more.

@@ -25,10 +25,16 @@ extension MediaCache {
   /// - Throws: `MediaCacheError`: `.inUse` if something differs and another process, or a reader of
   ///   this one, uses the entry; `.storage`. `CancellationError`.
   public func compareWithOrigin(_ resource: Resource) async throws -> Comparison? {
-    let key = key(for: resource)
+    let key = await entryKey(for: resource)
     guard let entry = try await entry(for: key) else { return nil }
     let stored = try await storedValidator(for: key)
     var comparison = Comparison()
+    guard await isSettled(resource) else {
+      comparison.obstacle = MediaCacheError(
+        .resourceChanged, "The resource was stored under another signature of its URL.",
+        remedy: "Compare it by the URL of its entry.")
+      return comparison
+    }
     do {
       let match = try await compare(entry, stored, with: resource, &comparison)
       if match == .unknown, !comparison.damaged.isEmpty { comparison.damaged = entry.spans }

@@ -121,6 +121,7 @@ extension CachedAnswer {
   func learn(_ reader: MediaReader) async throws -> StoredResponse {
     let (start, end) = range.bounds
     if let end { reader.setEnd(end, readsOn: true) }
+    if isGrowing { reader.requestNothingBeyondEnd() }
     if isHEAD { reader.setEnd(1) }
     if start > 0 {
       do {

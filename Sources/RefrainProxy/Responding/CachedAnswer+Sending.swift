@@ -10,6 +10,9 @@ extension CachedAnswer {
     let known = selected.known
     let length = known.information.length
     var selection = length.map { range.selection(length: $0) } ?? .whole
+    if length == nil, isGrowing, let part = try await GrowingRange(self, selected).settled() {
+      selection = .single(part)
+    }
     if let conditions = Preconditions(fields: exchange.fields) {
       let outcome = conditions.evaluate(
         isGetOrHead: true, hasRange: range != .none, etag: known.etag,
@@ -81,12 +84,13 @@ extension CachedAnswer {
     _ range: ByteRange, of selected: SelectedResponse, status: Int
   ) async throws {
     let length = selected.known.information.length
-    let size = length == nil ? nil : range.upperBound - range.lowerBound
+    let size = length == nil && status == 200 ? nil : GrowingRange.size(of: range)
     let body: ResponseHead.Body = isHEAD ? .omitted(size) : size.map { .length($0) } ?? .open
     var head = head(status, selected, [range], body: body)
-    if status == 206, let length {
+    if status == 206 {
+      let total = length.map { String($0) } ?? "*"
       head.fields.append(
-        "Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)")
+        "Content-Range", "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total)")
       exchange.report.note { $0.range = range }
     }
     selected.reader.setEnd(range.upperBound, readsOn: true)

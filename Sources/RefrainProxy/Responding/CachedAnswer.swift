@@ -35,6 +35,7 @@ struct CachedAnswer: Sendable {
       if service.uncacheable.reason(memory) != nil { throw Self.notThere }
     } else {
       if directives.noStore { return try await relay(.request) }
+      if isSharedKey(resource) { return try await relay(.bypass) }
       if let reason = service.uncacheable.reason(memory) {
         return try await relay(.bypass, asksWhole: reason == .encoded)
       }
@@ -55,10 +56,13 @@ struct CachedAnswer: Sendable {
     }
     // The response may be that of a concurrent request without cookies.
     if terms.hasCookies, !known.isForEverybody { return try await relay(.bypass) }
-    if let location = redirection(known) { return try await redirect(to: location) }
+    if let location = redirection(known) {
+      noteStream(of: selected)
+      return try await redirect(to: location)
+    }
     let isManifest = isNamedManifest(known)
     if isManifest, try await ManifestAnswer(self, selected).run() { return }
-    if service.configuration.fetchesWhole, !known.freshness.noStore {
+    if service.configuration.fetchesWhole, !known.freshness.noStore, reader.mayFetch {
       var whole = resource
       whole.key = reader.key
       service.fills.begin(whole)
@@ -75,7 +79,20 @@ struct CachedAnswer: Sendable {
       headers: service.originFields.forCache(exchange.fields, referrer: exchange.referrer))
     resource.filter = service.routes.filter(for: exchange.url)
     resource.observer = exchange.observer
+    resource.membership = service.parts.membership(of: exchange.url)
     return resource
+  }
+
+  /// Whether the resource decrypts segments, and the cache serves several people: it is not stored.
+  private func isSharedKey(_ resource: Resource) -> Bool {
+    service.cache.isShared && resource.membership?.isKey == true
+  }
+
+  /// Notes that the manifest to which the client is redirected belongs to the stream of this one.
+  private func noteStream(of selected: SelectedResponse) {
+    guard isNamedManifest(selected.known) else { return }
+    let stream = service.stream(of: exchange.url, recorded: selected.reader.stream)
+    service.parts.insert(redirected: baseURL(of: selected.known), in: stream)
   }
 
   /// Returns the key of the response: separate for each set of credentials in a shared cache

@@ -17,14 +17,16 @@ struct ManifestAnswer: Sendable {
   private var exchange: Exchange { answer.exchange }
 
   /// - Returns: false if the response is no manifest, or none that changes: it is sent as it is.
+  /// - Throws: `HTTPError`, if the manifest would have to change but cannot.
   func run() async throws -> Bool {
     guard let body = try await body() else { return false }
     let url = answer.baseURL(of: selected.known)
     let stored =
       isUnreachable ? try await StoredVariants(cache: cache, url: url).filtered(body) : nil
     let editor = ManifestEditor(
-      exchange: exchange, url: url, source: selected.known.information.finalURL)
-    guard let edited = editor.edit(stored ?? body) else { return false }
+      exchange: exchange, url: url, source: selected.known.information.finalURL,
+      stream: selected.reader.stream)
+    guard let edited = try await editor.edit(stored ?? body) else { return false }
     if let target = edited.redirection {
       try await answer.redirect(to: target)
       return true

@@ -14,24 +14,47 @@ struct ManifestEditor: Sendable {
   private let exchange: Exchange
   private let url: URL
   private let sources: [URL]
+  /// The key of the stream's first manifest.
+  private let stream: CacheKey
 
   /// - Parameters:
   ///   - url: the URL to which references are relative.
   ///   - source: the URL that responded.
-  init(exchange: Exchange, url: URL, source: URL) {
+  ///   - stream: the stream in the manifest's record; nil if there is none.
+  init(exchange: Exchange, url: URL, source: URL, stream: CacheKey? = nil) {
     self.exchange = exchange
     self.url = url
+    self.stream = exchange.service.stream(of: exchange.url, recorded: stream)
     sources = [exchange.url, source]
   }
 
+  /// Longer manifests are edited on a thread of their own: a hostile one takes a second.
+  private static let longestInPlace = 64 << 10
+
   /// - Returns: nil if the body is no manifest that can be edited.
-  func edit(_ body: [UInt8]) -> Edited? {
+  /// - Throws: `HTTPError`, if too many references would have to change: the original would lead
+  ///   clients past this proxy.
+  func edit(_ body: [UInt8]) async throws -> Edited? {
+    do throws(ManifestRewriting.TooLarge) {
+      guard body.count > Self.longestInPlace else { return try edited(body) }
+      return try await IOThreads.background.run { () throws(ManifestRewriting.TooLarge) in
+        try edited(body)
+      }
+    } catch {
+      throw HTTPError(
+        502,
+        "The manifest has more references than this proxy can rewrite. Play it from its origin.")
+    }
+  }
+
+  private func edited(_ body: [UInt8]) throws(ManifestRewriting.TooLarge) -> Edited? {
     let (routes, session) = (exchange.service.routes, exchange.session)
     let manifest = url
     var rewriting = ManifestRewriting(
-      url: manifest, clientTarget: exchange.clientTarget, removesSteering: routes.origin == nil
+      url: manifest, clientTarget: exchange.clientTarget, removesSteering: routes.origin == nil,
+      keepsPaths: routes.origin == nil
     ) { routes.target(for: $0, from: manifest, session: session?.id) }
-    guard let rewritten = rewriting.rewrite(body, imported: session?.importable ?? [:]) else {
+    guard let rewritten = try rewriting.rewrite(body, imported: session?.importable ?? [:]) else {
       return nil
     }
     if routes.origin == nil, session == nil,
@@ -42,7 +65,9 @@ struct ManifestEditor: Sendable {
       return Edited(body: body, isChanged: false, redirection: target)
     }
     session?.define(rewritten.variables)
-    exchange.service.parts.insert(rewritten.parts)
+    exchange.service.parts.insert(rewritten.parts, of: exchange.url, in: stream)
+    exchange.service.slidOut.note(
+      body, url: url, requested: exchange.url, imported: session?.importable ?? [:])
     return Edited(body: rewritten.body, isChanged: rewritten.isChanged)
   }
 

@@ -232,9 +232,12 @@ import Testing
 
   @Test func `Segments are not revalidated while their playlist is`() async throws {
     try await withProxy { test in
-      test.serve("#EXTM3U\n#EXTINF:2,\n/s0.ts\n#EXTINF:2,\ns1.ts\n#EXT-X-ENDLIST\n", at: "/l.m3u8")
+      let stale = [Field("Cache-Control", "max-age=0")]
+      test.serve(
+        "#EXTM3U\n#EXTINF:2,\n/s0.ts\n#EXTINF:2,\ns1.ts\n#EXT-X-ENDLIST\n", at: "/l.m3u8",
+        headers: stale)
       var resource = OriginResource.synthetic(seed: 1, length: 1000)
-      resource.headers = [Field("Cache-Control", "max-age=0")]
+      resource.headers = stale
       for path in ["/s0.ts", "/s1.ts", "/other.ts"] { test.origin.serve(resource, at: path) }
       for _ in 0..<2 {
         let list = try await test.get("/l.m3u8")

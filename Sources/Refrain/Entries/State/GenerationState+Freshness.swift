@@ -13,7 +13,11 @@ extension GenerationState {
     if asking.isOffline { return true }
     // The URL of a resource that changes by itself does not identify its bytes.
     if asking.trustsStored, freshness?.pace?.isLive != true { return true }
-    if let freshness, terms.accept(freshness, at: wallTime(at: now)) { return true }
+    // The origin, which forbids to store the response, decides on each use.
+    let isOwnDecision = freshness?.noStore == true && storage.ignoresNoStore
+    if let freshness, !isOwnDecision, terms.accept(freshness, at: wallTime(at: now)) {
+      return true
+    }
     return joinsOthers(terms, at: now)
   }
 
@@ -33,7 +37,7 @@ extension GenerationState {
   }
 
   /// The time after an origin's response during which a further reader does not ask again.
-  private static let joinSeconds: Double = 10
+  static let joinSeconds: Double = 10
 
   /// Whether a further reader joins the response of a moment ago: one play is often many readers,
   /// at the same time or, if each is a separate request, one after the other.

@@ -20,9 +20,10 @@ extension GenerationState {
   }
 
   /// Whether a reader that has read nothing would receive bytes that the origin sent for other
-  /// credentials.
+  /// credentials, or another signature.
   func isWithheld(from reader: Reader) -> Bool {
-    info != nil && !reader.hasRead && !isGranted(to: reader.terms.credentials)
+    guard info != nil, !reader.hasRead else { return false }
+    return !isGranted(to: reader.terms.credentials) || !isConfirmed(on: reader.terms)
   }
 
   /// The state of the other readers while nothing is known of the resource.
@@ -37,6 +38,8 @@ extension GenerationState {
   }
 
   static let withheld = MediaCacheError(
-    .resourceChanged, "The origin responded to a request with other credentials in the meantime.",
-    remedy: "Open the resource again to send these credentials to the origin.")
+    .resourceChanged,
+    "The origin responded to a request with other credentials, or another signature, in the "
+      + "meantime.",
+    remedy: "Open the resource again to send this request to the origin.")
 }

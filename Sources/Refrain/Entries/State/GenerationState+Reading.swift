@@ -17,6 +17,19 @@ extension GenerationState {
     return actions
   }
 
+  /// Returns the end of the bytes from an offset on that are readable, or that responses which have
+  /// begun bring; the offset itself if there are none. Nil while a response brings the whole
+  /// resource: it announces no range.
+  func announcedEnd(from offset: Int64) -> Int64? {
+    if fetches.values.contains(where: \.isWhole) { return nil }
+    var announced = readable
+    for fetch in fetches.values {
+      let end = min(fetch.announcedEnd ?? 0, fetch.range.upperBound)
+      if end > fetch.position { announced.insert(contentsOf: fetch.position..<end) }
+    }
+    return announced.range(containing: offset)?.upperBound ?? offset
+  }
+
   /// Looks up a reader's offset, and advances the reader by up to `count` of the bytes found there.
   mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> (Lookup, [Action]) {
     // The reader was just cancelled, or moved to another generation, and will notice by itself.

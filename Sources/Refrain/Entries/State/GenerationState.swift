@@ -58,6 +58,8 @@ struct GenerationState: Sendable {
     var isBackground = false
     /// Whether the head of a whole response has been received, and its body is arriving.
     var isReceiving = false
+    /// The end of the range that its response announced; nil before the first one.
+    var announcedEnd: Int64?
     /// Whether it waits before its first request or a further one, without one running.
     var isResting = false
     /// Whether it was ended for lack of readers, so that a missing response says nothing about the

@@ -13,6 +13,12 @@ struct Representation: Sendable {
   private(set) var variant: String? { didSet { lastKnown = nil } }
   /// The credentials for which the origin sent or confirmed it; nil if unknown.
   private(set) var grants: [String]? = [] { didSet { lastKnown = nil } }
+  /// The signatures of URLs (`URLSignature.text`) for which the origin sent or confirmed it. The
+  /// record has none but that of its URL, which is always one of them: an earlier one is confirmed
+  /// again in a later process, with one request.
+  private(set) var signatures: [String] = []
+  /// The newest URL for which the origin sent or confirmed it; nil if unknown.
+  private(set) var confirmedURL: URL?
   /// When a request was made that may have changed the resource.
   private(set) var invalidatedAt: Date? { didSet { lastKnown = nil } }
   private var lastKnown: StoredResponse?
@@ -38,6 +44,8 @@ struct Representation: Sendable {
     headers = record.storedHeaders
     variant = record.variant
     grants = record.grants
+    signatures = [URLSignature.text(of: record.url)]
+    confirmedURL = URL(string: record.url)
     invalidatedAt = record.invalidatedAt
   }
 
@@ -93,6 +101,16 @@ struct Representation: Sendable {
     }
     guard all != grants else { return false }
     grants = all.suffix(Selection.mostGrants)
+    return true
+  }
+
+  /// - Parameter url: the newest URL with one of these signatures; nil if unknown.
+  /// - Returns: whether one of them is new.
+  mutating func confirm(_ signatures: [String], at url: URL? = nil) -> Bool {
+    if let url { confirmedURL = url.withoutUserInfo }
+    let new = signatures.filter { !self.signatures.contains($0) }
+    guard !new.isEmpty else { return false }
+    self.signatures = (self.signatures + new).suffix(Selection.mostGrants)
     return true
   }
 

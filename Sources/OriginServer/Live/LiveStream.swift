@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+
+/// A live HLS stream, made of segments that were cut before: a value that says, for every time, which
+/// segments and parts of segments exist, and how the origin responds to a request.
+///
+/// The playlist `live.m3u8` names the segments `s0.ts`, `s1.ts`, … No response has Cache-Control.
+///
+/// ```swift
+/// var stream = LiveStream(segments)
+/// stream.window = 5
+/// let clock = LiveClock.running()
+/// origin.serve(stream, under: "/live/", clock: clock)
+/// // … play origin.url("/live/live.m3u8") …
+/// ```
+public struct LiveStream: Sendable {
+  public struct Segment: Sendable {
+    public var bytes: [UInt8]
+    public var duration: Duration
+    /// Whether EXT-X-DISCONTINUITY stands before it.
+    public var isDiscontinuity: Bool
+
+    public init(_ bytes: [UInt8], duration: Duration, isDiscontinuity: Bool = false) {
+      self.bytes = bytes
+      self.duration = duration
+      self.isDiscontinuity = isDiscontinuity
+    }
+  }
+
+  /// The properties of a low-latency stream (draft-pantos-hls-rfc8216bis §4.4.3.7–8).
+  public struct LowLatency: Sendable {
+    /// The duration of a part, except the last one of a segment.
+    public var partTarget: Duration
+    /// Whether parts are ranges of their segment (BYTERANGE), and no resources of their own.
+    public var usesByteRanges = false
+    /// Whether requests with `_HLS_msn` wait for the segment or part.
+    public var canBlockReload = true
+    /// Segments that are older than this are left out of delta updates; nil: there are none.
+    public var canSkipUntil: Duration?
+
+    public init(partTarget: Duration) { self.partTarget = partTarget }
+  }
+
+  /// In the order of the stream.
+  public let segments: [Segment]
+  /// The segments that exist at time zero. The playlist has at least one.
+  public var segmentsAtStart = 1
+  /// The number of segments in the playlist; nil: it only grows (EVENT).
+  public var window: Int?
+  /// Nil: no parts, and no blocking requests.
+  public var lowLatency: LowLatency?
+  /// Whether EXT-X-ENDLIST follows the last segment.
+  public var endsList = true
+  /// What references begin with: nothing, `/live/`, `https://host/live/`, …
+  public var referencePrefix = ""
+  /// The suffix of segments and parts.
+  public var suffix = "ts"
+  /// Initialization of the segments (EXT-X-MAP); nil for MPEG-TS.
+  public var initialization: [UInt8]?
+  /// The playlists of other renditions, which report how far they are (EXT-X-RENDITION-REPORT).
+  public var otherRenditions: [String] = []
+  /// Whether responses have strong entity tags.
+  public var sendsETags = true
+
+  /// The greatest duration, rounded to seconds (RFC 8216 §4.3.3.1).
+  public let targetDuration: Int
+  /// Where each segment ends, from the beginning of the first one.
+  let ends: [Duration]
+
+  /// - Parameter segments: at least one.
+  public init(_ segments: [Segment]) {
+    precondition(!segments.isEmpty, "a stream has segments")
+    self.segments = segments
+    var end = Duration.zero
+    ends = segments.map { segment in
+      end += segment.duration
+      return end
+    }
+    let longest = segments.map(\.duration).max() ?? .zero
+    targetDuration = max(1, Int((longest / .seconds(1)).rounded()))
+  }
+
+  /// The name of the playlist.
+  public static let listName = "live.m3u8"
+
+  /// The name of a segment, or of one of its parts.
+  public func name(_ segment: Int, part: Int? = nil) -> String {
+    part.map { "s\(segment).\($0).\(suffix)" } ?? "s\(segment).\(suffix)"
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainLocks
+
+/// Gives up the segments of live streams that nobody needs any more, under a small budget of their
+/// own (`MediaCache.demotedLimit`), before other streams have to make room.
+final class SlidOutEviction: Sendable {
+  private struct State {
+    var segments = SlidOutSegments()
+    /// The last playlists, by hashes: most clients receive one that another client was given.
+    var seen: [UInt64] = []
+    var work: Task<Void, Never>?
+    var isOver = false
+  }
+
+  private static let seenCapacity = 64
+
+  private let cache: MediaCache
+  private let growing: GrowingSegments
+  private let state = Mutex(State())
+
+  /// - Parameter growing: receives the segments of low-latency playlists that still grow.
+  init(cache: MediaCache, growing: GrowingSegments) {
+    self.cache = cache
+    self.growing = growing
+  }
+
+  /// Notes a playlist that a client is given.
+  ///
+  /// - Parameters:
+  ///   - url: the URL to which references are relative.
+  ///   - requested: the URL of the request.
+  ///   - imported: the variables of the multivariant playlist that names this one.
+  func note(_ body: [UInt8], url: URL, requested: URL, imported: [String: String]) {
+    let hash =
+      StreamParts.hash(body) ^ (StreamParts.hash(requested.absoluteString.utf8) &* 31)
+    if isNew(hash),
+      let version = SlidOutSegments.Version(
+        body, url: url, requested: requested, imported: imported,
+        key: { [cache] in cache.key(for: Resource(url: $0)) })
+    {
+      growing.insert(version.growing)
+      state.withLock { $0.segments.note(version, at: cache.now.wall.timeIntervalSince1970) }
+    }
+    beginWork()
+  }
+
+  /// Waits for running work, and begins no more.
+  func stop() async {
+    let work = state.withLock { state in
+      state.isOver = true
+      return state.work
+    }
+    await work?.value
+  }
+
+  private func isNew(_ hash: UInt64) -> Bool {
+    state.withLock { state in
+      if state.seen.contains(hash) { return false }
+      if state.seen.count >= Self.seenCapacity { state.seen.removeFirst() }
+      state.seen.append(hash)
+      return true
+    }
+  }
+
+  // MARK: Work
+
+  private func beginWork() {
+    state.withLock { state in
+      guard state.work == nil, !state.isOver else { return }
+      let due = state.segments.takeDue(at: cache.now.wall.timeIntervalSince1970)
+      guard !due.isEmpty else { return }
+      state.work = Task {
+        await self.giveUp(due)
+        self.state.withLock { $0.work = nil }
+      }
+    }
+  }
+
+  private func giveUp(_ due: [SlidOutSegments.Departed]) async {
+    for entry in due {
+      let now = cache.now.wall
+      let outcomes = await cache.demote([entry.key], unusedSince: now - entry.grace)
+      state.withLock { state in
+        switch outcomes.first {
+        case .demoted(let bytes): state.segments.demote(entry.key, bytes: bytes)
+        case .used(let time):
+          state.segments.postpone(entry, usedAt: time.timeIntervalSince1970)
+        case .inUse: state.segments.postpone(entry, usedAt: now.timeIntervalSince1970)
+        case .pinned, .missing, nil: break
+        }
+      }
+    }
+    let excess = state.withLock { [limit = cache.demotedLimit] in
+      $0.segments.takeExcess(over: limit)
+    }
+    if !excess.isEmpty { _ = await cache.removeDemoted(excess) }
+  }
+}

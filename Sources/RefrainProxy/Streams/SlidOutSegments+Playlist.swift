@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+extension SlidOutSegments.Version {
+  /// Reads a version of a live media playlist; nil if the body is none.
+  ///
+  /// - Parameters:
+  ///   - url: the URL to which references are relative.
+  ///   - requested: the URL of the request, with delivery directives (`_HLS_msn`) if it has any.
+  ///   - imported: the variables of the multivariant playlist that names this one.
+  ///   - key: returns the key of a URL.
+  init?(
+    _ body: [UInt8], url: URL, requested: URL, imported: [String: String],
+    key: (URL) -> CacheKey
+  ) {
+    let name = Self.withoutDirectives(requested)
+    playlist = CacheKey(rawValue: name)
+    own = name == requested.absoluteString ? nil : key(requested)
+    guard let media = HLSMediaPlaylist(body, url: url, imported: imported) else { return nil }
+    targetDuration = media.targetDuration
+    if media.segments.count > Self.mostSegments {
+      (mediaSequence, keepsAll, resources) = (0, true, [])
+      return
+    }
+    mediaSequence = media.mediaSequence
+    skippedSegments = media.skippedSegments
+    keepsAll = media.isEnded || media.type != nil
+    resources = []
+    var (sequence, overflowed) = mediaSequence.addingReportingOverflow(skippedSegments)
+    guard !overflowed else { return nil }
+    for reference in HLSReferences(of: body, url: url, imported: imported).references {
+      guard [.segment, .part, .preloadHint].contains(reference.kind) else { continue }
+      defer { if reference.kind == .segment, sequence < .max { sequence += 1 } }
+      guard let resource = URL(text: reference.text, relativeTo: url),
+        WebURL(resource.absoluteString) != nil
+      else { continue }
+      if reference.kind != .segment, !media.isEnded, growing.last != resource {
+        growing.append(resource)
+      }
+      if reference.kind == .preloadHint { continue }
+      resources.append(
+        Resource(key: key(resource), sequence: sequence, isPart: reference.kind == .part))
+    }
+  }
+
+  /// A longer playlist, of many hours, is as good as one that only grows.
+  private static let mostSegments = 8192
+
+  /// Returns a URL as text, without the parameters that select a version of a playlist
+  /// (draft-pantos-hls-rfc8216bis §6.2.5).
+  private static func withoutDirectives(_ url: URL) -> String {
+    let text = url.absoluteString
+    guard let mark = text.firstIndex(of: "?") else { return text }
+    let query = text[text.index(after: mark)...].prefix { $0 != "#" }
+    let kept = query.split(separator: "&", omittingEmptySubsequences: false)
+      .filter { !$0.hasPrefix("_HLS_") }
+    return kept.isEmpty ? String(text[..<mark]) : "\(text[...mark])\(kept.joined(separator: "&"))"
+  }
+}
