@@ -19,9 +19,13 @@ extension MediaCache {
   /// AVFoundation: none of their bytes pass through the cache, and their requests may lack the
   /// resource's headers. The same holds for a resource without a length.
   ///
-  /// AVFoundation takes a stream's playlists and keys from a delegate, but not its segments. To
-  /// play a stream through the cache, create a plain `AVURLAsset` of the URL that `CacheProxy` of
-  /// RefrainProxy has for it.
+  /// A stream reaches the cache by another way: AVFoundation takes its playlists and keys from a
+  /// delegate, but not its segments, so they have to come from a local proxy. `Player` of
+  /// RefrainPlayer asks for the proxy's URL of each stream (`Player.Configuration.streamURL`).
+  /// Without `Player`, create a plain `AVURLAsset` of the URL that `CacheProxy` of RefrainProxy
+  /// has for the resource; `cacheProgress` of that asset ends at once.
+  ///
+  /// AVFoundation plays no DASH, whatever the way.
   ///
   /// - Parameters:
   ///   - resource: the URL, the headers of its requests (a token, for example, which AVPlayer

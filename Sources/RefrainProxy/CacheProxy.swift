@@ -25,8 +25,8 @@ public final class CacheProxy: Sendable {
   }
 
   /// Listens and serves until `stop()`, or until the task is cancelled; running responses then have
-  /// a few seconds to end. If the system closes the listening socket, as iOS does for suspended
-  /// programs, binds again on the same port.
+  /// a few seconds to end. If the listening socket is lost, binds again on the same port: iOS takes
+  /// it from suspended programs, which is noticed within two seconds after they run again.
   ///
   /// - Throws: `CacheProxyError`: `.addressInUse`, `.addressUnavailable`, `.alreadyRunning`, or
   ///   `.closed` after it has ended, also if `stop()` came first; `CancellationError`.
@@ -40,12 +40,17 @@ public final class CacheProxy: Sendable {
     await listener.stop()
   }
 
-  /// Returns as soon as connections are accepted.
+  /// Returns as soon as connections are accepted. Notices at once that the program was suspended
+  /// and lost the listening socket: call it before each `url(for:)` in an app for iOS.
   ///
   /// - Throws: the error of `run()`; `CancellationError`.
   public func waitUntilListening() async throws {
     try await listener.waitUntilListening()
   }
+
+  /// Begins to examine the listening socket, which is bound again if it was lost without notice.
+  @discardableResult
+  func examineListener() -> Task<Void, Never> { listener.examine() }
 
   /// The number of clients connected now.
   var connectionCount: Int { listener.connectionCount }

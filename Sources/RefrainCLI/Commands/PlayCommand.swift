@@ -27,10 +27,10 @@
         With --json each line of standard output is an object. Its 'event' is 'item' (the next \
         item begins), 'status' (the player's state, and the cause of waiting), 'metadata', \
         'duration', 'live' (a live stream, without a duration), 'seekRefused' (a live stream \
-        cannot seek), 'started' (the seconds until the first sound), 'position', 'cached' (the \
-        number of stored bytes), 'retrying' (a failed request, and the seconds until the next \
-        one), 'silent', 'ended' (the item played to its end), 'failed' or, after an item that did \
-        not fail, 'report'.
+        cannot seek), 'started' (the seconds until the first sound), 'position', 'cached' (with \
+        'storedBytes' and 'totalBytes'; for a stream 'storedSeconds' and 'totalSeconds'), \
+        'retrying' (a failed request, and the seconds until the next one), 'silent', 'ended' (the \
+        item played to its end), 'failed' or, after an item that did not fail, 'report'.
 
         Examples:
           refrain play https://example.org/song.flac

@@ -30,7 +30,7 @@
         return media.url.isFileURL ? Self.read(media.url, ContentKind.length) : nil
       }
       // If the stored bytes cannot be read, the error stays as it is.
-      guard let entry = try? await cache.entry(for: cache.key(for: resource)),
+      guard let entry = try? await cache.entry(for: cache.entryKey(for: resource)),
         let stored = entry.spans.ranges.first, stored.lowerBound == 0
       else { return nil }
       return Self.read(entry.file, Int(min(stored.upperBound, Int64(ContentKind.length))))

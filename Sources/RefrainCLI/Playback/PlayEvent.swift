@@ -26,6 +26,9 @@ struct PlayEvent: Encodable {
   /// With `cached`.
   var storedBytes: Int64?
   var totalBytes: Int64?
+  /// With `cached` of a stream.
+  var storedSeconds: Double?
+  var totalSeconds: Double?
   var report: PlayReport?
 
   init(_ event: String, _ media: Media?) {
@@ -65,6 +68,10 @@ struct PlayEvent: Encodable {
     case .cached(let progress?):
       self.init("cached", current)
       (storedBytes, totalBytes) = (progress.storedBytes, progress.length)
+    case .streamProgress(let progress?):
+      self.init("cached", current)
+      storedSeconds = progress.cachedDuration / .seconds(1)
+      totalSeconds = progress.duration / .seconds(1)
     case .metadata(let metadata) where metadata != MediaMetadata():
       self.init("metadata", current)
       self.metadata = Metadata(

@@ -27,6 +27,8 @@
     private let dirty: AsyncStream<Void>.Continuation
     private var tasks: [Task<Void, Never>] = []
     private var lookingUp: Task<Void, Never>?
+    /// The number of look-ups so far.
+    private var lookups = 0
     private let keys: Task<Void, Never>
 
     /// Shows the screen; returns nil if there is no terminal.
@@ -129,17 +131,28 @@
       terminal.show(renderer.lines(model, size), size)
     }
 
+    /// A stream has a thousand segments, so it is looked up only at each of so many look-ups.
+    private static let streamPace = 10
+
     /// Looks up the stored part of the items around the selected one.
     private func refresh(in cache: MediaCache) async {
       guard let player else { return }
       let order = player.queue.playOrder
       let focus = order.firstIndex { $0.id.rawValue == model.queue.selection?.id } ?? 0
+      defer { lookups += 1 }
       for item in order.dropFirst(max(0, focus - 30)).prefix(60) where item.id != player.item?.id {
         guard let resource = item.media.resource else { continue }
+        let isKnown = known.items[item.id]?.cached != nil
         // An item that cannot be looked up is unknown.
-        let progress = try? await cache.progress(of: resource)
-        guard self.player === player else { return }
-        known.note(cached: progress?.fraction, of: item.id)
+        let part =
+          try? await StoredPart(cache: cache)
+          .fraction(of: resource, withStream: !isKnown || lookups.isMultiple(of: Self.streamPace))
+        guard self.player === player, !Task.isCancelled else { return }
+        switch part {
+        case .known(let fraction): known.note(cached: fraction, of: item.id)
+        case .unknown, nil: known.note(cached: nil, of: item.id)
+        case .unchanged: break
+        }
       }
       dirty.yield()
     }

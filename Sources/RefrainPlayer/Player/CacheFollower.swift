@@ -22,7 +22,7 @@ final class CacheFollower: Sendable {
     let (news, post) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let shared = Shared()
-    let key = cache.key(for: resource)
+    let keys = cache.possibleKeys(for: resource)
     let progress = cache.progressUpdates(of: resource)
     let events = cache.events(includingTraffic: false)
     tasks = [
@@ -33,7 +33,7 @@ final class CacheFollower: Sendable {
         }
       },
       Task {
-        for await event in events where shared.note(event, of: key) { post.yield() }
+        for await event in events where shared.note(event, of: keys) { post.yield() }
         post.finish()
       },
       Task {
@@ -59,13 +59,14 @@ final class CacheFollower: Sendable {
     func note(_ progress: CacheProgress) { activity.withLock { $0.progress = progress } }
 
     /// Records the event if it concerns the resource, and returns whether it does.
-    func note(_ event: CacheEvent, of key: CacheKey) -> Bool {
+    func note(_ event: CacheEvent, of keys: [CacheKey]) -> Bool {
       switch event {
-      case .fetchStarted(key, let range):
+      case .fetchStarted(let key, let range) where keys.contains(key):
         activity.withLock { $0.fetching.insert(contentsOf: range) }
-      case .fetchFinished(key, let range, _):
+      case .fetchFinished(let key, let range, _) where keys.contains(key):
         activity.withLock { $0.fetching.remove(contentsOf: range) }
-      case .streamTitle(key, let title): activity.withLock { $0.streamTitle = title }
+      case .streamTitle(let key, let title) where keys.contains(key):
+        activity.withLock { $0.streamTitle = title }
       default: return false
       }
       return true

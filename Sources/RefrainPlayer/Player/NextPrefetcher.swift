@@ -3,8 +3,8 @@ import Foundation
 import Refrain
 
 /// Prefetches the next item while the current one plays: its opening first, the rest when the
-/// current item is stored completely; nothing while playback waits. Of a stream, that is its
-/// manifest.
+/// current item is stored completely; nothing while playback waits. Of a stream, these are its
+/// playlists and segments.
 @MainActor
 struct NextPrefetcher {
   private let cache: MediaCache
@@ -17,17 +17,28 @@ struct NextPrefetcher {
     self.opening = opening
   }
 
-  mutating func update(_ state: PlayerState) {
+  /// - Parameter variant: returns the variant to fetch of a stream; nil: the manifest alone, since
+  ///   streams do not play through the cache.
+  mutating func update(_ state: PlayerState, variant: () -> StreamOpening.Variant?) {
     let wish = PrefetchWish(of: state, after: running?.wish)
     guard wish != running?.wish else { return }
     cancel()
     guard let wish else { return }
-    let (cache, range) = (cache, wish.isWhole ? nil : 0..<opening)
-    let task = Task {
+    let (cache, limit, variant) = (cache, wish.isWhole ? nil : opening, variant())
+    let task = Task<Void, Never> {
       // A failure is reported when the item is to play.
-      _ = try? await cache.prefetch(wish.resource, range: range)
+      try? await Self.fetch(wish.resource, limit, variant, into: cache)
     }
     running = (wish, task)
+  }
+
+  private nonisolated static func fetch(
+    _ resource: Resource, _ limit: Int64?, _ variant: StreamOpening.Variant?,
+    into cache: MediaCache
+  ) async throws {
+    let information = try await cache.prefetch(resource, range: limit.map { 0..<$0 })
+    guard let variant, StreamDownload.mayBeStream(information, at: resource.url) else { return }
+    try await StreamOpening(cache: cache, resource: resource, variant: variant).run(limit: limit)
   }
 
   mutating func cancel() {
@@ -54,7 +65,9 @@ struct PrefetchWish: Sendable, Hashable {
     guard let item = state.item, let next = state.queue.next(.ended), next.id != item.id,
       let resource = next.media.asEngineMedia.resource
     else { return nil }
-    let isWhole = item.media.url.isFileURL || state.cacheProgress?.isComplete == true
+    let isWhole =
+      item.media.url.isFileURL || state.cacheProgress?.isComplete == true
+      || state.streamProgress?.isComplete == true
     let isAhead = state.bufferedRanges.contains { range in
       range.contains(state.position) && range.upperBound - state.position >= Self.margin
     }

@@ -30,8 +30,11 @@ public final class Player {
   /// The stored part of the current item, in bytes; nil for files, streams, and while it is
   /// unknown.
   public private(set) var cacheProgress: CacheProgress?
-  /// The stored part of the current item, as times: as if every second took the same number of
-  /// bytes.
+  /// The stored part of the current item, in time, if that is an HLS stream from a proxy; nil for
+  /// other media, for live streams, and while it is unknown.
+  public private(set) var streamProgress: StreamProgress?
+  /// The stored part of the current item, as times. Exact for HLS streams; for other media, as if
+  /// every second took the same number of bytes.
   public private(set) var cachedRanges: [Range<Duration>] = []
   /// The ranges of the current item that are being fetched, as times.
   public private(set) var fetchingRanges: [Range<Duration>] = []
@@ -114,6 +117,9 @@ public final class Player {
     prefetcher = NextPrefetcher(cache: cache, opening: configuration.opening)
     self.engine.report = { [weak self] event in
       self?.work { $0.take(event) }
+    }
+    self.engine.reportProgress = { [weak self] progress in
+      self?.work { $0.machine.note(progress) }
     }
   }
 
@@ -246,7 +252,11 @@ public final class Player {
       timers.sleep(now.sleepTimer) { [weak self] in self?.send(.fallAsleep) }
     }
     followCache()
-    if configuration.prefetchesNext { prefetcher.update(now) }
+    if configuration.prefetchesNext { prefetch(now) }
+  }
+
+  private func prefetch(_ now: PlayerState) {
+    prefetcher.update(now) { engine.preferredVariant }
   }
 
   /// Assigns only properties that have changed: every assignment notifies observers.
@@ -264,6 +274,7 @@ public final class Player {
     set(\.isLive, now.isLive)
     set(\.bufferedRanges, now.bufferedRanges)
     set(\.cacheProgress, now.cacheProgress)
+    set(\.streamProgress, now.streamProgress)
     set(\.cachedRanges, now.cachedRanges)
     set(\.fetchingRanges, now.fetchingRanges)
     set(\.statistics, now.statistics)

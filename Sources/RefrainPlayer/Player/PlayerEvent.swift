@@ -17,6 +17,8 @@ public enum PlayerEvent: Sendable, Hashable {
   case buffered([Range<Duration>])
   case cached(CacheProgress?)
   case fetching(RangeSet<Int64>)
+  /// How much of an HLS stream is stored; at most four times a second.
+  case streamProgress(StreamProgress?)
   case metadata(MediaMetadata)
   case rate(Double)
   case volume(Double, isMuted: Bool)

@@ -17,6 +17,9 @@ extension PlayerMachine {
       readyPosition = position
       if seeking == nil { state.position = position }
       if state.wantsToPlay { isInterrupted = false }
+    case .duration(_, .some) where state.isLive && absence != nil:
+      // The broadcast has ended since. Loaded again, it would play from its start as a recording.
+      end(followedBy: nil, &actions)
     case .duration(_, let duration):
       state.duration = state.isLive ? nil : duration
       if let beginning, let duration, beginning >= duration {
@@ -63,7 +66,7 @@ extension PlayerMachine {
   /// before.
   private mutating func becomeLive(_ actions: inout [PlayerAction]) {
     guard !state.isLive else { return }
-    (state.isLive, state.duration) = (true, nil)
+    (state.isLive, state.duration, state.streamProgress) = (true, nil, nil)
     if seeking != nil || beginning != nil {
       state.position = readyPosition
       refuseSeek(&actions)

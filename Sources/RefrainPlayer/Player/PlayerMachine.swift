@@ -79,6 +79,7 @@ struct PlayerMachine {
     state.bufferedRanges = []
     state.cacheProgress = nil
     state.fetching = RangeSet()
+    state.streamProgress = nil
     state.statistics = nil
     (tags, streamTitle) = (MediaMetadata(), nil)
     combineMetadata()
@@ -191,6 +192,12 @@ struct PlayerMachine {
     }
     state.cacheProgress = progress
     state.fetching = fetching
+  }
+
+  /// Records how much of the current item, a stream, is stored.
+  mutating func note(_ progress: StreamProgress?) {
+    guard isOccupied, !state.isLive else { return }
+    state.streamProgress = progress
   }
 
   /// Records the statistics of the current item.

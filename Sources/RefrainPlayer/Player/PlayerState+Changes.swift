@@ -20,6 +20,7 @@ extension PlayerState {
     compare(\.bufferedRanges, PlayerEvent.buffered)
     compare(\.cacheProgress, PlayerEvent.cached)
     compare(\.fetching, PlayerEvent.fetching)
+    compare(\.streamProgress, PlayerEvent.streamProgress)
     compare(\.metadata, PlayerEvent.metadata)
     compare(\.rate, PlayerEvent.rate)
     if volume != before.volume || isMuted != before.isMuted {

@@ -18,8 +18,11 @@ public struct PlayerState: Sendable, Hashable {
   /// The stored part of the current item, in bytes; nil for files, streams, and while it is
   /// unknown.
   public internal(set) var cacheProgress: CacheProgress?
-  /// The ranges of the current item that are being fetched, in bytes.
+  /// The ranges of the current item that are being fetched, in bytes; empty for streams.
   public internal(set) var fetching = RangeSet<Int64>()
+  /// The stored part of the current item, in time, if that is an HLS stream from a proxy; nil for
+  /// other media, for live streams, and while it is unknown.
+  public internal(set) var streamProgress: StreamProgress?
   /// The statistics of reading the current item so far; nil for files and streams.
   public internal(set) var statistics: MediaReader.Statistics?
   public internal(set) var metadata = MediaMetadata()
@@ -37,16 +40,18 @@ public struct PlayerState: Sendable, Hashable {
   /// The current item of the queue.
   public var item: PlayQueue.Item? { queue.current }
 
-  /// The stored part of the current item, as times: as if every second took the same number of
-  /// bytes, which is accurate enough for a scrubber. Empty while the length or the duration is
-  /// unknown.
+  /// The stored part of the current item, as times. Exact for HLS streams (`streamProgress`); for
+  /// other media, as if every second took the same number of bytes, which is accurate enough for a
+  /// scrubber. Empty while the length or the duration is unknown.
   public var cachedRanges: [Range<Duration>] {
+    if let streamProgress { return streamProgress.cachedRanges }
     guard let cacheProgress, let duration else { return [] }
     return TimeMap(length: cacheProgress.length, duration: duration).times(of: cacheProgress.spans)
   }
 
   /// The ranges of the current item that are being fetched, as times.
   public var fetchingRanges: [Range<Duration>] {
+    if let streamProgress { return streamProgress.fetchingRanges }
     guard let length = cacheProgress?.length, let duration else { return [] }
     return TimeMap(length: length, duration: duration).times(of: fetching)
   }

@@ -13,30 +13,52 @@ final class StreamEngine: PlayerEngine {
   typealias StreamURL = @Sendable (Resource) async throws -> URL
 
   var report: (@MainActor (EngineEvent) -> Void)?
+  /// Receives how much of the current item is stored, if that is an HLS stream.
+  var reportProgress: (@MainActor (StreamProgress?) -> Void)?
 
-  private let engine: any PlayerEngine
-  private let lookup: StreamLookup
+  let engine: any PlayerEngine
+  private let cache: MediaCache
+  let lookup: StreamLookup
   private let streamURL: StreamURL?
-  private var current: Current?
+  var current: Current?
   /// The item to follow the current one, as requested.
   private var wish: EngineItem?
   /// The same, as the other engine has received it; nil while it is looked up.
-  private var following: EngineItem?
+  private(set) var following: Found?
   private var followingLookup: Task<Void, Never>?
+  /// Follows the stream that was loaded last, also while it is loaded again.
+  private(set) var follower: StreamFollower?
+  /// Those of the stream that was loaded last.
+  var breaks = LiveBreaks()
+
+  /// An item as the other engine receives it.
+  struct Found {
+    var item: EngineItem
+    /// Nil: the item is no stream, or its URL is the engine's own affair.
+    var kind: StreamKind?
+  }
 
   /// The item that was loaded last, or has followed it since.
-  private struct Current {
+  struct Current {
     var item: EngineItem
+    var kind: StreamKind?
     var start = Duration.zero
     var isPaused: Bool
     /// The latest seek before the item was ready.
     var seek: (position: Duration, serial: Int)?
+    /// The latest known position.
+    var position = Duration.zero
+    var readyPosition = Duration.zero
     var hasBegun = false
     var isReady = false
+    var isLive = false
     /// The other engine's failure with the item, because of which it is looked up.
     var failure: MediaCacheError?
     /// The item's lookup, until which the other engine does not have it.
     var lookup: Task<Void, Never>?
+
+    /// The time played since the item was ready.
+    var played: Duration { position - readyPosition }
   }
 
   /// - Parameters:
@@ -44,6 +66,7 @@ final class StreamEngine: PlayerEngine {
   ///   - streamURL: see `Player.Configuration.streamURL`.
   init(_ engine: any PlayerEngine, cache: MediaCache, streamURL: StreamURL?) {
     self.engine = engine
+    self.cache = cache
     lookup = StreamLookup(cache: cache)
     self.streamURL = streamURL
     engine.report = { [weak self] in self?.take($0) }
@@ -53,11 +76,20 @@ final class StreamEngine: PlayerEngine {
   /// are in its segments, and until that is known.
   var hasOwnBytes: Bool { current.map { $0.lookup == nil && $0.item.streamURL == nil } ?? false }
 
+  /// The variant of a stream that the engine selects; nil: streams do not come through the cache.
+  var preferredVariant: StreamOpening.Variant? {
+    guard streamURL != nil else { return nil }
+    if isSoundOnly { return .soundOfHighest }
+    return current?.kind == .hls ? follower?.bandwidth.map { .near($0) } ?? .first : .first
+  }
+
+  private var isSoundOnly: Bool { (engine as? any LimitedEngine)?.isSoundOnly ?? false }
+
   // MARK: Items
 
   func load(_ item: EngineItem, at start: Duration, isPaused: Bool) {
     forget()
-    current = Current(item: item, start: start, isPaused: isPaused)
+    current = Current(item: item, start: start, isPaused: isPaused, position: start)
     guard let resource = resourceToLookUp(item) else { return passCurrent() }
     // The previous item is over.
     engine.follow(with: nil)
@@ -72,22 +104,24 @@ final class StreamEngine: PlayerEngine {
 
   func stop() {
     forget()
+    (follower, breaks) = (nil, LiveBreaks())
     engine.stop()
   }
 
   func close() async {
     forget()
+    follower = nil
     await engine.close()
   }
 
-  private func forget() {
+  func forget() {
     current?.lookup?.cancel()
     current = nil
     wish = nil
     forgetFollowing()
   }
 
-  private func forgetFollowing() {
+  func forgetFollowing() {
     followingLookup?.cancel()
     (following, followingLookup) = (nil, nil)
   }
@@ -105,6 +139,7 @@ final class StreamEngine: PlayerEngine {
   }
 
   func seek(to position: Duration, serial: Int) {
+    current?.position = position
     if current?.isReady == false { current?.seek = (position, serial) }
     if current?.lookup == nil { engine.seek(to: position, serial: serial) }
   }
@@ -121,13 +156,20 @@ final class StreamEngine: PlayerEngine {
 
   /// Returns the resource of an item to look up before it plays; nil: none.
   private func resourceToLookUp(_ item: EngineItem) -> Resource? {
-    guard streamURL != nil, item.streamURL == nil, StreamLookup.isNamed(item.media) else {
-      return nil
-    }
-    return item.media.resource
+    guard item.streamURL == nil, StreamLookup.isNamed(item.media) else { return nil }
+    let isRefused = item.media.url.pathExtension.lowercased() == "mpd" && refuses(.dash, item)
+    return streamURL != nil || isRefused ? item.media.resource : nil
   }
 
-  private func lookUpCurrent(_ find: @escaping @Sendable () async throws -> StreamKind?) {
+  private func refusal(of kind: StreamKind, _ item: EngineItem) -> MediaCacheError? {
+    (engine as? any LimitedEngine)?.refusal(of: kind, at: item.media.url)
+  }
+
+  private func refuses(_ kind: StreamKind, _ item: EngineItem) -> Bool {
+    refusal(of: kind, item) != nil
+  }
+
+  func lookUpCurrent(_ find: @escaping @Sendable () async throws -> StreamKind?) {
     guard let item = current?.item, let resource = item.media.resource else { return }
     current?.lookup = Task { [weak self, streamURL] in
       let result: Result<(StreamKind, URL?)?, any Error>
@@ -147,9 +189,13 @@ final class StreamEngine: PlayerEngine {
     of item: EngineItem, _ result: Result<(StreamKind, URL?)?, any Error>
   ) {
     current?.lookup = nil
+    if case .success((let kind, _)?) = result, let refusal = refusal(of: kind, item) {
+      return failCurrent(refusal)
+    }
     switch result {
-    case .success((_, let url?)?):
+    case .success((let kind, let url?)?):
       current?.item.streamURL = url
+      current?.kind = kind
       passCurrent()
     case .success((let kind, nil)?):
       failCurrent(MediaCacheError(noURLFor: kind, at: item.media.url))
@@ -163,29 +209,33 @@ final class StreamEngine: PlayerEngine {
     guard let current else { return }
     engine.load(current.item.askingForTitles, at: current.start, isPaused: current.isPaused)
     if let seek = current.seek { engine.seek(to: seek.position, serial: seek.serial) }
+    followStream()
     if wish != nil { passFollowing() }
   }
 
   private func passFollowing() {
     forgetFollowing()
     guard let item = wish, let resource = resourceToLookUp(item) else {
-      following = wish
+      following = wish.map { Found(item: $0) }
       return engine.follow(with: wish?.askingForTitles)
     }
     engine.follow(with: nil)
     followingLookup = Task { [weak self, lookup, streamURL] in
-      var found = item
+      var found = Found(item: item)
       do {
-        if try await lookup.kind(of: resource) != nil {
-          found.streamURL = try await streamURL?(resource)
+        if let kind = try await lookup.kind(of: resource) {
+          found.item.streamURL = try await streamURL?(resource)
+          found.kind = kind
         }
       } catch {
         // Reported when the item is to play.
         return
       }
       guard let self, !Task.isCancelled else { return }
+      // Reported when the item is to play, too.
+      if let kind = found.kind, refuses(kind, item) { return }
       following = found
-      engine.follow(with: found.askingForTitles)
+      engine.follow(with: found.item.askingForTitles)
     }
   }
 
@@ -198,60 +248,25 @@ final class StreamEngine: PlayerEngine {
     report?(.failed(failed.item.id, error))
   }
 
-  // MARK: Events
+  // MARK: Following
 
-  private func take(_ event: EngineEvent) {
-    guard let id = event.item else {
-      if case .pausedBySystem(true) = event { current?.isPaused = true }
-      report?(event)
-      return
+  /// Follows how much of the current item is stored, if that is an HLS stream. A stream that is
+  /// loaded again keeps its follower, which knows what failed before.
+  func followStream() {
+    let playing = current?.item.media.resource
+    if breaks.resource != playing { breaks = LiveBreaks(of: playing) }
+    guard let current, current.kind == .hls, let resource = current.item.media.resource else {
+      return follower = nil
     }
-    guard let now = current, id == now.item.id, now.lookup == nil else { return }
-    switch event {
-    case .began:
-      guard !now.hasBegun else { return }
-      current?.hasBegun = true
-    case .ready: current?.isReady = true
-    case .ended(_, let next):
-      let follower = following.flatMap { $0.id == next ? $0 : nil }
-      forget()
-      current = follower.map { Current(item: $0, isPaused: now.isPaused) }
-    case .failed(_, let error):
-      if lookAgain(now, after: error) { return }
-      forget()
-    default: break
+    if follower?.resource != resource {
+      follower = StreamFollower(of: resource, in: cache, isSoundOnly: isSoundOnly) {
+        [weak self] progress in
+        guard let self, let now = self.current, now.kind == .hls,
+          now.item.media.resource == resource
+        else { return }
+        reportProgress?(progress)
+      }
     }
-    report?(event)
-  }
-
-  /// Looks at an item in which the other engine found no media. Returns false if there is no reason
-  /// to.
-  private func lookAgain(_ now: Current, after error: MediaCacheError) -> Bool {
-    guard !now.isReady, now.failure == nil, now.item.streamURL == nil,
-      error.code == .invalidResponse, error.status == nil, let resource = now.item.media.resource
-    else { return false }
-    forgetFollowing()
-    current?.failure = error
-    lookUpCurrent { [lookup] in await lookup.storedKind(of: resource) }
-    return true
-  }
-}
-
-extension MediaCacheError {
-  /// The error of a stream for which the player has no URL.
-  fileprivate init(noURLFor kind: StreamKind, at url: URL) {
-    self.init(
-      .invalidResponse,
-      "\(url.withoutUserInfo.absoluteString) is \(kind.name), and the player has no proxy for it.",
-      remedy: "Set Player.Configuration.streamURL, for example to CacheProxy of RefrainProxy.")
-  }
-
-  /// Wraps the error of a lookup.
-  fileprivate init(lookingUp url: URL, _ error: any Error) {
-    self =
-      error as? MediaCacheError
-      ?? MediaCacheError(
-        .storage, "The player has no URL for \(url.withoutUserInfo.absoluteString): \(error)",
-        remedy: "Check the local proxy.")
+    if let progress = follower?.progress { reportProgress?(progress) }
   }
 }

@@ -33,7 +33,7 @@ struct StreamLookup: Sendable {
 
   /// Returns the kind of stream that a stored resource is; nil: none. Makes no request.
   func storedKind(of resource: Resource) async -> StreamKind? {
-    let manifest = await cache.storedManifest(for: cache.key(for: resource))
+    let manifest = await cache.storedManifest(for: cache.entryKey(for: resource))
     return manifest.flatMap { StreamKind(beginning: Data($0.body.prefix(StreamKind.length))) }
   }
 }

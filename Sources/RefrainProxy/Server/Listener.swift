@@ -9,6 +9,7 @@ import RefrainLocks
 final class Listener: Sendable {
   private let service: ProxyService
   private let count: ConnectionCount
+  private let probe = ListenerProbe()
   private let state = Mutex(State())
 
   private struct State {
@@ -22,6 +23,8 @@ final class Listener: Sendable {
     var nextID: UInt64 = 0
     var connections: [ObjectIdentifier: NIOLoopBound<ProxyConnection>] = [:]
     var runEnded: [CheckedContinuation<Void, Never>] = []
+    /// The newest examination of the socket, running or done.
+    var examination: Task<Void, Never>?
   }
 
   private static let grace: Duration = .seconds(5)
@@ -56,10 +59,16 @@ final class Listener: Sendable {
       throw CacheProxyError(
         .alreadyRunning, "The proxy is already running.", remedy: "Create another one.")
     }
+    await service.sessions.restore()
     let holds = service.cache.releaseIdleLeases { [service] in service.hits.releaseAll() }
+    _ = probe.beat()
+    let pace = TimeAmount(ListenerProbe.pace)
     let housekeeping = MultiThreadedEventLoopGroup.singleton.next().scheduleRepeatedTask(
-      initialDelay: .seconds(2), delay: .seconds(2)
-    ) { [service] _ in service.hits.releaseUnused() }
+      initialDelay: pace, delay: pace
+    ) { [self] _ in
+      service.hits.releaseUnused()
+      examineIfSuspended()
+    }
     let result: Result<Void, any Error>
     do {
       try await withTaskCancellationHandler {
@@ -74,6 +83,7 @@ final class Listener: Sendable {
     housekeeping.cancel()
     service.cache.forgetIdleLeases(holds)
     await settle()
+    await service.sessions.close()
     end(result)
     try result.get()
     try Task.checkCancellation()
@@ -139,28 +149,36 @@ final class Listener: Sendable {
     return channel
   }
 
-  private static func explained(_ error: any Error, _ address: String, _ port: Int) -> any Error {
-    let place = ListeningAddress(host: address, port: port)
-    guard let code = (error as? IOError)?.errnoCode else {
-      return CacheProxyError(
-        .addressUnavailable, "The proxy cannot listen on \(place): \(error).",
-        remedy: "Use an address of this machine.")
+  /// Examines the listening socket if the program was probably suspended.
+  ///
+  /// - Returns: the newest examination, which another caller may have begun.
+  @discardableResult
+  private func examineIfSuspended() -> Task<Void, Never>? {
+    state.withLock { state in probe.beat() ? examine(&state) : state.examination }
+  }
+
+  /// Closes a listening socket that accepts no connections any more: it is then bound again.
+  /// `waitUntilListening()` waits for the returned task.
+  @discardableResult
+  func examine() -> Task<Void, Never> { state.withLock { examine(&$0) } }
+
+  private func examine(_ state: inout State) -> Task<Void, Never> {
+    let task = Task { [before = state.examination] in
+      await before?.value
+      await closeIfRefused()
     }
-    switch code {
-    case EADDRINUSE:
-      return CacheProxyError(
-        .addressInUse, "\(place) is already in use.",
-        remedy: "Choose another port, or use the proxy there if it is this program.")
-    case EACCES:
-      return CacheProxyError(
-        .addressUnavailable, "Listening on \(place) is not permitted.",
-        remedy: "Choose a port above 1023.")
-    default:
-      return CacheProxyError(
-        .addressUnavailable,
-        "The proxy cannot listen on \(place): \(String(cString: strerror(code))).",
-        remedy: "Use an address of this machine.")
+    state.examination = task
+    return task
+  }
+
+  private func closeIfRefused() async {
+    let channel = state.withLock { $0.phase == .running ? $0.channel : nil }
+    guard let channel, await ListenerProbe.isRefused(at: channel) else { return }
+    state.withLock { state in
+      // Whoever waits until the proxy listens waits for the next socket.
+      if state.channel === channel { state.channel = nil }
     }
+    channel.close(promise: nil)
   }
 
   // MARK: Connections
@@ -229,6 +247,7 @@ final class Listener: Sendable {
     }
     await service.responders.waitForAll()
     await service.fills.stop()
+    await service.slidOut.stop()
     service.hits.releaseAll()
   }
 
@@ -266,6 +285,7 @@ final class Listener: Sendable {
     .closed, "The proxy was stopped.", remedy: "Create another one.")
 
   func waitUntilListening() async throws {
+    await examineIfSuspended()?.value
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID

@@ -45,6 +45,27 @@
       }
     }
 
+    @Test func `A listening socket that is lost without notice is bound again`() async throws {
+      try await withProxy { test in
+        let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<1000)
+        test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+        let port = test.port
+        // A working one stays as it is.
+        await test.proxy.examineListener().value
+        let descriptor = try #require(Self.listener(at: port))
+        let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        try #require(other >= 0 && dup2(other, descriptor) == descriptor)
+        close(other)
+        #expect(!FreePort.accepts(port))
+        // Somebody else has begun to examine it.
+        test.proxy.examineListener()
+        try await test.proxy.waitUntilListening()
+        #expect(FreePort.accepts(port))
+        #expect(test.port == port)
+        #expect(try await test.get("/a").body == bytes)
+      }
+    }
+
     /// Returns the descriptor of this process that listens on the port.
     private static func listener(at port: Int) -> CInt? {
       let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []

@@ -153,6 +153,16 @@ extension ScreenRenderer {
         facts.append([(ByteSize.text(stored), .plain), (" stored", .dim)])
       }
     }
+    if let stored = model.storedTime, let total = model.totalTime, total > .zero {
+      let percent = stored >= total ? 100 : Int(max(.zero, stored) / total * 100)
+      facts.append([
+        (percent == 100 ? "all" : "\(percent)%", .plain),
+        (width < 24 ? " stored" : " of \(TimeText.position(total)) stored", .dim),
+      ])
+      if model.isOffline { facts.append([("offline", .colour(.yellow))]) }
+      // The requests of a stream are the proxy's.
+      return joined(facts, width)
+    }
     if model.isOffline {
       facts.append([("offline", .colour(.yellow))])
     } else if let speed = model.speed {

@@ -38,6 +38,7 @@ struct KnownItems: Sendable {
       }
     case .duration(let duration?): change { $0.duration = duration }
     case .cached(let progress?): change { $0.cached = progress.fraction }
+    case .streamProgress(let progress?): change { $0.cached = progress.fraction }
     default: break
     }
   }

@@ -32,6 +32,8 @@ extension ScreenModel {
     map = isLocal ? CacheMap(cached: [0..<1]) : CacheMap(state)
     storedBytes = state.cacheProgress?.storedBytes
     totalBytes = state.cacheProgress?.length
+    storedTime = state.streamProgress?.cachedDuration
+    totalTime = state.streamProgress?.duration
     hitRatio = state.statistics.flatMap { statistics in
       let bytes = statistics.bytesFromDisk + statistics.bytesFromOrigin
       return bytes > 0 ? Double(statistics.bytesFromDisk) / Double(bytes) : nil

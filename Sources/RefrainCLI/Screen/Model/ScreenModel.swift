@@ -59,6 +59,9 @@ struct ScreenModel: Sendable, Hashable {
   /// The stored and total size of the current item, in bytes.
   var storedBytes: Int64?
   var totalBytes: Int64?
+  /// The stored and total time of the current item, if that is a stream.
+  var storedTime: Duration?
+  var totalTime: Duration?
   /// Bytes per second; nil if nothing is being fetched.
   var speed: Double?
   /// The part of the delivered bytes that came from disk, 0…1; nil before the first byte.

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// Reads a stored stream's playlists, and looks up the segments. Makes no request.
+struct StreamReading: Sendable {
+  let cache: MediaCache
+  /// The stream's manifest.
+  let resource: Resource
+  let isSoundOnly: Bool
+
+  /// The number of segments that show about how much of a playlist is stored.
+  private static let sampleSize = 24
+
+  /// Brings what is known of the stream up to date.
+  ///
+  /// - Throws: `CancellationError`.
+  func update(_ known: StreamFollower.Known) async throws {
+    if known.map == nil {
+      guard let map = await map() else { return }
+      known.begin(with: map)
+    }
+    for index in known.change({ $0.unread }) ?? [] {
+      guard let (url, variables) = known.change({ ($0.playlists[index].url, $0.variables) }) else {
+        continue
+      }
+      let manifest = await cache.storedManifest(for: cache.entryKey(for: Resource(url: url)))
+      try Task.checkCancellation()
+      // Not within the lock: a playlist may have ten thousand segments.
+      let playlist = manifest.flatMap {
+        StoredPlaylist($0.body, at: $0.url, variables: variables, keys: keys)
+      }
+      known.change { $0.read(index, playlist) }
+    }
+    for index in known.change({ $0.unsampled }) ?? [] {
+      guard let timeline = known.map?.playlists[index].timeline else { continue }
+      let share = try await share(of: timeline)
+      known.change { $0.noteShare(share, of: index) }
+    }
+    for changed in known.change({ $0.takeChanged() }) ?? [] {
+      guard let timeline = known.map?.playlists[changed.playlist].timeline else { continue }
+      let progress = try await progress(of: changed.resources, in: timeline)
+      known.change { $0.note(progress, of: changed.resources, in: changed.playlist) }
+    }
+  }
+
+  /// Nil while the manifest is not stored, and for a stream other than HLS.
+  private func map() async -> StreamMap? {
+    let manifest = await cache.storedManifest(for: cache.storedKey(for: resource))
+    return manifest.flatMap {
+      StreamMap($0.body, at: $0.url, isSoundOnly: isSoundOnly, keys: keys)
+    }
+  }
+
+  private func keys(for url: URL) -> [CacheKey] { cache.possibleKeys(for: Resource(url: url)) }
+
+  /// Returns how much of resources is stored, in their order: of those used in parts, the parts
+  /// that are stored completely.
+  private func progress(
+    of resources: [Int], in timeline: StreamTimeline
+  ) async throws -> [CacheProgress] {
+    let parts = timeline.parts(of: resources)
+    let amounts = try await cache.storedAmounts(
+      of: parts.map { StreamPlan.Part(url: timeline.urls[$0.resource], range: $0.range) })
+    var found: [Int: CacheProgress] = [:]
+    for (part, amount) in zip(parts, amounts) {
+      var progress = found[part.resource] ?? CacheProgress(length: nil, spans: RangeSet())
+      if part.range == nil { progress.length = amount.total }
+      let range = part.range ?? 0..<amount.bytes
+      if amount.bytes >= range.upperBound - range.lowerBound {
+        progress.spans.insert(contentsOf: range)
+      }
+      found[part.resource] = progress
+    }
+    return resources.map { found[$0] ?? CacheProgress(length: nil, spans: RangeSet()) }
+  }
+
+  /// Returns about how much of a playlist is stored, 0…1.
+  private func share(of timeline: StreamTimeline) async throws -> Double {
+    let sample = timeline.sample(Self.sampleSize)
+    guard !sample.isEmpty else { return 0 }
+    let stored = try await progress(of: sample, in: timeline).count { !$0.spans.isEmpty }
+    return Double(stored) / Double(sample.count)
+  }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// The segments of one media playlist in time, and how much of them is stored. A pure value.
+struct StreamTimeline: Sendable {
+  private struct Segment: Sendable {
+    var time: Range<Duration>
+    /// The resources without which the segment does not play; nil: the origin does not have it.
+    var parts: [Part]?
+  }
+
+  struct Part: Sendable, Hashable {
+    /// The index of the resource.
+    var resource: Int
+    /// Nil: all of the resource.
+    var range: ByteRange?
+  }
+
+  /// The URLs of the resources, in the order of the playlist, each one once.
+  private(set) var urls: [URL] = []
+  /// The keys under which each resource may be stored.
+  private(set) var keys: [[CacheKey]] = []
+  private(set) var duration = Duration.zero
+  private var segments: [Segment] = []
+  /// What segments use of each resource, each part once.
+  private var uses: [[Part]]
+  private var stored: [CacheProgress]
+  private var fetching: [Int: RangeSet<Int64>] = [:]
+  private var failures: [Int: MediaCacheError] = [:]
+  /// The resources whose stored amount is unknown, or may have changed.
+  private var changed: Set<Int>
+
+  /// - Parameters:
+  ///   - url: the URL of the playlist after redirects.
+  ///   - keys: returns the keys under which a URL may be stored.
+  init(_ playlist: HLSMediaPlaylist, at url: URL, keys: (URL) -> [CacheKey]) {
+    var known: [String: Int?] = [:]
+    var urls: [URL] = []
+    func resource(_ reference: String) -> Int? {
+      if let index = known[reference] { return index }
+      let target = URL(text: reference, relativeTo: url)
+      guard let target, WebURL(target.absoluteString) != nil else {
+        // The playlist contains the data itself, or another program brings it.
+        known[reference] = .some(nil)
+        return nil
+      }
+      urls.append(target)
+      known[reference] = urls.count - 1
+      return urls.count - 1
+    }
+    func parts(of segment: HLSMediaPlaylist.Segment) -> [Part] {
+      var parts: [Part] = []
+      for key in segment.keys.map({ playlist.keys[$0] }) where key.keyFormat == "identity" {
+        if let index = key.uri.flatMap(resource) { parts.append(Part(resource: index)) }
+      }
+      if let map = segment.map.map({ playlist.maps[$0] }), let index = resource(map.uri) {
+        parts.append(Part(resource: index, range: map.byteRange))
+      }
+      if let index = resource(segment.uri) {
+        parts.append(Part(resource: index, range: segment.byteRange))
+      }
+      return parts
+    }
+    var end = 0.0
+    for segment in playlist.segments {
+      let start = Duration.seconds(end)
+      end += segment.duration
+      segments.append(
+        Segment(
+          time: start..<Duration.seconds(end), parts: segment.isGap ? nil : parts(of: segment)))
+    }
+    duration = .seconds(end)
+    self.urls = urls
+    self.keys = urls.map(keys)
+    uses = urls.map { _ in [] }
+    var used: Set<Part> = []
+    for part in segments.compactMap(\.parts).joined() where used.insert(part).inserted {
+      uses[part.resource].append(part)
+    }
+    stored = urls.map { _ in CacheProgress(length: nil, spans: RangeSet()) }
+    changed = Set(urls.indices)
+  }
+
+  // MARK: Recording
+
+  /// Returns the resources to look up, and counts them as looked up.
+  mutating func takeChanged() -> [Int] {
+    defer { changed = [] }
+    return changed.sorted()
+  }
+
+  /// Returns what segments use of resources.
+  func parts(of resources: [Int]) -> [Part] { resources.flatMap { uses[$0] } }
+
+  mutating func note(_ progress: CacheProgress, of resource: Int) {
+    stored[resource] = progress
+    if isStored(Part(resource: resource)) { failures[resource] = nil }
+  }
+
+  mutating func noteChange(of resource: Int) { changed.insert(resource) }
+
+  mutating func noteFetch(of range: ByteRange, of resource: Int) {
+    fetching[resource, default: RangeSet()].insert(contentsOf: range)
+  }
+
+  mutating func noteFetchEnd(of range: ByteRange, of resource: Int) {
+    fetching[resource]?.remove(contentsOf: range)
+    if fetching[resource]?.isEmpty == true { fetching[resource] = nil }
+    changed.insert(resource)
+  }
+
+  mutating func note(_ failure: MediaCacheError, of resource: Int) { failures[resource] = failure }
+
+  // MARK: Results
+
+  /// Whether all of it is stored.
+  var isComplete: Bool { segments.allSatisfy(isStored) }
+
+  /// The stored times.
+  var cachedTimes: RangeSet<Duration> { times(where: isStored) }
+
+  /// The times of segments that are being fetched.
+  var fetchingTimes: RangeSet<Duration> {
+    guard !fetching.isEmpty else { return RangeSet() }
+    return times { segment in segment.parts?.contains(where: isBeingFetched) == true }
+  }
+
+  /// Returns the failures of segments that are still to play at a position, in their order.
+  func failures(after position: Duration) -> [MediaCacheError] {
+    guard !failures.isEmpty else { return [] }
+    return segments.compactMap { segment in
+      guard segment.time.upperBound > position, !isStored(segment) else { return nil }
+      return segment.parts?.lazy.compactMap { failures[$0.resource] }.first
+    }
+  }
+
+  /// Returns up to `count` resources, evenly spaced.
+  func sample(_ count: Int) -> [Int] {
+    guard urls.count > count else { return Array(urls.indices) }
+    return (0..<count).map { $0 * urls.count / count }
+  }
+
+  private func times(where isIncluded: (Segment) -> Bool) -> RangeSet<Duration> {
+    // Neighbours are joined first: a set is slow to build from a thousand ranges.
+    var joined: [Range<Duration>] = []
+    for segment in segments where !segment.time.isEmpty && isIncluded(segment) {
+      if let last = joined.last, last.upperBound == segment.time.lowerBound {
+        joined[joined.count - 1] = last.lowerBound..<segment.time.upperBound
+      } else {
+        joined.append(segment.time)
+      }
+    }
+    return RangeSet(joined)
+  }
+
+  /// A gap counts as stored: players skip it.
+  private func isStored(_ segment: Segment) -> Bool {
+    segment.parts?.allSatisfy(isStored) ?? true
+  }
+
+  private func isStored(_ part: Part) -> Bool {
+    let progress = stored[part.resource]
+    guard let range = part.range else { return progress.isComplete }
+    return range.isEmpty
+      || progress.spans.ranges.contains {
+        $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound
+      }
+  }
+
+  private func isBeingFetched(_ part: Part) -> Bool {
+    guard let ranges = fetching[part.resource] else { return false }
+    guard let range = part.range else { return true }
+    return ranges.ranges.contains { $0.overlaps(range) }
+  }
+}

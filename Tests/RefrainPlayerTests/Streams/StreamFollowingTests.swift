@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Refrain
+import TestSupport
+import Testing
+
+@testable import RefrainPlayer
+
+/// How a stream that plays is followed in the cache. A scripted engine stands for the player's, and
+/// requests of the test for its proxy's.
+@MainActor
+@Suite(.timeLimit(.minutes(2)))
+struct StreamFollowingTests {
+  private struct Rig {
+    let origin: OriginServer
+    let cache: MediaCache
+    let engine: ScriptedEngine
+    let streams: StreamEngine
+    let referee: EngineReferee
+    let reports: Reports
+
+    @MainActor var progress: StreamProgress? { reports.all.last ?? nil }
+
+    func fetch(_ segments: Int...) async throws {
+      for segment in segments { try await cache.prefetch(origin.url("/\(segment).mp3")) }
+    }
+  }
+
+  @MainActor
+  private final class Reports {
+    var all: [StreamProgress?] = []
+  }
+
+  private func with(_ body: (Rig) async throws -> Void) async throws {
+    let directory = FileManager.default.temporaryDirectory
+      .appending(path: "refrain-following-\(UUID().uuidString)", directoryHint: .isDirectory)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    var configuration = MediaCache.Configuration()
+    configuration.retry.firstDelay = .milliseconds(1)
+    configuration.retry.longestDelay = .milliseconds(2)
+    let cache = try MediaCache(directory: directory, configuration: configuration)
+    let engine = ScriptedEngine()
+    let streams = StreamEngine(engine, cache: cache, streamURL: { $0.url })
+    let reports = Reports()
+    streams.reportProgress = { reports.all.append($0) }
+    let rig = Rig(
+      origin: origin, cache: cache, engine: engine, streams: streams,
+      referee: EngineReferee(streams), reports: reports)
+    var failure: (any Error)?
+    do { try await body(rig) } catch { failure = error }
+    await rig.referee.close()
+    await cache.close()
+    await origin.stop()
+    #expect(rig.referee.violations == [])
+    if let failure { throw failure }
+  }
+
+  /// Loads a stream, and plays it up to a position.
+  private func play(
+    _ media: Media, upTo position: Duration = .seconds(1), isLive: Bool = false, _ rig: Rig
+  ) async throws -> EngineItem.ID {
+    let id = rig.referee.load(media)
+    try await eventually("it is loaded") { rig.engine.current?.item.streamURL != nil }
+    rig.engine.take(.begin)
+    if isLive { rig.engine.report?(.live(id)) }
+    rig.engine.take(.ready)
+    rig.engine.report?(.position(id, position))
+    return id
+  }
+
+  private let lost = MediaCacheError(.unreachable, "It broke off.")
+
+  @Test func `The stored times of a stream are reported as segments come and go`() async throws {
+    try await with { rig in
+      let stream = SilentStream()
+      _ = try await play(Media(stream.serve(on: rig.origin)), rig)
+      try await eventually("its duration is known") { rig.progress != nil }
+      #expect(abs(try #require(rig.progress).duration / .seconds(1) - stream.seconds) < 0.01)
+      #expect(rig.progress?.cachedRanges == [])
+      try await rig.fetch(0, 1, 3)
+      try await eventually("three are stored") { abs((rig.progress?.fraction ?? 0) - 0.3) < 0.01 }
+      #expect(rig.progress?.cachedRanges.count == 2)
+      try await rig.cache.remove(CacheKey(url: rig.origin.url("/0.mp3")))
+      try await eventually("one is gone") { abs((rig.progress?.fraction ?? 0) - 0.2) < 0.01 }
+      for segment in 0..<10 { try await rig.fetch(segment) }
+      try await eventually("all are stored") { rig.progress?.isComplete == true }
+    }
+  }
+
+  @Test func `A stored stream has its stored times offline, at once`() async throws {
+    try await with { rig in
+      let media = Media(SilentStream(segments: 3).serve(on: rig.origin))
+      try await rig.cache.prefetch(media.url)
+      try await rig.fetch(0, 1, 2)
+      await rig.origin.stopListening()
+      rig.cache.isOffline = true
+      _ = try await play(media, rig)
+      try await eventually("all are stored") { rig.progress?.isComplete == true }
+    }
+  }
+
+  @Test func `A stream whose next segments do not exist fails with their status`() async throws {
+    try await with { rig in
+      let media = Media(SilentStream().serve(on: rig.origin, segments: 0..<2))
+      let id = try await play(media, upTo: .seconds(4), rig)
+      for segment in [2, 3] { try? await rig.fetch(segment) }
+      try await eventually("the failures are known") {
+        rig.streams.follower?.permanentFailure(after: .seconds(4)) != nil
+      }
+      rig.engine.report?(.failed(id, lost))
+      let error = try #require(rig.referee.failure(of: id))
+      #expect(error.status == 404 && error.reason.contains("segments"))
+      // Loaded again, it is known at once.
+      let again = rig.referee.load(media, at: .seconds(4))
+      try await eventually("it is loaded") { rig.engine.current?.item.id == again }
+      rig.engine.take(.begin)
+      rig.engine.report?(.failed(again, lost))
+      #expect(rig.referee.failure(of: again)?.status == 404)
+    }
+  }
+
+  @Test func `A stream that the network interrupts keeps its error`() async throws {
+    try await with { rig in
+      let media = Media(SilentStream().serve(on: rig.origin, segments: 0..<2))
+      let id = try await play(media, upTo: .seconds(4), rig)
+      try? await rig.fetch(2)
+      try await eventually("the first failure is known") {
+        rig.streams.follower?.permanentFailure(after: .seconds(4)) != nil
+      }
+      await rig.origin.stopListening()
+      try? await rig.fetch(3)
+      try await eventually("the second failure is known") {
+        rig.streams.follower?.permanentFailure(after: .seconds(4)) == nil
+      }
+      rig.engine.report?(.failed(id, lost))
+      #expect(rig.referee.failure(of: id) == lost)
+    }
+  }
+
+  @Test func `A live stream that stops without an end in its playlist broke off`() async throws {
+    try await with { rig in
+      let media = Media(SilentStream(isLive: true).serve(on: rig.origin))
+      let id = try await play(media, isLive: true, rig)
+      rig.engine.report?(.ended(id, followedBy: nil))
+      #expect(rig.referee.failure(of: id)?.code == .unreachable)
+      #expect(rig.engine.current == nil && rig.progress == nil)
+    }
+  }
+
+  @Test func `A live stream whose playlist has not moved between two breaks has ended`()
+    async throws
+  {
+    try await with { rig in
+      let media = Media(SilentStream(isLive: true).serve(on: rig.origin))
+      @MainActor func breakOff() async throws -> EngineItem.ID {
+        let id = try await play(media, upTo: .seconds(90), isLive: true, rig)
+        try await eventually("its playlist is known") { rig.streams.follower?.liveChanges != nil }
+        rig.engine.report?(.ended(id, followedBy: nil))
+        return id
+      }
+      let first = try await breakOff()
+      #expect(rig.referee.failure(of: first)?.code == .unreachable)
+      // The broadcast goes on.
+      _ = SilentStream(segments: 11, isLive: true).serve(on: rig.origin)
+      try await rig.cache.remove(CacheKey(url: media.url))
+      try await rig.cache.prefetch(media.url)
+      try await eventually("it has moved on") { rig.streams.follower?.liveChanges == 1 }
+      let second = try await breakOff()
+      #expect(rig.referee.failure(of: second)?.code == .unreachable)
+      let third = try await breakOff()
+      #expect(rig.referee.events.last == .ended(third, followedBy: nil))
+    }
+  }
+
+  @Test func `A segment that is stored for its own signature alone counts as stored`()
+    async throws
+  {
+    try await with { rig in
+      let signed = "Expires=2&Signature=new&Key-Pair-Id=K"
+      let text =
+        "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n0.mp3?\(signed)\n#EXTINF:2,\n1.mp3\n"
+        + "#EXT-X-ENDLIST\n"
+      rig.origin.serve(
+        OriginResource(
+          .bytes(Array(text.utf8)), contentType: "application/vnd.apple.mpegurl", etag: "\"1\""),
+        at: "/signed.m3u8")
+      rig.origin.serve(
+        OriginResource(
+          .bytes(Array(SilentStream.segment(0))), contentType: "audio/mpeg", etag: "W/\"0\""),
+        at: "/0.mp3")
+      let old = rig.origin.url("/0.mp3?Expires=1&Signature=old&Key-Pair-Id=K")
+      try await rig.cache.prefetch(Resource(url: old), range: 0..<10)
+      try await rig.cache.prefetch(rig.origin.url("/0.mp3?\(signed)"))
+      _ = try await play(Media(rig.origin.url("/signed.m3u8")), rig)
+      try await eventually("the first segment is stored") { rig.progress?.fraction == 0.5 }
+    }
+  }
+
+  @Test func `A live stream whose playlist states its end has ended`() async throws {
+    try await with { rig in
+      let media = Media(SilentStream(isLive: true).serve(on: rig.origin))
+      let id = try await play(media, isLive: true, rig)
+      _ = SilentStream().serve(on: rig.origin)
+      try await rig.cache.remove(CacheKey(url: media.url))
+      try await rig.cache.prefetch(media.url)
+      try await eventually("the end is known") { rig.streams.follower?.hasEnded == true }
+      rig.engine.report?(.ended(id, followedBy: nil))
+      #expect(rig.referee.events.last == .ended(id, followedBy: nil))
+    }
+  }
+
+  @Test func `Other media is not followed`() async throws {
+    try await with { rig in
+      _ = try await play(Media(SilentStream().serve(on: rig.origin)), rig)
+      try await eventually("its duration is known") { rig.progress != nil }
+      rig.referee.load(Media(rig.origin.url("/ok-20")))
+      #expect(rig.streams.follower == nil)
+    }
+  }
+}

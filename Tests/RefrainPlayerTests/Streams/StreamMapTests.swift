@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainPlayer
+
+/// Which playlists of a stream play, and how much of it is stored.
+struct StreamMapTests {
+  private let master = """
+    #EXTM3U
+    #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="German",LANGUAGE="de",URI="de.m3u8"
+    #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="English",LANGUAGE="en",DEFAULT=YES,URI="en.m3u8"
+    #EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID="s",NAME="English",LANGUAGE="en",URI="subs.m3u8"
+    #EXT-X-STREAM-INF:BANDWIDTH=1000,AUDIO="a",SUBTITLES="s"
+    low.m3u8
+    #EXT-X-STREAM-INF:BANDWIDTH=5000,AUDIO="a",SUBTITLES="s"
+    high.m3u8
+    """
+
+  private let whole = CacheProgress(length: 9, spans: RangeSet(0..<9))
+
+  private func url(_ name: String) throws -> URL { try #require(URL(string: "https://h/\(name)")) }
+
+  private func key(_ name: String) throws -> CacheKey { CacheKey(url: try url(name)) }
+
+  /// Returns a map with these playlists, each of three segments of four seconds: `low0.ts`, …
+  private func map(
+    _ text: String? = nil, isSoundOnly: Bool = false, with names: [String]
+  ) throws -> StreamMap {
+    var map = try #require(
+      StreamMap(
+        Array((text ?? master).utf8), at: try url("master.m3u8"), isSoundOnly: isSoundOnly,
+        keys: { [CacheKey(url: $0)] }))
+    for name in names { try read(name, &map) }
+    return map
+  }
+
+  private func read(_ name: String, _ map: inout StreamMap) throws {
+    let index = try #require(
+      map.playlists.firstIndex { $0.url.lastPathComponent == "\(name).m3u8" })
+    let lines = (0..<3).map { "#EXTINF:4,\n\(name)\($0).ts" }
+    let text = "#EXTM3U\n" + lines.joined(separator: "\n") + "\n#EXT-X-ENDLIST\n"
+    let stored = StoredPlaylist(
+      Array(text.utf8), at: try url("\(name).m3u8"), keys: { [CacheKey(url: $0)] })
+    map.read(index, stored)
+  }
+
+  /// Answers the look-ups: these segments are stored.
+  private func store(_ names: [String], in map: inout StreamMap) throws {
+    let keys = Set(try names.map { try key("\($0).ts") })
+    for name in names { map.note(.fetchFinished(try key("\(name).ts"), 0..<9, nil)) }
+    for changed in map.takeChanged() {
+      let timeline = try #require(map.playlists[changed.playlist].timeline)
+      let found = changed.resources.map {
+        keys.isDisjoint(with: timeline.keys[$0])
+          ? CacheProgress(length: nil, spans: RangeSet()) : whole
+      }
+      map.note(found, of: changed.resources, in: changed.playlist)
+    }
+  }
+
+  private func names(_ indices: [Int], _ map: StreamMap) -> [String] {
+    indices.map { map.playlists[$0].url.deletingPathExtension().lastPathComponent }
+  }
+
+  private func seconds(_ ranges: [Range<Duration>]?) -> [[Double]]? {
+    ranges?.map { [$0.lowerBound / .seconds(1), $0.upperBound / .seconds(1)] }
+  }
+
+  @Test func `The variant plays of which a segment was opened last`() throws {
+    var map = try map(with: ["low", "high", "de", "en"])
+    #expect(names(map.playing, map) == ["low", "en"])
+    map.note(.opened(try key("high0.ts")))
+    #expect(names(map.playing, map) == ["high", "en"] && map.variant?.bandwidth == 5000)
+    map.note(.opened(try key("de1.ts")))
+    #expect(names(map.playing, map) == ["high", "de"])
+    map.note(.opened(try key("low2.ts")))
+    #expect(names(map.playing, map) == ["low", "de"] && map.variant?.bandwidth == 1000)
+  }
+
+  @Test func `A segment that was opened before its playlist was read counts`() throws {
+    var map = try map(with: ["low"])
+    map.note(.opened(try key("low0.ts")))
+    map.note(.opened(try key("high0.ts")))
+    try read("high", &map)
+    #expect(names(map.playing, map) == ["high", "en"])
+  }
+
+  @Test func `Before a segment is opened, the variant plays of which most is stored`() throws {
+    var map = try map(with: ["low", "high", "en"])
+    #expect(names(map.unsampled.sorted(), map) == ["low", "high"])
+    for index in map.unsampled {
+      map.noteShare(names([index], map) == ["high"] ? 0.5 : 0.2, of: index)
+    }
+    #expect(map.unsampled.isEmpty && names(map.playing, map) == ["high", "en"])
+    map.note(.opened(try key("low0.ts")))
+    #expect(names(map.playing, map) == ["low", "en"])
+  }
+
+  @Test func `An engine without pictures plays the sound of the highest bit rate`() throws {
+    var map = try map(isSoundOnly: true, with: ["low", "high", "de", "en"])
+    #expect(names(map.playing, map) == ["en"] && map.variant?.bandwidth == 5000)
+    // It examines the first segment of each playlist.
+    for name in ["low0.ts", "high0.ts", "en0.ts", "de0.ts", "en1.ts"] {
+      map.note(.opened(try key(name)))
+    }
+    #expect(names(map.playing, map) == ["en"])
+    let plain = """
+      #EXTM3U
+      #EXT-X-STREAM-INF:BANDWIDTH=1
+      low.m3u8
+      #EXT-X-STREAM-INF:BANDWIDTH=9
+      high.m3u8
+      """
+    let muxed = try self.map(plain, isSoundOnly: true, with: ["low", "high"])
+    #expect(names(muxed.playing, muxed) == ["high"])
+  }
+
+  @Test func `A time is stored if pictures and sound are`() throws {
+    var map = try map(with: ["low", "en"])
+    #expect(map.progress?.duration == .seconds(12) && map.progress?.fraction == 0)
+    try store(["low0", "low1", "en1", "en2"], in: &map)
+    #expect(seconds(map.progress?.cachedRanges) == [[4, 8]])
+    #expect(map.progress?.fraction == 4.0 / 12 && map.progress?.isComplete == false)
+    map.note(.fetchStarted(try key("low2.ts"), 0..<9))
+    #expect(seconds(map.progress?.fetchingRanges) == [[8, 12]])
+    try store(["low0", "low1", "low2", "en0", "en1", "en2"], in: &map)
+    #expect(map.progress?.isComplete == true && map.progress?.fetchingRanges == [])
+  }
+
+  @Test func `Nothing is known while a playlist that plays is not stored`() throws {
+    var map = try map(with: ["low"])
+    #expect(map.progress == nil)
+    try read("en", &map)
+    #expect(map.progress != nil)
+  }
+
+  @Test func `A live stream has no stored times until it has ended`() throws {
+    let live = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\na.ts\n"
+    var map = try map(live, with: [])
+    func read(_ text: String) throws {
+      let stored = StoredPlaylist(
+        Array(text.utf8), at: try url("master.m3u8"), keys: { [CacheKey(url: $0)] })
+      map.read(0, stored)
+    }
+    try read(live)
+    #expect(map.progress == nil && !map.hasEnded)
+    map.note(.fetchFinished(try key("master.m3u8"), 0..<9, nil))
+    #expect(map.unread == [0])
+    try read(live + "#EXT-X-ENDLIST\n")
+    #expect(map.hasEnded && map.unread == [] && map.progress?.duration == .seconds(4))
+    // Another broadcast under the same URL.
+    try read(live)
+    map.note(.fetchFinished(try key("a.ts"), 0..<9, nil))
+    #expect(map.progress == nil && map.takeChanged().isEmpty)
+  }
+
+  @Test func `Missing segments are a permanent failure, an unreachable origin is none`() throws {
+    var map = try map(with: ["low", "en"])
+    let gone = MediaCacheError(.status, "It is not there.", status: 404)
+    #expect(map.permanentFailure(after: .zero) == nil)
+    map.note(.failed(try key("low1.ts"), gone))
+    #expect(map.permanentFailure(after: .seconds(3)) == gone)
+    #expect(map.permanentFailure(after: .seconds(8)) == nil)
+    for passing in [
+      MediaCacheError(.unreachable, "It is far away."),
+      MediaCacheError(.status, "Busy.", status: 503),
+    ] {
+      map.note(.failed(try key("low2.ts"), passing))
+      #expect(map.permanentFailure(after: .seconds(3)) == nil)
+    }
+    // Another variant's failure is another matter.
+    map.note(.failed(try key("low2.ts"), gone))
+    try read("high", &map)
+    map.note(.failed(try key("high2.ts"), MediaCacheError(.unreachable, "It is far away.")))
+    #expect(map.permanentFailure(after: .seconds(3)) == gone)
+  }
+
+  @Test func `A live playlist that stays the same is no change`() throws {
+    var map = try map("#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\na.ts\n", with: [])
+    func read(_ names: String..., from first: Int = 0) throws {
+      let text =
+        "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-MEDIA-SEQUENCE:\(first)\n"
+        + names.map { "#EXTINF:4,\n\($0).ts\n" }.joined()
+      let stored = StoredPlaylist(
+        Array(text.utf8), at: try url("master.m3u8"), keys: { [CacheKey(url: $0)] })
+      map.read(0, stored)
+    }
+    #expect(map.liveChanges == nil)
+    try read("a", "b")
+    try read("a", "b")
+    #expect(map.liveChanges == 0)
+    try read("a", "b", "c")
+    #expect(map.liveChanges == 1)
+    try read("b", "c", "d", from: 1)
+    #expect(map.liveChanges == 2)
+    map.note(.failed(try key("master.m3u8"), MediaCacheError(.unreachable, "It is far away.")))
+    #expect(map.liveChanges == 3)
+    map.note(.failed(try key("master.m3u8"), MediaCacheError(.status, "Gone.", status: 410)))
+    #expect(map.liveChanges == 3)
+  }
+
+  @Test func `An event counts under each key of a playlist and a segment`() throws {
+    func keys(_ url: URL) -> [CacheKey] {
+      [CacheKey(url: url), CacheKey(rawValue: "\(url.absoluteString) shared")]
+    }
+    let text = Array("#EXTM3U\n#EXTINF:4,\na.ts\n#EXTINF:4,\nb.ts\n#EXT-X-ENDLIST\n".utf8)
+    let base = try url("list.m3u8")
+    var map = try #require(StreamMap(text, at: base, isSoundOnly: true, keys: keys))
+    map.read(0, StoredPlaylist(text, at: base, keys: keys))
+    let first = map.takeChanged()
+    #expect(first.map(\.resources) == [[0, 1]] && map.unread == [])
+    for key in keys(try url("b.ts")) {
+      let concerns = map.note(.fetchFinished(key, 0..<9, nil))
+      #expect(concerns)
+      let changed = map.takeChanged()
+      #expect(changed.map(\.resources) == [[1]])
+    }
+    for key in keys(base) {
+      map.note(.fetchFinished(key, 0..<9, nil))
+      #expect(map.unread == [0])
+      map.read(0, nil)
+    }
+  }
+
+  @Test(arguments: [(1000, 1000, 2000), (1001, 1, nil), (1, 1001, nil)])
+  func `A manifest with too many variants or renditions has no map`(
+    _ variants: Int, _ renditions: Int, _ count: Int?
+  ) throws {
+    let sounds = (0..<renditions).map {
+      "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"\($0)\",URI=\"s\($0).m3u8\"\n"
+    }
+    let pictures = (0..<variants).map {
+      "#EXT-X-STREAM-INF:BANDWIDTH=\($0 + 1),AUDIO=\"a\"\nv\($0).m3u8\n"
+    }
+    let text = "#EXTM3U\n" + sounds.joined() + pictures.joined()
+    let map = StreamMap(
+      Array(text.utf8), at: try url("master.m3u8"), isSoundOnly: true,
+      keys: { [CacheKey(url: $0)] })
+    #expect(map?.playlists.count == count)
+    #expect(map?.variant?.bandwidth == count.map { _ in Int64(variants) })
+  }
+
+  @Test func `Manifests of other kinds have no map`() throws {
+    let address = try url("a")
+    for text in ["#EXTM3U\nsong.mp3\n", "<MPD/>", ""] {
+      let map = StreamMap(
+        Array(text.utf8), at: address, isSoundOnly: false, keys: { [CacheKey(url: $0)] })
+      #expect(map == nil)
+    }
+  }
+}

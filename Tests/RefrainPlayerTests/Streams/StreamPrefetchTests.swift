@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Refrain
+import TestSupport
+import Testing
+
+@testable import RefrainPlayer
+
+/// Fetching a stream before it plays.
+@MainActor
+@Suite(.timeLimit(.minutes(2)))
+struct StreamPrefetchTests {
+  private static let master = """
+    #EXTM3U
+    #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="German",URI="de.m3u8"
+    #EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID="a",NAME="English",DEFAULT=YES,URI="en.m3u8"
+    #EXT-X-STREAM-INF:BANDWIDTH=2000,AUDIO="a"
+    middle.m3u8
+    #EXT-X-STREAM-INF:BANDWIDTH=1000,AUDIO="a"
+    low.m3u8
+    #EXT-X-STREAM-INF:BANDWIDTH=5000,AUDIO="a"
+    high.m3u8
+
+    """
+  private static let playlists = ["de", "en", "low", "middle", "high"]
+  private static let segmentLength: Int64 = 1000
+
+  /// Runs `body` with an origin of a stream whose playlists have three segments each.
+  private func with(
+    isLive: Bool = false, _ body: (OriginServer, MediaCache, Resource) async throws -> Void
+  ) async throws {
+    let directory = FileManager.default.temporaryDirectory
+      .appending(path: "refrain-opening-\(UUID().uuidString)", directoryHint: .isDirectory)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    func serve(_ text: String, _ name: String) {
+      origin.serve(
+        OriginResource(
+          .bytes(Array(text.utf8)), contentType: "application/vnd.apple.mpegurl",
+          etag: "\"\(name)\"", headers: [Field("Cache-Control", "max-age=3600")]),
+        at: "/\(name)")
+    }
+    serve(Self.master, "master.m3u8")
+    for name in Self.playlists {
+      let lines = (0..<3).map { "#EXTINF:4,\n\(name)\($0).ts\n" }.joined()
+      let end = isLive ? "" : "#EXT-X-ENDLIST\n"
+      serve("#EXTM3U\n#EXT-X-TARGETDURATION:4\n\(lines)\(end)", "\(name).m3u8")
+      for index in 0..<3 {
+        origin.serve(
+          .synthetic(seed: UInt64(index), length: Self.segmentLength), at: "/\(name)\(index).ts")
+      }
+    }
+    let cache = try MediaCache(directory: directory)
+    var failure: (any Error)?
+    do {
+      let resource = Resource(url: origin.url("/master.m3u8"))
+      try await cache.prefetch(resource)
+      try await body(origin, cache, resource)
+    } catch {
+      failure = error
+    }
+    await cache.close()
+    await origin.stop()
+    if let failure { throw failure }
+  }
+
+  /// Returns the requested playlists and segments, without the manifest.
+  private func requested(_ origin: OriginServer) -> Set<String> {
+    let names =
+      Self.playlists.map { "\($0).m3u8" }
+      + Self.playlists.flatMap { name in (0..<3).map { "\(name)\($0).ts" } }
+    return Set(names.filter { !origin.log("/\($0)").requests.isEmpty })
+  }
+
+  @Test(arguments: [
+    (StreamOpening.Variant.first, "middle"), (.near(4999), "middle"), (.near(5000), "high"),
+    (.near(1), "low"),
+  ])
+  func `The playlists and first segments of the variant that will play are fetched`(
+    _ variant: StreamOpening.Variant, _ name: String
+  ) async throws {
+    try await with { origin, cache, resource in
+      try await StreamOpening(cache: cache, resource: resource, variant: variant).run(limit: 2000)
+      #expect(
+        requested(origin) == ["\(name).m3u8", "en.m3u8", "\(name)0.ts", "en0.ts"])
+    }
+  }
+
+  @Test func `Of a stream whose sound alone plays, the pictures are not fetched`() async throws {
+    try await with { origin, cache, resource in
+      let opening = StreamOpening(cache: cache, resource: resource, variant: .soundOfHighest)
+      try await opening.run(limit: nil)
+      #expect(requested(origin) == ["en.m3u8", "en0.ts", "en1.ts", "en2.ts"])
+    }
+  }
+
+  @Test func `No more bytes are fetched than the limit, and none twice`() async throws {
+    try await with { origin, cache, resource in
+      let opening = StreamOpening(cache: cache, resource: resource, variant: .soundOfHighest)
+      try await opening.run(limit: 1500)
+      try await opening.run(limit: 1500)
+      #expect(origin.log("/en0.ts").bodyBytesSent == Self.segmentLength)
+      let second = try await cache.progress(of: Resource(url: origin.url("/en1.ts")))
+      #expect(second.storedBytes == 500)
+      #expect(origin.log("/en2.ts").requests.isEmpty)
+      try await opening.run(limit: nil)
+      let sent = (0..<3).reduce(0) { $0 + origin.log("/en\($1).ts").bodyBytesSent }
+      #expect(sent == 3 * Self.segmentLength)
+    }
+  }
+
+  @Test func `No segment of a live stream is fetched before it plays`() async throws {
+    try await with(isLive: true) { origin, cache, resource in
+      try await StreamOpening(cache: cache, resource: resource, variant: .first).run(limit: nil)
+      #expect(requested(origin) == ["middle.m3u8", "en.m3u8"])
+    }
+  }
+
+  @Test func `The segments of the next stream are fetched once the current one is stored`()
+    async throws
+  {
+    try await with { origin, cache, resource in
+      var state = PlayerState()
+      state.queue.replace(with: [
+        Media(try #require(URL(string: "http://h/now.m3u8"))), Media(resource.url),
+      ])
+      state.status = .playing
+      state.streamProgress = StreamProgress(
+        duration: .seconds(9), cachedRanges: [.zero..<Duration.seconds(8)])
+      #expect(PrefetchWish(of: state) == nil)
+      state.streamProgress?.cachedRanges = [.zero..<Duration.seconds(9)]
+      #expect(PrefetchWish(of: state)?.isWhole == true)
+      var prefetcher = NextPrefetcher(cache: cache, opening: 100)
+      prefetcher.update(state) { .soundOfHighest }
+      let last = Resource(url: origin.url("/en2.ts"))
+      try await eventually("it is stored") { try await cache.progress(of: last).isComplete }
+      prefetcher.cancel()
+      #expect(origin.log("/high0.ts").requests.isEmpty)
+    }
+  }
+
+  @Test func `Without a proxy, the manifest alone is fetched`() async throws {
+    try await with { origin, cache, resource in
+      let engine = StreamEngine(ScriptedEngine(), cache: cache, streamURL: nil)
+      #expect(engine.preferredVariant == nil)
+      await engine.close()
+      #expect(requested(origin) == [])
+    }
+  }
+}
