@@ -11,9 +11,11 @@ CLIENTS := ffmpeg nginx rclone python3 curl openssl mpv vlc chromium tmux tinypr
 ifeq ($(UNAME),Linux)
 CLIENTS += libmpv.so.2
 endif
-# The packages that contain them. VLC without its windows.
-PACKAGES := $(patsubst vlc,vlc-bin vlc-plugin-base,\
+# The packages that contain them. VLC without its windows. pip for the scripts.
+PACKAGES := python3-pip $(patsubst vlc,vlc-bin vlc-plugin-base,\
   $(patsubst tinyproxy,tinyproxy-bin,$(patsubst libmpv.so.2,libmpv2,$(CLIENTS))))
+# Players of HLS and DASH in web pages, which tests run in Chromium.
+SCRIPTS := hls.js video.js
 # Programs that benchmarks compare with or measure with.
 RACE := nginx wrk curl ffmpeg mpv libmpv2
 # The release build. On Linux it contains Swift's libraries: the program starts a third faster and
@@ -44,14 +46,14 @@ play: sound build ## Play the sample tune cold and warm, or URL=https://… thro
 	@.build/debug/refrain play '$(URL)'
 
 test: deps ## Run all tests; tests whose client is not installed are skipped and listed.
-	@./.ci/clients $(CLIENTS)
+	@./.ci/clients $(CLIENTS) $(SCRIPTS)
 	@SWIFT='$(SWIFT)' ./.ci/test $(WIDTH)
 
 # The suites that start programs of the system, or load its libmpv. All is built where this runs.
 CLIENT_SUITES := ^(RealOrigin|RealClient|RefrainCLI|RefrainPlayer|RefrainAVFoundation)Tests\.
 
 test-bare: deps ## The suites that need clients, as on a machine that has none of them.
-	@REFRAIN_HIDE_CLIENTS=1 ./.ci/clients $(CLIENTS)
+	@REFRAIN_HIDE_CLIENTS=1 ./.ci/clients $(CLIENTS) $(SCRIPTS)
 	REFRAIN_HIDE_CLIENTS=1 SWIFT='$(SWIFT)' ./.ci/test $(WIDTH) --filter '$(CLIENT_SUITES)'
 
 test-tsan: deps ## All tests under the thread sanitizer.
@@ -104,8 +106,9 @@ deps: ## Install missing build dependencies.
 sound: ## Install libmpv, which playing needs, if it is missing.
 	@./.ci/has libmpv.so.2 || ./.ci/install libmpv2
 
-clients: ## Install the programs that tests run against, and libmpv.
+clients: ## Install the programs that tests run against, libmpv, and players for web pages.
 	$(call install,$(PACKAGES))
+	@./.ci/install-scripts $(SCRIPTS)
 else
 define install
 	@echo "Needed, and not installed by this: $(1)"
@@ -116,6 +119,7 @@ deps sound:
 
 clients:
 	@echo "For the tests against real programs: brew install $(CLIENTS)"
+	@./.ci/install-scripts $(SCRIPTS)
 endif
 
 clean: ## Remove build products.

@@ -6,14 +6,19 @@ import TestSupport
 /// Chromium without a window, with a new profile whose caches are empty.
 enum Chromium {
   /// Plays the media on a page of the origin, and returns the page's report.
-  ///
-  /// Waits for that report: Chromium itself would run for ever.
   static func play(_ media: [Page.Medium], from origin: OriginServer) async throws -> [Page.Played]
   {
     origin.serve(OriginResource(.bytes(Page.html.utf8), contentType: "text/html"), at: Page.path)
-    origin.serve(OriginResource(.bytes("".utf8)), at: Page.report)
-    origin.resetLog(Page.report)
     let page = try Page.url(on: origin.baseURL, playing: media)
+    return try Page.played(fromReport: try await report(of: page, from: origin))
+  }
+
+  /// Opens a page of the server, and returns the target of the request by which it reports.
+  ///
+  /// Waits for that report: Chromium itself would run for ever.
+  static func report(of page: URL, from server: OriginServer) async throws -> String {
+    server.serve(OriginResource(.bytes("".utf8)), at: Page.report)
+    server.resetLog(Page.report)
     return try await withDirectory { directory in
       let target = try await withThrowingTaskGroup(of: String?.self) { group in
         group.addTask {
@@ -21,14 +26,14 @@ enum Chromium {
           return nil
         }
         group.addTask {
-          try await origin.wait(for: Page.report) { !$0.requests.isEmpty }
+          try await server.wait(for: Page.report) { !$0.requests.isEmpty }
             .requests.first?.request.target
         }
         defer { group.cancelAll() }
         return try await group.next() ?? nil
       }
       guard let target else { throw ClientFailure(description: "Chromium ended by itself.") }
-      return try Page.played(fromReport: target)
+      return target
     }
   }
 

@@ -9,7 +9,7 @@ import Testing
 struct Proxied {
   let origin: OriginServer
   let directory: URL
-  private let cache: MediaCache
+  let cache: MediaCache
   private let proxy: CacheProxy
   /// The number of bytes of each resource received from the origin, until the cache is closed.
   private let counting: Task<[CacheKey: Int64], Never>
@@ -49,9 +49,12 @@ struct Proxied {
   /// buffer, whose size depends on the reader's delays.
   private static let mostOnItsWay: Int64 = 1 << 20
 
-  /// Runs `body`, and ends origin and proxy on every outcome. Pages of the origin may read through
-  /// the proxy.
-  static func with(_ body: (Proxied) async throws -> Void) async throws {
+  /// Runs `body`, and ends origin and proxy on every outcome.
+  ///
+  /// - Parameter webOrigin: a server whose pages may read through the proxy. Default: the origin.
+  static func with(
+    pagesFrom webOrigin: OriginServer? = nil, _ body: (Proxied) async throws -> Void
+  ) async throws {
     try await withDirectory { directory in
       // Bytes in socket buffers count as sent: no more than on a network.
       let origin = try await OriginServer.start(sendBuffer: 64 << 10)
@@ -65,7 +68,7 @@ struct Proxied {
         return counts
       }
       var configuration = CacheProxy.Configuration()
-      configuration.allowedWebOrigin = origin.baseURL.absoluteString
+      configuration.allowedWebOrigin = (webOrigin ?? origin).baseURL.absoluteString
       let proxy = try CacheProxy(cache: cache, configuration: configuration)
       let running = Task { try await proxy.run() }
       let proxied = Proxied(

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import TestSupport
+import Testing
+
+/// HLS and DASH in web pages: hls.js and Video.js in Chromium, on a page of another web origin.
+@Suite(
+  .enabled(if: RequiredProgram.chromium.isUsable && RequiredProgram.ffmpeg.isUsable),
+  .timeLimit(.minutes(TestSeed.minutes(5))))
+struct WebPlayerTests {
+  /// A player, and a stream of a kind that it plays.
+  struct Play: Sendable, CustomTestStringConvertible {
+    let player: WebPlayer
+    let kind: StreamFixture.Kind
+
+    var testDescription: String { "\(player.rawValue), \(kind.rawValue)" }
+
+    static let chosen: [Play] = all.filter(\.player.script.isUsable)
+
+    private static var all: [Play] {
+      let hlsJS: [StreamFixture.Kind] =
+        TestSeed.isSoak
+        ? [.transportStream, .absoluteVariants, .rootedFragments, .absoluteKeys, .discontinuity]
+        : [.absoluteVariants]
+      let videoJS: [StreamFixture.Kind] =
+        TestSeed.isSoak
+        ? [.rootedFragments, .networkPathKeys, .dashTimeline, .dashAbsoluteBase]
+          + [.dashAbsoluteTemplate]
+        : [.networkPathKeys, .dashAbsoluteTemplate]
+      return hlsJS.map { Play(player: .hlsJS, kind: $0) }
+        + videoJS.map { Play(player: .videoJS, kind: $0) }
+    }
+  }
+
+  @Test(arguments: Play.chosen)
+  func `A web page plays a stream through the proxy as directly, and again without its origin`(
+    _ play: Play
+  ) async throws {
+    let stream = try await StreamFixture.made(play.kind)
+    let pages = try await OriginServer.start()
+    let outcome = await Task {
+      stream.serve(on: pages)
+      try await Proxied.with(pagesFrom: pages) { proxied in
+        stream.serve(on: proxied.origin)
+        let proxy = try proxied.proxied(stream.entry)
+        let played = try await play.player.play(
+          [pages.url(stream.entry), proxy], onPageOf: pages)
+        let direct = try #require(played.first)
+        // Two empty reports would be equal.
+        try #require(direct.seen?.count == WebPlayerPage.seeks.count, "\(direct)")
+        // The recipe of numbered segments states one second less.
+        let end = play.kind.recipe == .dashNumbers ? 8.0 : 9.0
+        #expect(direct.hasSound == true && abs((direct.ended ?? 0) - end) < 0.2, "\(direct)")
+        #expect(played == [direct, direct], "cold")
+        try await stream.expectFetchedOnce(from: proxied.origin)
+        await proxied.origin.stopListening()
+        let offline = try await play.player.play([proxy], onPageOf: pages)
+        #expect(offline == [direct], "without the origin")
+      }
+    }.result
+    await pages.stop()
+    try outcome.get()
+  }
+}
