@@ -14,6 +14,12 @@ extension CacheProxy {
 
     /// The unguessable part of each URL without an `origin`: at least 16 letters, digits, `-`, `.`,
     /// `_` and `~`. Nil: a new random token, known only from the proxy's URLs.
+    ///
+    /// With a token of your own, the URLs of streams survive a restart: the headers and cookies
+    /// that they need are stored in the cache directory, in the clear, readable only by its owner,
+    /// until they have not been used for 30 days. `MediaCache.removeAll` removes what is stored; a
+    /// stream that is playing then plays on, until the proxy ends. With a random token they stay
+    /// in memory.
     public var token: String?
 
     /// The only origin to serve, path for path and without a token: a caching reverse proxy. If it

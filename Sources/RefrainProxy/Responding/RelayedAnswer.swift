@@ -132,7 +132,7 @@ struct RelayedAnswer: Sendable {
     var fields = fields
     var sent = body
     let editor = ManifestEditor(exchange: exchange, url: exchange.url, source: exchange.url)
-    if let edited = editor.edit(Array(body)) {
+    if let edited = try await editor.edit(Array(body)) {
       if let target = edited.redirection {
         return try await CachedAnswer(exchange: exchange).redirect(to: target)
       }

@@ -17,8 +17,10 @@ final class ProxyService: Sendable {
   let invalidations: Invalidations
   let fills: BackgroundFills
   let responders = RunningResponders()
-  let sessions = StreamSessions()
+  let sessions: StreamSessions
   let parts = KnownParts()
+  let slidOut: SlidOutEviction
+  let growing = GrowingSegments()
   private let stopping = Atomic(false)
   private let local = Mutex<ListeningAddress?>(nil)
 
@@ -27,6 +29,7 @@ final class ProxyService: Sendable {
     invalidations = Invalidations(since: cache.now.wall)
     self.configuration = configuration
     routes = try Routes(configuration)
+    sessions = Self.sessions(cache, token: configuration.origin == nil ? configuration.token : nil)
     let isForManyOrigins = configuration.origin == nil
     fields = AnswerFields(
       isForManyOrigins: isForManyOrigins, allowedWebOrigin: configuration.allowedWebOrigin)
@@ -38,6 +41,17 @@ final class ProxyService: Sendable {
       hasOrigin: configuration.origin != nil, methods: configuration.relayedMethods,
       allowedWebOrigin: configuration.allowedWebOrigin)
     fills = BackgroundFills(cache: cache)
+    slidOut = SlidOutEviction(cache: cache, growing: growing)
+  }
+
+  /// - Parameter token: the token that the next proxy has too; nil: the URLs end with this one.
+  private static func sessions(_ cache: MediaCache, token: String?) -> StreamSessions {
+    let now: @Sendable () -> Date = { cache.now.wall }
+    guard let token else { return StreamSessions(now: now) }
+    let saving = SessionSaving(SessionStore(cache.privateFiles, token: token), now: now) {
+      cache.report(warning: $0)
+    }
+    return StreamSessions(saving: saving, now: now)
   }
 
   var isStopping: Bool { stopping.load(ordering: .relaxed) }

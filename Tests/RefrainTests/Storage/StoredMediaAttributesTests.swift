@@ -31,6 +31,24 @@ import Testing
     #expect(paths.withLock { $0 } == [directory.path(percentEncoded: false) + "entries"])
   }
 
+  @Test(arguments: [nil, EPERM])
+  func `The folder of private files receives them too, if it can`(_ error: Int32?) async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let disk = WatchedDisk()
+    let cache = try cache(directory, disk)
+    let paths = Mutex<[String]>([])
+    disk.fail { operation, path in
+      guard operation == .attributes else { return nil }
+      paths.withLock { $0.append(path) }
+      return error
+    }
+    try cache.privateFiles.replace("secret", with: [1, 2])
+    #expect(paths.withLock { $0 }.map { $0.hasSuffix("/private") } == [true])
+    #expect(try cache.privateFiles.contents(of: "secret", limit: 10) == [1, 2])
+    await cache.close()
+  }
+
   @Test
   func `If the attributes are refused, the cache plays and warns the first listener`()
     async throws
