@@ -77,7 +77,8 @@ struct RecordParser {
     else { return nil }
     let text = String(
       decoding: UnsafeRawBufferPointer(rebasing: bytes[start..<index]), as: UTF8.self)
-    guard let value = Double(text), value.isFinite else { return nil }
+    // `JSONDecoder` decides about numbers near zero and beyond the range of a `Double`.
+    guard let value = Double(text), value.isNormal || text == "0" else { return nil }
     return value
   }
 

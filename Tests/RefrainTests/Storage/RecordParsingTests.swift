@@ -107,4 +107,13 @@ struct RecordParsingTests {
     #expect(EntryRecord(parsing: [UInt8](text.utf8.dropLast())) == nil)
     #expect(EntryRecord(parsing: [UInt8](text.utf8) + [0x20]) == nil)
   }
+  @Test(arguments: ["1e-906", "1e906", "1e-310", "0.0"])
+  func `The parser leaves numbers near zero and out of range to JSONDecoder`(
+    _ lifetime: String
+  ) throws {
+    let text = String(decoding: try plain().encoded(), as: UTF8.self)
+    let other = text.replacing("\"lifetime\":60", with: "\"lifetime\":\(lifetime)")
+    #expect(other != text)
+    #expect(EntryRecord(parsing: [UInt8](other.utf8)) == nil)
+  }
 }
