@@ -36,6 +36,8 @@ struct StoredPlaylist: Sendable {
   var timeline: StreamTimeline?
   /// Nil for a stream that is not live.
   var window: Window?
+  /// The target duration of a live stream, a minute at most.
+  var target: Duration?
 
   /// Nil if the body is no media playlist.
   ///
@@ -49,6 +51,7 @@ struct StoredPlaylist: Sendable {
     guard let playlist = HLSMediaPlaylist(body, url: url, imported: variables) else { return nil }
     if playlist.isLive {
       window = Window(firstSequence: playlist.mediaSequence, count: playlist.segments.count)
+      target = .seconds(min(playlist.targetDuration, 60))
     } else {
       timeline = StreamTimeline(playlist, at: url, keys: keys)
     }

@@ -18,11 +18,13 @@ extension StreamEngine {
       current?.isReady = true
       current?.position = position
       current?.readyPosition = position
-    case .live: current?.isLive = true
+    case .live:
+      current?.isLive = true
+      breaks.isLive = true
     case .position(_, let position), .seekCompleted(_, _, let position):
       current?.position = position
     case .ended where hasBrokenOff(now):
-      breaks.note(changes: follower?.liveChanges, played: now.played)
+      breaks.note(asBreak(.end, now, played: now.played))
       forget()
       // What follows must not be heard.
       engine.stop()
@@ -37,8 +39,9 @@ extension StreamEngine {
       return followStream()
     case .failed(_, let error):
       if lookAgain(now, after: error) { return }
+      let reported = errorToReport(error, now)
       forget()
-      report?(.failed(id, reason(of: error, in: now)))
+      report?(.failed(id, reported))
       return
     default: break
     }
@@ -50,14 +53,35 @@ extension StreamEngine {
   /// stream that has ended has a duration.
   private func hasBrokenOff(_ now: Current) -> Bool {
     now.kind != nil && now.isLive && follower?.hasEnded != true
-      && breaks.mayGoOn(changes: follower?.liveChanges, played: now.played)
+      && breaks.mayGoOn(after: asBreak(.end, now, played: now.played))
   }
 
-  /// Returns the reason of an interruption: the engine only knows that segments are missing.
-  private func reason(of error: MediaCacheError, in now: Current) -> MediaCacheError {
-    guard now.kind == .hls, NetworkPatience().bears(error),
-      let failure = follower?.permanentFailure(after: now.position)
-    else { return error }
+  private func asBreak(
+    _ kind: LiveBreaks.Kind, _ now: Current, played: Duration?
+  ) -> LiveBreaks.Break {
+    LiveBreaks.Break(
+      kind, changes: follower?.liveChanges, target: follower?.liveTarget,
+      answers: follower?.liveAnswers ?? [], played: played, time: cache.now.uptime)
+  }
+
+  /// Returns the error to report of a failed item. One that may well pass makes the player load the
+  /// item again: a live stream that stands still, and a stream of which segments do not exist, fail
+  /// for good.
+  private func errorToReport(_ error: MediaCacheError, _ now: Current) -> MediaCacheError {
+    guard now.kind != nil, NetworkPatience().bears(error) else { return error }
+    if breaks.isLive, follower?.hasEnded != true {
+      let failure = asBreak(.failure, now, played: now.isReady ? now.played : nil)
+      guard breaks.mayGoOn(after: failure) else {
+        return MediaCacheError(standingStill: now.item.media.url, error)
+      }
+      breaks.note(failure)
+      follower?.readLiveAgain()
+      return error
+    }
+    // The engine only knows that segments are missing.
+    guard now.kind == .hls, let failure = follower?.permanentFailure(after: now.position) else {
+      return error
+    }
     return MediaCacheError(segmentsMissingIn: now.item.media.url, failure)
   }
 

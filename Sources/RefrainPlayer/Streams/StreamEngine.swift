@@ -17,7 +17,7 @@ final class StreamEngine: PlayerEngine {
   var reportProgress: (@MainActor (StreamProgress?) -> Void)?
 
   let engine: any PlayerEngine
-  private let cache: MediaCache
+  let cache: MediaCache
   let lookup: StreamLookup
   private let streamURL: StreamURL?
   var current: Current?

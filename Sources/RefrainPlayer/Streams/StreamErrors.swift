@@ -28,6 +28,17 @@ extension MediaCacheError {
       + failure.reason
   }
 
+  /// The error of a live stream whose broadcast seems to be over.
+  ///
+  /// - Parameter failure: the engine's last error.
+  init(standingStill url: URL, _ failure: MediaCacheError) {
+    self.init(
+      .invalidResponse,
+      "The live stream \(url.withoutUserInfo.absoluteString) broke off again, and nothing shows "
+        + "that its broadcast goes on. The last error: \(failure.reason)",
+      remedy: "Play it again when it is on the air.")
+  }
+
   /// The error of a live stream that ended although its playlist does not state an end.
   init(brokenOff url: URL) {
     self.init(

@@ -11,6 +11,7 @@ import RefrainLocks
 final class StreamFollower: Sendable {
   let resource: Resource
   private let known: Known
+  private let post: AsyncStream<Void>.Continuation
   private let tasks: [Task<Void, Never>]
 
   static let interval = Duration.milliseconds(250)
@@ -28,6 +29,7 @@ final class StreamFollower: Sendable {
     self.known = known
     let (news, post) = AsyncStream.makeStream(
       of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    self.post = post
     post.yield()
     let events = cache.events(includingTraffic: false)
     let reading = StreamReading(cache: cache, resource: resource, isSoundOnly: isSoundOnly)
@@ -60,6 +62,18 @@ final class StreamFollower: Sendable {
 
   /// See `StreamMap`.
   var liveChanges: Int? { known.map?.liveChanges }
+
+  /// See `StreamMap`.
+  var liveTarget: Duration? { known.map?.liveTarget }
+
+  /// See `StreamMap`.
+  var liveAnswers: [Uptime] { known.map?.liveAnswers ?? [] }
+
+  /// Reads the live playlists again soon (`StreamMap.readLiveAgain`).
+  func readLiveAgain() {
+    known.change { $0.readLiveAgain() }
+    post.yield()
+  }
 
   /// The peak bit rate of the variant that plays; nil while it is unknown.
   var bandwidth: Int64? { known.map?.variant.flatMap { $0.bandwidth > 0 ? $0.bandwidth : nil } }

@@ -22,6 +22,10 @@ struct StreamMap: Sendable {
     var hasChanged = true
     /// The segments of a live stream, as they were read last.
     var window: StoredPlaylist.Window?
+    /// The target duration of a live stream.
+    var target: Duration?
+    /// When the origin last sent or confirmed these segments of a live stream.
+    var answered: Uptime?
   }
 
   /// A part's playlist, and its index there.
@@ -104,13 +108,16 @@ struct StreamMap: Sendable {
   // MARK: Recording
 
   /// Records a stored playlist; nil: none is stored.
-  mutating func read(_ index: Int, _ stored: StoredPlaylist?) {
+  ///
+  /// - Parameter answered: when the origin last sent or confirmed it.
+  mutating func read(_ index: Int, _ stored: StoredPlaylist?, answered: Uptime? = nil) {
     playlists[index].hasChanged = false
     // A playlist that was evicted may still play.
     guard let stored else { return }
     playlists[index].isLive = stored.timeline == nil
-    if let last = playlists[index].window, last != stored.window { liveChangeCount += 1 }
-    playlists[index].window = stored.window
+    if playlists[index].window != stored.window { liveChangeCount += 1 }
+    (playlists[index].window, playlists[index].target) = (stored.window, stored.target)
+    playlists[index].answered = answered
     let old = playlists[index].timeline
     guard old == nil || old?.keys != stored.timeline?.keys else { return }
     for key in (old?.keys ?? []).joined() { places[key]?.removeAll { $0.playlist == index } }
@@ -123,6 +130,13 @@ struct StreamMap: Sendable {
     let waiting = unplaced
     unplaced = []
     for (_, event) in waiting { note(event) }
+  }
+
+  /// Has the live playlists read again: no event reports that the origin has confirmed them.
+  mutating func readLiveAgain() {
+    for index in playlists.indices where playlists[index].isLive == true {
+      playlists[index].hasChanged = true
+    }
   }
 
   mutating func note(_ progress: [CacheProgress], of resources: [Int], in playlist: Int) {
@@ -229,10 +243,17 @@ struct StreamMap: Sendable {
   /// Whether a playlist states that nothing follows.
   var hasEnded: Bool { playlists.contains { $0.isLive == false } }
 
-  /// Grows whenever a live playlist has changed, or could not be reached; nil: none was read.
+  /// Grows whenever a live playlist is read for the first time, has changed, or could not be
+  /// reached and is not stored; nil: none was read.
   var liveChanges: Int? {
     playlists.contains { $0.isLive == true } ? liveChangeCount : nil
   }
+
+  /// When the origin last sent or confirmed each of the live playlists, as they were read last.
+  var liveAnswers: [Uptime] { playlists.compactMap { $0.isLive == true ? $0.answered : nil } }
+
+  /// The longest target duration of the live playlists; nil: none was read.
+  var liveTarget: Duration? { playlists.compactMap(\.target).max() }
 
   // MARK: What is stored
 

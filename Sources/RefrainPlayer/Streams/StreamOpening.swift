@@ -98,7 +98,7 @@ struct StreamOpening: Sendable {
   private func fetchRedirected(
     _ stored: StoredManifest, _ resource: Resource, _ download: StreamDownload
   ) async throws {
-    if cache.key(for: Resource(url: stored.url)) != cache.key(for: Resource(url: resource.url)) {
+    if cache.isNeeded(at: stored.url, besides: resource.url) {
       try await cache.prefetch(download.resource(at: stored.url))
     }
   }

@@ -30,7 +30,7 @@ struct StreamReading: Sendable {
       let playlist = manifest.flatMap {
         StoredPlaylist($0.body, at: $0.url, variables: variables, keys: keys)
       }
-      known.change { $0.read(index, playlist) }
+      known.change { $0.read(index, playlist, answered: manifest?.answered) }
     }
     for index in known.change({ $0.unsampled }) ?? [] {
       guard let timeline = known.map?.playlists[index].timeline else { continue }

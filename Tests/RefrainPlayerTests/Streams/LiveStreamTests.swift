@@ -8,6 +8,7 @@ import Testing
 /// Live streams that break off.
 struct LiveStreamTests {
   private let lost = MediaCacheError(.unreachable, "It broke off.", remedy: "Wait.")
+  private let start = Uptime.now
 
   /// Returns a machine that plays the first of these media, a live stream, until it breaks off, and
   /// loads it again.
@@ -47,8 +48,9 @@ struct LiveStreamTests {
   @Test func `A stream without known playlists is joined again three times in succession`() {
     var breaks = LiveBreaks()
     func joins(_ played: Duration) -> Bool {
-      guard breaks.mayGoOn(changes: nil, played: played) else { return false }
-      breaks.note(changes: nil, played: played)
+      let end = LiveBreaks.Break(.end, played: played, time: start)
+      guard breaks.mayGoOn(after: end) else { return false }
+      breaks.note(end)
       return true
     }
     #expect([6, 6, 6, 6].map { joins(.seconds($0)) } == [true, true, true, false])
@@ -59,10 +61,46 @@ struct LiveStreamTests {
   @Test func `A stream is joined again as long as its playlists change`() {
     var breaks = LiveBreaks()
     for changes in [0, 1, 5] {
-      #expect(breaks.mayGoOn(changes: changes, played: .seconds(6)))
-      breaks.note(changes: changes, played: .seconds(6))
+      let end = LiveBreaks.Break(.end, changes: changes, played: .seconds(6), time: start)
+      #expect(breaks.mayGoOn(after: end))
+      breaks.note(end)
     }
-    #expect(!breaks.mayGoOn(changes: 5, played: .seconds(600)))
+    let last = LiveBreaks.Break(.end, changes: 5, played: .seconds(600), time: start)
+    #expect(!breaks.mayGoOn(after: last))
+  }
+
+  @Test func `A failing stream is joined again until the origin shows that it stands still`() {
+    var breaks = LiveBreaks()
+    func joins(_ changes: Int, answeredAt answers: Double..., at seconds: Double) -> Bool {
+      let failure = LiveBreaks.Break(
+        .failure, changes: changes, target: .seconds(6), answers: answers.map { start + $0 },
+        played: .seconds(1), time: start + seconds)
+      guard breaks.mayGoOn(after: failure) else { return false }
+      breaks.note(failure)
+      return true
+    }
+    #expect(joins(3, answeredAt: 0, at: 0) && joins(3, answeredAt: 17, at: 19))
+    // It went on.
+    #expect(joins(4, answeredAt: 40, at: 40))
+    // The network is lost, however long, then it is back.
+    #expect(joins(4, answeredAt: 40, 12, at: 3600) && joins(4, at: 3700))
+    #expect(joins(4, answeredAt: 12, 57, at: 3800))
+    #expect(!joins(4, answeredAt: 12, 59, at: 3900))
+  }
+
+  @Test func `A stream without known playlists that cannot be joined is tried on and on`() {
+    var breaks = LiveBreaks()
+    func joins(_ played: Duration?) -> Bool {
+      let failure = LiveBreaks.Break(.failure, played: played, time: start)
+      guard breaks.mayGoOn(after: failure) else { return false }
+      breaks.note(failure)
+      return true
+    }
+    #expect((0..<10).allSatisfy { _ in joins(nil) })
+    // An unstable network.
+    #expect((0..<10).allSatisfy { _ in joins(.seconds(31)) })
+    // Each of these plays the last segments.
+    #expect([6, 6, 6, 6].map { joins(.seconds($0)) } == [true, true, true, false])
   }
 
   @Test func `After a broadcast that ended meanwhile, the next item plays`() throws {

@@ -32,7 +32,10 @@ struct StreamFollowingTests {
     var all: [StreamProgress?] = []
   }
 
-  private func with(_ body: (Rig) async throws -> Void) async throws {
+  /// - Parameter clock: the cache's time; nil: the machine's.
+  private func with(
+    clock: LiveClock? = nil, _ body: (Rig) async throws -> Void
+  ) async throws {
     let directory = FileManager.default.temporaryDirectory
       .appending(path: "refrain-following-\(UUID().uuidString)", directoryHint: .isDirectory)
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -40,6 +43,12 @@ struct StreamFollowingTests {
     var configuration = MediaCache.Configuration()
     configuration.retry.firstDelay = .milliseconds(1)
     configuration.retry.longestDelay = .milliseconds(2)
+    if let clock {
+      let start = Uptime.now
+      configuration.clock = {
+        Moment(wall: clock.date, uptime: start + clock.now / .seconds(1))
+      }
+    }
     let cache = try MediaCache(directory: directory, configuration: configuration)
     let engine = ScriptedEngine()
     let streams = StreamEngine(engine, cache: cache, streamURL: { $0.url })
@@ -166,11 +175,51 @@ struct StreamFollowingTests {
       _ = SilentStream(segments: 11, isLive: true).serve(on: rig.origin)
       try await rig.cache.remove(CacheKey(url: media.url))
       try await rig.cache.prefetch(media.url)
-      try await eventually("it has moved on") { rig.streams.follower?.liveChanges == 1 }
+      try await eventually("it has moved on") { rig.streams.follower?.liveChanges == 2 }
       let second = try await breakOff()
       #expect(rig.referee.failure(of: second)?.code == .unreachable)
       let third = try await breakOff()
       #expect(rig.referee.events.last == .ended(third, followedBy: nil))
+    }
+  }
+
+  @Test func `A failing live stream is joined again until the origin confirms its old playlist`()
+    async throws
+  {
+    let clock = LiveClock.standing()
+    try await with(clock: clock) { rig in
+      let media = Media(SilentStream(isLive: true).serve(on: rig.origin))
+      @MainActor func join() async throws -> EngineItem.ID {
+        let id = try await play(media, isLive: true, rig)
+        try await eventually("its playlist is known") { rig.streams.follower?.liveChanges != nil }
+        return id
+      }
+      @MainActor func fail(_ id: EngineItem.ID) -> MediaCacheError? {
+        rig.engine.report?(.failed(id, lost))
+        rig.engine.stop()
+        return rig.referee.failure(of: id)
+      }
+      let first = try await join()
+      #expect(fail(first) == lost)
+      let second = try await join()
+      await rig.origin.stopListening()
+      clock.advance(to: .seconds(3600))
+      _ = try? await rig.cache.prefetch(media.url)
+      #expect(fail(second) == lost)
+      try await rig.origin.resumeListening()
+      // The origin has the same playlist as an hour ago. That is known after one more failure, if
+      // not before.
+      var last = fail(try await join())
+      if last == lost {
+        let answers = [rig.cache.now.uptime]
+        try await eventually("its answer is known") { rig.streams.follower?.liveAnswers == answers }
+        last = fail(try await join())
+      }
+      #expect(last?.code == .invalidResponse && last?.reason.contains(lost.reason) == true)
+      // Loaded again by hand, it is another matter.
+      rig.referee.stop()
+      let again = try await join()
+      #expect(fail(again) == lost)
     }
   }
 

@@ -179,26 +179,30 @@ struct StreamMapTests {
 
   @Test func `A live playlist that stays the same is no change`() throws {
     var map = try map("#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\na.ts\n", with: [])
+    var answered = Uptime.now
     func read(_ names: String..., from first: Int = 0) throws {
       let text =
         "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-MEDIA-SEQUENCE:\(first)\n"
         + names.map { "#EXTINF:4,\n\($0).ts\n" }.joined()
       let stored = StoredPlaylist(
         Array(text.utf8), at: try url("master.m3u8"), keys: { [CacheKey(url: $0)] })
-      map.read(0, stored)
+      answered = answered + 1
+      map.read(0, stored, answered: answered)
     }
-    #expect(map.liveChanges == nil)
+    #expect(map.liveChanges == nil && map.liveAnswers == [])
     try read("a", "b")
     try read("a", "b")
-    #expect(map.liveChanges == 0)
+    #expect(map.liveChanges == 1 && map.liveAnswers == [answered])
+    map.readLiveAgain()
+    #expect(map.unread == [0])
     try read("a", "b", "c")
-    #expect(map.liveChanges == 1)
-    try read("b", "c", "d", from: 1)
     #expect(map.liveChanges == 2)
+    try read("b", "c", "d", from: 1)
+    #expect(map.liveChanges == 3)
     map.note(.failed(try key("master.m3u8"), MediaCacheError(.unreachable, "It is far away.")))
-    #expect(map.liveChanges == 3)
+    #expect(map.liveChanges == 4)
     map.note(.failed(try key("master.m3u8"), MediaCacheError(.status, "Gone.", status: 410)))
-    #expect(map.liveChanges == 3)
+    #expect(map.liveChanges == 4)
   }
 
   @Test func `An event counts under each key of a playlist and a segment`() throws {

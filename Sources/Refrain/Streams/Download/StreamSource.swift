@@ -88,4 +88,6 @@ package struct StoredManifest: Sendable {
   package var body: [UInt8]
   /// After redirects.
   package var url: URL
+  /// When the origin last sent or confirmed it; nil if that is unknown.
+  package var answered: Uptime?
 }
