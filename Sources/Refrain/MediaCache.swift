@@ -299,7 +299,8 @@ public final class MediaCache: Sendable {
   }
 
   /// Removes every entry that no other process is writing, and the headers and cookies that proxies
-  /// have stored for streams. A running proxy keeps those that it uses.
+  /// have stored for streams. A running proxy keeps those that it uses in memory, and stores none
+  /// of them again.
   ///
   /// - Parameter progress: called for each finished entry, on several threads at once.
   /// - Returns: the disk space freed, in bytes.

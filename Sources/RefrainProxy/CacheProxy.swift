@@ -81,7 +81,10 @@ public final class CacheProxy: Sendable {
     guard configuration.origin == nil, !resource.headers.isEmpty else {
       return try url(for: resource.url)
     }
-    let session = service.sessions.begin(with: resource.headers, for: resource.url)
+    let sessions = service.sessions
+    let session = sessions.begin(with: resource.headers, for: resource.url)
+    // Not waited for: a removal by another process counts from the next call on.
+    Task { await sessions.noticeRemoval() }
     return try service.routes.proxied(
       resource.url, session: session.id, listening: listener.expectedAddress)
   }

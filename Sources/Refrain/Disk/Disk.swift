@@ -172,8 +172,10 @@ extension Disk {
   }
 
   /// Like `contents`, with the file's status.
+  ///
+  /// - Parameter cutsAtLimit: whether to return the beginning of a file larger than `limit`.
   func file(
-    at path: String, limit: Int = 64 << 20
+    at path: String, limit: Int = 64 << 20, cutsAtLimit: Bool = false
   ) throws(DiskError) -> (bytes: [UInt8], status: FileStatus)? {
     let descriptor: Int32
     do throws(DiskError) {
@@ -187,10 +189,10 @@ extension Disk {
     guard found.kind == .file else {
       throw DiskError(operation: "open", path: path, code: EINVAL)
     }
-    guard found.size <= Int64(limit) else {
+    guard cutsAtLimit || found.size <= Int64(limit) else {
       throw DiskError(operation: "read", path: path, code: EFBIG)
     }
-    var bytes = [UInt8](repeating: 0, count: Int(found.size))
+    var bytes = [UInt8](repeating: 0, count: Int(min(found.size, Int64(limit))))
     var done = 0
     while done < bytes.count {
       let result = bytes.withUnsafeMutableBytes { buffer in

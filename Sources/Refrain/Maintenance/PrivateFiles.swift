@@ -8,21 +8,33 @@ package import Foundation
 /// All methods block: call them on `IOThreads` only.
 package struct PrivateFiles: Sendable {
   let path: String
-  let disk: any Disk
+  let budget: DiskBudget
 
   init(_ budget: DiskBudget) {
     path = "\(budget.directory)/private"
-    disk = budget.disk
+    self.budget = budget
   }
+
+  var disk: any Disk { budget.disk }
 
   /// Returns the path of a file, for messages.
   package func path(of name: String) -> String { "\(path)/\(name)" }
 
-  /// Returns the contents of a file; nil if there is none.
-  ///
-  /// - Throws: if it cannot be read, or is larger than `limit` bytes.
-  package func contents(of name: String, limit: Int) throws -> [UInt8]? {
-    try disk.contents(of: path(of: name), limit: limit)
+  package struct Contents: Sendable {
+    package var bytes: [UInt8]
+    /// When the file was last changed.
+    package var changed: Date
+    /// Whether the file is larger than the limit: `bytes` are its beginning.
+    package var isCut: Bool
+  }
+
+  /// Returns the first `limit` bytes of a file; nil if there is none.
+  package func contents(of name: String, limit: Int) throws -> Contents? {
+    try disk.file(at: path(of: name), limit: limit, cutsAtLimit: true).map {
+      Contents(
+        bytes: $0.bytes, changed: Date(timeIntervalSince1970: $0.status.changed),
+        isCut: $0.status.size > Int64(limit))
+    }
   }
 
   /// Replaces a file, with mode 0600: a reader, and a power cut, find either the old contents or
@@ -47,9 +59,14 @@ package struct PrivateFiles: Sendable {
     try disk.syncDirectory(path)
   }
 
+  package func remove(_ name: String) throws {
+    try disk.removeFile(path(of: name))
+    try disk.syncDirectory(path)
+  }
+
   /// Removes the other files that have not been changed since a date.
   package func removeFiles(except kept: String, unchangedSince date: Date) throws {
-    for name in try disk.names(in: path) where name != kept {
+    for name in try disk.names(in: path) where name != kept && !Self.permanent.contains(name) {
       guard let status = try disk.status(of: path(of: name)), status.kind == .file,
         status.changed < date.timeIntervalSince1970
       else { continue }
@@ -57,16 +74,8 @@ package struct PrivateFiles: Sendable {
     }
   }
 
-  /// Removes all files.
-  func removeAll() throws(DiskError) {
-    let names = try disk.names(in: path)
-    guard !names.isEmpty else { return }
-    for name in names {
-      guard try !disk.isDirectory(path(of: name)) else { continue }
-      try disk.removeFile(path(of: name))
-    }
-    EntryDirectory.removeIfEmpty(path, disk: disk)
-  }
+  /// Files without secrets, which other processes rely on.
+  static let permanent: Set = [lockName, removalName]
 }
 
 extension MediaCache {

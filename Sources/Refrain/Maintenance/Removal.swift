@@ -88,12 +88,28 @@ extension Removal {
   func removeAll(progress: Sweep.Progress?) async throws -> Int64 {
     let budget = context.budget
     await IOThreads.background.run { budget.prepareToFree() }
+    // First: a cancelled removal leaves no credentials behind.
+    var failure = await removePrivateFiles()
+    let entries: Result<Int64, any Error>
+    do {
+      entries = .success(try await removeEntries(progress))
+    } catch {
+      entries = .failure(error)
+    }
+    // There may be room for the record of the removal now.
+    if failure != nil { failure = await removePrivateFiles() }
+    // Credentials that are left matter more than why entries are left.
+    if let failure, failure.mayLeaveFiles { throw failure.error }
+    let freed = try entries.get()
+    if let failure { throw failure.error }
+    return freed
+  }
+
+  /// - Returns: the bytes of disk that were freed.
+  private func removeEntries(_ progress: Sweep.Progress?) async throws -> Int64 {
     let parts: [Part]
     do {
-      try await IOThreads.background.run { () throws(DiskError) in
-        try PrivateFiles(budget).removeAll()
-      }
-      parts = try await Sweep(budget: budget).run(progress: progress) { names, done in
+      parts = try await Sweep(budget: context.budget).run(progress: progress) { names, done in
         removeClosed(names, done)
       }
     } catch let error as DiskError {
@@ -108,6 +124,37 @@ extension Removal {
       if let failure = part.failure { throw failure }
     }
     return freed
+  }
+
+  private struct PrivateFailure: Sendable {
+    var error: MediaCacheError
+    var mayLeaveFiles: Bool
+  }
+
+  /// Removes what proxies have stored for streams.
+  ///
+  /// - Returns: why it could not be removed, or not recorded; nil on success.
+  private func removePrivateFiles() async -> PrivateFailure? {
+    let context = context
+    return await IOThreads.background.run {
+      let files = PrivateFiles(context.budget)
+      do {
+        try files.removeAll { context.now.uptime }
+        return nil
+      } catch let unrecorded as PrivateFiles.UnrecordedRemoval {
+        let error = MediaCacheError(
+          .storage,
+          "The headers and cookies in \(files.path) were removed, but the removal could not be "
+            + "recorded (\(unrecorded.reason)): a proxy that runs may store its own again.",
+          remedy: "Check the disk and the permissions of the cache directory, then try again.")
+        return PrivateFailure(error: error, mayLeaveFiles: false)
+      } catch {
+        let error = MediaCacheError(
+          .storage, "The headers and cookies in \(files.path) could not be removed: \(error).",
+          remedy: "Check the disk and the permissions of the cache directory, then try again.")
+        return PrivateFailure(error: error, mayLeaveFiles: true)
+      }
+    }
   }
 
   /// The outcome for the entries of one shard.

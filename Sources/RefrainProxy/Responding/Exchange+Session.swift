@@ -4,6 +4,14 @@ import Refrain
 
 /// The session that begins with a request for a manifest.
 extension Exchange {
+  /// Notices that another process has removed the session that this request would continue.
+  func noticeRemoval() async {
+    guard session == nil, service.configuration.origin == nil,
+      service.sessions.begun(with: inherited, for: url) != nil
+    else { return }
+    await service.sessions.noticeRemoval()
+  }
+
   /// Receives the cookies of the origin's responses; nil: they are not stored.
   var observer: ResponseObserver? {
     guard service.configuration.origin == nil else { return nil }
@@ -23,19 +31,20 @@ extension Exchange {
   func session(defining variables: [String: String], for sources: [URL]) -> StreamSession? {
     guard service.configuration.origin == nil else { return nil }
     let (sessions, inherited) = (service.sessions, inherited)
-    var cookies: [(URL, [String])] = []
+    var cookies: [(source: URL, fields: [String], time: Uptime)] = []
     if inherited.isEmpty {
       for source in Set(sources) {
-        let fields = sessions.takeCookies(from: source)
-        if !fields.isEmpty { cookies.append((source, fields)) }
+        guard let taken = sessions.takeCookies(from: source) else { continue }
+        cookies.append((source, taken.fields, taken.time))
       }
     }
     guard
       !variables.isEmpty || !inherited.isEmpty || !cookies.isEmpty
         || sessions.begun(with: inherited, for: url) != nil
     else { return nil }
-    let session = sessions.begin(with: inherited, for: url)
-    for (source, fields) in cookies { session.store(cookies: fields, from: source) }
+    let start = cookies.map(\.time).min { $0.seconds < $1.seconds }
+    let session = sessions.begin(with: inherited, for: url, since: start)
+    for cookie in cookies { session.store(cookies: cookie.fields, from: cookie.source) }
     session.define(variables)
     return session
   }

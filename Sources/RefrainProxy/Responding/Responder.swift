@@ -54,6 +54,7 @@ struct Responder: Sendable {
     let exchange = Exchange(
       service: service, request: request, writer: writer, report: report, url: named.url,
       session: session, target: target, fields: session?.complete(fields, for: named.url) ?? fields)
+    await exchange.noticeRemoval()
     switch method {
     case "GET" where !hasBody, "HEAD" where !hasBody:
       try await CachedAnswer(exchange: exchange).run()

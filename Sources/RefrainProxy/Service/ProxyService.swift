@@ -46,12 +46,10 @@ final class ProxyService: Sendable {
 
   /// - Parameter token: the token that the next proxy has too; nil: the URLs end with this one.
   private static func sessions(_ cache: MediaCache, token: String?) -> StreamSessions {
-    let now: @Sendable () -> Date = { cache.now.wall }
-    guard let token else { return StreamSessions(now: now) }
-    let saving = SessionSaving(SessionStore(cache.privateFiles, token: token), now: now) {
-      cache.report(warning: $0)
-    }
-    return StreamSessions(saving: saving, now: now)
+    guard let token else { return StreamSessions(now: { cache.now }) }
+    let store = SessionStore(cache.privateFiles, token: token)
+    let saving = SessionSaving(store, now: { cache.now.wall }) { cache.report(warning: $0) }
+    return StreamSessions(saving: saving, now: { cache.now })
   }
 
   var isStopping: Bool { stopping.load(ordering: .relaxed) }

@@ -33,3 +33,10 @@ struct SessionRecord: Sendable, Hashable, Codable {
 
   var fields: HeaderFields { HeaderFields(headers.map { ($0.name, $0.value) }) }
 }
+
+/// A session in memory, as `SessionStore` receives it.
+struct BegunSession: Sendable {
+  var record: SessionRecord
+  /// When its stream began here, or when it was read from the file.
+  var begun: Uptime
+}

@@ -41,8 +41,8 @@ final class SessionSaving: Sendable {
     self.warn = warn
   }
 
-  /// Returns the stored sessions, the most recently used first.
-  func read(at now: Date) async -> [SessionRecord] {
+  /// Returns the stored sessions.
+  func read(at now: Date) async -> SessionStore.Contents {
     let store = store
     let contents = await IOThreads.background.run { store.read(at: now) }
     if let problem = contents.problem {
@@ -50,7 +50,16 @@ final class SessionSaving: Sendable {
         "Sessions of streams could not be read from \(store.path) (\(problem)). Open a stream "
           + "again if it stops.")
     }
-    return contents.records
+    return contents
+  }
+
+  /// Whether this cache has removed all private files since a session began.
+  func isRemovedHere(since begun: Uptime) -> Bool { store.isRemovedHere(since: begun) }
+
+  /// Returns the last removal of all private files by any process.
+  func lastRemoval() async -> PrivateFiles.RemovalRecord? {
+    let store = store
+    return await IOThreads.background.run { store.lastRemoval() }
   }
 
   /// Stores the sessions soon.
@@ -68,8 +77,10 @@ final class SessionSaving: Sendable {
       }
       state.due = due
       state.count += 1
-      state.task = Task { [self, number = state.count] in
+      state.task = Task { [self, number = state.count, before = state.task] in
         try? await Task.sleep(until: due, clock: .continuous)
+        // One write at a time, and none after `close`.
+        await before?.value
         let isCurrent = self.state.withLock { state in
           guard state.count == number, !state.isClosed else { return false }
           state.due = nil
@@ -87,6 +98,7 @@ final class SessionSaving: Sendable {
       return state.task
     }
     task?.cancel()
+    await task?.value
     await write(sessions)
   }
 
@@ -98,7 +110,7 @@ final class SessionSaving: Sendable {
     state.withLock { $0.lastWrite = .now }
     let problem = await IOThreads.background.run { () -> String? in
       do {
-        sessions.retire(try store.add(sessions.records, at: now))
+        sessions.retire(try store.add(sessions.all, at: now))
         return nil
       } catch {
         return "\(error)"

@@ -12,9 +12,14 @@ import RefrainLocks
 ///
 /// The file has mode 0600: only a program that can also read the stored media and keys can read it.
 /// It is named by a hash of the token: a proxy with another token finds nothing. A session that
-/// nobody uses is removed after 30 days.
+/// nobody uses for 30 days is removed when a proxy starts, or writes the file. So is a file that
+/// cannot be read and was not changed for 30 days.
 ///
-/// All methods block: call them on `IOThreads` only.
+/// After `MediaCache.removeAll`, in any process, no session that had begun before is stored or read
+/// again. The file names the last removal that its writer knew: if that is not the last one, all of
+/// the file is too old, however late it was written.
+///
+/// The methods block unless they say otherwise: call them on `IOThreads` only.
 final class SessionStore: Sendable {
   static let capacity = 1024
   static let mostBytes = 1 << 20
@@ -25,6 +30,8 @@ final class SessionStore: Sendable {
     var records: [SessionRecord] = []
     /// Why some or all sessions were not read; nil if all were.
     var problem: String?
+    /// Whether the file has more than is in `records`, which must not stay there.
+    var isOutdated = false
   }
 
   /// The first line of the file.
@@ -32,17 +39,45 @@ final class SessionStore: Sendable {
     var version = 1
     /// The SHA-256 hash of the token.
     var token: String
-    /// Random, and another one if the file was removed and made again.
-    var file: String
+    /// The last removal that the writer knew.
+    var removal: String?
+  }
+
+  /// What was found on disk.
+  private struct Found {
+    var isThere: Bool
+    /// The last removal of all private files.
+    var removal: PrivateFiles.RemovalRecord?
+    var contents = Contents()
   }
 
   /// What this process knows of the file.
   private struct Known {
-    /// `Head.file`; nil if no file was found or written.
-    var file: String?
+    /// Whether the file, or its absence, was seen.
+    var isRead = false
+    var isThere = false
+    var isOutdated = false
+    var removal: PrivateFiles.RemovalRecord?
     var sessions: Set<String> = []
     /// Those that the user removed: they are not stored again.
     var removed: Set<String> = []
+
+    mutating func note(_ found: Found, _ ids: some Sequence<String>) {
+      (isRead, isThere, removal) = (true, found.isThere, found.removal)
+      isOutdated = found.contents.isOutdated
+      sessions = Set(ids)
+    }
+
+    /// Finds the sessions that the user has removed.
+    mutating func noteRemoved(_ begun: [BegunSession], _ found: Found) {
+      let isNew = isRead && found.removal != nil && found.removal?.id != removal?.id
+      // Somebody may also have removed the file alone.
+      if isNew || (isThere && !found.isThere) { removed.formUnion(sessions) }
+      for session in begun where found.removal?.isAfter(session.begun) ?? isNew {
+        removed.insert(session.record.id)
+      }
+      removed.formIntersection(begun.map(\.record.id))
+    }
   }
 
   private let files: PrivateFiles
@@ -64,10 +99,9 @@ final class SessionStore: Sendable {
     known.withLock { known in
       var contents: Contents
       do {
-        let (file, found) = try readFile(at: now)
-        contents = found
-        known.file = file
-        known.sessions = Set(found.records.map(\.id))
+        let found = try find(at: now)
+        contents = found.contents
+        known.note(found, contents.records.map(\.id))
       } catch {
         contents = Contents(problem: "\(error)")
       }
@@ -82,53 +116,67 @@ final class SessionStore: Sendable {
 
   /// Adds sessions to the stored ones. Another process with the same token may have stored some.
   ///
-  /// - Parameter records: returns the sessions; called when it is this call's turn to write.
-  /// - Returns: the identifiers of sessions that the user has removed with the file
-  ///   (`MediaCache.removeAll`, in any process): they are not stored.
+  /// - Parameter sessions: returns the sessions; called when it is this call's turn to write.
+  /// - Returns: the identifiers of sessions that the user has removed (`MediaCache.removeAll`, in
+  ///   any process): they are not stored.
   /// - Throws: also if the file cannot be read: the sessions in it would be lost. A damaged one is
-  ///   replaced.
+  ///   replaced, and one that is too large is shortened.
   @discardableResult
-  func add(_ records: () -> [SessionRecord], at now: Date) throws -> Set<String> {
+  func add(_ sessions: () -> [BegunSession], at now: Date) throws -> Set<String> {
     try known.withLock { known in
-      let records = records()
-      guard !records.isEmpty else { return [] }
-      return try files.withLock { try add(records, at: now, &known) }
+      let sessions = sessions()
+      guard !sessions.isEmpty || known.isOutdated else { return [] }
+      return try files.withLock { try add(sessions, at: now, &known) }
     }
   }
 
   private func add(
-    _ records: [SessionRecord], at now: Date, _ known: inout Known
+    _ sessions: [BegunSession], at now: Date, _ known: inout Known
   ) throws -> Set<String> {
-    let (file, contents) = try readFile(at: now)
-    // Of a damaged file nobody knows which one it was.
-    if let before = known.file, file != before, file != nil || contents.problem == nil {
-      known.removed.formUnion(known.sessions)
-      known.file = nil
-    }
-    known.removed.formIntersection(records.map(\.id))
+    var found = try find(at: now)
+    known.noteRemoved(sessions, found)
     var all = Dictionary(
-      contents.records.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-    for record in records
-    where !known.removed.contains(record.id)
+      found.contents.records.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    for record in sessions.lazy.map(\.record)
+    where !known.removed.contains(record.id) && !Self.isExpired(record, at: now)
       && record.lastUse >= all[record.id]?.lastUse ?? .distantPast
     {
       all[record.id] = record
     }
-    if !all.isEmpty || file != nil || contents.problem != nil {
-      let head = Head(token: token, file: file ?? known.file ?? TokenCheck.random())
+    if !all.isEmpty || found.isThere {
+      let head = Head(token: token, removal: found.removal?.id)
       try files.replace(name, with: encoded(Array(all.values), head))
-      known.file = head.file
+      // A removal can come in between only if the file system has no locks, or the removing process
+      // stopped waiting for this one's.
+      if try files.lastRemoval() != found.removal { try files.remove(name) }
+      found.isThere = true
+      found.contents.isOutdated = false
     }
-    known.sessions = Set(all.keys)
+    known.note(found, all.keys)
     return known.removed
   }
 
-  /// - Returns: `Head.file`, or nil if there is no file or it is damaged; and the contents.
-  private func readFile(at now: Date) throws -> (file: String?, Contents) {
-    guard let bytes = try files.contents(of: name, limit: 2 * Self.mostBytes) else {
-      return (nil, Contents())
-    }
-    return decoded(bytes, at: now)
+  private func find(at now: Date) throws -> Found {
+    let file = try files.contents(of: name, limit: 2 * Self.mostBytes)
+    // Read last: if the file names it, the file is not older.
+    let removal = try files.lastRemoval()
+    guard let file else { return Found(isThere: false, removal: removal) }
+    return Found(
+      isThere: true, removal: removal, contents: decoded(file, after: removal?.id, at: now))
+  }
+
+  /// Whether this cache has removed all files since a session began. Does not block.
+  func isRemovedHere(since begun: Uptime) -> Bool { files.isRemovedHere(since: begun) }
+
+  /// Returns the last removal of all files by any process; nil if there was none, or its record
+  /// cannot be read.
+  func lastRemoval() -> PrivateFiles.RemovalRecord? {
+    // The next write reports that the directory cannot be read.
+    try? files.lastRemoval()
+  }
+
+  private static func isExpired(_ record: SessionRecord, at now: Date) -> Bool {
+    record.lastUse <= now - longestUnused
   }
 
   // MARK: The format
@@ -150,17 +198,33 @@ final class SessionStore: Sendable {
     return bytes
   }
 
-  private func decoded(_ bytes: [UInt8], at now: Date) -> (file: String?, Contents) {
+  /// - Parameter removal: the last removal of all private files.
+  private func decoded(
+    _ file: PrivateFiles.Contents, after removal: String?, at now: Date
+  ) -> Contents {
     let decoder = JSONDecoder()
     decoder.dateDecodingStrategy = .secondsSince1970
-    var lines = bytes.split(separator: 0x0A)[...]
+    var lines = file.bytes.split(separator: 0x0A)[...]
     guard let first = lines.popFirst(),
       let head = try? decoder.decode(Head.self, from: Data(first)),
-      head == Head(token: token, file: head.file)
+      head == Head(token: token, removal: head.removal)
     else {
-      return (nil, Contents(problem: "the file is damaged, or another version wrote it"))
+      // The version that wrote it may still be in use.
+      return Contents(
+        problem: "the file is damaged, or another version wrote it",
+        isOutdated: file.changed <= now - Self.longestUnused)
     }
     var contents = Contents()
+    guard head.removal == removal else {
+      contents.isOutdated = true
+      return contents
+    }
+    if file.isCut {
+      // A part of a line.
+      _ = lines.popLast()
+      contents.problem = "it is too large, so that only its beginning was read"
+      contents.isOutdated = true
+    }
     var broken = 0
     for line in lines {
       guard var record = try? decoder.decode(SessionRecord.self, from: Data(line)),
@@ -171,10 +235,16 @@ final class SessionStore: Sendable {
       }
       // The clock may have been wrong.
       record.lastUse = min(record.lastUse, now)
-      guard record.lastUse > now - Self.longestUnused else { continue }
-      contents.records.append(record)
+      if Self.isExpired(record, at: now) {
+        contents.isOutdated = true
+      } else {
+        contents.records.append(record)
+      }
     }
-    if broken > 0 { contents.problem = "\(broken) of its lines are damaged" }
-    return (head.file, contents)
+    if broken > 0 {
+      contents.problem = contents.problem ?? "\(broken) of its lines are damaged"
+      contents.isOutdated = true
+    }
+    return contents
   }
 }

@@ -12,6 +12,8 @@ final class StreamSession: Sendable {
   /// The URL with which the stream began.
   let url: URL
   let headers: HeaderFields
+  /// When the stream began here, or when the session was read from the file.
+  let begun: Uptime
   /// Headers are sent there, and nowhere else.
   private let origin: WebOrigin?
   private let cookies: CookieJar
@@ -28,10 +30,14 @@ final class StreamSession: Sendable {
   /// - Parameters:
   ///   - record: the contents; must be valid.
   ///   - url: the URL to whose origin the headers are sent.
-  init(_ record: SessionRecord, url: URL, noteChange: @escaping @Sendable () -> Void = {}) {
+  init(
+    _ record: SessionRecord, url: URL, begun: Uptime = .now,
+    noteChange: @escaping @Sendable () -> Void = {}
+  ) {
     id = record.id
     self.url = url
     headers = record.fields
+    self.begun = begun
     origin = WebOrigin(url)
     variables = Mutex(record.variables)
     lastUse = Atomic(Int(record.lastUse.timeIntervalSince1970))
@@ -45,14 +51,14 @@ final class StreamSession: Sendable {
   }
 
   convenience init(
-    id: String, headers: HeaderFields, for url: URL, at now: Date = Date(),
+    id: String, headers: HeaderFields, for url: URL, at now: Date = Date(), begun: Uptime = .now,
     noteChange: @escaping @Sendable () -> Void = {}
   ) {
     let record = SessionRecord(
       id: id, url: url.absoluteString,
       headers: headers.fields.map { SessionRecord.Header(name: $0.name, value: $0.value) },
       cookies: [], variables: [:], lastUse: now)
-    self.init(record, url: url, noteChange: noteChange)
+    self.init(record, url: url, begun: begun, noteChange: noteChange)
   }
 
   /// Returns the contents to store.

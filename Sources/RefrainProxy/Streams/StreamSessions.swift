@@ -5,9 +5,11 @@ import RefrainLocks
 
 /// The sessions of a proxy's streams, by their identifiers.
 ///
-/// A stream that begins again with the same URL and headers continues its session. An unknown
-/// identifier, as after a restart with another token, is a request without a session; the stream's
-/// next playlist then begins a new one if it needs one.
+/// A stream that begins again with the same URL and headers continues its session, unless the user
+/// has removed everything since: that session is not stored again, so another one begins.
+///
+/// An unknown identifier, as after a restart with another token, is a request without a session;
+/// the stream's next playlist then begins a new one if it needs one.
 final class StreamSessions: Sendable {
   private struct Beginning: Hashable {
     var url: URL
@@ -32,7 +34,7 @@ final class StreamSessions: Sendable {
 
   private let state = Mutex(State())
   private let saving: SessionSaving?
-  private let now: @Sendable () -> Date
+  private let now: @Sendable () -> Moment
   private let unclaimed = UnclaimedCookies()
   /// Collects the cookies of manifests' responses to requests without a session and without
   /// credentials.
@@ -41,7 +43,7 @@ final class StreamSessions: Sendable {
   /// - Parameters:
   ///   - saving: where the sessions are kept; nil: in memory alone.
   ///   - now: returns the time.
-  init(saving: SessionSaving? = nil, now: @escaping @Sendable () -> Date = { Date() }) {
+  init(saving: SessionSaving? = nil, now: @escaping @Sendable () -> Moment = { .now }) {
     self.saving = saving
     self.now = now
     let unclaimed = unclaimed
@@ -50,29 +52,42 @@ final class StreamSessions: Sendable {
       let isNamed = Manifest.isNamed(mimeType: type.map { String($0) }, url: url)
       // A redirect may lead to one.
       guard isNamed || headers["Location"] != nil else { return }
-      unclaimed.note(headers.values(of: "Set-Cookie"), from: url)
+      unclaimed.note(headers.values(of: "Set-Cookie"), from: url, at: now().uptime)
     }
   }
 
   /// Returns the session of a stream that began at this URL with these headers; nil if there is
   /// none.
   func begun(with headers: HeaderFields, for url: URL) -> StreamSession? {
-    state.withLock { $0.begun[Beginning(url: url, headers: headers)] }
+    let session = state.withLock { $0.begun[Beginning(url: url, headers: headers)] }
+    return session.flatMap { isRemoved($0) ? nil : $0 }
+  }
+
+  /// Whether the user has removed everything in this process since the session began.
+  private func isRemoved(_ session: StreamSession) -> Bool {
+    saving?.isRemovedHere(since: session.begun) ?? false
   }
 
   func session(_ id: String) -> StreamSession? {
     let session = state.withLock { $0.sessions[id] }
-    session?.noteUse(at: now())
+    session?.noteUse(at: now().wall)
     return session
   }
 
-  /// Returns the session of a stream that begins at this URL with these headers.
-  func begin(with headers: HeaderFields, for url: URL) -> StreamSession {
+  /// Returns the session of a stream that begins at this URL with these headers. A removal by
+  /// another process counts once it was noticed (`noticeRemoval`).
+  ///
+  /// - Parameter start: when the first response came that the session needs; nil: now.
+  func begin(
+    with headers: HeaderFields, for url: URL, since start: Uptime? = nil
+  ) -> StreamSession {
     let beginning = Beginning(url: url, headers: headers)
+    let now = now()
     let (session, isNew) = state.withLock { state in
-      if let known = state.begun[beginning] { return (known, false) }
+      if let known = state.begun[beginning], !isRemoved(known) { return (known, false) }
       let session = StreamSession(
-        id: TokenCheck.random(), headers: headers, for: url, at: now(), noteChange: noteChange)
+        id: TokenCheck.random(), headers: headers, for: url, at: now.wall,
+        begun: start ?? now.uptime, noteChange: noteChange)
       state.insert(session)
       return (session, true)
     }
@@ -80,26 +95,30 @@ final class StreamSessions: Sendable {
     return session
   }
 
-  /// Returns and forgets the cookies of the last response to a request without a session.
-  func takeCookies(from url: URL) -> [String] { unclaimed.take(url) }
+  /// Returns and forgets the cookies of the last response to a request without a session, and when
+  /// it came; nil if it had none.
+  func takeCookies(from url: URL) -> (fields: [String], time: Uptime)? { unclaimed.take(url) }
 
   // MARK: Restarts
 
   /// Reads the sessions that an earlier proxy with the same token stored.
   func restore() async {
     guard let saving else { return }
-    let records = await saving.read(at: now())
+    let now = now()
+    let contents = await saving.read(at: now.wall)
     state.withLock { state in
       // The most recently used last, which then continues a stream that began twice.
-      for record in records.reversed() {
+      for record in contents.records.reversed() {
         guard let url = record.validURL, state.sessions[record.id] == nil else { continue }
-        let session = StreamSession(record, url: url, noteChange: noteChange)
+        let session = StreamSession(
+          record, url: url, begun: now.uptime, noteChange: noteChange)
         // One that has begun here is newer.
         let known = state.begun[Beginning(url: url, headers: session.headers)]
         state.insert(session)
         if let known, state.sessions[known.id] != nil { state.insert(known) }
       }
     }
+    if contents.isOutdated { saving.schedule(self, isUrgent: true) }
   }
 
   /// Stores the sessions, and stores none that change later.
@@ -115,9 +134,19 @@ final class StreamSessions: Sendable {
     }
   }
 
-  func records() -> [SessionRecord] {
-    let now = now()
-    return state.withLock { Array($0.sessions.values) }.map { $0.record(at: now) }
+  /// Returns the contents to store.
+  func all() -> [BegunSession] {
+    let now = now().wall
+    return state.withLock { Array($0.sessions.values) }.map {
+      BegunSession(record: $0.record(at: now), begun: $0.begun)
+    }
+  }
+
+  /// Retires the sessions that began before the last removal by any process.
+  func noticeRemoval() async {
+    guard let removal = await saving?.lastRemoval() else { return }
+    let begun = state.withLock { Array($0.begun.values) }
+    retire(Set(begun.filter { removal.isAfter($0.begun) == true }.map(\.id)))
   }
 
   /// Continues these sessions for the streams that use them now, and for no stream that begins
@@ -136,15 +165,17 @@ final class StreamSessions: Sendable {
 private final class UnclaimedCookies: Sendable {
   private static let capacity = 256
 
-  private let cookies = Mutex<[URL: [String]]>([:])
+  private let cookies = Mutex<[URL: (fields: [String], time: Uptime)]>([:])
 
-  func note(_ fields: [String], from url: URL) {
+  func note(_ fields: [String], from url: URL, at time: Uptime) {
     guard !fields.isEmpty else { return }
     cookies.withLock { cookies in
       if cookies.count >= Self.capacity { cookies = [:] }
-      cookies[url] = fields
+      cookies[url] = (fields, time)
     }
   }
 
-  func take(_ url: URL) -> [String] { cookies.withLock { $0.removeValue(forKey: url) } ?? [] }
+  func take(_ url: URL) -> (fields: [String], time: Uptime)? {
+    cookies.withLock { $0.removeValue(forKey: url) }
+  }
 }

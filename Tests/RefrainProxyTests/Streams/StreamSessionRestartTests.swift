@@ -50,7 +50,7 @@ import Testing
     let place = directory.appending(path: "private")
     guard FileManager.default.fileExists(atPath: place.path()) else { return [] }
     return try FileManager.default.contentsOfDirectory(at: place, includingPropertiesForKeys: nil)
-      .filter { $0.lastPathComponent != "lock" }
+      .filter { !["lock", "removal"].contains($0.lastPathComponent) }
   }
 
   static let credentials: [(cookie: String?, headers: [String], needed: Field)] = [
@@ -99,6 +99,37 @@ import Testing
         }
       }
       #expect(targets.count == 1 && targets.first?.contains("/~") == true)
+    }
+  }
+
+  @Test func `A stream that begins again after a removal by another process survives a restart`()
+    async throws
+  {
+    try await withDirectory { directory, origin in
+      serve(on: origin, setting: nil, needing: Field("Authorization", "Bearer x"))
+      var part = ""
+      try await run(directory, origin) { test in
+        func begin() async throws -> String {
+          let (reply, target) = try await test.follow(
+            try test.target("/list.m3u8"), ["Authorization: Bearer x"])
+          return try test.reference(reply, to: "s1.ts", at: target)
+        }
+        let before = try await begin()
+        let again = try await begin()
+        #expect(again == before)
+        let other = try MediaCache(directory: directory)
+        try await other.removeAll()
+        await other.close()
+        part = try await begin()
+        #expect(part != before)
+        let (segment, _) = try await test.follow(before)
+        #expect(segment.body.count == 1000)
+      }
+      let stored = part
+      try await run(directory, origin) { test in
+        let (segment, _) = try await test.follow(stored)
+        #expect(segment.body.count == 1000)
+      }
     }
   }
 

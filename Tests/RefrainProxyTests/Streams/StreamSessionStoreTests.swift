@@ -8,45 +8,8 @@ import Testing
 @testable import RefrainProxy
 
 /// The file of a proxy's sessions.
-@Suite struct StreamSessionStoreTests {
-  /// In whole seconds.
-  private let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
-
-  /// A value that closures change.
-  private final class Shared<Value: Sendable>: Sendable {
-    private let state: Mutex<Value>
-
-    init(_ value: Value) { state = Mutex(value) }
-
-    var value: Value { state.withLock { $0 } }
-
-    func change(_ body: (inout Value) -> Void) { state.withLock { body(&$0) } }
-  }
-
-  private func withCache(_ body: (MediaCache) async throws -> Void) async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(
-      path: "refrain-session-test-\(UUID().uuidString)", directoryHint: .isDirectory)
-    let cache = try MediaCache(directory: directory)
-    let result: Result<Void, any Error>
-    do { result = .success(try await body(cache)) } catch { result = .failure(error) }
-    await cache.close()
-    try? FileManager.default.removeItem(at: directory)
-    try result.get()
-  }
-
-  private func record(
-    _ id: String, age: TimeInterval = 0, variables: [String: String] = [:],
-    expires: Date? = nil
-  ) -> SessionRecord {
-    SessionRecord(
-      id: id, url: "https://a.example/\(id)/list.m3u8",
-      headers: [SessionRecord.Header(name: "Authorization", value: "Bearer é")],
-      cookies: [
-        CookieJar.Cookie(
-          pair: CookieJar.Pair(name: "c", value: id), domain: "a.example", path: "/",
-          isHostOnly: true, isSecure: true, expires: expires)
-      ], variables: variables, lastUse: now.addingTimeInterval(-age))
-  }
+@Suite struct StreamSessionStoreTests: SessionStoreTest {
+  let now = Date.presentSecond
 
   @Test func `Sessions are read as they were stored`() async throws {
     try await withCache { cache in
@@ -55,7 +18,7 @@ import Testing
         record("b", age: 10, expires: now.addingTimeInterval(100.5)),
       ]
       let store = SessionStore(cache.privateFiles, token: "t")
-      try store.add({ records }, at: now)
+      try store.add(records, at: now)
       let contents = store.read(at: now)
       #expect(contents.records == records && contents.problem == nil)
       #expect(SessionStore(cache.privateFiles, token: "u").read(at: now).records.isEmpty)
@@ -65,11 +28,11 @@ import Testing
   @Test func `Two proxies with one token keep the sessions of both`() async throws {
     try await withCache { cache in
       let store = SessionStore(cache.privateFiles, token: "t")
-      try store.add({ [record("a"), record("both", age: 5)] }, at: now)
+      try store.add([record("a"), record("both", age: 5)], at: now)
       let newer = record("both", age: 1, variables: ["x": "1"])
       try SessionStore(cache.privateFiles, token: "t").add(
-        { [record("b", age: 2), newer] }, at: now)
-      try store.add({ [record("a"), record("both", age: 5)] }, at: now)
+        [record("b", age: 2), newer], at: now)
+      try store.add([record("a"), record("both", age: 5)], at: now)
       let records = store.read(at: now).records
       #expect(records.map(\.id) == ["a", "both", "b"] && records[1] == newer)
     }
@@ -79,12 +42,12 @@ import Testing
     try await withCache { cache in
       let store = SessionStore(cache.privateFiles, token: "t")
       let month = SessionStore.longestUnused
-      try store.add({ [record("a", age: month - 2), record("b", age: -1e9)] }, at: now)
+      try store.add([record("a", age: month - 2), record("b", age: -1e9)], at: now)
       #expect(store.read(at: now).records.map(\.id) == ["b", "a"])
       #expect(store.read(at: now.addingTimeInterval(5)).records.map(\.id) == ["b"])
       // A clock that was wrong keeps no session for ever.
       let records = store.read(at: now).records
-      try store.add({ records }, at: now)
+      try store.add(records, at: now)
       #expect(store.read(at: now.addingTimeInterval(month + 1)).records.isEmpty)
     }
   }
@@ -92,7 +55,7 @@ import Testing
   @Test func `The file of a token that is not used any more is removed`() async throws {
     try await withCache { cache in
       let old = SessionStore(cache.privateFiles, token: "old")
-      try old.add({ [record("a")] }, at: now)
+      try old.add([record("a")], at: now)
       let later = now.addingTimeInterval(SessionStore.longestUnused + 3600)
       let new = SessionStore(cache.privateFiles, token: "new")
       #expect(new.read(at: now).problem == nil)
@@ -105,10 +68,10 @@ import Testing
   @Test func `The file is bounded in sessions and in bytes`() async throws {
     try await withCache { cache in
       let store = SessionStore(cache.privateFiles, token: "t")
-      try store.add({ (0..<1100).map { record("\($0)", age: Double($0)) } }, at: now)
+      try store.add((0..<1100).map { record("\($0)", age: Double($0)) }, at: now)
       #expect(store.read(at: now).records.map(\.id) == (0..<1024).map { "\($0)" })
       let long = ["v": String(repeating: "x", count: SessionStore.mostBytes)]
-      try store.add({ [record("long", age: -1, variables: long)] }, at: now)
+      try store.add([record("long", age: -1, variables: long)], at: now)
       let attributes = try FileManager.default.attributesOfItem(atPath: store.path)
       let size = try #require(attributes[.size] as? Int)
       #expect(size <= SessionStore.mostBytes)
@@ -119,7 +82,7 @@ import Testing
   @Test func `A damaged line costs its own session alone`() async throws {
     try await withCache { cache in
       let store = SessionStore(cache.privateFiles, token: "t")
-      try store.add({ [record("a"), record("b", age: 1), record("c", age: 2)] }, at: now)
+      try store.add([record("a"), record("b", age: 1), record("c", age: 2)], at: now)
       let text = try String(contentsOfFile: store.path, encoding: .utf8)
       // A header that would split a request.
       let damaged = text.replacing("/b/list.m3u8", with: "\n").replacing(
@@ -139,7 +102,7 @@ import Testing
           SessionStore(cache.privateFiles, token: "t"), delay: .zero, pause: .zero,
           now: { now }
         ) { text in warnings.change { $0.append(text) } }
-        return StreamSessions(saving: saving, now: { now })
+        return StreamSessions(saving: saving, now: { Moment(wall: now, uptime: .now) })
       }
       let url = try #require(URL(string: "https://a.example/list.m3u8"))
       let killed = sessions()
@@ -166,7 +129,7 @@ import Testing
       let saving = SessionSaving(store, delay: .zero, now: { now }) { text in
         warnings.change { $0.append(text) }
       }
-      let sessions = StreamSessions(saving: saving, now: { now })
+      let sessions = StreamSessions(saving: saving, now: { Moment(wall: now, uptime: .now) })
       await sessions.restore()
       #expect(warnings.value.count == 1)
       for path in ["a", "b"] {
@@ -178,58 +141,67 @@ import Testing
     }
   }
 
-  @Test func `Sessions that the user removed are not stored again`() async throws {
+  @Test func `A file that is too large is shortened from its end`() async throws {
     try await withCache { cache in
       let store = SessionStore(cache.privateFiles, token: "t")
-      let other = SessionStore(cache.privateFiles, token: "t")
-      #expect(try store.add({ [record("a")] }, at: now) == [])
-      #expect(try store.add({ [record("a"), record("b")] }, at: now) == [])
-      try await cache.removeAll()
-      #expect(try store.add({ [record("a"), record("b")] }, at: now) == ["a", "b"])
-      #expect(!FileManager.default.fileExists(atPath: store.path))
-      let three = [record("a"), record("b"), record("new")]
-      #expect(try store.add({ three }, at: now) == ["a", "b"])
-      #expect(store.read(at: now).records.map(\.id) == ["new"])
-      // Removed again, and made by another process.
-      try await cache.removeAll()
-      try other.add({ [record("c")] }, at: now)
-      let removed = try store.add({ [record("new"), record("newest")] }, at: now)
-      #expect(removed == ["new"])
-      #expect(Set(store.read(at: now).records.map(\.id)) == ["c", "newest"])
-      // A damaged file was not removed by the user.
-      try Data("x".utf8).write(to: URL(filePath: store.path))
-      #expect(try store.add({ [record("newest")] }, at: now).isEmpty)
-      #expect(store.read(at: now).records.map(\.id) == ["newest"])
-    }
-  }
-
-  @Test func `A removed session plays on, and its stream begins another one`() async throws {
-    try await withCache { cache in
-      let now = now
-      let store = SessionStore(cache.privateFiles, token: "t")
-      let saving = SessionSaving(store, delay: .zero, pause: .zero, now: { now }) { _ in }
-      let sessions = StreamSessions(saving: saving, now: { now })
-      let url = try #require(URL(string: "https://a.example/list.m3u8"))
-      let old = sessions.begin(with: ["Authorization": "x"], for: url)
-      await sessions.settle()
-      try await cache.removeAll()
-      old.store(cookies: ["c=v"], from: url)
-      await sessions.settle()
-      #expect(sessions.session(old.id) === old)
-      let new = sessions.begin(with: ["Authorization": "x"], for: url)
-      await sessions.close()
-      #expect(store.read(at: now).records.map(\.id) == [new.id] && new.id != old.id)
-    }
-  }
-
-  @Test func `A file that cannot be read is not replaced`() async throws {
-    try await withCache { cache in
-      let store = SessionStore(cache.privateFiles, token: "t")
-      try store.add({ [record("a")] }, at: now)
-      let bytes = Data(count: 3 * SessionStore.mostBytes)
+      let long = ["v": String(repeating: "x", count: 30_000)]
+      let records = (0..<30).map { record("\($0)", age: Double($0), variables: long) }
+      try store.add(records, at: now)
+      let encoder = JSONEncoder()
+      encoder.dateEncodingStrategy = .secondsSince1970
+      var bytes = try Data(contentsOf: URL(filePath: store.path))
+      for index in 0..<60 {
+        let older = record("older\(index)", age: 100 + Double(index), variables: long)
+        bytes += try encoder.encode(older) + [0x0A]
+      }
       try bytes.write(to: URL(filePath: store.path))
-      #expect(throws: (any Error).self) { try store.add({ [record("b")] }, at: now) }
-      #expect(try Data(contentsOf: URL(filePath: store.path)) == bytes)
+      let contents = store.read(at: now)
+      let ids = records.map(\.id)
+      #expect(Array(contents.records.map(\.id).prefix(30)) == ids && contents.problem != nil)
+      #expect(contents.records.count < 90)
+      try store.add([record("new", age: -1)], at: now)
+      #expect(try Data(contentsOf: URL(filePath: store.path)).count <= SessionStore.mostBytes)
+      let shortened = store.read(at: now)
+      #expect(Array(shortened.records.map(\.id).prefix(31)) == ["new"] + ids)
+      #expect(shortened.problem == nil)
+    }
+  }
+
+  @Test func `Expired sessions leave the file when a proxy starts`() async throws {
+    try await withCache { cache in
+      let store = SessionStore(cache.privateFiles, token: "t")
+      try store.add([record("a"), record("old", age: 100)], at: now)
+      let later = now.addingTimeInterval(SessionStore.longestUnused - 50)
+      let saving = SessionSaving(store, delay: .zero, now: { later }) { _ in }
+      let sessions = StreamSessions(saving: saving, now: { Moment(wall: later, uptime: .now) })
+      await sessions.restore()
+      await sessions.settle()
+      let text = try String(contentsOfFile: store.path, encoding: .utf8)
+      #expect(text.contains("\"a\"") && !text.contains("old"))
+      // The last one too.
+      let end = later.addingTimeInterval(60)
+      let last = SessionSaving(store, delay: .zero, now: { end }) { _ in }
+      let none = StreamSessions(saving: last, now: { Moment(wall: end, uptime: .now) })
+      await none.restore()
+      await none.settle()
+      #expect(try !String(contentsOfFile: store.path, encoding: .utf8).contains("\"a\""))
+    }
+  }
+
+  @Test func `A file that cannot be read is emptied a month after its last change`() async throws {
+    try await withCache { cache in
+      let store = SessionStore(cache.privateFiles, token: "t")
+      try store.add([record("a")], at: now)
+      let file = URL(filePath: store.path)
+      try Data("{\"version\":2}\nsecret".utf8).write(to: file)
+      for (age, isLeft) in [(0, true), (SessionStore.longestUnused + 60, false)] {
+        let time = now + age
+        let saving = SessionSaving(store, delay: .zero, now: { time }) { _ in }
+        let sessions = StreamSessions(saving: saving, now: { Moment(wall: time, uptime: .now) })
+        await sessions.restore()
+        await sessions.settle()
+        #expect(try String(contentsOf: file, encoding: .utf8).contains("secret") == isLeft)
+      }
     }
   }
 
@@ -245,7 +217,7 @@ import Testing
             try await IOThreads.background.run { () throws in
               let store = SessionStore(files, token: "t")
               for index in 0..<3 {
-                try store.add({ [records[part * 3 + index]] }, at: now)
+                try store.add([records[part * 3 + index]], at: now)
               }
             }
           }
@@ -276,7 +248,7 @@ import Testing
       let now = now
       let store = SessionStore(cache.privateFiles, token: "t")
       let saving = SessionSaving(store, delay: .zero, pause: .seconds(3600), now: { now }) { _ in }
-      let sessions = StreamSessions(saving: saving, now: { now })
+      let sessions = StreamSessions(saving: saving, now: { Moment(wall: now, uptime: .now) })
       let urls = try ["a", "b"].map { try #require(URL(string: "https://a.example/\($0).m3u8")) }
       let first = sessions.begin(with: ["Authorization": "x"], for: urls[0])
       await sessions.settle()
@@ -296,7 +268,7 @@ import Testing
 
   @Test func `The least recently used session makes room`() throws {
     let time = Shared(now)
-    let sessions = StreamSessions(now: { time.value })
+    let sessions = StreamSessions(now: { Moment(wall: time.value, uptime: .now) })
     func begin(_ index: Int) throws -> StreamSession {
       time.change { $0 += 1 }
       let url = try #require(URL(string: "https://a.example/\(index).m3u8"))

@@ -24,6 +24,8 @@ final class DiskBudget: Sendable {
   private let account = Mutex(Account())
   private let syncs = DirectorySyncs()
   let locks: WriterLocks
+  /// When this cache last removed all private files.
+  let privateRemoval = Mutex<Uptime?>(nil)
   /// Identifies this cache among the writers of `usage`.
   let id: UInt64
   private let clock: @Sendable () -> Moment

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import RefrainLocks
+import Testing
+
+@testable import Refrain
+
+/// The files that belong to the cache as a whole, and their removal.
+@Suite(.timeLimit(.minutes(1))) struct PrivateFilesTests {
+  private func withCache(_ body: (MediaCache, WatchedDisk) async throws -> Void) async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let disk = WatchedDisk()
+    let cache = try MediaCache(
+      directory: directory, configuration: TestCache.configuration(), disk: disk)
+    let result: Result<Void, any Error>
+    do { result = .success(try await body(cache, disk)) } catch { result = .failure(error) }
+    await cache.close()
+    try result.get()
+  }
+
+  @Test func `A removal on a full disk is recorded once there is room`() async throws {
+    try await withCache { cache, disk in
+      let files = cache.privateFiles
+      try files.replace("secret", with: [1, 2])
+      let isFull = Mutex(true)
+      disk.fail { operation, path in
+        guard operation == .write, path.contains("/private/") else { return nil }
+        return isFull.withLock { isFull in
+          defer { isFull = false }
+          return isFull ? ENOSPC : nil
+        }
+      }
+      try await cache.removeAll()
+      #expect(try files.contents(of: "secret", limit: 10) == nil)
+      #expect(try files.lastRemoval() != nil && !isFull.withLock { $0 })
+    }
+  }
+
+  @Test func `A removal that cannot be recorded is reported`() async throws {
+    try await withCache { cache, disk in
+      let files = cache.privateFiles
+      try files.replace("secret", with: [1, 2])
+      disk.fail { operation, path in
+        operation == .write && path.contains("/private/") ? ENOSPC : nil
+      }
+      let error = await #expect(throws: MediaCacheError.self) { try await cache.removeAll() }
+      #expect(error?.code == .storage)
+      #expect(error?.reason.contains("were removed, but the removal could not be recorded") == true)
+      #expect(try files.contents(of: "secret", limit: 10) == nil)
+      // No part of the record is left.
+      #expect(SystemFiles.names(in: files.path) == ["lock"])
+    }
+  }
+
+  @Test func `A file that cannot be removed does not keep the others`() async throws {
+    try await withCache { cache, disk in
+      let files = cache.privateFiles
+      for name in ["a", "b", "c"] { try files.replace(name, with: [1]) }
+      disk.fail { operation, path in
+        operation == .remove && path.hasSuffix("/b") ? EPERM : nil
+      }
+      await #expect(throws: MediaCacheError.self) { try await cache.removeAll() }
+      #expect(Set(SystemFiles.names(in: files.path)) == ["b", "lock", "removal"])
+    }
+  }
+
+  @Test func `Credentials that are left are reported before any other failure`() async throws {
+    try await withCache { cache, disk in
+      try cache.privateFiles.replace("secret", with: [1])
+      let others: [(WatchedDisk.Operation, String)] = [(.list, "/entries"), (.write, "/private/")]
+      for (other, place) in others {
+        for areLeft in [true, false] {
+          disk.fail { operation, path in
+            if areLeft, operation == .remove, path.hasSuffix("/secret") { return EPERM }
+            return operation == other && path.contains(place) ? EIO : nil
+          }
+          let error = await #expect(throws: MediaCacheError.self) { try await cache.removeAll() }
+          let isNamed =
+            error?.reason.contains("headers and cookies") == true
+            && error?.reason.contains("could not be removed") == true
+          #expect(isNamed == areLeft, "\(other): \(error?.reason ?? "")")
+        }
+        disk.fail(nil)
+        try cache.privateFiles.replace("secret", with: [1])
+      }
+    }
+  }
+
+  @Test func `A removal is compared with times of the same run of the machine`() async throws {
+    try await withCache { cache, _ in
+      let files = cache.privateFiles
+      #expect(try files.lastRemoval() == nil)
+      let before = Uptime.now
+      #expect(!files.isRemovedHere(since: before))
+      try await cache.removeAll()
+      #expect(files.isRemovedHere(since: before) && !files.isRemovedHere(since: .now + 1))
+      let first = try #require(try files.lastRemoval())
+      #expect(first.isAfter(before) == true && first.isAfter(.now + 1) == false)
+      #expect(first.isAfter(Uptime(seconds: 0, boot: "another")) == nil)
+      try await cache.removeAll()
+      #expect(try files.lastRemoval()?.id != first.id)
+    }
+  }
+
+  @Test func `A file larger than the limit is read in part`() async throws {
+    try await withCache { cache, _ in
+      let files = cache.privateFiles
+      try files.replace("a", with: [1, 2, 3])
+      let whole = try #require(try files.contents(of: "a", limit: 3))
+      #expect(whole.bytes == [1, 2, 3] && !whole.isCut)
+      let part = try #require(try files.contents(of: "a", limit: 2))
+      #expect(part.bytes == [1, 2] && part.isCut)
+    }
+  }
+}
