@@ -33,10 +33,14 @@ extension MediaCache {
     _ entry: Entry, _ resource: inout Resource, _ terms: inout FreshnessRequirements
   ) async throws -> CacheKey? {
     guard let signature = terms.signature, !terms.waivesSignature else { return nil }
-    guard let generation = entry.current, generation.withState({ $0.known != nil }) else {
+    let generation = entry.current
+    let isConfirmed = generation?.withState { state -> Bool? in
+      state.known == nil ? nil : state.isConfirmed(for: signature)
+    }
+    if isConfirmed == true { return nil }
+    guard let generation, isConfirmed == false else {
       return signature.isSigned ? await storedOwn(signature, terms.credentials) : nil
     }
-    if generation.withState({ $0.isConfirmed(for: signature) }) { return nil }
     if let own = await storedOwn(signature, terms.credentials) { return own }
     let isAssumed = generation.withState { $0.isAssumed(for: signature) }
     if context.isOffline {
@@ -60,7 +64,7 @@ extension MediaCache {
     let outcome = try await Self.explaining { try await confirmation.ask() }
     switch outcome {
     case .same(let asked):
-      resource = asked
+      resource = resource.replaced(by: asked)
       terms.isJustConfirmed = true
       return nil
     case .different: return signature.ownKey

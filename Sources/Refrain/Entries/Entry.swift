@@ -10,7 +10,7 @@ final class Entry: Sendable {
   let storage: EntryStorage
   let asked: AskedResource
   /// The requests that confirm the stored bytes for other signatures.
-  let confirmations = JoinedCalls<SignatureConfirmation.Request, SignatureConfirmation.Outcome>()
+  let confirmations = JoinedCalls<SignatureQuestion, SignatureAnswer>()
   private let slot: EntrySlot
 
   private struct State {
@@ -137,10 +137,11 @@ final class Entry: Sendable {
     endTask()
   }
 
-  /// Ends every reader and fetch, even if readers still hold the entry.
+  /// Ends every reader, fetch and confirmation, even if readers still hold the entry.
   func shutDown() {
     let (generation, earlier, filler) = state.withLock { ($0.current, $0.earlier, $0.filler) }
     filler?.cancel()
+    confirmations.end(throwing: GenerationState.closed)
     for generation in earlier { generation.perform { $0.close() } }
     generation?.perform { $0.close() }
     closeIfUnused { $0.isShutDown = true }

@@ -9,35 +9,18 @@ struct SignatureConfirmation: Sendable {
   let generation: Generation
   let resource: Resource
 
-  /// Identifies equal requests, which are sent once.
-  struct Request: Sendable, Hashable {
-    var signature: String
-    var credentials: String
-  }
-
-  enum Outcome: Sendable {
-    /// The URL has the stored bytes, and further requests may use it.
-    case same(Resource)
-    /// The URL has other bytes, or nothing shows that they are the same.
-    case different
-    /// The origin could not be asked.
-    case unanswered
-    case failed(MediaCacheError)
-  }
-
   private enum Answer: Sendable {
-    case outcome(Outcome)
+    case outcome(SignatureAnswer)
     /// A 401, 403 or 410.
     case refused(MediaCacheError, status: Int)
   }
 
   /// - Throws: `MediaCacheError`, if the origin refuses the URL; `CancellationError`; the error of
   ///   the user's hook.
-  func ask() async throws -> Outcome {
-    let request = Request(
-      signature: URLSignature.text(of: resource.url.absoluteString),
-      credentials: Credentials.of(resource))
-    let outcome = try await entry.confirmations.value(for: request) { try await askNow() }
+  func ask() async throws -> SignatureAnswer {
+    let outcome = try await entry.confirmations.value(for: SignatureQuestion(resource)) {
+      try await askNow()
+    }
     if case .failed(let error) = outcome { throw error }
     return outcome
   }
@@ -47,9 +30,7 @@ struct SignatureConfirmation: Sendable {
     entry.context.silentOrigins.isSilent(resource.url, at: entry.context.now)
   }
 
-  private func askNow() async throws -> Outcome {
-    entry.beginTask()
-    defer { entry.endTask() }
+  private func askNow() async throws -> SignatureAnswer {
     let renewals = entry.context.renewals
     var asked = renewals.current(resource)
     var attempts = OriginExchange.mostAuthorizations
@@ -78,6 +59,9 @@ struct SignatureConfirmation: Sendable {
       asked: 0..<1, known: known, sentIfRange: headers["If-Range"] != nil, isNoPage: isNoPage)
     let exchange = OriginExchange(
       entry: entry, headers: headers, purpose: .playback, isConfirmation: true, candidate: resource)
+    // Not while the user's hook is asked, which may never answer.
+    entry.beginTask()
+    defer { entry.endTask() }
     return await exchange.run { response in
       let verdict = check.verdict(
         status: response.status, headers: response.headers, now: entry.context.now.wall)
@@ -143,8 +127,9 @@ struct SignatureConfirmation: Sendable {
   /// it is current.
   private func confirm(_ asked: Resource, by response: OriginExchange.Response) {
     let context = entry.context
-    // Before the record is written next: its URL is the newest that was confirmed.
-    entry.renew(asked)
+    // Before the record is written next: its URL is the newest that was confirmed. Nothing is known
+    // of a generation that has replaced this one meanwhile.
+    if entry.current === generation { entry.renew(asked) }
     let keeper = Freshness.Keeper(
       isShared: false, isAuthorized: response.asked["Authorization"] != nil,
       hasCookies: response.asked["Cookie"] != nil)

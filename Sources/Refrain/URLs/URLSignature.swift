@@ -23,7 +23,7 @@ struct URLSignature: Sendable, Hashable {
       key = wholeKey
       return
     }
-    let kept = Self.split(query).kept
+    let kept = Self.split(query[...]).kept
     reference.query = kept.contains { !$0.isEmpty } ? Self.joined(kept) : nil
     key = CacheKey(rawValue: reference.textWithoutFragment)
   }
@@ -53,15 +53,35 @@ struct URLSignature: Sendable, Hashable {
 
   /// Returns the signature in the text of a URL; empty if there is none.
   static func text(of url: String) -> String {
-    guard let query = URIReference(url).query else { return "" }
-    return joined(split(query).signature)
+    let bytes = url.utf8
+    let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
+    guard let mark = bytes[..<end].firstIndex(of: UInt8(ascii: "?")) else { return "" }
+    let query = url[bytes.index(after: mark)..<end]
+    return mayBeSigned(query) ? joined(split(query).signature) : ""
   }
+
+  /// Whether a parameter has a name of any scheme. Allocates nothing: most URLs have none, and
+  /// every opening of a resource asks.
+  private static func mayBeSigned(_ query: Substring) -> Bool {
+    let bytes = query.utf8
+    var start = bytes.startIndex
+    while start < bytes.endIndex {
+      let parameter = bytes[start...].prefix { $0 != UInt8(ascii: "&") }
+      let name = parameter.prefix { $0 != UInt8(ascii: "=") }
+      if name.contains(UInt8(ascii: "%")) || allNames.contains(Substring(name)) { return true }
+      guard parameter.endIndex < bytes.endIndex else { return false }
+      start = bytes.index(after: parameter.endIndex)
+    }
+    return false
+  }
+
+  private static let allNames = Set(schemes.flatMap(\.names).map { $0[...] })
 
   private static func joined(_ parameters: [Substring]) -> String {
     parameters.joined(separator: "&")
   }
 
-  private static func split(_ query: String) -> (signature: [Substring], kept: [Substring]) {
+  private static func split(_ query: Substring) -> (signature: [Substring], kept: [Substring]) {
     let parameters = query.split(separator: "&", omittingEmptySubsequences: false)
     let names = parameters.map(name(of:))
     let present = Set(names)

@@ -8,22 +8,10 @@ import Testing
 
 /// Signatures that the origin has not confirmed, and about which it cannot be asked.
 @Suite(.timeLimit(.minutes(1))) struct SignaturesUnansweredTests {
-  private let bytes = SyntheticBytes(seed: 9)
-  private let length: Int64 = 700_001
-  private let old = "/a?id=1&Expires=1&Signature=old&Key-Pair-Id=K"
-  private let new = "/a?id=1&Expires=2&Signature=new&Key-Pair-Id=K"
-
-  private func withSigned(
-    with change: (inout MediaCache.Configuration) -> Void = { _ in },
-    _ body: (TestCache) async throws -> Void
-  ) async throws {
-    try await withCache(change) { test async throws in
-      var resource = OriginResource.synthetic(seed: 9, length: length)
-      resource.headers = [Field("Cache-Control", "max-age=1000")]
-      test.origin.serve(resource, at: "/a")
-      try await body(test)
-    }
-  }
+  private let bytes = SignedResource.bytes
+  private let length = SignedResource.length
+  private let old = SignedResource.old
+  private let new = SignedResource.new
 
   // MARK: Tokens that may select content
 
