@@ -56,25 +56,31 @@ extension MediaCache {
     try await Pinning(context: context).pin(key)
   }
 
-  /// Removes the pin of the representation that the resource selects; see `unpin(_:)`.
+  /// Removes the pin of the representation that the resource selects; see `unpin(_:)`. Of a stream,
+  /// this unpins the first manifest alone.
   @discardableResult
   public func unpin(_ resource: Resource) async throws -> Bool {
     try await unpin(storedKey(for: resource))
   }
 
   /// Removes the pin of an entry, which can then be evicted. Its bytes stay until then, unless the
-  /// origin forbids storing them.
+  /// origin forbids storing them. Other entries stay pinned, also those of the same stream.
   ///
   /// - Returns: false if it was not pinned.
-  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be written.
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be written: another call then
+  ///   does what is left.
   @discardableResult
   public func unpin(_ key: CacheKey) async throws -> Bool {
     let wasPinned = try await Pinning(context: context).unpin(key)
-    if wasPinned, !context.configuration.isShared, await isForbidden(key) {
+    // Even without a pin: an earlier call may have failed after it lifted the pin.
+    if !context.configuration.isShared, await isForbidden(key) {
       let open = await context.table.settledEntry(for: key)
       open?.current?.withState { $0.obeyNoStore() }
-      // An entry that another process writes to is removed when that process closes it.
-      _ = try? await Removal(context: context).remove(KeyHash.name(of: key), key)
+      do {
+        _ = try await Removal(context: context).remove(KeyHash.name(of: key), key)
+      } catch let error as MediaCacheError where error.code == .inUse {
+        // The other process that writes to the entry removes it when it closes it.
+      }
     }
     return wasPinned
   }

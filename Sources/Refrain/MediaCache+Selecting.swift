@@ -30,6 +30,7 @@ extension MediaCache {
         if let own = try await settleSignature(entry, &resource, &terms) {
           entry.release()
           (key, terms.signature) = (own, nil)
+          terms.isJustConfirmed = false
           continue
         }
       } catch {
@@ -45,7 +46,7 @@ extension MediaCache {
             entry.renew(asked)
           }
           return reader
-        case .again: terms.waivesSignature = false
+        case .again: (terms.waivesSignature, terms.isJustConfirmed) = (false, false)
         case .unbound:
           // The origin cannot be asked about the credentials, and the stored bytes need none.
           terms.credentials = nil
@@ -80,17 +81,22 @@ extension MediaCache {
     _ entry: Entry, _ reader: MediaReader, _ resource: Resource, _ key: CacheKey,
     _ terms: FreshnessRequirements
   ) async throws -> Choice {
-    var known = entry.current?.withState { $0.known }
-    if known == nil {
+    func look() -> (known: StoredResponse, isConfirmed: Bool)? {
+      entry.current?.withState { state in
+        state.known.map { ($0, state.isConfirmed(on: terms)) }
+      }
+    }
+    var stored = look()
+    if stored == nil {
       if let own = await ownStoredKey(key, terms.credentials) { return .other(own) }
       if Self.mayDiffer(entry, resource, terms) {
         let next = try await awaitOthers(entry, reader, resource, key, terms)
         if let next { return next }
-        known = entry.current?.withState { $0.known }
+        stored = look()
       }
     }
-    guard let known else { return .this(resource) }
-    if entry.current?.withState({ $0.isConfirmed(on: terms) }) == false { return .again }
+    guard let (known, isConfirmed) = stored else { return .this(resource) }
+    if !isConfirmed { return .again }
     if terms.hasCookies, !known.isForEverybody { throw FreshnessRequirements.personal }
     if !terms.namesEntry, let other = known.otherKey(than: key, for: resource.headers) {
       return .other(other)

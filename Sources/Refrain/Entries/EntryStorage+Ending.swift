@@ -89,7 +89,8 @@ extension EntryStorage {
     guard !context.configuration.isShared, !isKeptByPin,
       (try? directory.loadRecord())?.record.freshness.noStore == true
     else { return }
-    // Another process may be about to pin it, and holds the lock.
+    // It fails if another process holds the lock, and may be about to pin it. Bytes that stay are not
+    // used, and the next closing tries again.
     _ = try? removeFiles(nil)
   }
 

@@ -49,6 +49,28 @@ package final class IOThreads: TaskExecutor {
     }.value
     return try outcome.get()
   }
+
+  /// Runs long work here and waits for it without blocking the caller's thread. Cancelling the
+  /// caller's task cancels that of the work, which should then end early (`Task.isCancelled`).
+  ///
+  /// - Throws: the error of the work; `CancellationError`, whatever the work has returned by then.
+  func runCancellably<Result: Sendable>(
+    _ work: @Sendable @escaping () throws -> Result
+  ) async throws -> Result {
+    // The work may be over before the handler below is installed.
+    try Task.checkCancellation()
+    let task = Task(executorPreference: self) {
+      try Task.checkCancellation()
+      let result = try work()
+      try Task.checkCancellation()
+      return result
+    }
+    return try await withTaskCancellationHandler {
+      try await task.value
+    } onCancel: {
+      task.cancel()
+    }
+  }
 }
 
 /// A first-in, first-out queue of jobs on which threads wait.

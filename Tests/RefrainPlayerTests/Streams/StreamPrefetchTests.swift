@@ -110,6 +110,19 @@ struct StreamPrefetchTests {
     }
   }
 
+  @Test func `A playlist that is redirected to another query is fetched once`() async throws {
+    try await with { origin, cache, resource in
+      let path = "/en.m3u8"
+      origin.script(
+        path, .on(.where { !$0.target.contains("?") }, .redirect(302, to: "\(path)?session=1")))
+      let opening = StreamOpening(cache: cache, resource: resource, variant: .soundOfHighest)
+      try await opening.run(limit: 1)
+      #expect(
+        origin.log(path).requests.map(\.request.target) == [path, "\(path)?session=1"])
+      #expect(!origin.log("/en0.ts").requests.isEmpty)
+    }
+  }
+
   @Test func `No segment of a live stream is fetched before it plays`() async throws {
     try await with(isLive: true) { origin, cache, resource in
       try await StreamOpening(cache: cache, resource: resource, variant: .first).run(limit: nil)

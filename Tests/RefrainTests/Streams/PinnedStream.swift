@@ -51,9 +51,13 @@ enum PinnedStream {
   }
 
   static func pin(_ test: TestCache, _ resource: Resource) async throws {
-    try await test.cache.pin(resource)
+    try await store(test, resource, isPinned: true)
+  }
+
+  static func store(_ test: TestCache, _ resource: Resource, isPinned: Bool) async throws {
+    if isPinned { try await test.cache.pin(resource) }
     try await test.cache.prefetch(resource)
-    let download = StreamDownload(resource, into: test.cache, isPinned: true)
+    let download = StreamDownload(resource, into: test.cache, isPinned: isPinned)
     let source = try #require(try await download.source())
     try await download.run(download.select(StreamChoice(), of: source))
   }

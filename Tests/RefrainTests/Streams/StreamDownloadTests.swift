@@ -183,6 +183,23 @@ import Testing
     }
   }
 
+  @Test(arguments: ["token=1", "session=1"])
+  func `A playlist that is redirected to another query is stored once`(
+    _ query: String
+  ) async throws {
+    try await withCache { test in
+      Self.serve(test.origin)
+      let path = "/high/list.m3u8"
+      test.origin.script(
+        path,
+        .on(.where { !$0.target.contains("?") }, .redirect(302, to: "\(path)?\(query)")))
+      _ = try await Self.download("/main.m3u8", test)
+      #expect(await test.cache.storedManifest(at: test.origin.url(path)) != nil)
+      let targets = try await test.settledLog(path).requests.map(\.request.target)
+      #expect(targets == [path, "\(path)?\(query)"])
+    }
+  }
+
   @Test func `A part that fails does not stop the others`() async throws {
     try await withCache { test in
       Self.serve(test.origin)

@@ -51,8 +51,8 @@ import Testing
           .bytes(next), contentType: "video/mp2t", etag: "\"next\"",
           headers: [Field("Cache-Control", "no-store")]), at: "/0.ts")
       #expect(try await test.read("/0.ts") == next)
-      let key = test.cache.key(for: PinnedStream.resource(test, "/0.ts"))
-      _ = await test.cache.context.table.settledEntry(for: key)
+      // While it is open, an entry has one version.
+      try await eventually("it is closed") { test.cache.context.table.isEmpty }
       #expect(try await PinnedStream.pinned(test) == PinnedStream.paths)
       test.cache.isOffline = true
       #expect(try await test.read("/0.ts") == stored)
@@ -71,6 +71,40 @@ import Testing
     }
   }
 
+  @Test(arguments: ["no-store", "max-age=3600"])
+  func `Unpinning continues after a failure, and another call does the rest`(
+    _ control: String
+  ) async throws {
+    try await withCache { test in
+      PinnedStream.serve(test.origin, control)
+      try await PinnedStream.pin(test)
+      try await eventually("all is closed") { test.cache.context.table.isEmpty }
+      let disk = WatchedDisk()
+      let cache = try MediaCache(
+        directory: test.directory, configuration: test.configuration, disk: disk)
+      let download = StreamDownload(PinnedStream.resource(test), into: cache)
+      let (isForbidden, failing) = (control == "no-store", directory(test, "/0.ts").path)
+      disk.fail { operation, path in
+        guard operation == .remove, path.hasPrefix(failing) else { return nil }
+        // The pin is lifted, and then the files cannot be removed.
+        return isForbidden && path.hasSuffix("/pinned") ? nil : EPERM
+      }
+      await #expect(throws: MediaCacheError.self) { try await download.unpin() }
+      // The manifests name the rest.
+      let rest = ["/main.m3u8", "/list.m3u8"] + (isForbidden ? [] : ["/0.ts"])
+      #expect(try await PinnedStream.pinned(test) == rest)
+      #expect(try await test.cache.entry(for: PinnedStream.resource(test, "/0.ts")) != nil)
+      disk.fail(nil)
+      #expect(try await download.unpin() == rest.count)
+      #expect(try await PinnedStream.pinned(test).isEmpty)
+      for path in PinnedStream.paths {
+        let entry = try await test.cache.entry(for: PinnedStream.resource(test, path))
+        #expect((entry == nil) == isForbidden, "\(path)")
+      }
+      await cache.close()
+    }
+  }
+
   @Test func `A cache for several people obeys the origin`() async throws {
     try await withCache({ $0.isShared = true }) { test in
       PinnedStream.serve(test.origin, "no-store")
@@ -80,7 +114,7 @@ import Testing
       let reader = try await test.cache.open(resource)
       for try await _ in reader.chunks() {}
       reader.cancel()
-      _ = await test.cache.context.table.settledEntry(for: key)
+      try await eventually("it is closed") { test.cache.context.table.isEmpty }
       #expect(try await test.cache.entry(for: PinnedStream.resource(test)) == nil)
     }
   }

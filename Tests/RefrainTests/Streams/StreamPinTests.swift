@@ -76,6 +76,36 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `A part of whose own representation only some bytes are stored is completed`(
+    _ isPinned: Bool
+  ) async throws {
+    try await withCache { test in
+      PinnedStream.serve(test.origin)
+      func representation(_ seed: UInt64) -> OriginResource {
+        var resource = OriginResource.synthetic(seed: seed, length: 300_000)
+        resource.headers = [Field("Cache-Control", "max-age=3600"), Field("Vary", "X-Kind")]
+        return resource
+      }
+      test.origin.serve(representation(1), at: "/0.ts")
+      test.origin.script(
+        "/0.ts",
+        .on(.where { $0.headers.first("X-Kind") == "own" }, .answerFrom(representation(2))))
+      var part = PinnedStream.resource(test, "/0.ts")
+      part.headers["X-Kind"] = "other"
+      try await test.cache.prefetch(part)
+      part.headers["X-Kind"] = "own"
+      try await test.cache.prefetch(part, range: 0..<100)
+      #expect(try await test.cache.entry(for: part)?.isComplete == false)
+      var resource = PinnedStream.resource(test)
+      resource.headers["X-Kind"] = "own"
+      try await PinnedStream.store(test, resource, isPinned: isPinned)
+      let entry = try await test.cache.entry(for: part)
+      #expect(entry?.isComplete == true && entry?.isPinned == isPinned)
+      #expect(try await test.settledLog("/0.ts").bytesSentTwice == 0)
+    }
+  }
+
   @Test func `A redirected playlist is pinned under both URLs`() async throws {
     try await withCache { test in
       PinnedStream.serve(test.origin)

@@ -8,59 +8,53 @@ extension MediaCache {
 
   /// Returns the stored amounts of parts, in their order.
   ///
+  /// - Parameter request: returns the resource by which a part is requested: of several
+  ///   representations, the amount is that of the one which its headers select. Nil: of any.
   /// - Throws: `CancellationError`.
-  package func storedAmounts(of parts: [StreamPlan.Part]) async throws -> [StoredAmount] {
-    try await lookUp(parts) { try await self.amounts($0) }
-  }
-
-  /// Returns how much is stored under each of the keys, in their order.
-  ///
-  /// - Throws: `CancellationError`.
-  package func progress(of keys: [CacheKey]) async throws -> [CacheProgress] {
-    try await lookUp(keys) { try await self.progress($0) }
-  }
-
-  /// Looks at many items, a few steps at a time.
-  private func lookUp<Item: Sendable, Found: Sendable>(
-    _ items: [Item], _ look: @escaping @Sendable (ArraySlice<Item>) async throws -> [Found]
-  ) async throws -> [Found] {
-    let starts = Array(stride(from: 0, to: items.count, by: Self.lookupStep))
-    var steps = [[Found]](repeating: [], count: starts.count)
-    try await withThrowingTaskGroup(of: (Int, [Found]).self) { group in
+  package func storedAmounts(
+    of parts: [StreamPlan.Part],
+    requestedBy request: (@Sendable (StreamPlan.Part) -> Resource)? = nil
+  ) async throws -> [StoredAmount] {
+    let starts = Array(stride(from: 0, to: parts.count, by: Self.lookupStep))
+    var steps = [[StoredAmount]](repeating: [], count: starts.count)
+    try await withThrowingTaskGroup(of: (Int, [StoredAmount]).self) { group in
       for (number, start) in starts.enumerated() {
         if number >= Self.mostLookups, let (done, found) = try await group.next() {
           steps[done] = found
         }
-        let step = items[start..<min(start + Self.lookupStep, items.count)]
-        group.addTask { (number, try await look(step)) }
+        let step = parts[start..<min(start + Self.lookupStep, parts.count)]
+        group.addTask { (number, try await self.amounts(step, request)) }
       }
       for try await (done, found) in group { steps[done] = found }
     }
     return Array(steps.joined())
   }
 
-  private func amounts(_ parts: ArraySlice<StreamPlan.Part>) async throws -> [StoredAmount] {
+  private func amounts(
+    _ parts: ArraySlice<StreamPlan.Part>, _ request: (@Sendable (StreamPlan.Part) -> Resource)?
+  ) async throws -> [StoredAmount] {
     try Task.checkCancellation()
     let wanted = parts.map { part in
-      let resource = Resource(url: part.url)
-      return (
-        keys: possibleKeys(for: resource), signature: signature(of: resource), range: part.range
-      )
+      let resource = request?(part) ?? Resource(url: part.url)
+      return WantedPart(
+        keys: possibleKeys(for: resource), signature: signature(of: resource),
+        headers: request == nil ? nil : resource.headers, range: part.range)
     }
     for key in wanted.flatMap(\.keys) { await context.table.settledEntry(for: key)?.recordNow() }
     let inspector = CacheInspector(context: context)
     return await IOThreads.background.run {
-      wanted.map { inspector.amount(of: $0.keys, $0.signature, in: $0.range) }
+      wanted.map { inspector.amount(of: $0) }
     }
   }
 
-  private func progress(_ keys: ArraySlice<CacheKey>) async throws -> [CacheProgress] {
-    try Task.checkCancellation()
-    for key in keys where context.table.openEntry(for: key) == nil {
-      await context.table.settledEntry(for: key)?.recordNow()
-    }
+  /// Returns how much is stored in the entry under a key.
+  ///
+  /// - Parameter range: nil: all of the resource.
+  func storedAmount(of key: CacheKey, in range: ByteRange?) async -> StoredAmount {
+    await context.table.settledEntry(for: key)?.recordNow()
     let inspector = CacheInspector(context: context)
-    return await IOThreads.background.run { keys.map(inspector.progress) }
+    let part = WantedPart(keys: [key], range: range)
+    return await IOThreads.background.run { inspector.amount(of: part) }
   }
 
   /// Returns the manifest stored under a key; nil if it is not complete, or too long for one.
@@ -71,38 +65,74 @@ extension MediaCache {
   }
 
   /// Returns the manifest stored under the key of a URL, if clients can reach it there without a
-  /// request: also its URL after redirects has an entry.
+  /// request: it is also stored under its URL after redirects, if that is needed.
   package func storedManifest(at url: URL) async -> StoredManifest? {
     let key = await entryKey(for: Resource(url: url))
     guard let manifest = await storedManifest(for: key) else { return nil }
-    let final = await entryKey(for: Resource(url: manifest.url))
-    return final == key ? manifest : await storedManifest(for: final)
+    guard isNeeded(at: manifest.url, besides: url) else { return manifest }
+    return await storedManifest(for: entryKey(for: Resource(url: manifest.url)))
+  }
+
+  /// Whether a manifest that is stored under a URL is also needed under that after redirects, to
+  /// which proxies redirect clients: its references are relative to it.
+  ///
+  /// Not if the URLs differ in their queries alone, for which nobody is redirected: the references
+  /// are the same. Signatures and `CacheKeyRule` ignore parts of the query alone. Not if the
+  /// user's own rule gives both URLs one key either: that entry serves both.
+  package func isNeeded(at final: URL, besides url: URL) -> Bool {
+    final.withoutQuery != url.withoutQuery
+      && key(for: Resource(url: final)) != key(for: Resource(url: url))
   }
 }
 
+extension URL {
+  fileprivate var withoutQuery: Substring {
+    withoutUserInfo.absoluteString.prefix { $0 != "?" && $0 != "#" }
+  }
+}
+
+/// A part whose stored amount is looked up.
+private struct WantedPart: Sendable {
+  /// The first one with an entry counts.
+  var keys: [CacheKey]
+  /// For which it was stored; nil: any.
+  var signature: URLSignature?
+  /// The headers that select a representation; nil: any counts.
+  var headers: HeaderFields?
+  /// Nil: all of the resource.
+  var range: ByteRange?
+}
+
 extension CacheInspector {
-  /// - Parameters:
-  ///   - keys: the first one with an entry counts.
-  ///   - signature: for which it was stored.
-  fileprivate func amount(
-    of keys: [CacheKey], _ signature: URLSignature?, in range: ByteRange?
-  ) -> MediaCache.StoredAmount {
-    let entries = keys.lazy.compactMap { entry(for: $0) }
-    guard let entry = entries.first(where: { isStored($0, for: signature) }) else {
-      return .init()
+  fileprivate func amount(of part: WantedPart) -> MediaCache.StoredAmount {
+    let entries = part.keys.lazy.compactMap { entry(for: $0) }
+    guard let first = entries.first(where: { isStored($0, for: part.signature) }),
+      let entry = representation(of: first, selectedBy: part.headers)
+    else { return .init() }
+    guard let range = part.range else {
+      return .init(bytes: entry.cachedBytes, total: entry.length, key: entry.key)
     }
-    guard let range else { return .init(bytes: entry.cachedBytes, total: entry.length) }
     let wanted = range.clamped(to: 0..<max(entry.length ?? .max, 0))
     return .init(
-      bytes: entry.spans.byteCount(in: wanted), total: wanted.upperBound - wanted.lowerBound)
+      bytes: entry.spans.byteCount(in: wanted), total: wanted.upperBound - wanted.lowerBound,
+      key: entry.key)
   }
 
-  fileprivate func progress(of key: CacheKey) -> CacheProgress {
-    if let generation = context.table.openEntry(for: key)?.current {
-      return generation.withState { CacheProgress(length: $0.length, spans: $0.stored) }
+  /// Returns the entry of the representation that the headers select, found by following `Vary`
+  /// from any stored one; nil if it is not stored.
+  private func representation(
+    of entry: EntrySummary, selectedBy headers: HeaderFields?
+  ) -> EntrySummary? {
+    guard let headers else { return entry }
+    var entry = entry
+    for _ in 0..<MediaCache.longestChain {
+      let open = context.table.openEntry(for: entry.key)?.current?.withState { $0.known }
+      let selection = open?.selection ?? selection(for: entry.key)
+      guard let other = selection?.otherKey(than: entry.key, for: headers) else { return entry }
+      guard let next = self.entry(for: other) else { return nil }
+      entry = next
     }
-    return entry(for: key).map { CacheProgress(length: $0.length, spans: $0.spans) }
-      ?? CacheProgress(length: nil, spans: RangeSet())
+    return nil
   }
 
   fileprivate func manifest(for key: CacheKey) -> StoredManifest? {
@@ -114,6 +144,12 @@ extension CacheInspector {
       // An entry that was replaced or evicted since counts as missing.
       let body = try? Data(contentsOf: entry.file), Int64(body.count) >= entry.cachedBytes
     else { return nil }
-    return StoredManifest(body: [UInt8](body.prefix(Int(entry.cachedBytes))), url: url)
+    // The record of an entry that is open is written later.
+    let open = context.table.openEntry(for: key)?.current?.withState { state in
+      state.generationID == record.generation ? state.freshness?.confirmedUptime : nil
+    }
+    return StoredManifest(
+      body: [UInt8](body.prefix(Int(entry.cachedBytes))), url: url,
+      answered: open ?? record.freshness.confirmedUptime)
   }
 }

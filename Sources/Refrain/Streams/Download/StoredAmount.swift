@@ -6,6 +6,8 @@ extension MediaCache {
     package var bytes: Int64 = 0
     /// Nil while the length of the resource is unknown.
     package var total: Int64?
+    /// Of the entry that has the bytes; nil if nothing is stored.
+    var key: CacheKey?
 
     package var isComplete: Bool { bytes == total }
 

@@ -5,12 +5,23 @@ import Foundation
 extension StreamDownload {
   /// - Throws: `MediaCacheError`, `.storage` if the stream does not fit beside what else is pinned.
   func checkRoom(for selection: Selection) async throws {
-    let amounts = try await cache.storedAmounts(of: selection.plan.parts)
-    let parts = selection.plan.parts.map { cache.key(for: Resource(url: $0.url)) }
-    let manifests = selection.manifests.map { cache.key(for: $0) }
+    let amounts = try await storedAmounts(of: selection.plan.parts)
+    let (keys, lengths) = try await IOThreads.background.runCancellably {
+      let parts = zip(selection.plan.parts, amounts).map { part, amount in
+        amount.key ?? cache.key(for: Resource(url: part.url))
+      }
+      let manifests = selection.manifests.map { cache.key(for: $0) }
+      return (parts + manifests, Self.length(of: selection, amounts))
+    }
     try await Pinning(context: cache.context).checkRoom(
-      for: resource.url.withoutUserInfo.absoluteString, parts + manifests,
-      lengths: Self.length(of: selection, amounts))
+      for: resource.url.withoutUserInfo.absoluteString, keys, lengths: lengths)
+  }
+
+  /// Returns the stored amounts of the representations that the download's requests select.
+  func storedAmounts(
+    of parts: [StreamPlan.Part]
+  ) async throws -> [MediaCache.StoredAmount] {
+    try await cache.storedAmounts(of: parts) { resource(at: $0.url, isKey: $0.isKey) }
   }
 
   /// Returns the sum of the lengths of parts: those known, and a share of the estimate for the
@@ -51,27 +62,32 @@ extension StreamDownload {
 
   /// Pins those of the parts that are stored.
   ///
-  /// - Returns: the stored amounts of all parts; nothing of a part that is stored as a whole, but
-  ///   not under the key that its request selects.
+  /// - Returns: the stored amounts of all parts, in the entries that were pinned.
   func pinStored(
     _ parts: [StreamPlan.Part], _ amounts: [MediaCache.StoredAmount]
   ) async throws -> [MediaCache.StoredAmount] {
     let stored = parts.indices.filter { amounts[$0].isComplete }
-    var missing: [Int] = []
-    try await withThrowingTaskGroup(of: (Int, isPinned: Bool).self) { group in
+    var amounts = amounts
+    try await withThrowingTaskGroup(of: (Int, MediaCache.StoredAmount).self) { group in
       for (number, index) in stored.enumerated() {
-        if number >= Self.width, let pinned = try await group.next(), !pinned.isPinned {
-          missing.append(pinned.0)
+        if number >= Self.width, let (done, pinned) = try await group.next() {
+          amounts[done] = pinned
         }
-        let resource = resource(at: parts[index].url, isKey: parts[index].isKey)
-        group.addTask { (index, try await cache.pin(cache.storedKey(for: resource))) }
+        group.addTask { (index, try await pinStored(parts[index])) }
       }
-      for try await (index, isPinned) in group where !isPinned { missing.append(index) }
+      for try await (done, pinned) in group { amounts[done] = pinned }
     }
-    // Until it was pinned, a part could be evicted.
-    var amounts = try await cache.storedAmounts(of: parts)
-    for index in missing { amounts[index] = .init() }
     return amounts
+  }
+
+  /// Pins the entry that the request for a part selects, if there is one.
+  ///
+  /// - Returns: its stored amount, which may be less than before: until it was pinned, it could be
+  ///   evicted, and an entry for other credentials may be the one that is stored completely.
+  private func pinStored(_ part: StreamPlan.Part) async throws -> MediaCache.StoredAmount {
+    let key = await cache.storedKey(for: resource(at: part.url, isKey: part.isKey))
+    guard try await cache.pin(key) else { return .init() }
+    return await cache.storedAmount(of: key, in: part.range)
   }
 
   /// Pins a resource that is stored.
@@ -90,33 +106,63 @@ extension StreamDownload {
   /// and language, but for what other pinned streams need too. Makes no request.
   ///
   /// - Returns: the number of entries that were pinned.
-  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read or written;
-  ///   `CancellationError`.
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read or written: the first
+  ///   error, after the other parts are unpinned. The manifests then stay pinned, so that another
+  ///   call finds the rest. `CancellationError`.
   package func unpin() async throws -> Int {
+    let keys = try await storedKeys()
     var count = 0
-    for key in try await storedKeys() {
-      try Task.checkCancellation()
-      if try await cache.unpin(key) { count += 1 }
+    var failure: MediaCacheError?
+    // The origin may forbid to store a manifest, which is removed with its pin.
+    for keys in [keys.segments, keys.manifests, [keys.first]] where failure == nil {
+      for key in keys {
+        try Task.checkCancellation()
+        do {
+          if try await cache.unpin(key) { count += 1 }
+        } catch let error as MediaCacheError {
+          failure = failure ?? error
+        }
+      }
     }
+    if let failure { throw failure }
     return count
   }
 
+  /// The keys of what is stored of a stream, each in one of the sets.
+  private struct StoredKeys {
+    var first: CacheKey
+    var manifests: Set<CacheKey> = []
+    /// Of the segments and encryption keys, and of all other parts that no manifest names.
+    var segments: Set<CacheKey> = []
+
+    func contains(_ key: CacheKey) -> Bool {
+      key == first || manifests.contains(key) || segments.contains(key)
+    }
+
+    mutating func subtract(_ other: StoredKeys) {
+      for keys in [other.manifests, other.segments, [other.first]] {
+        manifests.subtract(keys)
+        segments.subtract(keys)
+      }
+    }
+  }
+
   /// Returns the keys of the first manifest and of its parts that no other pinned stream needs.
-  private func storedKeys() async throws -> Set<CacheKey> {
+  private func storedKeys() async throws -> StoredKeys {
     let own = await cache.storedKey(for: resource)
-    guard try await cache.mayHaveParts(own) else { return [own] }
+    guard try await cache.mayHaveParts(own) else { return StoredKeys(first: own) }
     let pinned = try await cache.entries().filter(\.isPinned)
-    var keys = await keys(below: own, stream: cache.key(for: resource), pinned)
+    var keys = try await keys(below: own, stream: cache.key(for: resource), pinned)
     for other in pinned where other.stream == nil && other.key != own {
       if keys.contains(other.key) { continue }
       try Task.checkCancellation()
       guard try await cache.mayHaveParts(other.key) else { continue }
-      let others = await StreamDownload(Resource(url: other.url), into: cache)
+      let others = try await StreamDownload(Resource(url: other.url), into: cache)
         .keys(below: other.key, stream: other.key, pinned)
       // A stream that contains all of this one is the same one under another URL.
       if !others.contains(own) { keys.subtract(others) }
     }
-    return keys.union([own])
+    return keys
   }
 
   /// Returns the keys of all that the stored manifests name, and of what was pinned as a part of
@@ -125,30 +171,39 @@ extension StreamDownload {
   /// - Parameters:
   ///   - own: of the first manifest.
   ///   - stream: by which the parts name it.
+  /// - Throws: `CancellationError`.
   private func keys(
     below own: CacheKey, stream: CacheKey, _ pinned: [EntrySummary]
-  ) async -> Set<CacheKey> {
-    var keys = Set(pinned.lazy.filter { $0.stream == stream }.map(\.key))
-    guard let manifest = await cache.storedManifest(for: own),
+  ) async throws -> StoredKeys {
+    var keys = StoredKeys(first: own)
+    keys.segments = Set(pinned.lazy.filter { $0.stream == stream }.map(\.key))
+    if let manifest = await cache.storedManifest(for: own),
       let source = try? await StreamSource(manifest)
-    else { return keys }
-    var resources = [redirected(resource, to: manifest.url)].compactMap(\.self)
-    for part in await storedPlan(source, &resources).parts {
-      resources.append(self.resource(at: part.url))
+    {
+      var manifests = [redirected(resource, to: manifest.url)].compactMap(\.self)
+      for part in try await storedPlan(source, &manifests).parts {
+        keys.segments.insert(await cache.storedKey(for: resource(at: part.url)))
+      }
+      for manifest in manifests {
+        keys.manifests.insert(await cache.storedKey(for: manifest))
+      }
     }
-    for resource in resources { keys.insert(await cache.storedKey(for: resource)) }
+    keys.manifests.remove(own)
+    keys.segments.subtract(keys.manifests.union([own]))
     return keys
   }
 
   /// Returns the parts that the stored manifests name.
   ///
   /// - Parameter manifests: receives the manifests besides the first.
+  /// - Throws: `CancellationError`.
   private func storedPlan(
     _ source: StreamSource, _ manifests: inout [Resource]
-  ) async -> StreamPlan {
+  ) async throws -> StreamPlan {
     var plan = StreamPlan()
     switch source.content {
-    case .media(let playlist): plan.append(playlist, at: source.url)
+    case .media(let playlist):
+      plan = try await Self.plan(plan) { $0.append(playlist, at: source.url) }
     case .multivariant(let playlist):
       let references =
         (playlist.variants + playlist.iFrameVariants).map(\.uri)
@@ -161,16 +216,20 @@ extension StreamDownload {
         let key = await cache.storedKey(for: resource)
         guard let manifest = await cache.storedManifest(for: key) else { continue }
         manifests += [resource] + [redirected(resource, to: manifest.url)].compactMap(\.self)
-        let media = HLSMediaPlaylist(
-          manifest.body, url: manifest.url, imported: playlist.variables)
-        if let media { plan.append(media, at: manifest.url) }
+        plan = try await Self.plan(plan) { plan in
+          let media = HLSMediaPlaylist(
+            manifest.body, url: manifest.url, imported: playlist.variables)
+          if let media { plan.append(media, at: manifest.url) }
+        }
       }
     case .presentation(let presentation):
-      var allowance = DASHPresentation.Allowance()
-      for period in presentation.periods {
-        for representation in period.sets.flatMap(\.representations) {
-          // One whose segments are not known was never fetched.
-          try? plan.append([representation], duration: period.duration, &allowance)
+      plan = try await Self.plan(plan) { plan in
+        var allowance = DASHPresentation.Allowance()
+        for period in presentation.periods {
+          for representation in period.sets.flatMap(\.representations) {
+            // One whose segments are not known was never fetched.
+            try? plan.append([representation], duration: period.duration, &allowance)
+          }
         }
       }
     }

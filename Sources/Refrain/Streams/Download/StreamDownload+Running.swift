@@ -42,13 +42,13 @@ extension StreamDownload {
     _ selection: Selection, reports: Reports = Reports()
   ) async throws -> Int64 {
     let plan = selection.plan
-    var amounts = try await cache.storedAmounts(of: plan.parts)
+    var amounts = try await storedAmounts(of: plan.parts)
     if isPinned {
       for manifest in selection.manifests { try await pin(manifest) }
       // Room for the others could be made by evicting them.
       amounts = try await pinStored(plan.parts, amounts)
     }
-    let counter = StreamProgress(plan, amounts)
+    let counter = DownloadCounter(plan, amounts)
     let missing = plan.parts.indices.filter { !amounts[$0].isComplete }
     reports.progress(counter.progress)
     var failures: [Int: MediaCacheError] = [:]
@@ -81,7 +81,7 @@ extension StreamDownload {
 
   /// - Returns: a failure that concerns this part alone.
   private func fetch(
-    _ part: StreamPlan.Part, _ index: Int, _ counter: StreamProgress, _ reports: Reports
+    _ part: StreamPlan.Part, _ index: Int, _ counter: DownloadCounter, _ reports: Reports
   ) async throws -> MediaCacheError? {
     let resource = resource(at: part.url, isKey: part.isKey)
     let key = cache.key(for: resource)
@@ -127,7 +127,7 @@ extension StreamDownload {
 }
 
 /// Sums the stored amounts of a stream's parts.
-private final class StreamProgress: Sendable {
+private final class DownloadCounter: Sendable {
   private struct State {
     var progress = StreamDownload.Progress()
     var amounts: [MediaCache.StoredAmount]

@@ -38,11 +38,29 @@ extension StreamDownload {
     }
     switch source.content {
     case .media(let playlist):
-      try append(playlist, at: source.url, to: &selection.plan)
+      selection.plan = try await Self.plan(selection.plan) {
+        try Self.append(playlist, at: source.url, to: &$0)
+      }
     case .multivariant(let playlist):
       try await select(choice, of: playlist, at: source.url, reports, into: &selection, &pinned)
     case .presentation(let presentation):
-      try Self.select(choice, of: presentation, at: source.url, into: &selection)
+      selection = try await IOThreads.background.runCancellably { [selection] in
+        var selection = selection
+        try Self.select(choice, of: presentation, at: source.url, into: &selection)
+        return selection
+      }
+    }
+  }
+
+  /// Extends a plan on a thread for long work: a manifest may name hundreds of thousands of
+  /// segments.
+  static func plan(
+    _ plan: StreamPlan, _ extend: @Sendable @escaping (inout StreamPlan) throws -> Void
+  ) async throws -> StreamPlan {
+    try await IOThreads.background.runCancellably {
+      var plan = plan
+      try extend(&plan)
+      return plan
     }
   }
 
@@ -91,8 +109,10 @@ extension StreamDownload {
       let resource = resource(at: url)
       selection.manifests +=
         [resource] + [redirected(resource, to: manifest.url)].compactMap(\.self)
-      let media = try Self.media(manifest, playlist.variables)
-      try append(media, at: manifest.url, to: &selection.plan)
+      selection.plan = try await Self.plan(selection.plan) {
+        let media = try Self.media(manifest, playlist.variables)
+        try Self.append(media, at: manifest.url, to: &$0)
+      }
     }
     selection.variant = StreamVariant(variant)
     selection.renditions = renditions.map { StreamRendition($0) }
@@ -128,14 +148,14 @@ extension StreamDownload {
     return playlist
   }
 
-  private func append(
+  private static func append(
     _ playlist: HLSMediaPlaylist, at url: URL, to plan: inout StreamPlan
   ) throws {
-    guard !playlist.isLive else { throw Self.live(url) }
-    guard playlist.segments.count <= Self.mostSegments else {
+    guard !playlist.isLive else { throw live(url) }
+    guard playlist.segments.count <= mostSegments else {
       throw MediaCacheError(
         .invalidResponse,
-        "\(url.withoutUserInfo.absoluteString) has more than \(Self.mostSegments) segments.",
+        "\(url.withoutUserInfo.absoluteString) has more than \(mostSegments) segments.",
         remedy: "Play the stream instead.")
     }
     plan.append(playlist, at: url)

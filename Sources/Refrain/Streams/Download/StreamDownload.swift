@@ -85,12 +85,13 @@ package struct StreamDownload: Sendable {
     return StoredManifest(body: body, url: information.finalURL)
   }
 
-  /// Returns the resource at the URL after redirects; nil if it is the same. A manifest is fetched
-  /// there too: proxies redirect clients to that URL, to which the manifest's references are
-  /// relative.
+  /// Returns the resource at the URL after redirects, if the manifest is also needed there
+  /// (`MediaCache.isNeeded`). One with an explicit key is needed under that of its URL as well.
   func redirected(_ resource: Resource, to final: URL) -> Resource? {
-    guard cache.key(for: Resource(url: final)) != cache.key(for: resource) else { return nil }
-    return self.resource(at: final)
+    let isNeeded =
+      resource.key.map { $0 != cache.key(for: Resource(url: final)) }
+      ?? cache.isNeeded(at: final, besides: resource.url)
+    return isNeeded ? self.resource(at: final) : nil
   }
 
   // MARK: Requests

@@ -39,13 +39,14 @@ package struct StreamPlan: Sendable {
 
   package init() {}
 
-  /// Appends the parts of a playlist.
+  /// Appends the parts of a playlist, or only some of them if the task is cancelled.
   ///
   /// - Parameter url: the URL of the playlist after redirects.
   package mutating func append(_ playlist: HLSMediaPlaylist, at url: URL) {
     var maps = Set<Int>()
     var keys = Set<Int>()
     for segment in playlist.segments where !segment.isGap {
+      if Task.isCancelled { return }
       for key in segment.keys where keys.insert(key).inserted {
         append(playlist.keys[key], at: url)
       }
@@ -64,7 +65,8 @@ package struct StreamPlan: Sendable {
     append(uri, nil, seconds: 0, isKey: true, at: url)
   }
 
-  /// Appends the parts of Representations that play at the same time.
+  /// Appends the parts of Representations that play at the same time, or only some of them if the
+  /// task is cancelled.
   ///
   /// - Parameter duration: of their period, in seconds; nil if unknown.
   /// - Throws: `DASHProblem`, if their segments are not known, or too many.
@@ -79,6 +81,7 @@ package struct StreamPlan: Sendable {
         throw DASHProblem(reason: "the URLs of its segments are too long.")
       }
       for reference in references {
+        if Task.isCancelled { return }
         append(reference.text, reference.range, seconds: reference.seconds, at: base)
       }
       longest = max(longest, references.reduce(0) { $0 + $1.seconds })
