@@ -13,7 +13,7 @@
 
     /// Runs `body` with a cache that has stored a song and a stream of three segments.
     private func withStream(
-      pinning isPinned: Bool = false,
+      pinning pinned: [String] = [],
       _ body: (Program, _ stream: String, _ song: String) async throws -> Void
     ) async throws {
       let origin = try await OriginServer.start()
@@ -33,7 +33,7 @@
               resource.membership = StreamMembership(stream: CacheKey(url: main))
             }
             try await cache.prefetch(resource)
-            if isPinned, path != "/song.mp3" { try await cache.pin(resource) }
+            if pinned.contains(path) { try await cache.pin(resource) }
           }
           await cache.close()
           try await body(
@@ -82,11 +82,29 @@
     }
 
     @Test func `A pinned stream is marked as pinned`() async throws {
-      try await withStream(pinning: true) { program, stream, song in
+      try await withStream(pinning: Self.paths.filter { $0 != "/song.mp3" }) {
+        program, stream, song in
         let list = try await program.run("ls")
         #expect(list.lines[0].contains("PINNED"))
         #expect(list.lines[1].hasSuffix(stream) && list.lines[1].contains(" yes "))
         #expect(list.lines[2].hasSuffix(song) && !list.lines[2].contains(" yes "))
+        let rows = try objects(try await program.run("ls", "--json"))
+        #expect(rows.map { $0["isPinned"] as? Bool } == [true, false])
+        #expect(rows.map { $0["isPartlyPinned"] as? Bool } == [false, nil])
+      }
+    }
+
+    @Test func `A stream of which a part is pinned is marked as partly pinned`() async throws {
+      try await withStream(pinning: ["/1.ts"]) { program, stream, song in
+        let list = try await program.run("ls")
+        #expect(list.lines[0].contains("PINNED"))
+        #expect(list.lines[1].hasSuffix(stream) && list.lines[1].contains("  partly  "))
+        #expect(list.lines[2].hasSuffix(song) && !list.lines[2].contains("partly"))
+        let rows = try objects(try await program.run("ls", "--json"))
+        #expect(rows.map { $0["isPinned"] as? Bool } == [false, false])
+        #expect(rows.map { $0["isPartlyPinned"] as? Bool } == [true, nil])
+        let info = try await program.run("info", stream)
+        #expect(info.lines.contains { $0.hasPrefix("stream ") && $0.hasSuffix(", partly pinned") })
       }
     }
 

@@ -20,6 +20,9 @@ public struct StreamSummary: Sendable, Hashable {
   public var isInUse = false
   /// Whether every entry is pinned.
   public var isPinned = true
+  /// Whether some entries are pinned, but not all.
+  public var isPartlyPinned: Bool { hasPinnedEntry && !isPinned }
+  private var hasPinnedEntry = false
 
   /// The URL of the first manifest; nil if neither an entry nor its key states one.
   public var url: URL? {
@@ -46,6 +49,7 @@ public struct StreamSummary: Sendable, Hashable {
     lastAccess = max(lastAccess, entry.lastAccess)
     isInUse = isInUse || entry.isInUse
     isPinned = isPinned && entry.isPinned
+    hasPinnedEntry = hasPinnedEntry || entry.isPinned
   }
 }
 

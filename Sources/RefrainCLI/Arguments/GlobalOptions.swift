@@ -31,10 +31,12 @@ struct GlobalOptions: ParsableArguments {
     name: .customLong("key-ignore"),
     help: ArgumentHelp(
       """
-      A query parameter that does not identify a resource, as 'token', 'X-Amz-*' for all names \
-      with that beginning, or '*.example.org/token' for some hosts; may be given several times. \
+      A query parameter that does not identify a resource, as 'session', 'utm_*' for all names \
+      with that beginning, or '*.example.org/session' for some hosts; may be given several times. \
       URLs that differ in nothing else share one entry: only for parameters that do not select \
-      content.
+      content. Common signatures (Amazon, CloudFront, Google, Azure, Akamai, 'token') need not be \
+      named: without this option the stored bytes are used once the origin has confirmed them. \
+      With it, the named parameters alone are ignored, and the origin is not asked.
       """, valueName: "name"),
     transform: { text in try usage { try IgnoredParameter(parsing: text) } })
   var ignoredParameters: [IgnoredParameter] = []

@@ -14,8 +14,9 @@ struct PinOptions: ParsableArguments {
 
   @Flag(
     help: """
-      Lift --pin of these URLs, and fetch nothing. Their bytes stay until room is needed, unless \
-      the origin forbids storing them.
+      Lift --pin of these URLs, and fetch nothing. Files of a stream that another pinned stream \
+      needs stay pinned. The other bytes stay until room is needed, unless the origin forbids \
+      storing them.
       """)
   var unpin = false
 
@@ -25,7 +26,8 @@ struct PinOptions: ParsableArguments {
     }
   }
 
-  /// Lifts the pins of URLs, which must be stored, with all parts of streams.
+  /// Lifts the pins of URLs, which must be stored, with all parts of streams but those that another
+  /// pinned stream needs.
   func unpin(_ urls: [URL], _ options: GlobalOptions) async throws {
     try await withExistingCache(options) { cache in
       var missing: [URL] = []

@@ -14,8 +14,10 @@ struct GetCommand: AsyncParsableCommand {
       the error is reported and the others are still fetched. Small resources are fetched several \
       at a time; the results are printed in the order of the URLs.
 
-      A URL whose token changes is stored once if --key-ignore names that parameter. 'play', \
-      'path', 'info' and 'rm' need the same option to find it.
+      A URL with a common signature is stored once, whatever its signature, if the server confirms \
+      by a strong ETag or date that the bytes are the same. A URL in which another parameter \
+      changes is stored once if --key-ignore names it; 'play', 'path', 'info' and 'rm' need the \
+      same option to find it.
 
       A failed request that is sent again is reported at once, with the reason.
 
@@ -34,7 +36,8 @@ struct GetCommand: AsyncParsableCommand {
       stream. What does not fit beside other pinned resources is refused before it is fetched; \
       the size of a stream is estimated by its bit rates. A stream is then stored even if its \
       origin forbids it (no-store), unless the cache is shared. 'refrain get --unpin' lifts the \
-      pin, also of streams, and 'refrain rm' removes what is pinned as anything else.
+      pin, also of streams: files that another pinned stream needs stay pinned. 'refrain rm' \
+      removes what is pinned as anything else.
 
       Examples:
         refrain get https://example.org/song.flac
@@ -45,7 +48,7 @@ struct GetCommand: AsyncParsableCommand {
         refrain get --quality 720 --audio de,en --subtitles all https://example.org/film.m3u8
         refrain get --pin --quality 720 https://example.org/film.mpd
         refrain get --header 'Authorization: Bearer …' https://example.org/private.flac
-        refrain get --key-ignore token 'https://example.org/song.flac?token=…'
+        refrain get --key-ignore session 'https://example.org/song.flac?session=…'
       """)
 
   @Argument(help: ArgumentHelp("The URLs to fetch.", valueName: "url"), transform: URL.argument)

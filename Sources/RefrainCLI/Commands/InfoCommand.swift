@@ -11,9 +11,10 @@ struct InfoCommand: AsyncParsableCommand {
       Makes no request. In JSON, 'spans' lists the stored ranges as pairs of the first offset \
       and the offset after the last.
 
-      For the first playlist or manifest of a stream, 'stream' shows the number of its stored parts \
-      and the space of the whole stream on disk. In JSON, 'parts' is that number, and \
-      'streamCachedBytes' and 'streamAllocatedBytes' are the bytes of the whole stream.
+      For the first playlist or manifest of a stream, 'stream' shows the number of its stored \
+      parts and the space of the whole stream on disk. In JSON, 'parts' is that number, \
+      'streamCachedBytes' and 'streamAllocatedBytes' are the bytes of the whole stream, and \
+      'isPartlyPinned' is true if some of it is pinned, but not all.
 
       Examples:
         refrain info https://example.org/song.flac
@@ -45,7 +46,9 @@ struct InfoCommand: AsyncParsableCommand {
 
   /// An entry and, if it is the first manifest of a stream, the whole stream.
   private struct Report: Encodable {
-    private enum Name: CodingKey { case parts, streamCachedBytes, streamAllocatedBytes }
+    private enum Name: CodingKey {
+      case parts, streamCachedBytes, streamAllocatedBytes, isPartlyPinned
+    }
 
     var entry: EntryReport
     var stream: StreamSummary?
@@ -57,6 +60,7 @@ struct InfoCommand: AsyncParsableCommand {
       try members.encode(stream.parts, forKey: .parts)
       try members.encode(stream.cachedBytes, forKey: .streamCachedBytes)
       try members.encode(stream.allocatedBytes, forKey: .streamAllocatedBytes)
+      try members.encode(stream.isPartlyPinned, forKey: .isPartlyPinned)
     }
   }
 
@@ -74,7 +78,8 @@ struct InfoCommand: AsyncParsableCommand {
     if let stream {
       let count = StoredStreamReport.partsText(stream.parts)
       let bytes = ByteSize.text(stream.allocatedBytes)
-      facts.insert(("stream", "\(count), \(bytes) on disk in all"), at: 3)
+      let pins = stream.isPartlyPinned ? ", partly pinned" : ""
+      facts.insert(("stream", "\(count), \(bytes) on disk in all\(pins)"), at: 3)
     } else if let stream = entry.stream {
       facts.insert(("part of", stream), at: 1)
     }

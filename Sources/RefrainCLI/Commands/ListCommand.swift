@@ -13,12 +13,12 @@ struct ListCommand: AsyncParsableCommand {
       limit, and the pinned part of the total.
 
       A stream is one row under the URL of its first playlist or manifest: STORED is the number of \
-      its other playlists, segments and keys, and SIZE includes them. A stream is pinned if all of \
-      them are. --parts lists each of them as a row of its own.
+      its other playlists, segments and keys, and SIZE includes them. PINNED is 'yes' if all of it \
+      is pinned, and 'partly' if only some of it is. --parts lists each file as a row of its own.
 
-      In JSON, 'parts' is the number of a stream's parts, and 'isComplete' is false for a stream. \
-      With --parts, 'stream' is the key of the first playlist of the stream to which an entry \
-      belongs.
+      In JSON, 'parts' is the number of a stream's parts, 'isComplete' is false for a stream, and \
+      'isPartlyPinned' is true if some of it is pinned, but not all. With --parts, 'stream' is the \
+      key of the first playlist of the stream to which an entry belongs.
 
       Examples:
         refrain ls
@@ -69,11 +69,10 @@ struct ListCommand: AsyncParsableCommand {
           printable(item.mimeType ?? "?"), printable(item.url),
         ]
       })
-    guard items.contains(where: \.isPinned) else { return table }
+    let pins = items.map(\.pinned)
+    guard pins.contains(where: { !$0.isEmpty }) else { return table }
     table.columns.insert(.init(title: "PINNED"), at: 3)
-    for (row, item) in items.enumerated() {
-      table.rows[row].insert(item.isPinned ? "yes" : "", at: 3)
-    }
+    for (row, pin) in pins.enumerated() { table.rows[row].insert(pin, at: 3) }
     return table
   }
 

@@ -17,6 +17,7 @@ struct StoredStreamReport: Sendable, Hashable, Encodable {
   var isComplete = false
   var isInUse: Bool
   var isPinned: Bool
+  var isPartlyPinned: Bool
   var mimeType: String?
   var validator: String?
   var lastAccess: Date
@@ -33,6 +34,7 @@ struct StoredStreamReport: Sendable, Hashable, Encodable {
     allocatedBytes = stream.allocatedBytes
     isInUse = stream.isInUse
     isPinned = stream.isPinned
+    isPartlyPinned = stream.isPartlyPinned
     mimeType = stream.manifest?.mimeType
     validator = stream.manifest?.validator
     lastAccess = stream.lastAccess
@@ -98,10 +100,11 @@ enum ListedItem: Sendable, Hashable, Encodable {
     }
   }
 
-  var isPinned: Bool {
+  /// `yes`, `partly`, or nothing.
+  var pinned: String {
     switch self {
-    case .entry(let entry): entry.isPinned
-    case .stream(let stream): stream.isPinned
+    case .entry(let entry): entry.isPinned ? "yes" : ""
+    case .stream(let stream): stream.isPinned ? "yes" : stream.isPartlyPinned ? "partly" : ""
     }
   }
 }

@@ -38,7 +38,8 @@ struct StreamGroupTests {
     guard case .stream(let stream) = items[1] else { return }
     #expect(stream.cachedBytes == 110 && stream.allocatedBytes == 220)
     #expect(stream.lastAccess == Date(timeIntervalSince1970: 100))
-    #expect(stream.manifest?.key.rawValue == Self.root && !stream.isPinned)
+    #expect(stream.manifest?.key.rawValue == Self.root)
+    #expect(!stream.isPinned && !stream.isPartlyPinned)
     #expect(stream.url?.absoluteString == Self.root)
   }
 
@@ -53,6 +54,7 @@ struct StreamGroupTests {
         return
       }
       #expect(items.count == 1 && stream.isPinned == isPinned)
+      #expect(stream.isPartlyPinned == !isPinned)
     }
   }
 
