@@ -102,9 +102,22 @@
               $0.request.headers.first("Authorization") == "Bearer abc"
             })
         }
-        let requests = origin.log("/tune.wav").requests
-        #expect(!requests.isEmpty)
-        #expect(requests.allSatisfy { $0.request.headers.first("Authorization") == nil })
+        // Nor to one that the playlist's server redirects to.
+        origin.serve(
+          OriginResource(.bytes(Array("/far.wav\n".utf8)), etag: "\"f\""), at: "/far.m3u")
+        origin.serve(Tune.resource, at: "/far.wav")
+        other.script(
+          "/moved.m3u",
+          .on(.all, .redirect(302, to: origin.url("/far.m3u").absoluteString)))
+        let moved = try await program.run(
+          "play", "--audio-output", output, "--header", "Authorization: Bearer abc",
+          other.url("/moved.m3u").absoluteString)
+        #expect(moved.status == 0, "\(moved.errors)")
+        for path in ["/tune.wav", "/far.m3u", "/far.wav"] {
+          let requests = origin.log(path).requests
+          #expect(!requests.isEmpty)
+          #expect(requests.allSatisfy { $0.request.headers.first("Authorization") == nil })
+        }
         await other.stop()
       }
     }

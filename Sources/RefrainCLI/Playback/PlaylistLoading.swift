@@ -30,7 +30,7 @@ struct PlaylistLoading: Sendable {
       }
       do {
         let read = try await Self.read(url, options, cache)
-        guard let (playlist, source) = read else {
+        guard let playlist = read else {
           media.append(Media(url, headers: options.fields))
           continue
         }
@@ -39,8 +39,9 @@ struct PlaylistLoading: Sendable {
         guard !entries.isEmpty else { throw Self.nothingToPlay(in: url, refusals.count) }
         media += entries.map { entry in
           var entry = entry
-          // Headers meant for one server are not sent to others that its playlist names.
-          if source.isFileURL || source.isSameOrigin(as: entry.url) {
+          // Headers meant for one server are not sent to others that its playlist names, nor to one
+          // that it redirects to.
+          if url.isFileURL || url.isSameOrigin(as: entry.url) {
             entry.headers = options.fields
           }
           return entry
@@ -77,10 +78,10 @@ struct PlaylistLoading: Sendable {
         remedy: "The lines above give the reason for each entry.")
   }
 
-  /// Returns the playlist and its URL after redirects; nil if the URL is that of a stream.
+  /// Returns the playlist; nil if the URL is that of a stream.
   private static func read(
     _ url: URL, _ options: GlobalOptions, _ cache: MediaCache
-  ) async throws -> (Playlist, URL)? {
+  ) async throws -> Playlist? {
     guard !url.isFileURL else {
       let file: Data
       do {
@@ -92,7 +93,7 @@ struct PlaylistLoading: Sendable {
           .storage, "The playlist could not be read: \(error.localizedDescription)",
           remedy: "Check the file and its permissions.")
       }
-      return (try Playlist(file, from: url), url)
+      return try Playlist(file, from: url)
     }
     let reader = try await cache.open(options.resource(url), fill: .wholeResource)
     defer { reader.cancel() }
@@ -103,8 +104,7 @@ struct PlaylistLoading: Sendable {
       bytes.append(chunk)
     }
     if StreamKind(beginning: bytes) != nil { return nil }
-    let source = information.finalURL
-    return (try Playlist(bytes, from: source, mimeType: information.mimeType), source)
+    return try Playlist(bytes, from: information.finalURL, mimeType: information.mimeType)
   }
 }
 
