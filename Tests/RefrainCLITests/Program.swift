@@ -21,13 +21,15 @@
     var cache: URL { directory.appending(path: "cache", directoryHint: .isDirectory) }
 
     /// The size of the largest file in the cache, in bytes: how far a medium is written.
-    var largestFileSize: Int {
+    var largestFileSize: Int { fileSizes.max() ?? 0 }
+
+    /// The lengths of all files in the cache directory.
+    var fileSizes: [Int] {
       let files = FileManager.default.enumerator(
         at: cache, includingPropertiesForKeys: [.fileSizeKey])
-      let sizes = files?.compactMap { file in
+      return files?.compactMap { file in
         (file as? URL).flatMap { try? $0.resourceValues(forKeys: [.fileSizeKey]).fileSize }
-      }
-      return sizes?.max() ?? 0
+      } ?? []
     }
 
     /// Runs `body` with a new folder, and removes it.

@@ -34,16 +34,25 @@ final class ProgressDisplay: Sendable {
       }
       return isShown && throttle.isDue() ? line : nil
     }
-    guard let line else { return }
-    if console.isInteractive {
-      console.show(console.coloured(line.bar(width: console.width - 1, style: console.barStyle)))
-    } else {
-      console.note(line.plain)
-    }
+    if let line { console.show(line) }
   }
 }
 
+/// A line of progress.
+protocol BarLine {
+  /// The line with a bar, for a terminal of a width in columns.
+  func bar(width: Int, style: BarStyle) -> String
+  /// The line without a bar.
+  var plain: String { get }
+}
+
 extension Console {
+  /// Shows a line of progress: at the foot of a terminal, or as a line of its own.
+  func show(_ line: some BarLine) {
+    guard isInteractive else { return note(line.plain) }
+    show(coloured(line.bar(width: width - 1, style: barStyle)))
+  }
+
   /// Returns the line with its bar in green, if colours are enabled.
   func coloured(_ line: String) -> String {
     guard isColoured, let first = line.firstIndex(of: "█"), let last = line.lastIndex(of: "█")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// The progress of a long piece of work, and its text. A pure value.
-struct ProgressLine: Sendable {
+struct ProgressLine: Sendable, BarLine {
   var name: String
   var done: Int64
   var total: Int64?

@@ -4,7 +4,7 @@ import Refrain
 import RefrainLocks
 
 /// The progress of a stream's download by time and bytes, and its text. A pure value.
-struct StreamProgressLine: Sendable {
+struct StreamProgressLine: Sendable, BarLine {
   var name: String
   /// 0…1, by playing time.
   var fraction: Double
@@ -97,11 +97,6 @@ final class StreamProgressDisplay: Sendable {
       }
       return isShown && throttle.isDue() ? line : nil
     }
-    guard let line else { return }
-    if console.isInteractive {
-      console.show(console.coloured(line.bar(width: console.width - 1, style: console.barStyle)))
-    } else {
-      console.note(line.plain)
-    }
+    if let line { console.show(line) }
   }
 }

@@ -86,10 +86,8 @@
         let script = """
           stty -g > before
           sh -c 'echo $$ > pid; exec ./refrain play --repeat one "$1"' sh "$1"
-          for i in $(seq 300); do
-            [ "$(stty -g)" = "$(cat before)" ] && echo 'given back' && exit
-            sleep 0.1
-          done
+          until [ "$(stty -g)" = "$(cat before)" ]; do sleep 0.1; done
+          echo 'given back'
           """
         try Data(script.utf8).write(to: program.directory.appending(path: "script"))
         try await tmux.enter("sh script \(url)")

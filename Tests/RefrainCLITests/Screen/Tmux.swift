@@ -41,9 +41,8 @@
       let tmux = Tmux(program: program, server: server, socket: socket)
       let result: Result<Void, any Error>
       do {
-        try await eventually("tmux listens") {
-          FileManager.default.fileExists(atPath: socket)
-        }
+        // A client that is refused would start a server of its own.
+        try await eventually("tmux listens") { isListening(at: socket) }
         try await tmux.command(
           "new-session", "-d", "-c", program.directory.path(percentEncoded: false), "-x",
           "\(columns)", "-y", "\(rows)", "env PS1='> ' /bin/bash --norc --noprofile")
@@ -54,6 +53,24 @@
       }
       await server.kill()
       try result.get()
+    }
+
+    /// Whether connections are accepted: the socket's file exists earlier.
+    private static func isListening(at path: String) -> Bool {
+      let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+      let file = Foundation.socket(AF_UNIX, type, 0)
+      guard file >= 0 else { return false }
+      defer { Foundation.close(file) }
+      var address = sockaddr_un()
+      address.sun_family = sa_family_t(AF_UNIX)
+      withUnsafeMutableBytes(of: &address.sun_path) {
+        $0.copyBytes(from: path.utf8.prefix($0.count - 1))
+      }
+      return withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          connect(file, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+        }
+      }
     }
 
     // MARK: Typing
@@ -117,9 +134,13 @@
       return last
     }
 
+    /// Waits until the screen shows all of the texts at once: tmux also shows screens of which the
+    /// program has written only the upper part.
     @discardableResult
-    func waits(for text: String) async throws -> [String] {
-      try await waits(until: "'\(text)'") { $0.contains { $0.contains(text) } }
+    func waits(for texts: String...) async throws -> [String] {
+      try await waits(until: "'\(texts.joined(separator: "', '"))'") { lines in
+        texts.allSatisfy { text in lines.contains { $0.contains(text) } }
+      }
     }
 
     // MARK: tmux
