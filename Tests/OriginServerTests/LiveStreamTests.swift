@@ -97,6 +97,31 @@ import Testing
     #expect(parts.map(\.count).reduce(0, +) == 1001 && parts[0].upperBound == parts[1].lowerBound)
   }
 
+  @Test func `Given parts keep their bytes, and the first of a segment is independent`()
+    async throws
+  {
+    let parts = [3, 1, 2].map { SyntheticBytes(seed: UInt64($0)).bytes(in: 0..<Int64($0 * 100)) }
+    var stream = LiveStream([.init(parts: parts, duration: .seconds(4))])
+    stream.lowLatency = .init(partTarget: .milliseconds(1500))
+    try await with(stream) { [stream] origin, clock in
+      let list = try await get("live.m3u8", from: origin).text
+      #expect(list == stream.playlist(at: .zero))
+      let lines = list.split(separator: "\n").filter { $0.hasPrefix("#EXT-X-PART:") }
+      #expect(
+        lines == [
+          "#EXT-X-PART:DURATION=1.500000,INDEPENDENT=YES,URI=\"s0.0.ts\"",
+          "#EXT-X-PART:DURATION=1.500000,URI=\"s0.1.ts\"",
+          "#EXT-X-PART:DURATION=1.000000,URI=\"s0.2.ts\"",
+        ])
+      for (number, part) in parts.enumerated() {
+        let reply = try await get("s0.\(number).ts", from: origin)
+        #expect(reply.body == part, "part \(number)")
+      }
+      let whole = try await get("s0.ts", from: origin)
+      #expect(whole.body == parts.flatMap { $0 })
+    }
+  }
+
   @Test func `A delta update leaves out what is older than it may`() {
     let stream = stream(12, lowLatency)
     let delta = stream.playlist(at: .zero, skips: true)

@@ -9,7 +9,7 @@
 public struct SyntheticBytes: Sendable, Equatable {
   public let seed: UInt64
 
-  private let noise: [UInt8]
+  private let noise: [UInt64]
 
   private static let blockSize = 4096
   private static let labelSize = 8
@@ -18,12 +18,9 @@ public struct SyntheticBytes: Sendable, Equatable {
   public init(seed: UInt64) {
     self.seed = seed
     var random = SplitMix64(seed: seed)
-    let size = Self.noisePlaces + Self.blockSize
-    noise = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-      let raw = UnsafeMutableRawBufferPointer(buffer)
-      for offset in stride(from: 0, to: size, by: 8) {
-        raw.storeBytes(of: random.next().littleEndian, toByteOffset: offset, as: UInt64.self)
-      }
+    let size = (Self.noisePlaces + Self.blockSize) / 8
+    noise = [UInt64](unsafeUninitializedCapacity: size) { buffer, count in
+      for index in buffer.indices { buffer[index] = random.next().littleEndian }
       count = size
     }
   }

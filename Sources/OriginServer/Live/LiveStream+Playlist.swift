@@ -62,12 +62,13 @@ extension LiveStream {
   private func parts(of segment: Int, count: Int) -> [String] {
     (0..<count).map { part in
       let seconds = Self.seconds(duration(of: segment, part: part))
+      let isIndependent = part == 0 && !segments[segment].partEnds.isEmpty
+      let start = "#EXT-X-PART:DURATION=\(seconds)" + (isIndependent ? ",INDEPENDENT=YES" : "")
       guard lowLatency?.usesByteRanges == true else {
-        let uri = referencePrefix + name(segment, part: part)
-        return "#EXT-X-PART:DURATION=\(seconds),URI=\"\(uri)\""
+        return "\(start),URI=\"\(referencePrefix)\(name(segment, part: part))\""
       }
       let range = range(of: segment, part: part)
-      return "#EXT-X-PART:DURATION=\(seconds),URI=\"\(referencePrefix)\(name(segment))\","
+      return "\(start),URI=\"\(referencePrefix)\(name(segment))\","
         + "BYTERANGE=\"\(range.count)@\(range.lowerBound)\""
     }
   }

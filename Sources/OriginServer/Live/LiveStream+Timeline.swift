@@ -41,6 +41,8 @@ extension LiveStream {
   /// Returns the number of parts of a segment; 0 without parts.
   public func partCount(of segment: Int) -> Int {
     guard let lowLatency else { return 0 }
+    let given = segments[segment].partEnds.count
+    guard given == 0 else { return given }
     let count = segments[segment].duration / lowLatency.partTarget
     return max(1, Int((count - 0.000_001).rounded(.up)))
   }
@@ -54,6 +56,8 @@ extension LiveStream {
 
   /// Returns the bytes of a part in its segment.
   public func range(of segment: Int, part: Int) -> Range<Int> {
+    let ends = segments[segment].partEnds
+    guard ends.isEmpty else { return (part == 0 ? 0 : ends[part - 1])..<ends[part] }
     let (size, count) = (segments[segment].bytes.count, max(partCount(of: segment), 1))
     return size * part / count..<size * (part + 1) / count
   }

@@ -18,11 +18,32 @@ public struct LiveStream: Sendable {
     public var duration: Duration
     /// Whether EXT-X-DISCONTINUITY stands before it.
     public var isDiscontinuity: Bool
+    /// Where each part ends in the bytes; empty if the parts are equal numbers of bytes.
+    let partEnds: [Int]
 
     public init(_ bytes: [UInt8], duration: Duration, isDiscontinuity: Bool = false) {
       self.bytes = bytes
       self.duration = duration
       self.isDiscontinuity = isDiscontinuity
+      partEnds = []
+    }
+
+    /// Makes a segment of given parts, such as fragments of MP4. The first one is marked as
+    /// independent (INDEPENDENT=YES): it begins with a key frame.
+    ///
+    /// - Parameters:
+    ///   - parts: of the stream's `partTarget` each, except the last one.
+    ///   - duration: of the whole segment.
+    ///   - isDiscontinuity: whether EXT-X-DISCONTINUITY stands before it.
+    public init(parts: [[UInt8]], duration: Duration, isDiscontinuity: Bool = false) {
+      bytes = parts.flatMap { $0 }
+      self.duration = duration
+      self.isDiscontinuity = isDiscontinuity
+      var end = 0
+      partEnds = parts.map { part in
+        end += part.count
+        return end
+      }
     }
   }
 

@@ -16,17 +16,23 @@ enum Chromium {
   /// Opens a page of the server, and returns the target of the request by which it reports.
   ///
   /// Waits for that report: Chromium itself would run for ever.
-  static func report(of page: URL, from server: OriginServer) async throws -> String {
-    server.serve(OriginResource(.bytes("".utf8)), at: Page.report)
-    server.resetLog(Page.report)
+  ///
+  /// - Parameter path: the path of that request, another one for each page at the same time.
+  static func report(
+    of page: URL, from server: OriginServer, at path: String = Page.report,
+    within limit: Duration = .seconds(90)
+  ) async throws -> String {
+    server.serve(OriginResource(.bytes("".utf8)), at: path)
+    server.resetLog(path)
     return try await withDirectory { directory in
       let target = try await withThrowingTaskGroup(of: String?.self) { group in
         group.addTask {
-          try await run(.chromium, arguments(page, profile: directory), in: directory)
+          try await run(
+            .chromium, arguments(page, profile: directory), in: directory, limit: limit)
           return nil
         }
         group.addTask {
-          try await server.wait(for: Page.report) { !$0.requests.isEmpty }
+          try await server.wait(for: path) { !$0.requests.isEmpty }
             .requests.first?.request.target
         }
         defer { group.cancelAll() }
