@@ -74,6 +74,9 @@ extension CacheProxy {
     /// The longest time for which a client may accept no bytes.
     public var sendTimeout: Duration = .seconds(300)
 
+    /// The longest time for which running responses continue after `stop()`.
+    public var stopTimeout: Duration = .seconds(5)
+
     /// Called for each request when it has ended. On a thread of the proxy's: it must not block.
     public var log: (@Sendable (ServedRequest) -> Void)?
 

@@ -27,8 +27,6 @@ final class Listener: Sendable {
     var examination: Task<Void, Never>?
   }
 
-  private static let grace: Duration = .seconds(5)
-
   init(service: ProxyService) {
     self.service = service
     let most = service.configuration.maximumConnections
@@ -229,10 +227,10 @@ final class Listener: Sendable {
     channel?.close(promise: nil)
   }
 
-  /// Gives running responses a few seconds, then ends them.
+  /// Gives running responses their time, then ends them.
   private func settle() async {
     service.stop()
-    let deadline = ContinuousClock.now + Self.grace
+    let deadline = ContinuousClock.now + service.configuration.stopTimeout
     while true {
       let connections = state.withLock { Array($0.connections.values) }
       if connections.isEmpty { break }

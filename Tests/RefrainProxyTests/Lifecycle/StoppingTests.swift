@@ -56,26 +56,44 @@ import Testing
   }
 
   @Test func `Stopping promptly closes connections without a complete request`() async throws {
-    try await withProxy { test in
-      let port = test.port
-      let waiting = (0..<2).map { index in
+    try await withProxy(proxy: { configuration, _ in configuration.stopTimeout = .seconds(3600) }) {
+      test in
+      for path in ["/idle", "/running"] {
+        test.origin.serve(.synthetic(seed: 1, length: Self.length), at: path)
+      }
+      test.origin.script("/running", .on(.all, .stall(at: .body(1000))))
+      let (idle, target) = (try test.target("/idle"), try test.target("/running"))
+      let running = Task {
+        try await test.connect { try await $0.reply(to: target, host: test.host) }
+      }
+      try await test.origin.wait(for: "/running") { $0.stalled > 0 }
+      let (readiness, ready) = AsyncStream<Void>.makeStream()
+      let waiting = ["", "GET / HTTP/1.1\r\nHost: "].map { start in
         Task {
-          try await onThread {
-            let client = try PlainSocket(port: port)
-            if index == 0 { try client.send("GET / HTTP/1.1\r\nHost: ") }
-            return try client.receiveToEnd()
+          // Nobody waits longer if it fails.
+          defer { ready.finish() }
+          return try await test.connect { connection in
+            // Once it has responded, the proxy reads from the connection: it may count one before.
+            let reply = try await connection.reply(to: idle, method: "HEAD", host: test.host)
+            try await connection.send(start)
+            ready.yield()
+            let rest = try await connection.readToEnd()
+            return (status: reply.status, rest: rest, wasReset: connection.wasReset)
           }
         }
       }
-      try await eventually("they are there") { test.proxy.connectionCount == 2 }
-      let start = ContinuousClock.now
-      await test.proxy.stop()
-      #expect(ContinuousClock.now - start < .seconds(3))
-      #expect(test.proxy.connectionCount == 0)
+      for await _ in readiness.prefix(waiting.count) {}
+      let stopping = Task { await test.proxy.stop() }
       for client in waiting {
-        let (bytes, wasReset) = try await client.value
-        #expect(bytes.isEmpty && !wasReset)
+        let (status, rest, wasReset) = try await client.value
+        #expect(status == 200 && rest.isEmpty && !wasReset)
       }
+      // They have not waited for the running response.
+      #expect(test.log.all.allSatisfy { $0.method == "HEAD" })
+      test.origin.release("/running")
+      #expect(try await running.value.isComplete)
+      await stopping.value
+      #expect(test.proxy.connectionCount == 0)
     }
   }
 
