@@ -84,9 +84,11 @@ extension Peer {
 
   /// Starts `refrain serve` of the measured program.
   ///
-  /// - Parameter isLogged: whether it writes a line for each request to a file.
+  /// - Parameters:
+  ///   - origin: the server whose paths it serves; nil for URLs of any server.
+  ///   - isLogged: whether it writes a line for each request to a file.
   static func refrain(
-    cachingFrom origin: String, in directory: URL, isLogged: Bool = false
+    cachingFrom origin: String?, in directory: URL, isLogged: Bool = false
   ) throws -> Peer {
     let program = Program.refrain
     guard FileManager.default.isExecutableFile(atPath: program) else {
@@ -96,7 +98,8 @@ extension Peer {
     let log = isLogged ? directory.appending(path: "log") : nil
     let child = try Child(
       program,
-      ["serve", "--origin", origin, "--listen", "127.0.0.1:0"] + (isLogged ? [] : ["--quiet"])
+      ["serve", "--listen", "127.0.0.1:0"] + (origin.map { ["--origin", $0] } ?? [])
+        + (isLogged ? [] : ["--quiet"])
         + ["--cache", directory.appending(path: "cache").path],
       log: log)
     do {
