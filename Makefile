@@ -28,7 +28,7 @@ endif
 URL ?= --sample
 
 # Limits parallel tests: each has its own origin and threads, and a time limit against hanging.
-WIDTH := --experimental-maximum-parallelization-width 4
+WIDTH := --experimental-maximum-parallelization-width 6
 
 # Everything that is formatted by swift-format.
 SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources

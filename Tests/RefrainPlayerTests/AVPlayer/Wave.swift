@@ -44,7 +44,11 @@
       }
       text("data")
       number(UInt32(count))
-      file.append(contentsOf: (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+      // The samples repeat after 256.
+      let samples = Data((0..<256).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+      for start in stride(from: 0, to: count, by: samples.count) {
+        file.append(samples.prefix(count - start))
+      }
       return file
     }
 

@@ -117,7 +117,14 @@
 
     /// The number of frames at the end of these samples that match the tune's end.
     var framesOfTheEnd: Int {
-      zip(samples.reversed(), Tune.samples.reversed()).prefix { $0 == $1 }.count / Tune.channels
+      let (heard, tune) = (samples, Tune.samples)
+      var count = 0
+      while count < heard.count, count < tune.count,
+        heard[heard.count - 1 - count] == tune[tune.count - 1 - count]
+      {
+        count += 1
+      }
+      return count / Tune.channels
     }
   }
 

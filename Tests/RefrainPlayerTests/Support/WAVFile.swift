@@ -29,10 +29,15 @@ struct WAVFile {
     try #require(number(2, at: head + 14) == 16)
     channels = number(2, at: head + 2)
     rate = number(4, at: head + 4)
-    samples = bytes[data].withUnsafeBytes { raw in
-      (0..<raw.count / 2).map {
-        Int16(littleEndian: raw.loadUnaligned(fromByteOffset: $0 * 2, as: Int16.self))
+    // Copied in one step, and swapped only on a machine with the other order of bytes.
+    let count = data.count / 2
+    let copied = [Int16](unsafeUninitializedCapacity: count) { samples, filled in
+      bytes[data].withUnsafeBytes { raw in
+        UnsafeMutableRawBufferPointer(samples).copyMemory(
+          from: .init(rebasing: raw[..<(count * 2)]))
       }
+      filled = count
     }
+    samples = Int16(1).littleEndian == 1 ? copied : copied.map { $0.byteSwapped }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import TestSupport
 import Testing
 
 @testable import RefrainProxy
@@ -147,7 +148,7 @@ import Testing
         for _ in 0..<8 {
           group.addTask {
             let reply = try await test.get("/a")
-            return reply.isComplete && reply.body == bytes
+            return reply.isComplete && areEqual(reply.body, bytes)
           }
         }
         for try await isRight in group { #expect(isRight) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import TestSupport
 import Testing
 
 @testable import RefrainProxy
@@ -67,7 +68,8 @@ import Testing
       let wanted = reply.status == 206 ? try #require(range, what) : 0..<Int(length)
       let isRight = versions.contains { version in
         let all = version[wanted]
-        return reply.isComplete ? all.elementsEqual(reply.body) : all.starts(with: reply.body)
+        return reply.isComplete
+          ? areEqual(all, reply.body) : bytes(all, startWith: reply.body)
       }
       #expect(isRight, what)
     case 302 where name == "redirected in a circle":

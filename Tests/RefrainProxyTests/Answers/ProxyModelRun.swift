@@ -212,7 +212,7 @@ struct ModelClient: Sendable {
     else { return "\(request): \(text.debugDescription)" }
     let body = try client.receive(exactly: count)
     let lower = request.range.lowerBound
-    guard body == request.bytes.bytes(in: lower..<lower + Int64(count)) else {
+    guard areEqual(body, request.bytes.bytes(in: lower..<lower + Int64(count))) else {
       return "\(body.count) of \(count) bytes, or wrong ones: \(request)"
     }
     return nil

@@ -2,6 +2,7 @@
 import Foundation
 import OriginServer
 import RefrainLocks
+import TestSupport
 import Testing
 
 @testable import Refrain
@@ -445,11 +446,10 @@ final class ModelRun: Sendable {
     mutating func check(_ data: Data, at offset: Int64) {
       let range = offset..<offset + Int64(data.count)
       let candidates = possible ?? run.versions.withLock { $0[path] ?? [] }
-      let bytes = Array(data)
-      let fitting = candidates.filter { $0.bytes(in: range) == bytes }
+      let fitting = candidates.filter { areEqual($0.bytes(in: range), data) }
       if fitting.isEmpty {
         let all = run.versions.withLock { $0[path] ?? [] }
-        let others = all.filter { $0.bytes(in: range) == bytes }.map(\.seed)
+        let others = all.filter { areEqual($0.bytes(in: range), data) }.map(\.seed)
         Issue.record(
           """
           seed \(run.seed): wrong bytes of \(path) in \(range); \
