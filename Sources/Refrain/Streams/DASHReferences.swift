@@ -48,7 +48,7 @@ package struct DASHReferences: Sendable {
   }
 
   /// Returns a text as it is written in an MPD: with references for `&`, `<`, `>` and quotes.
-  package static func escaped(_ text: String) -> String { DASHText.escaped(text) }
+  package static func escaped(_ text: String) -> String { MarkupText.escaped(text) }
 }
 
 /// Collects the references of an MPD, and the levels of bases to which they belong.
@@ -80,7 +80,7 @@ private struct DASHReader {
   }
 
   private let body: [UInt8]
-  private var scanner: DASHScanner
+  private var scanner: MarkupScanner
   private var open: [DASHElement] = []
   /// The number of open elements, with those that enclose the content of a patch's operation in the
   /// MPD.
@@ -97,7 +97,7 @@ private struct DASHReader {
 
   init(_ body: [UInt8]) {
     self.body = body
-    scanner = DASHScanner(body)
+    scanner = MarkupScanner(body)
   }
 
   /// - Returns: whether this is such a document, and its references are all visible.
@@ -106,12 +106,12 @@ private struct DASHReader {
       switch token {
       case .unsupported: return false
       case .text(let range):
-        if open.isEmpty, !DASHText.trimmed(range, in: body).isEmpty { return false }
+        if open.isEmpty, !MarkupText.trimmed(range, in: body).isEmpty { return false }
         addText(range)
       case .section(let range):
         if open.isEmpty { return false }
-        let start = range.lowerBound - DASHScanner.sectionStart.count
-        content?.add(body[range], at: start..<range.upperBound + DASHScanner.sectionEnd.count)
+        let start = range.lowerBound - MarkupScanner.sectionStart.count
+        content?.add(body[range], at: start..<range.upperBound + MarkupScanner.sectionEnd.count)
       case .start(let name, let isEmpty):
         let element =
           open.isEmpty
@@ -197,7 +197,7 @@ private struct DASHReader {
 
   private func value(of name: String) -> String? {
     let attribute = scanner.attributes.first { body[$0.name].elementsEqual(name.utf8) }
-    return attribute.flatMap { DASHText.decoded(body[$0.value]) }
+    return attribute.flatMap { MarkupText.decoded(body[$0.value]) }
   }
 
   /// Ends the innermost element, whatever name the end tag has.
@@ -208,7 +208,7 @@ private struct DASHReader {
     }
     guard let element = leave(), let content else { return }
     self.content = nil
-    let text = DASHText.trimmed(content.bytes.indices, in: content.bytes)
+    let text = MarkupText.trimmed(content.bytes.indices, in: content.bytes)
     guard let text = String(validating: content.bytes[text], as: UTF8.self) else { return }
     if element == .baseURL, levels[level].base == nil { levels[level].base = text }
     guard let range = content.range, !text.isEmpty, text != Self.resolveToZero else { return }
@@ -224,8 +224,8 @@ private struct DASHReader {
 
   private mutating func addText(_ range: Range<Int>) {
     guard content != nil else { return }
-    let decoded = DASHText.decoded(body[range]).map { Array($0.utf8) } ?? Array(body[range])
-    content?.add(decoded, at: DASHText.trimmed(range, in: body))
+    let decoded = MarkupText.decoded(body[range]).map { Array($0.utf8) } ?? Array(body[range])
+    content?.add(decoded, at: MarkupText.trimmed(range, in: body))
   }
 
   private mutating func add(
@@ -252,10 +252,10 @@ private struct DASHReader {
     }
     for attribute in scanner.attributes {
       let name = body[attribute.name]
-      let range = DASHText.trimmed(attribute.value, in: body)
+      let range = MarkupText.trimmed(attribute.value, in: body)
       let isLink = isLink(name)
       guard !range.isEmpty, let kind = isLink ? .location : element.kind(ofAttribute: name),
-        let text = DASHText.decoded(body[range]), !isLink || text != Self.resolveToZero
+        let text = MarkupText.decoded(body[range]), !isLink || text != Self.resolveToZero
       else { continue }
       let isSegment = !isLink && element != .initializationSet
       add(kind, at: range, text, level: level, isSegment: isSegment)

@@ -47,13 +47,13 @@ struct DASHDocument: Sendable {
 
   private let body: [UInt8]
   private(set) var elements: [Element] = []
-  private var attributes: [DASHScanner.Attribute] = []
+  private var attributes: [MarkupScanner.Attribute] = []
 
   /// Nil if the body is no MPD, does not end, is not in UTF-8 (or ASCII), declares entities, or
   /// has an element with too many attributes.
   init?(_ body: [UInt8]) {
     self.body = body
-    var scanner = DASHScanner(body)
+    var scanner = MarkupScanner(body)
     var open: [Int] = []
     /// The number of open elements that are skipped.
     var skipped = 0
@@ -85,7 +85,7 @@ struct DASHDocument: Sendable {
         if open.isEmpty { return }
       case .text(let range):
         guard skipped == 0, let index = open.last, elements[index].kind.hasText else { continue }
-        elements[index].text += DASHText.decoded(body[range]).map { Array($0.utf8) } ?? []
+        elements[index].text += MarkupText.decoded(body[range]).map { Array($0.utf8) } ?? []
       case .section(let range):
         guard skipped == 0, let index = open.last, elements[index].kind.hasText else { continue }
         elements[index].text += body[range]
@@ -129,7 +129,7 @@ struct DASHDocument: Sendable {
   func attribute(_ name: StaticString, of index: Int) -> String? {
     for attribute in attributes[elements[index].attributes]
     where name.withUTF8Buffer({ body[attribute.name].elementsEqual($0) }) {
-      return DASHText.decoded(body[DASHText.trimmed(attribute.value, in: body)])
+      return MarkupText.decoded(body[MarkupText.trimmed(attribute.value, in: body)])
     }
     return nil
   }
@@ -137,7 +137,7 @@ struct DASHDocument: Sendable {
   /// Returns the text of an element without white space around it; nil if it is not in UTF-8.
   func text(of index: Int) -> String? {
     let text = elements[index].text
-    return String(validating: text[DASHText.trimmed(text.indices, in: text)], as: UTF8.self)
+    return String(validating: text[MarkupText.trimmed(text.indices, in: text)], as: UTF8.self)
   }
 
   /// The value of a link that removes its element (§5.5.3).
@@ -150,7 +150,7 @@ struct DASHDocument: Sendable {
       guard name.contains(UInt8(ascii: ":")),
         DASHElement.localName(name).elementsEqual("href".utf8)
       else { continue }
-      let value = DASHText.decoded(body[DASHText.trimmed(attribute.value, in: body)])
+      let value = MarkupText.decoded(body[MarkupText.trimmed(attribute.value, in: body)])
       return value == Self.resolveToZero ? .removes : .elsewhere
     }
     return nil

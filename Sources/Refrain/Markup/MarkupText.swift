@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
 /// Character data of XML: predefined entities and character references (XML 1.0 §4.1, §4.6).
-enum DASHText {
+package enum MarkupText {
   /// Returns the characters that bytes stand for; nil if they are not UTF-8. An unknown entity, and
   /// a reference to a character that XML does not allow, stay as they are.
-  static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
+  package static func decoded(_ bytes: ArraySlice<UInt8>) -> String? {
     guard bytes.contains(UInt8(ascii: "&")) else {
       return String(validating: bytes, as: UTF8.self)
     }
@@ -44,7 +44,7 @@ enum DASHText {
   }
 
   /// Returns the bytes without the white space around them.
-  static func trimmed(_ range: Range<Int>, in body: [UInt8]) -> Range<Int> {
+  package static func trimmed(_ range: Range<Int>, in body: [UInt8]) -> Range<Int> {
     var range = range
     while let first = range.first, body[first].isMarkupSpace {
       range = first + 1..<range.upperBound

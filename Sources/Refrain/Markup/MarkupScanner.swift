@@ -5,8 +5,8 @@
 /// A document that is not well-formed is read as far as its tokens are clear: a parser that is more
 /// lenient than this one still sees the same bytes. Comments and processing instructions are
 /// skipped.
-struct DASHScanner {
-  enum Token: Equatable {
+package struct MarkupScanner {
+  package enum Token: Equatable {
     /// A start tag; its attributes are in `attributes`.
     case start(name: Range<Int>, isEmpty: Bool)
     case end
@@ -19,10 +19,10 @@ struct DASHScanner {
     case unsupported
   }
 
-  struct Attribute: Equatable {
-    var name: Range<Int>
+  package struct Attribute: Equatable {
+    package var name: Range<Int>
     /// Without the quotes.
-    var value: Range<Int>
+    package var value: Range<Int>
   }
 
   static let sectionStart = Array("<![CDATA[".utf8)
@@ -32,19 +32,19 @@ struct DASHScanner {
   private static let typeStart = Array("<!DOCTYPE".utf8)
   private static let instructionEnd = Array("?>".utf8)
 
-  let body: [UInt8]
+  package let body: [UInt8]
   /// The index behind the last token.
-  private(set) var position: Int
+  package private(set) var position: Int
   /// The attributes of the last start tag.
-  private(set) var attributes: [Attribute] = []
+  package private(set) var attributes: [Attribute] = []
 
-  init(_ body: [UInt8]) {
+  package init(_ body: [UInt8]) {
     self.body = body
     position = body.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
   }
 
   /// Returns the next token; nil at the end, and for markup that does not end.
-  mutating func next() -> Token? {
+  package mutating func next() -> Token? {
     while position < body.count {
       guard isMarkup(at: position) else { return text() }
       switch body[position + 1] {
@@ -202,5 +202,5 @@ struct DASHScanner {
 
 extension UInt8 {
   /// Whether this is white space in XML (§2.3).
-  var isMarkupSpace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
+  package var isMarkupSpace: Bool { self == 0x20 || self == 0x09 || self == 0x0A || self == 0x0D }
 }
