@@ -298,9 +298,10 @@ public final class MediaCache: Sendable {
     try await Removal(context: context).removeAllRepresentations(key)
   }
 
-  /// Removes every entry that no other process is writing, and the headers and cookies that proxies
-  /// have stored for streams. A running proxy keeps those that it uses in memory, and stores none
-  /// of them again.
+  /// Removes every entry that no other process is writing, the headers and cookies that proxies
+  /// have stored for streams, and the positions and the queue that players have stored. A running
+  /// proxy keeps in memory what it uses, and stores none of it again; a running player stores the
+  /// queue and the position of what it plays from then on.
   ///
   /// - Parameter progress: called for each finished entry, on several threads at once.
   /// - Returns: the disk space freed, in bytes.

@@ -30,7 +30,7 @@ extension PrivateFiles {
   /// Whether this cache has removed all files since a time. Other caches of the directory are not
   /// considered. Does not block.
   package func isRemovedHere(since earlier: Uptime) -> Bool {
-    let time = budget.privateRemoval.withLock { $0 }
+    let time: Uptime? = budget?.privateRemoval.withLock { $0 }
     return time?.seconds(since: earlier).map { $0 >= 0 } ?? false
   }
 
@@ -46,7 +46,7 @@ extension PrivateFiles {
   func removeAll(at now: () -> Uptime) throws {
     try withLock {
       let time = now()
-      budget.privateRemoval.withLock { $0 = time }
+      budget?.privateRemoval.withLock { $0 = time }
       let removal = RemovalRecord(id: UUID().uuidString, time: time)
       var failure: (any Error)?
       // Before the record is written, for which there may be no room otherwise.

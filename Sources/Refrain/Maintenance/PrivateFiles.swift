@@ -8,14 +8,15 @@ package import Foundation
 /// All methods block: call them on `IOThreads` only.
 package struct PrivateFiles: Sendable {
   let path: String
-  let budget: DiskBudget
+  let disk: any Disk
+  /// The budget of the cache that the files belong to; nil for the files of any other directory.
+  let budget: DiskBudget?
 
   init(_ budget: DiskBudget) {
     path = "\(budget.directory)/private"
+    disk = budget.disk
     self.budget = budget
   }
-
-  var disk: any Disk { budget.disk }
 
   /// Returns the path of a file, for messages.
   package func path(of name: String) -> String { "\(path)/\(name)" }
@@ -39,7 +40,10 @@ package struct PrivateFiles: Sendable {
 
   /// Replaces a file, with mode 0600: a reader, and a power cut, find either the old contents or
   /// the new ones.
-  package func replace(_ name: String, with bytes: [UInt8]) throws {
+  ///
+  /// - Parameter syncs: false for a file that changes every second: until `sync`, a power cut may
+  ///   cost its contents, while the end of the program costs nothing.
+  package func replace(_ name: String, with bytes: [UInt8], syncs: Bool = true) throws {
     try disk.makeDirectory(path)
     // Best effort, as for the entries: the contents may grant access, and backups need none of it.
     do { try disk.setStoredMediaAttributes(path) } catch {}
@@ -49,24 +53,55 @@ package struct PrivateFiles: Sendable {
       let descriptor = try disk.open(temporary, .create)
       defer { disk.close(descriptor) }
       try disk.write(bytes, to: descriptor, at: 0)
-      try disk.sync(descriptor)
+      if syncs { try disk.sync(descriptor) }
       try disk.rename(temporary, to: path(of: name))
     } catch {
       // The first error is reported. What is left is removed later.
       try? disk.removeFile(temporary)
       throw error
     }
-    try disk.syncDirectory(path)
+    if syncs { try disk.syncDirectory(path) }
   }
 
+  /// Makes the contents of files, and the names in the directory, survive a power cut. Missing
+  /// files are no error.
+  package func sync(_ names: [String]) throws {
+    for name in names {
+      let descriptor: Int32
+      do throws(DiskError) {
+        descriptor = try disk.open(path(of: name), .read)
+      } catch {
+        if error.isMissing { continue }
+        throw error
+      }
+      defer { disk.close(descriptor) }
+      try disk.sync(descriptor)
+    }
+    try syncDirectory()
+  }
+
+  /// Removes a file. A missing one is no error.
   package func remove(_ name: String) throws {
     try disk.removeFile(path(of: name))
-    try disk.syncDirectory(path)
+    try syncDirectory()
   }
 
-  /// Removes the other files that have not been changed since a date.
-  package func removeFiles(except kept: String, unchangedSince date: Date) throws {
-    for name in try disk.names(in: path) where name != kept && !Self.permanent.contains(name) {
+  /// Makes the names in the directory survive a power cut. A missing directory is no error.
+  func syncDirectory() throws(DiskError) {
+    do throws(DiskError) {
+      try disk.syncDirectory(path)
+    } catch {
+      guard error.isMissing else { throw error }
+    }
+  }
+
+  /// Removes the files whose names begin with `prefix`, except one, and that have not been changed
+  /// since a date.
+  package func removeFiles(
+    withPrefix prefix: String, except kept: String, unchangedSince date: Date
+  ) throws {
+    for name in try disk.names(in: path)
+    where name != kept && name.hasPrefix(prefix) && !Self.permanent.contains(name) {
       guard let status = try disk.status(of: path(of: name)), status.kind == .file,
         status.changed < date.timeIntervalSince1970
       else { continue }

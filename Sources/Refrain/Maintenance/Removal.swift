@@ -131,7 +131,7 @@ extension Removal {
     var mayLeaveFiles: Bool
   }
 
-  /// Removes what proxies have stored for streams.
+  /// Removes what proxies have stored for streams, and players for going on.
   ///
   /// - Returns: why it could not be removed, or not recorded; nil on success.
   private func removePrivateFiles() async -> PrivateFailure? {
@@ -144,13 +144,16 @@ extension Removal {
       } catch let unrecorded as PrivateFiles.UnrecordedRemoval {
         let error = MediaCacheError(
           .storage,
-          "The headers and cookies in \(files.path) were removed, but the removal could not be "
-            + "recorded (\(unrecorded.reason)): a proxy that runs may store its own again.",
+          "The headers, cookies, positions and queue in \(files.path) were removed, but the "
+            + "removal could not be recorded (\(unrecorded.reason)): a program that runs may store "
+            + "its own again.",
           remedy: "Check the disk and the permissions of the cache directory, then try again.")
         return PrivateFailure(error: error, mayLeaveFiles: false)
       } catch {
         let error = MediaCacheError(
-          .storage, "The headers and cookies in \(files.path) could not be removed: \(error).",
+          .storage,
+          "The headers, cookies, positions and queue in \(files.path) could not be removed: "
+            + "\(error).",
           remedy: "Check the disk and the permissions of the cache directory, then try again.")
         return PrivateFailure(error: error, mayLeaveFiles: true)
       }

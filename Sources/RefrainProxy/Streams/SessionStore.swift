@@ -106,7 +106,8 @@ final class SessionStore: Sendable {
         contents = Contents(problem: "\(error)")
       }
       do {
-        try files.removeFiles(except: name, unchangedSince: now - Self.longestUnused)
+        try files.removeFiles(
+          withPrefix: "sessions-", except: name, unchangedSince: now - Self.longestUnused)
       } catch {
         contents.problem = contents.problem ?? "\(error)"
       }

@@ -65,6 +65,25 @@ import Testing
     }
   }
 
+  @Test func `The positions and the queue of a player stay, however old`() async throws {
+    try await withCache { cache in
+      let files = cache.privateFiles
+      let names = ["position-0123456789abcdef", "queue", "queue-place", "languages"]
+      let old = SessionStore(cache.privateFiles, token: "old")
+      try old.add([record("a")], at: now)
+      for name in names {
+        try files.replace(name, with: [1])
+        try FileManager.default.setAttributes(
+          [.modificationDate: now - 40 * 86_400], ofItemAtPath: files.path(of: name))
+      }
+      try FileManager.default.setAttributes(
+        [.modificationDate: now - 40 * 86_400], ofItemAtPath: old.path)
+      #expect(SessionStore(files, token: "t").read(at: now).problem == nil)
+      #expect(!FileManager.default.fileExists(atPath: old.path))
+      #expect(try names.allSatisfy { try files.contents(of: $0, limit: 1) != nil })
+    }
+  }
+
   @Test func `The file is bounded in sessions and in bytes`() async throws {
     try await withCache { cache in
       let store = SessionStore(cache.privateFiles, token: "t")

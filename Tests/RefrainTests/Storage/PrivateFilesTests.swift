@@ -77,7 +77,7 @@ import Testing
           }
           let error = await #expect(throws: MediaCacheError.self) { try await cache.removeAll() }
           let isNamed =
-            error?.reason.contains("headers and cookies") == true
+            error?.reason.contains("headers, cookies, positions and queue") == true
             && error?.reason.contains("could not be removed") == true
           #expect(isNamed == areLeft, "\(other): \(error?.reason ?? "")")
         }
@@ -100,6 +100,46 @@ import Testing
       #expect(first.isAfter(Uptime(seconds: 0, boot: "another")) == nil)
       try await cache.removeAll()
       #expect(try files.lastRemoval()?.id != first.id)
+    }
+  }
+
+  @Test func `A file that changes every second is synced only on request`() async throws {
+    try await withCache { cache, disk in
+      let files = cache.privateFiles
+      let syncs = Mutex<[WatchedDisk.Operation]>([])
+      disk.fail { operation, path in
+        guard path.hasPrefix(files.path) else { return nil }
+        if [.sync, .syncDirectory].contains(operation) { syncs.withLock { $0 += [operation] } }
+        return nil
+      }
+      try files.replace("a", with: [1], syncs: false)
+      #expect(syncs.withLock { $0 } == [])
+      try files.sync(["a", "missing"])
+      #expect(syncs.withLock { $0 } == [.sync, .syncDirectory])
+      try files.replace("a", with: [2])
+      try files.remove("a")
+      #expect(
+        syncs.withLock { $0 } == [.sync, .syncDirectory, .sync, .syncDirectory, .syncDirectory])
+    }
+  }
+
+  @Test func `A temporary file that an ended program left is no file, and is removed`() async throws
+  {
+    try await withCache { cache, disk in
+      let files = cache.privateFiles
+      for name in ["a-1", "a-2", "a-2.old", "a-2.new", "b.old"] {
+        try files.replace(name, with: [1])
+      }
+      let month = Date.now.timeIntervalSince1970 - 30 * 86_400
+      for name in ["a-1", "a-2.old", "b.old"] {
+        try disk.setChangeTime(of: files.path(of: name), to: month)
+      }
+      #expect(Set(try files.names(withPrefix: "a-")) == ["a-1", "a-2"])
+      try files.removeOldest(withPrefix: "a-", keeping: 2)
+      try files.removeTemporaryFiles(withPrefix: "a-")
+      #expect(Set(SystemFiles.names(in: files.path)) == ["a-1", "a-2", "a-2.new", "b.old"])
+      try files.removeOldest(withPrefix: "a-", keeping: -1)
+      #expect(Set(SystemFiles.names(in: files.path)) == ["a-2.new", "b.old"])
     }
   }
 
