@@ -2,9 +2,10 @@
 public import Foundation
 public import Refrain
 
-/// A list of media in the formats of other programs: M3U, PLS and XSPF.
+/// A list of media in the formats of other programs: M3U, PLS, XSPF, CUE sheets, and podcast feeds
+/// (RSS, Atom). The first three can also be written.
 ///
-/// Headers and cache keys are not written: no format has fields for them.
+/// Headers, cache keys, parts and chapters are not written: the formats have no fields for them.
 public struct Playlist: Sendable, Hashable {
   public var title: String?
   /// The entries; may be empty.
@@ -12,6 +13,7 @@ public struct Playlist: Sendable, Hashable {
   /// The entries that cannot be played, each with the reason in one sentence.
   public private(set) var skipped: [String] = []
 
+  /// A format that can be written.
   public enum Format: String, Sendable, Hashable, CaseIterable {
     /// Also M3U8, the same format in UTF-8.
     case m3u
@@ -22,6 +24,8 @@ public struct Playlist: Sendable, Hashable {
 
   /// 8 MiB.
   static let byteLimit = 8 << 20
+  /// 32 MiB: feeds describe each episode at length.
+  static let feedByteLimit = 32 << 20
   /// Includes skipped entries.
   static let entryLimit = 100_000
 
@@ -33,36 +37,45 @@ public struct Playlist: Sendable, Hashable {
   /// Reads a playlist. The first bytes determine the format; if they do not, `url` and `mimeType`
   /// do.
   ///
+  /// The tracks of a CUE sheet become entries with a `Media.part`, the episodes of a feed entries
+  /// in order of their dates, the newest first.
+  ///
   /// - Parameters:
-  ///   - bytes: at most 8 MiB, with at most 100,000 entries.
+  ///   - bytes: at most 8 MiB, of a feed 32 MiB, with at most 100,000 entries.
   ///   - url: the playlist's URL after redirects, to which entries are relative. Only a playlist
   ///     that is itself a file can name files: one from the network cannot make files open.
   ///   - mimeType: the MIME type that the origin reported.
   /// - Throws: `MediaCacheError` with code `.invalidResponse` if it is not a playlist, exceeds a
   ///   limit, or is an HTTP Live Stream, whose URL plays as one `Media`.
   public init(_ bytes: Data, from url: URL, mimeType: String? = nil) throws(MediaCacheError) {
-    guard bytes.count <= Self.byteLimit else {
-      throw MediaCacheError(
-        .invalidResponse,
-        "The playlist has \(bytes.count) bytes; the limit is \(Self.byteLimit).",
-        remedy: "Split it into several playlists.")
-    }
-    let name = Self.format(of: url, mimeType: mimeType)
+    let isFeed = PlaylistKind(beginning: bytes) == .feed
+    try Self.checkSize(bytes.count, isFeed ? Self.feedByteLimit : Self.byteLimit)
+    let name = PlaylistKind(named: url, mimeType: mimeType)
     let text = try PlaylistText.decoded(
       bytes, isUTF8: url.pathExtension.lowercased() == "m3u8" && name == .m3u)
     var reading = PlaylistReading(from: url)
-    switch Self.format(beginning: text) ?? name {
+    let kind = isFeed ? .feed : PlaylistKind(text) ?? (PlaylistKind.isMarkup(text) ? .xspf : name)
+    switch kind {
     case .m3u: try reading.readM3U(text)
     case .pls: try reading.readPLS(text)
     case .xspf: try reading.readXSPF(text)
+    case .cue: try reading.readCue(text)
+    case .feed: try reading.readFeed(text)
     case nil:
       throw MediaCacheError(
         .invalidResponse, "Neither the name nor the first bytes identify a playlist.",
-        remedy: "Use a playlist in the format M3U, PLS or XSPF.")
+        remedy: "Use a playlist in the format M3U, PLS or XSPF, a CUE sheet, or a podcast feed.")
     }
     title = reading.title
     entries = reading.entries
     skipped = reading.skipped
+  }
+
+  private static func checkSize(_ count: Int, _ limit: Int) throws(MediaCacheError) {
+    guard count > limit else { return }
+    throw MediaCacheError(
+      .invalidResponse, "The playlist has \(count) bytes; the limit is \(limit).",
+      remedy: "Split it into several playlists.")
   }
 
   /// Returns the playlist as text, to be written to a file in UTF-8.
@@ -92,15 +105,5 @@ public struct Playlist: Sendable, Hashable {
     case "xspf": return .xspf
     default: return nil
     }
-  }
-
-  /// Returns the format by the first characters; nil if they could be anything: plain M3U has no
-  /// mark.
-  private static func format(beginning text: String) -> Format? {
-    let start = text.drop(while: \.isWhitespace).prefix(16).lowercased()
-    if start.hasPrefix("#extm3u") { return .m3u }
-    if start.hasPrefix("[playlist]") { return .pls }
-    if start.hasPrefix("<") { return .xspf }
-    return nil
   }
 }

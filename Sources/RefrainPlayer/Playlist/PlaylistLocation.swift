@@ -11,6 +11,9 @@ struct PlaylistLocation {
     /// A URL or a file path, as people and programs write lists: names in a path may have any
     /// character.
     case pathOrURI
+    /// As `pathOrURI`, but a path has no percent-encoding and no query, wherever the playlist is,
+    /// and may have a colon: a name in a CUE sheet. Only `://` makes it a URL.
+    case path
   }
 
   /// The reason why an entry cannot be played, in one sentence.
@@ -39,11 +42,14 @@ struct PlaylistLocation {
     _ text: some StringProtocol, base: URL? = nil, as spelling: Spelling
   ) throws(Refusal) -> URL {
     var spelled = String(text)
-    if !hasScheme(spelled) {
+    if !hasScheme(spelled) || spelling == .path && !spelled.contains("://") {
       if isWindowsDrive(spelled) {
         throw Refusal(text, "is a Windows path.")
       }
-      if spelling == .pathOrURI { spelled = reference(to: spelled) }
+      if spelling == .path { spelled = spelled.replacing("%", with: "%25") }
+      if spelling != .uri {
+        spelled = reference(to: spelled, isPath: isLocal || spelling == .path)
+      }
       // "Name: Song.mp3" is a name, not a scheme.
       let firstSegment = spelled.prefix { $0 != "/" }
       if firstSegment.contains(":") { spelled = "./" + spelled }
@@ -70,11 +76,13 @@ struct PlaylistLocation {
   }
 
   /// Returns a path as a relative reference.
-  private func reference(to path: String) -> String {
+  ///
+  /// - Parameter isPath: whether a `?` or `#` is a part of a name.
+  private func reference(to path: String, isPath: Bool) -> String {
     var path = path
     // A Windows path: names there have no backslash, and a path with backslashes has no slash.
     if path.contains("\\"), !path.contains("/") { path = path.replacing("\\", with: "/") }
-    guard isLocal else { return path }
+    guard isPath else { return path }
     path = path.replacing("?", with: "%3F").replacing("#", with: "%23")
     let slashes = path.prefix { $0 == "/" }.count
     return slashes > 1 ? String(path.dropFirst(slashes - 1)) : path

@@ -6,7 +6,7 @@ import Refrain
 struct PlaylistReading {
   let url: URL
   var title: String?
-  private(set) var entries: [Media] = []
+  var entries: [Media] = []
   private(set) var skipped: [String] = []
 
   init(from url: URL) { self.url = url }
@@ -22,14 +22,16 @@ struct PlaylistReading {
     skipped.append("\(place): \(why.reason)")
   }
 
+  /// Records a reason that concerns several entries.
+  mutating func note(_ sentence: String) { skipped.append(sentence) }
+
   private func checkCount() throws(MediaCacheError) {
-    guard entries.count + skipped.count < Playlist.entryLimit else {
-      throw MediaCacheError(
-        .invalidResponse,
-        "The playlist exceeds the limit of \(Playlist.entryLimit) entries.",
-        remedy: "Split it into several playlists.")
-    }
+    guard entries.count + skipped.count < Playlist.entryLimit else { throw Self.tooMany }
   }
+
+  static let tooMany = MediaCacheError(
+    .invalidResponse, "The playlist exceeds the limit of \(Playlist.entryLimit) entries.",
+    remedy: "Split it into several playlists.")
 
   /// Returns the URL of a picture; nil if it is not valid, which does not matter.
   func artwork(

@@ -41,9 +41,6 @@ private final class XSPFDocument: NSObject, XMLParserDelegate {
   }
 
   private var isPlaylist = false
-  private static let feed = MediaCacheError(
-    .invalidResponse, "The file is a podcast feed (RSS or Atom), not a playlist.",
-    remedy: "Use the URL of an episode, which the feed lists as its enclosure.")
   private static let noPlaylist = MediaCacheError(
     .invalidResponse, "The file is XML or HTML, but not an XSPF playlist.",
     remedy: "Check that the URL is the playlist's, and not that of a page that shows it.")
@@ -94,9 +91,7 @@ private final class XSPFDocument: NSObject, XMLParserDelegate {
     guard failure == nil else { return }
     let name = elementName.lowercased()
     if path.isEmpty {
-      guard name == "playlist" else {
-        return fail(parser, ["rss", "feed", "rdf"].contains(name) ? Self.feed : Self.noPlaylist)
-      }
+      guard name == "playlist" else { return fail(parser, Self.noPlaylist) }
       isPlaylist = true
     }
     path.append(name)

@@ -19,10 +19,20 @@ public struct Media: Sendable, Hashable {
   public var artwork: URL?
   /// The duration that a playlist states, until the media's own is known.
   public var duration: Duration?
+  /// The part of the resource that plays; nil: all of it. The item's positions and its duration
+  /// count from the start of the part.
+  public var part: Part?
+  /// The chapters that a podcast feed states, in order; the media may have others of its own.
+  public var chapters: [Chapter] = []
+  /// The URL of the chapters, if a podcast feed names one: `chapters(_:from:)` reads them.
+  public var chaptersURL: URL?
+  /// Subtitles of other resources. http and https come through the cache, files directly.
+  public var subtitles: [Subtitle] = []
 
   public init(
     _ url: URL, headers: HeaderFields = [:], key: CacheKey? = nil, title: String? = nil,
-    artist: String? = nil, album: String? = nil, artwork: URL? = nil, duration: Duration? = nil
+    artist: String? = nil, album: String? = nil, artwork: URL? = nil, duration: Duration? = nil,
+    part: Part? = nil
   ) {
     self.url = url
     self.headers = headers
@@ -32,6 +42,7 @@ public struct Media: Sendable, Hashable {
     self.album = album
     self.artwork = artwork
     self.duration = duration
+    self.part = part
   }
 
   /// The resource that the cache stores; nil for a file.
@@ -43,49 +54,40 @@ public struct Media: Sendable, Hashable {
 /// Encodes the headers, which may contain a token: store the result where secrets may be stored.
 extension Media: Codable {
   private enum CodingKeys: String, CodingKey {
-    case url, headers, key, title, artist, album, artwork, duration
-  }
-
-  private struct Header: Codable {
-    var name: String
-    var value: String
+    case url, headers, key, title, artist, album, artwork, duration, part, chapters, chaptersURL
+    case subtitles
   }
 
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
-    let headers = try container.decodeIfPresent([Header].self, forKey: .headers) ?? []
-    let seconds = try container.decodeIfPresent(Double.self, forKey: .duration)
-    let duration = seconds.flatMap { Duration(ofMedia: $0) }
-    if let seconds, duration == nil {
-      throw DecodingError.dataCorruptedError(
-        forKey: .duration, in: container,
-        debugDescription: "\(seconds) is not a valid duration in seconds.")
-    }
     self.init(
       try container.decode(URL.self, forKey: .url),
-      headers: HeaderFields(headers.map { ($0.name, $0.value) }),
+      headers: try container.decodeHeaders(forKey: .headers),
       key: try container.decodeIfPresent(CacheKey.self, forKey: .key),
       title: try container.decodeIfPresent(String.self, forKey: .title),
       artist: try container.decodeIfPresent(String.self, forKey: .artist),
       album: try container.decodeIfPresent(String.self, forKey: .album),
       artwork: try container.decodeIfPresent(URL.self, forKey: .artwork),
-      duration: duration)
+      duration: try container.decodeMediaTime(forKey: .duration),
+      part: try container.decodeIfPresent(Part.self, forKey: .part))
+    chapters = try container.decodeIfPresent([Chapter].self, forKey: .chapters) ?? []
+    chaptersURL = try container.decodeIfPresent(URL.self, forKey: .chaptersURL)
+    subtitles = try container.decodeIfPresent([Subtitle].self, forKey: .subtitles) ?? []
   }
 
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(url, forKey: .url)
-    if !headers.isEmpty {
-      try container.encode(
-        headers.fields.map { Header(name: $0.name, value: $0.value) }, forKey: .headers)
-    }
+    try container.encodeHeaders(headers, forKey: .headers)
     try container.encodeIfPresent(key, forKey: .key)
     try container.encodeIfPresent(title, forKey: .title)
     try container.encodeIfPresent(artist, forKey: .artist)
     try container.encodeIfPresent(album, forKey: .album)
     try container.encodeIfPresent(artwork, forKey: .artwork)
-    if let seconds = duration?.inSeconds, Duration(ofMedia: seconds) != nil {
-      try container.encode(seconds, forKey: .duration)
-    }
+    try container.encodeMediaTime(duration, forKey: .duration)
+    try container.encodeIfPresent(part, forKey: .part)
+    if !chapters.isEmpty { try container.encode(chapters, forKey: .chapters) }
+    try container.encodeIfPresent(chaptersURL, forKey: .chaptersURL)
+    if !subtitles.isEmpty { try container.encode(subtitles, forKey: .subtitles) }
   }
 }

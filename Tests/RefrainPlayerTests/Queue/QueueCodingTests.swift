@@ -37,6 +37,26 @@ extension PlayQueue {
     #expect(try queue.throughJSON() == queue)
   }
 
+  @Test func `Parts and chapters are stored, and old queues without them are read`() throws {
+    var media = Media(
+      URL(fileURLWithPath: "/a.flac"),
+      part: Media.Part(start: .microseconds(4_013_333), end: .seconds(9)))
+    media.chapters = [
+      Media.Chapter(start: .seconds(1), title: "One", link: URL(string: "https://a.example/"))
+    ]
+    media.chaptersURL = URL(string: "https://a.example/c.json")
+    var queue = PlayQueue()
+    queue.append([media, Media(media.url)])
+    #expect(try queue.throughJSON() == queue)
+    let old = try JSONDecoder().decode(PlayQueue.self, from: Data(Self.good.utf8))
+    #expect(old.items.allSatisfy { $0.media.part == nil && $0.media.chapters.isEmpty })
+    let bad = Self.good.replacingOccurrences(
+      of: #""url":"file:///a.mp3""#, with: #""url":"file:///a.mp3","part":{"start":-1}"#)
+    #expect(throws: DecodingError.self) {
+      _ = try JSONDecoder().decode(PlayQueue.self, from: Data(bad.utf8))
+    }
+  }
+
   /// An invalid duration is treated as unknown, and the queue still decodes.
   @Test(arguments: [Duration.seconds(-1), .seconds(Int64.max)])
   func `An impossible duration is not stored`(_ duration: Duration) throws {
