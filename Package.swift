@@ -97,12 +97,16 @@ let package = Package(
       swiftSettings: settings),
     // What is used of libmpv, the sound of Linux, declared. The library is loaded when it plays.
     .target(name: "CMPV"),
+    // The part of sd-bus in libsystemd, the bus of Linux desktops, that is used, declared. The
+    // library is loaded where there is a bus.
+    .target(name: "CSDBus"),
     .target(
       name: "RefrainPlayer",
       dependencies: [
         "Refrain", "RefrainAVFoundation",
         .target(name: "AVFoundationStandIn", condition: .when(platforms: [.linux])),
         .target(name: "CMPV", condition: .when(platforms: [.linux])),
+        .target(name: "CSDBus", condition: .when(platforms: [.linux])),
       ],
       swiftSettings: settings),
     // Any HTTP player: the local proxy.
@@ -170,6 +174,7 @@ let package = Package(
         "RefrainPlayer", "Refrain", "RefrainAVFoundation", "OriginServer", "TestSupport",
         .target(name: "AVFoundationStandIn", condition: .when(platforms: [.linux])),
         .target(name: "CMPV", condition: .when(platforms: [.linux])),
+        .target(name: "CSDBus", condition: .when(platforms: [.linux])),
       ],
       swiftSettings: settings),
     .testTarget(
@@ -196,7 +201,7 @@ let package = Package(
 )
 
 // The locks and atomics of every target of ours.
-let inC = ["CLinuxSystem", "CMPV"]
+let inC = ["CLinuxSystem", "CMPV", "CSDBus"]
 for target in package.targets where target.type != .system && !inC.contains(target.name) {
   target.dependencies.append("RefrainLocks")
 }

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import Refrain
+  import Testing
+
+  @testable import RefrainPlayer
+
+  /// The effects of clients' calls.
+  struct MPRISCallTests {
+    private let nothing = MPRISDecision.player([])
+
+    private func decide(
+      _ state: MPRISState, _ method: MPRISMethod, _ arguments: DBusValue...
+    ) -> MPRISDecision {
+      state.decide(.method(method, arguments))
+    }
+
+    private func stopped(_ change: (inout PlayerState) -> Void = { _ in }) -> MPRISState {
+      .sample {
+        ($0.status, $0.wantsToPlay) = (.idle, false)
+        change(&$0)
+      }
+    }
+
+    private func error(_ decision: MPRISDecision) -> MPRISRefusal.Kind? {
+      if case .refused(let refusal) = decision { refusal.kind } else { nil }
+    }
+
+    @Test func `Playing, pausing and stopping reach the player`() {
+      let playing = MPRISState.sample()
+      #expect(decide(playing, .pause) == .player([.pause]))
+      #expect(decide(playing, .playPause) == .player([.pause]))
+      #expect(decide(playing, .stop) == .player([.stop]))
+      #expect(decide(stopped(), .playPause) == .player([.resume]))
+      #expect(decide(stopped(), .play) == .player([.resume]))
+      #expect(decide(stopped(), .stop) == nothing)
+    }
+
+    @Test func `An empty player plays nothing`() {
+      let empty = MPRISState.sample([])
+      for method in [MPRISMethod.play, .stop, .next, .previous] {
+        #expect(decide(empty, method) == nothing)
+      }
+      #expect(decide(empty, .seek, .int64(1)) == nothing)
+      #expect(error(decide(empty, .playPause)) == .failed)
+    }
+
+    @Test func `Next and previous do nothing at the ends of the queue`() {
+      var state = MPRISState.sample()
+      #expect(decide(state, .next) == .player([.next]))
+      #expect(decide(state, .previous) == nothing)
+      state.player.queue.jump(to: state.id(2))
+      #expect(decide(state, .next) == nothing)
+      #expect(decide(state, .previous) == .player([.previous]))
+    }
+
+    @Test func `A stopped player stays stopped`() throws {
+      let state = stopped { $0.volume = 0.25 }
+      guard case .player(let commands) = decide(state, .next),
+        case .restore(let session) = try #require(commands.first)
+      else {
+        Issue.record("No session is restored.")
+        return
+      }
+      #expect(session.queue.current?.id == state.id(1))
+      #expect((session.position, session.volume) == (0, 0.25))
+    }
+
+    @Test func `Seeking is relative, from the start at least, and past the end goes to the next`() {
+      let state = MPRISState.sample { $0.position = .seconds(10) }
+      #expect(decide(state, .seek, .int64(5_000_000)) == .player([.seek(.seconds(15))]))
+      #expect(decide(state, .seek, .int64(-5_000_000)) == .player([.seek(.seconds(5))]))
+      #expect(decide(state, .seek, .int64(.min)) == .player([.seek(.zero)]))
+      #expect(decide(state, .seek, .int64(50_000_000)) == .player([.seek(.seconds(60))]))
+      #expect(decide(state, .seek, .int64(50_000_001)) == .player([.next]))
+      #expect(decide(state, .seek, .int64(.max)) == .player([.next]))
+      #expect(decide(stopped(), .seek, .int64(1)) == nothing)
+      #expect(decide(.sample { $0.isLive = true }, .seek, .int64(1)) == nothing)
+    }
+
+    @Test func `A position is set only within the current track`() {
+      let state = MPRISState.sample()
+      let (one, two) = (DBusValue.path(state.track(0)), DBusValue.path(state.track(1)))
+      #expect(
+        decide(state, .setPosition, one, .int64(7_000_000)) == .player([.seek(.seconds(7))]))
+      for (track, position) in [
+        (two, 7), (one, -1), (one, 60_000_001), (.path(MPRISTrackID.none), 7),
+        (.path("/refrain/track/00"), 7),
+      ] as [(DBusValue, Int64)] {
+        #expect(decide(state, .setPosition, track, .int64(position)) == nothing)
+      }
+      #expect(decide(stopped(), .setPosition, one, .int64(1)) == nothing)
+    }
+
+    @Test func `Settings reach the player, and values without meaning are refused`() {
+      let state = MPRISState.sample()
+      func set(_ property: MPRISProperty, _ value: DBusValue) -> MPRISDecision {
+        state.decide(.set(property, value))
+      }
+      #expect(set(.loopStatus, .string("Track")) == .player([.setRepeatMode(.one)]))
+      #expect(error(set(.loopStatus, .string("track"))) == .invalidArguments)
+      #expect(set(.isShuffled, .bool(true)) == .player([.setShuffled(true)]))
+      #expect(set(.rate, .double(1.5)) == .player([.setRate(1.5)]))
+      #expect(set(.rate, .double(0)) == .player([.pause]))
+      #expect(set(.rate, .double(-1)) == nothing)
+      #expect(error(set(.rate, .double(.nan))) == .invalidArguments)
+      #expect(set(.volume, .double(-3)) == .player([.setVolume(-3)]))
+      #expect(error(set(.volume, .double(.infinity))) == .invalidArguments)
+      #expect(error(set(.isFullscreen, .bool(true))) == .notSupported)
+      #expect(error(set(.position, .int64(1))) == .invalidArguments)
+    }
+
+    @Test func `A volume above zero is heard, also of a muted player`() {
+      let state = MPRISState.sample { $0.isMuted = true }
+      #expect(
+        state.decide(.set(.volume, .double(0.5))) == .player([.setMuted(false), .setVolume(0.5)]))
+      #expect(state.decide(.set(.volume, .double(0))) == .player([.setVolume(0)]))
+    }
+
+    @Test func `The app's own calls are refused where it does not offer them`() {
+      var state = MPRISState.sample()
+      #expect(error(decide(state, .quit)) == .notSupported)
+      #expect(error(decide(state, .raise)) == .notSupported)
+      (state.app.canQuit, state.app.canRaise, state.app.canSetFullscreen) = (true, true, true)
+      #expect(decide(state, .quit) == .quit)
+      #expect(decide(state, .raise) == .raise)
+      #expect(state.decide(.set(.isFullscreen, .bool(true))) == .setFullscreen(true))
+    }
+
+    @Test(arguments: ["ftp://h/a", "/music/a.ogg", "-", "", "file"])
+    func `Only URIs of the app's schemes are opened`(_ uri: String) {
+      let state = MPRISState.sample()
+      #expect(error(decide(state, .openURI, .string(uri))) == .notSupported)
+      #expect(
+        error(
+          decide(state, .addTrack, .string(uri), .path(MPRISTrackID.none), .bool(false)))
+          == .notSupported)
+      #expect(decide(state, .openURI, .string("HTTPS://h/a")) == .open("HTTPS://h/a"))
+    }
+
+    @Test func `Tracks are added behind others, at the start, or at the end`() {
+      let state = MPRISState.sample()
+      func add(_ track: String) -> MPRISDecision {
+        decide(state, .addTrack, .string("file:///a"), .path(track), .bool(true))
+      }
+      #expect(add(state.track(0)) == .add("file:///a", after: state.id(0), isCurrent: true))
+      #expect(add(MPRISTrackID.none) == .add("file:///a", after: nil, isCurrent: true))
+      #expect(add("/gone") == .add("file:///a", after: state.id(2), isCurrent: true))
+    }
+
+    @Test func `Tracks are removed and selected by their ids`() {
+      let state = MPRISState.sample()
+      let two = DBusValue.path(state.track(1))
+      #expect(decide(state, .removeTrack, two) == .player([.remove(state.id(1))]))
+      #expect(decide(state, .goTo, two) == .player([.jump(state.id(1))]))
+      #expect(decide(state, .goTo, .path("/gone")) == nothing)
+    }
+
+    @Test func `Arguments of other types are refused`() {
+      let state = MPRISState.sample()
+      #expect(error(decide(state, .seek, .string("1"))) == .invalidArguments)
+      #expect(error(decide(state, .seek)) == .invalidArguments)
+      #expect(error(decide(state, .setPosition, .path(state.track(0)))) == .invalidArguments)
+      #expect(error(decide(state, .addTrack, .string("file:///a"))) == .invalidArguments)
+    }
+  }
+#endif
