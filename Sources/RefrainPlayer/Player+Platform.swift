@@ -10,7 +10,7 @@ extension Player {
     cache: MediaCache, configuration: Player.Configuration = Player.Configuration()
   ) async throws {
     #if os(Linux)
-      let engine = try await MPVEngine(cache: cache)
+      let engine = try await MPVEngine(cache: cache, video: configuration.video)
     #else
       let engine = AVPlayerEngine(cache: cache)
     #endif

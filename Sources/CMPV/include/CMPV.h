@@ -21,6 +21,7 @@ typedef enum mpv_error {
   MPV_ERROR_COMMAND = -12,
   MPV_ERROR_LOADING_FAILED = -13,
   MPV_ERROR_AO_INIT_FAILED = -14,
+  MPV_ERROR_VO_INIT_FAILED = -15,
   MPV_ERROR_NOTHING_TO_PLAY = -16,
   MPV_ERROR_UNKNOWN_FORMAT = -17,
   MPV_ERROR_UNSUPPORTED = -18,
@@ -35,6 +36,7 @@ typedef enum mpv_format {
   MPV_FORMAT_INT64 = 4,
   MPV_FORMAT_DOUBLE = 5,
   MPV_FORMAT_NODE = 6,
+  MPV_FORMAT_NODE_ARRAY = 7,  // struct mpv_node_list *
   MPV_FORMAT_NODE_MAP = 8,  // struct mpv_node_list *
 } mpv_format;
 
@@ -50,7 +52,7 @@ typedef struct mpv_node {
   mpv_format format;
 } mpv_node;
 
-// A map: as many keys as values. Both arrays may be NULL where `num` is 0.
+// A map: as many keys as values. Both arrays may be NULL where `num` is 0. An array has no keys.
 typedef struct mpv_node_list {
   int num;
   mpv_node *_Nullable values;
@@ -63,6 +65,7 @@ typedef enum mpv_event_id {
   MPV_EVENT_START_FILE = 6,
   MPV_EVENT_END_FILE = 7,
   MPV_EVENT_IDLE = 11,
+  MPV_EVENT_CLIENT_MESSAGE = 16,
   MPV_EVENT_SEEK = 20,
   MPV_EVENT_PLAYBACK_RESTART = 21,
   MPV_EVENT_PROPERTY_CHANGE = 22,
@@ -104,6 +107,12 @@ typedef struct mpv_event_end_file {
   int64_t playlist_insert_id;
   int playlist_insert_num_entries;
 } mpv_event_end_file;
+
+// The data of MPV_EVENT_CLIENT_MESSAGE.
+typedef struct mpv_event_client_message {
+  int num_args;
+  const char *_Nullable *_Nullable args;
+} mpv_event_client_message;
 
 // The data of MPV_EVENT_HOOK.
 typedef struct mpv_event_hook {

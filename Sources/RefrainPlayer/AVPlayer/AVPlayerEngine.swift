@@ -193,7 +193,7 @@ import RefrainAVFoundation
   }
 
   public func setRate(_ rate: Double) {
-    self.rate = min(max(rate, 0.5), 3)
+    self.rate = rate.limited(to: Player.rates)
     heldPlayer.defaultRate = Float(self.rate)
     if heldPlayer.rate != 0 { setPlayerRate(Float(self.rate)) }
     observation?.setRate(self.rate)

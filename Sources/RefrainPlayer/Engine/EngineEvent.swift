@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+public import Foundation
 public import Refrain
 
 /// An event that an engine reports, in the order of occurrence.
@@ -25,24 +26,44 @@ public enum EngineEvent: Sendable, Hashable {
   case seekCompleted(EngineItem.ID, serial: Int, at: Duration)
   /// The media's metadata; replaces what was reported before.
   case metadata(EngineItem.ID, MediaMetadata)
+  /// The item's tracks, once they are known and whenever they or the selection change.
+  case tracks(EngineItem.ID, MediaTracks)
+  /// The item's video, once it is shown and whenever it changes; nil: none is shown.
+  case video(EngineItem.ID, VideoStatus?)
+  /// A subtitle of another resource could not be read. Playback continues without it.
+  case subtitleFailed(EngineItem.ID, URL, MediaCacheError)
   /// The item played to its end. `followedBy` is the item that the engine continues with by itself,
   /// whose `began` comes next; nil if there is none and the engine waits for a call.
   case ended(EngineItem.ID, followedBy: EngineItem.ID?)
   /// The item cannot be played, or not further. The engine waits for a call.
   case failed(EngineItem.ID, MediaCacheError)
+  /// The listener made the engine leave the item, by dropping a file on its window, say. The engine
+  /// waits for a call: the player loads the item again.
+  case displaced(EngineItem.ID)
   /// No sound device could be opened. Playback continues in real time, without sound.
   case audioUnavailable
+  /// A sound device plays again, after `audioUnavailable`.
+  case audioAvailable
   /// The system, not the listener, paused or resumed: a call came in, headphones were unplugged.
   case pausedBySystem(Bool)
+  /// The item has video, but it could not be shown. Playback continues with the sound.
+  case videoUnavailable
+  case window(WindowEvent)
+  /// A request that the listener made by the engine's own controller. After `next`, the engine
+  /// waits for a call.
+  case requested(ListenerRequest)
 
   /// The item that the event concerns; nil if it concerns the engine.
   public var item: EngineItem.ID? {
     switch self {
     case .began(let id), .ready(let id, _), .duration(let id, _), .position(let id, _),
       .buffered(let id, _), .waiting(let id, _), .seekCompleted(let id, _, _), .metadata(let id, _),
-      .ended(let id, _), .failed(let id, _), .live(let id):
+      .ended(let id, _), .failed(let id, _), .live(let id), .displaced(let id),
+      .tracks(let id, _), .video(let id, _), .subtitleFailed(let id, _, _):
       id
-    case .audioUnavailable, .pausedBySystem: nil
+    case .audioUnavailable, .audioAvailable, .pausedBySystem, .videoUnavailable, .window,
+      .requested:
+      nil
     }
   }
 }

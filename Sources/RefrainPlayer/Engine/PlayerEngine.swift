@@ -6,6 +6,9 @@ public import Refrain
 ///
 /// Every call but `close()` returns at once; its effects are reported as events. A call that does
 /// not fit the current state (a seek while nothing plays) is ignored.
+///
+/// All positions and durations are those of the resource, also for an item that is a part of it
+/// (`Media.part`). An engine may ignore the part: the player then begins and ends it.
 @MainActor
 public protocol PlayerEngine: AnyObject, Sendable {
   /// The receiver of the engine's events. Set once, before any other call.
@@ -15,9 +18,9 @@ public protocol PlayerEngine: AnyObject, Sendable {
   ///
   /// - Parameters:
   ///   - item: the item to play.
-  ///   - start: the position at which to begin: nothing before it is heard. An item that begins
-  ///     past its end ends at once, after its `duration` was reported; a live stream plays as it
-  ///     arrives.
+  ///   - start: the position in the resource at which to begin: nothing before it is heard. An item
+  ///     that begins past its end ends at once, after its `duration` was reported; a live stream
+  ///     plays as it arrives.
   ///   - isPaused: whether to wait there for `play()`.
   func load(_ item: EngineItem, at start: Duration, isPaused: Bool)
 
@@ -36,11 +39,26 @@ public protocol PlayerEngine: AnyObject, Sendable {
   ///   - serial: grows with each seek; reported by `EngineEvent.seekCompleted`.
   func seek(to position: Duration, serial: Int)
 
-  /// Sets the playback rate, within 0.5…3; 1 is normal speed. The pitch is kept.
+  /// Sets the playback rate, within `Player.rates`; 1 is normal speed. The pitch is kept.
   func setRate(_ rate: Double)
 
   /// Sets the volume: 0 is silence, 1 the loudness of the media.
   func setVolume(_ volume: Double, isMuted: Bool)
+
+  /// Sets the languages of the tracks with which the following items begin, where they have them.
+  func prefer(_ languages: TrackLanguages)
+
+  /// Selects a track of the current item, by which no stored byte is lost or fetched again; nil:
+  /// none of the kind. The following item begins with its own selection.
+  func select(_ track: MediaTrack.ID?, of kind: MediaTrack.Kind)
+
+  /// Sets whether video is shown, of this and the following items.
+  func setShowsVideo(_ showsVideo: Bool)
+
+  /// Lets the engine's own window fill the screen, or no longer.
+  func toggleFullscreen()
+
+  var capabilities: PlayerCapabilities { get }
 
   /// Ends playback; nothing more is reported of its items. The engine remains usable.
   func stop()
@@ -51,4 +69,13 @@ public protocol PlayerEngine: AnyObject, Sendable {
 
   /// Ends playback and the engine. Returns when all its resources are released.
   func close() async
+}
+
+/// An engine without tracks and windows.
+extension PlayerEngine {
+  public func prefer(_ languages: TrackLanguages) {}
+  public func select(_ track: MediaTrack.ID?, of kind: MediaTrack.Kind) {}
+  public func setShowsVideo(_ showsVideo: Bool) {}
+  public func toggleFullscreen() {}
+  public var capabilities: PlayerCapabilities { PlayerCapabilities() }
 }

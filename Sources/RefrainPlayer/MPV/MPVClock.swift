@@ -15,8 +15,9 @@
     private var isHeard = false
     /// The position at which the item was loaded to begin.
     private let start: Duration
-    /// Whether the item begins past its end, and so ends without a sound.
-    private(set) var isPastEnd = false
+    /// The place at which the item begins, if that is past the end that the file states: it may end
+    /// without a sound. Some formats only allow an estimate, which may be far too short.
+    private(set) var placePastEnd: Duration?
     /// The time of the last change of the position.
     private var lastAdvance = ContinuousClock.now
     private var lastPosition: ContinuousClock.Instant?
@@ -37,7 +38,18 @@
     /// Records that the item was opened, and begins next.
     mutating func open(lasting duration: Duration) {
       let place = beginning ?? start
-      isPastEnd = place > .zero && place >= duration
+      placePastEnd = place > .zero && place >= duration ? place : nil
+    }
+
+    /// Records a position before the item was heard. Returns whether it is the first one of an item
+    /// that seemed to begin past its end: the stated end was wrong.
+    mutating func moves(to position: Duration) -> Bool {
+      // mpv rounds the place at which it was told to begin.
+      guard !isHeard, let place = placePastEnd, position > place + .milliseconds(1) else {
+        return false
+      }
+      placePastEnd = nil
+      return true
     }
 
     /// Returns what libmpv has to do for a seek.

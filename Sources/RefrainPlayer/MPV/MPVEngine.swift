@@ -2,8 +2,8 @@
 #if os(Linux)
   public import Refrain
 
-  /// Plays audio with the system's libmpv, which reads through a cache. A stream (HLS, DASH) plays
-  /// from its `EngineItem.streamURL`, an http URL.
+  /// Plays audio and video with the system's libmpv, which reads through a cache. A stream (HLS,
+  /// DASH) plays from its `EngineItem.streamURL`, an http URL.
   ///
   /// libmpv is called on a thread of its own. The process's numeric locale has to be "C", as it is
   /// unless a program changes it. Releasing the engine ends playback.
@@ -12,7 +12,8 @@
     public var report: (@MainActor (EngineEvent) -> Void)?
 
     private let cache: MediaCache
-    private let mailbox: MPVMailbox
+    let video: VideoConfiguration
+    let mailbox: MPVMailbox
     /// The current and the following item; events of others are not reported.
     private var live: Set<EngineItem.ID> = []
     /// The latest playbacks, kept for their statistics.
@@ -21,16 +22,21 @@
     /// Starts libmpv, which is loaded with the first engine of a process.
     ///
     /// - Throws: `MPVError` if libmpv is missing, too old, or cannot be set up.
-    public convenience init(cache: MediaCache, output: AudioOutput = .device) async throws {
-      try await self.init(cache: cache, output: output, library: MPVLibrary.name)
+    public convenience init(
+      cache: MediaCache, output: AudioOutput = .device, video: VideoConfiguration = .none
+    ) async throws {
+      try await self.init(cache: cache, output: output, video: video, library: MPVLibrary.name)
     }
 
     /// - Parameter library: the file name of libmpv.
-    init(cache: MediaCache, output: AudioOutput, library: String) async throws {
+    init(
+      cache: MediaCache, output: AudioOutput, video: VideoConfiguration = .none, library: String
+    ) async throws {
       self.cache = cache
+      self.video = video
       let (events, continuation) = AsyncStream.makeStream(of: MPVMessage.self)
       mailbox = try await MPVLoop.start(
-        library: library, output: output, events: continuation)
+        library: library, output: output, video: video, events: continuation)
       Task { [weak self, weak mailbox] in
         for await news in events {
           if let self {
@@ -73,10 +79,36 @@
       mailbox.post(.seek(current, position, serial: serial))
     }
 
-    public func setRate(_ rate: Double) { mailbox.post(.rate(min(max(rate, 0.5), 3))) }
+    public func setRate(_ rate: Double) { mailbox.post(.rate(rate.limited(to: Player.rates))) }
 
     public func setVolume(_ volume: Double, isMuted: Bool) {
       mailbox.post(.volume(min(max(volume, 0), 1), isMuted: isMuted))
+    }
+
+    public func prefer(_ languages: TrackLanguages) { mailbox.post(.languages(languages)) }
+
+    /// Applies the gains that media state in their tags, or none, at once.
+    public func setReplayGain(_ mode: ReplayGain) { mailbox.post(.replayGain(mode)) }
+
+    /// Sends the sound to another device, without a seek or a request; `device` is the `name` of
+    /// one of `audioDevices()`. Nil: the system's.
+    public func setAudioDevice(_ device: String?) { mailbox.post(.device(device)) }
+
+    public func select(_ track: MediaTrack.ID?, of kind: MediaTrack.Kind) {
+      mailbox.post(.select(track, kind))
+    }
+
+    public func setShowsVideo(_ showsVideo: Bool) { mailbox.post(.showVideo(showsVideo)) }
+
+    public func toggleFullscreen() { mailbox.post(.command(["cycle", "fullscreen"])) }
+
+    public var capabilities: PlayerCapabilities {
+      var capabilities = PlayerCapabilities.ofPlatform
+      if video.output == .none {
+        (capabilities.selectableTracks, capabilities.externalSubtitles) = ([.audio], false)
+      }
+      if video.output != .window { capabilities.window = false }
+      return capabilities
     }
 
     public func stop() {

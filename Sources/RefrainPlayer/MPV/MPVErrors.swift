@@ -49,8 +49,12 @@
           remedy: "Open it in a browser to see what it is: a page, a playlist, or an error.")
       case MPV_ERROR_NOTHING_TO_PLAY:
         MediaCacheError(
-          .invalidResponse, "\(url.withoutUserInfo.absoluteString) contains no sound.",
-          remedy: "Only sound is played; 'refrain get' stores any file.")
+          .invalidResponse, "\(url.withoutUserInfo.absoluteString) contains nothing to play.",
+          remedy: "A video without sound plays where there is a display.")
+      case MPV_ERROR_VO_INIT_FAILED:
+        MediaCacheError(
+          .storage, "The video of \(url.withoutUserInfo.absoluteString) could not be shown.",
+          remedy: "Check that the program may open windows, and that libmpv works: 'mpv FILE'.")
       case MPV_ERROR_AO_INIT_FAILED:
         MediaCacheError(
           .storage, "The audio output could not be opened.",

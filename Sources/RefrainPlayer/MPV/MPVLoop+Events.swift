@@ -11,17 +11,19 @@
         guard let start = event.data?.assumingMemoryBound(to: mpv_event_start_file.self) else {
           return
         }
-        // An item that follows by itself begins without a seek.
-        if playing.ended != nil { clock = MPVClock() }
-        let begun = playing.begin(entry: start.pointee.playlist_entry_id)
-        for event in begun { tell(event) }
-        // The following item was removed after mpv had advanced to it.
-        if begun.isEmpty, playing.ended != nil {
-          command("stop")
-          for event in playing.rest() { tell(event) }
-        }
+        begin(entry: start.pointee.playlist_entry_id)
       case MPV_EVENT_SEEK:
-        if clock.begin() { interruption = .now + .milliseconds(250) }
+        if clock.begin() {
+          interruption = .now + .milliseconds(250)
+        } else if playsVideo, let playback = playing.current, playback.isHeard {
+          // A seek by the controller in the window.
+          playback.expectSeek()
+          interruption = .now + .milliseconds(250)
+        }
+      case MPV_EVENT_CLIENT_MESSAGE:
+        guard let message = event.data?.assumingMemoryBound(to: mpv_event_client_message.self)
+        else { return }
+        take(message.pointee)
       case MPV_EVENT_PLAYBACK_RESTART:
         restart()
       case MPV_EVENT_PROPERTY_CHANGE:
@@ -36,11 +38,12 @@
         finish(ended, end.pointee)
       // The property that libmpv recommends in place of this event is also set between two items.
       case MPV_EVENT_IDLE:
-        guard playing.ended != nil else { return }
+        let events = playing.rest()
+        guard !events.isEmpty else { return }
         // Removes an item that was appended too late to follow.
         command("playlist-clear")
         forget(playing.removeFollowing())
-        for event in playing.rest() { tell(event) }
+        for event in events { tell(event) }
       case MPV_EVENT_HOOK:
         guard let hook = event.data?.assumingMemoryBound(to: mpv_event_hook.self) else { return }
         guard String(cString: hook.pointee.name) == Self.openedHook else {
@@ -54,9 +57,44 @@
       }
     }
 
+    /// Records that an item follows by itself, which begins without a seek.
+    private func beginFollowing() {
+      let start = playing.current?.item.media.part?.start ?? .zero
+      clock = MPVClock(start: start)
+      playing.current?.noteStream(position: start)
+    }
+
+    /// Handles the beginning of an entry of mpv's list.
+    private func begin(entry: Int64) {
+      let follows = playing.ended != nil
+      switch playing.begin(entry: entry) {
+      case .item(let events):
+        if follows {
+          beginFollowing()
+          // Removes the previous item: a button of the controller would go back to it.
+          command("playlist-clear")
+        }
+        for event in events { tell(event) }
+      case .early:
+        beginFollowing()
+        // The queue decides what follows.
+        tell(.requested(.next))
+      case .foreign(let id):
+        command("stop")
+        forget(playing.removeFollowing())
+        tell(.displaced(id))
+      case .removed:
+        beginFollowing()
+        command("stop")
+        for event in playing.rest() { tell(event) }
+      case .replaced: break
+      }
+    }
+
     /// Handles the opening of the current item, before any of it is audible.
     func opened() {
       guard let playback = playing.current else { return }
+      beginTracks(of: playback)
       if playback.item.streamURL != nil { openedStream(playback) }
       if noteLive(playback) {
         begin(at: .zero)
@@ -73,7 +111,8 @@
     func restart() {
       clock.advance(.now)
       // `seeking` is unavailable if the item is over already.
-      guard let playback = playing.current, number("seeking") != 1, !clock.isPastEnd else { return }
+      guard let playback = playing.current, number("seeking") != 1, clock.placePastEnd == nil
+      else { return }
       interruption = nil
       let id = playback.item.id
       let position = self.position
@@ -85,7 +124,8 @@
         playback.isHeard = true
         tellAll(of: playback)
         tell(.ready(id, at: position))
-        if output == .device, text("current-ao") ?? "null" == "null" { tell(.audioUnavailable) }
+        tellShown(of: playback)
+        tellAudio()
       }
       switch arrival {
       case .none: break
@@ -98,13 +138,16 @@
 
     func take(_ change: mpv_event_property) {
       guard let property = MPVProperty(rawValue: String(cString: change.name)) else { return }
+      if property.isOfListener { return noteListener(property) }
       if property == .isWaiting { isWaitingForCache = change.value(as: CInt.self) == 1 }
       let number = change.format == MPV_FORMAT_DOUBLE ? change.value(as: Double.self) : nil
       guard let playback = playing.current else { return }
       let id = playback.item.id
       switch property {
       case .position:
-        guard let number, number.isFinite, playback.isHeard else { return }
+        guard let number, number.isFinite else { return }
+        if self.number("seeking") != 1, clock.moves(to: Self.position(number)) { restart() }
+        guard playback.isHeard else { return }
         clock.advance(.now)
         playback.noteStream(position: Self.position(number))
         if clock.isDue(.now) { tell(.position(id, Self.position(number))) }
@@ -122,7 +165,10 @@
           return
         }
         tell(.metadata(id, MediaMetadata(tags: node.texts)))
-      case .isWaiting: break
+      case .tracks:
+        tellTracks(of: playback)
+        noteSelection(of: playback)
+      case .isWaiting, .isPaused, .volume, .isMuted: break
       }
     }
 
@@ -136,11 +182,22 @@
         playback.hasGrowingDuration = playback.isLive || (duration ?? 0) < demuxed + 1
       }
       tell(.duration(id, playback.hasGrowingDuration ? nil : duration.map { .seconds($0) }))
+      tellTracks(of: playback)
       var node = mpv_node()
       let name = MPVProperty.metadata.rawValue
       guard mpv.get_property(handle, name, MPV_FORMAT_NODE, &node) >= 0 else { return }
       defer { mpv.free_node_contents(&node) }
       tell(.metadata(id, MediaMetadata(tags: node.texts)))
+    }
+
+    /// Reports whether a sound device plays, if that has changed. An item without sound has none
+    /// open.
+    private func tellAudio() {
+      guard output == .device, shown.tracks?.selected(.audio) != nil,
+        let driver = text("current-ao"), (driver == "null") != isSilent
+      else { return }
+      isSilent.toggle()
+      tell(isSilent ? .audioUnavailable : .audioAvailable)
     }
 
     func ranges(upTo end: Double) -> [Range<Duration>] {
@@ -183,13 +240,20 @@
       (waiting, interruption) = (nil, nil)
       let playback = ended.playback
       switch end.reason {
-      case MPV_END_FILE_REASON_STOP, MPV_END_FILE_REASON_QUIT, MPV_END_FILE_REASON_REDIRECT:
-        break
+      case MPV_END_FILE_REASON_QUIT, MPV_END_FILE_REASON_REDIRECT: break
+      // The engine's own commands remove an item before mpv ends it.
+      case MPV_END_FILE_REASON_STOP: playing.noteDisplacement(of: playback.item.id)
       // libmpv treats failed reads as the end if it can: missing bytes take precedence.
       case MPV_END_FILE_REASON_EOF where playback.error == nil && interruption(of: playback) == nil:
+        // An output file is written faster than positions are reported.
+        if case .wavFile = output, let place = clock.placePastEnd, !playback.isHeard {
+          playback.isHeard = true
+          tell(.ready(playback.item.id, at: place))
+        }
         playing.noteEnd(of: playback.item.id)
       // To libmpv, an item without a sound is an error.
-      case MPV_END_FILE_REASON_ERROR where playback.error == nil && clock.isPastEnd:
+      case MPV_END_FILE_REASON_ERROR
+      where playback.error == nil && clock.placePastEnd != nil && !playback.isHeard:
         playing.noteEnd(of: playback.item.id)
       default:
         // mpv would continue with the following item by itself.

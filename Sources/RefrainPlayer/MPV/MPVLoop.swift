@@ -12,6 +12,7 @@
     let mpv: MPVFunctions
     let handle: OpaquePointer
     let output: AudioOutput
+    let video: VideoConfiguration
     private let mailbox: MPVMailbox
     let events: AsyncStream<MPVMessage>.Continuation
     let registry = MPVStreamRegistry()
@@ -21,18 +22,23 @@
     var waiting: WaitingReason?
     var isPaused = false
     var isWaitingForCache = false
+    /// Whether no sound device could be opened for the last item with sound.
+    var isSilent = false
+    var shown = MPVShown()
+    private var isQuitting = false
     /// The time after a seek at which reads that still wait for bytes are interrupted.
     var interruption: ContinuousClock.Instant?
 
     /// Starts the thread, and returns when libmpv is loaded and ready.
     static func start(
-      library: String, output: AudioOutput, events: AsyncStream<MPVMessage>.Continuation
+      library: String, output: AudioOutput, video: VideoConfiguration = .none,
+      events: AsyncStream<MPVMessage>.Continuation
     ) async throws -> MPVMailbox {
       try await withCheckedThrowingContinuation { continuation in
         let thread = Thread {
           do {
             let loop = try MPVLoop(
-              mpv: try MPVLibrary.load(library), output: output, events: events)
+              mpv: try MPVLibrary.load(library), output: output, video: video, events: events)
             continuation.resume(returning: loop.mailbox)
             loop.run()
           } catch {
@@ -45,7 +51,8 @@
     }
 
     private init(
-      mpv: MPVFunctions, output: AudioOutput, events: AsyncStream<MPVMessage>.Continuation
+      mpv: MPVFunctions, output: AudioOutput, video: VideoConfiguration,
+      events: AsyncStream<MPVMessage>.Continuation
     ) throws {
       guard let handle = mpv.create() else {
         throw MPVError(
@@ -56,6 +63,7 @@
         for (name, value) in MPVOptions.all(output: output) {
           try mpv.check(mpv.set_option_string(handle, name, value), "set \(name)=\(value)")
         }
+        try Self.setVideo(video, of: handle, mpv)
         try mpv.check(mpv.initialize(handle), "start")
         try mpv.check(mpv.hook_add(handle, 0, Self.openedHook, 0), "add a hook before items")
         if case .wavFile = output {
@@ -69,11 +77,13 @@
       self.mpv = mpv
       self.handle = handle
       self.output = output
+      self.video = video
       self.events = events
       mailbox = MPVMailbox(waking: handle, of: mpv)
-      for property in MPVProperty.allCases {
+      for property in MPVProperty.allCases where playsVideo || !property.isOfListener {
         _ = mpv.observe_property(handle, 0, property.rawValue, property.format)
       }
+      bindKeys()
     }
 
     /// The hook at which libmpv has opened a file and waits: the start position can still be set.
@@ -87,7 +97,9 @@
         isRunning = event.pointee.event_id != MPV_EVENT_SHUTDOWN
         take(event.pointee)
         if isAwake { lookAtWaiting() }
+        lookAtVideo()
       }
+      if !isQuitting, playsVideo { tell(.window(.closeRequested)) }
       mailbox.shut()
       // Closes every stream, and the audio output.
       mpv.terminate_destroy(handle)
@@ -108,15 +120,25 @@
         guard playing.current.map({ $0.item.id == item }) ?? true else { return }
         seek(MPVClock.Seek(position: max(.zero, position), serial: serial))
       case .rate(let rate): set("speed", "\(rate)")
+      case .languages(let languages): prefer(languages)
+      case .replayGain(let mode): set("replaygain", mode.option)
+      case .device(let device): set("audio-device", device ?? "auto")
       case .volume(let volume, let isMuted):
-        set("volume", "\(volume * 100)")
-        set("mute", isMuted ? "yes" : "no")
+        let isNew = isMuted != shown.isMuted
+        (shown.volume, shown.isMuted) = (volume * 100, isMuted)
+        showing("set", "volume", "\(volume * 100)")
+        if isNew { showing("set", "mute", isMuted ? "yes" : "no") }
       case .stop:
         forget(playing.replaceAll(with: nil, entry: 0))
         command("stop")
       case .syncState: break
       case .goOn(let hook): goOn(hook)
-      case .quit: command("quit")
+      case .select(let track, let kind): select(track, of: kind)
+      case .showVideo(let showsVideo): showVideo(showsVideo)
+      case .command(let words): command(words: words)
+      case .quit:
+        isQuitting = true
+        command("quit")
       }
     }
 
@@ -143,7 +165,8 @@
       command("playlist-clear")
       forget(playing.removeFollowing())
       guard let playback else { return }
-      let (item, entry) = enter(playback, "append")
+      let start = playback.item.media.part?.start ?? .zero
+      let (item, entry) = enter(playback, "append", start: start)
       // Not reported: when the current item ends, nothing follows it.
       guard let entry else { return forget([item]) }
       playing.follow(with: item, entry: entry)
@@ -157,7 +180,13 @@
     ) -> (MPVPlaylist.Item, Int64?) {
       var number: UInt64?
       let address: String
-      let options = playback.item.streamURL == nil ? [] : MPVOptions.stream
+      let options =
+        (playback.item.streamURL == nil ? [] : MPVOptions.stream)
+        + MPVOptions.end(of: playback.item.media.part)
+      let subtitles = playsVideo ? externalSubtitles(of: playback) : []
+      let videoOptions =
+        playsVideo
+        ? MPVVideoOptions.file(playback.item, subtitles: subtitles.map(\.address)) : []
       if let stream = playback.item.streamURL {
         address = stream.absoluteString
       } else if playback.item.media.url.isFileURL {
@@ -168,11 +197,13 @@
       }
       playback.onAbsence { [weak mailbox] in mailbox?.post(.syncState) }
       var result = mpv_node()
-      let status = MPVCommand.loadFile(address, how, start: start, options: options).withNode {
+      let status = MPVCommand.loadFile(
+        address, how, start: start, options: options + videoOptions
+      ).withNode {
         mpv.command_node(handle, $0, &result)
       }
       defer { mpv.free_node_contents(&result) }
-      let item = MPVPlaylist.Item(playback: playback, number: number)
+      let item = MPVPlaylist.Item(playback: playback, number: number, subtitles: subtitles)
       return (item, status >= 0 ? result.integer(named: "playlist_entry_id") : nil)
     }
 
@@ -193,7 +224,7 @@
     func go(to seek: MPVClock.Seek) {
       playing.current?.expectSeek()
       playing.current?.noteStream(position: seek.position)
-      let isTaken = command("seek", "\(max(0, seek.position.inSeconds))", "absolute+exact")
+      let isTaken = showing("seek", "\(max(0, seek.position.inSeconds))", "absolute+exact")
       guard !isTaken, let playback = playing.current, let serial = clock.abandon() else { return }
       tell(.seekCompleted(playback.item.id, serial: serial, at: position))
     }
@@ -206,7 +237,10 @@
     /// Runs a command, and returns whether it succeeded. A failed one (a seek while nothing plays,
     /// say) has no effect.
     @discardableResult
-    func command(_ words: String...) -> Bool {
+    func command(_ words: String...) -> Bool { command(words: words) }
+
+    @discardableResult
+    func command(words: [String]) -> Bool {
       withArguments(words) { mpv.command(handle, $0) } >= 0
     }
 
@@ -218,7 +252,10 @@
     func goOn(_ hook: UInt64) { _ = mpv.hook_continue(handle, hook) }
 
     func forget(_ items: [MPVPlaylist.Item]) {
-      for item in items { item.number.map(registry.remove) }
+      for item in items {
+        item.number.map(registry.remove)
+        for subtitle in item.subtitles { subtitle.number.map(registry.remove) }
+      }
     }
 
     func tell(_ event: EngineEvent) { events.yield(.event(event)) }

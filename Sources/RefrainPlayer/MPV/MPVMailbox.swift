@@ -11,6 +11,13 @@
     case seek(EngineItem.ID, Duration, serial: Int)
     case rate(Double)
     case volume(Double, isMuted: Bool)
+    case select(MediaTrack.ID?, MediaTrack.Kind)
+    case showVideo(Bool)
+    /// A command in mpv's words (mpv(1), "List of Input Commands").
+    case command([String])
+    case languages(TrackLanguages)
+    case replayGain(ReplayGain)
+    case device(String?)
     case stop
     /// The reason for waiting may have changed.
     case syncState

@@ -2,7 +2,8 @@
 #if os(Linux)
   import Foundation
 
-  /// The options of libmpv: a decoder with a sound device, and nothing else.
+  /// The options of libmpv: a decoder with a sound device, and nothing else. `MPVVideoOptions` has
+  /// those that show video.
   enum MPVOptions {
     static func all(output: AudioOutput) -> [(name: String, value: String)] {
       alone + soundOnly + bytes + following + audio(output)
@@ -42,6 +43,11 @@
       ("demuxer-lavf-o", "http_proxy=none,protocol_whitelist=[http,tcp,crypto,data]"),
       ("hls-bitrate", "max"), ("cache-secs", "30"), ("demuxer-max-bytes", "32MiB"),
     ]
+
+    /// The option of a file of which only a part plays.
+    static func end(of part: Media.Part?) -> [(name: String, value: String)] {
+      part?.end.map { [("end", "\($0.inSeconds)")] } ?? []
+    }
 
     /// Items follow each other without a gap if their formats match.
     private static let following = [("gapless-audio", "weak"), ("prefetch-playlist", "yes")]

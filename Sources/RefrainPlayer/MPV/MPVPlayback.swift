@@ -8,7 +8,7 @@
   /// One item as libmpv plays it: the readers opened for it, and their results.
   final class MPVPlayback: Sendable {
     let item: EngineItem
-    private let cache: MediaCache
+    let cache: MediaCache
     private let state = Mutex(State())
 
     private struct State {
@@ -109,7 +109,8 @@
     /// Records the duration that a stream's manifest states; nil: it is live.
     func openedStream(lasting duration: Duration?) {
       state.withLock { state in
-        (state.stream.duration, state.stream.isLive) = (duration, duration == nil)
+        state.stream.isLive = duration == nil
+        state.stream.end = duration.map { min($0, item.media.part?.end ?? $0) }
         // libmpv's duration then states how far it has read.
         if duration == nil { state.hasGrowingDuration = true }
       }
@@ -118,7 +119,8 @@
     /// Records that playback has reached a position, or is to begin or continue there.
     func noteStream(position: Duration) { state.withLock { $0.stream.position = position } }
 
-    /// Whether a stream has not come to the end that its manifest states.
+    /// Whether a stream has not come to the end of its part, or to the one that its manifest
+    /// states.
     var isStreamIncomplete: Bool { state.withLock { $0.stream.isIncomplete } }
 
     /// Whether libmpv cannot know where the stream ends.
@@ -174,14 +176,15 @@
 
   /// What is known of a stream (HLS, DASH). A pure value.
   private struct StreamState: Sendable {
-    var duration: Duration?
+    /// The position at which it is to end: that of its part, or of its manifest.
+    var end: Duration?
     var isLive = false
     var position = Duration.zero
 
     /// The durations of segments are rounded, and positions are reported late.
     private static let tolerance = Duration.seconds(10)
 
-    var isIncomplete: Bool { duration.map { position + Self.tolerance < $0 } ?? false }
+    var isIncomplete: Bool { end.map { position + Self.tolerance < $0 } ?? false }
   }
 
   private struct Weak<Value: AnyObject & Sendable>: Sendable {

@@ -10,12 +10,24 @@
     case buffered = "demuxer-cache-time"
     case isWaiting = "paused-for-cache"
     case metadata
+    case tracks = "track-list"
+    // Those that the listener changes by the controller in the window.
+    case isPaused = "pause"
+    case volume
+    case isMuted = "mute"
+
+    var isOfListener: Bool {
+      switch self {
+      case .isPaused, .volume, .isMuted: true
+      default: false
+      }
+    }
 
     var format: mpv_format {
       switch self {
-      case .position, .duration, .buffered: MPV_FORMAT_DOUBLE
-      case .isWaiting: MPV_FORMAT_FLAG
-      case .metadata: MPV_FORMAT_NODE
+      case .position, .duration, .buffered, .volume: MPV_FORMAT_DOUBLE
+      case .isWaiting, .isPaused, .isMuted: MPV_FORMAT_FLAG
+      case .metadata, .tracks: MPV_FORMAT_NODE
       }
     }
   }

@@ -78,6 +78,24 @@ extension Player {
   /// nothing for the positions it passes. Call `seek(to:)` when the drag ends.
   public func scrub(to position: Duration) { send(.scrub(position)) }
 
+  /// Selects a track of the current item (`tracks`). No stored byte is lost or fetched again. The
+  /// engine ignores what it does not have or support (`capabilities`).
+  ///
+  /// - Parameters:
+  ///   - track: nil selects none of the kind: no subtitles, say.
+  ///   - kind: the kind of the track.
+  public func select(_ track: MediaTrack.ID?, of kind: MediaTrack.Kind) {
+    send(.select(track, kind))
+  }
+
+  /// Selects the next track of a kind, as `MediaTracks.next(_:)` has it. Returns it; nil: none.
+  @discardableResult
+  public func selectNext(_ kind: MediaTrack.Kind) -> MediaTrack? {
+    let next = state.tracks.next(kind)
+    select(next?.id, of: kind)
+    return next
+  }
+
   /// Sets a timer that pauses playback after `time`.
   public func sleep(after time: Duration) { sleepTimer = .at(.now + time) }
 }

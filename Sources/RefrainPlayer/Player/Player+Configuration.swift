@@ -18,6 +18,17 @@ extension Player {
     /// Nil: AVPlayer loads streams itself, without the cache; libmpv does not play them.
     public var streamURL: (@Sendable (_ stream: Resource) async throws -> URL)?
 
+    /// Where video is shown, if the player makes its own engine. libmpv only
+    /// (`PlayerCapabilities.ofPlatform`).
+    public var video = VideoConfiguration.none
+
+    /// How items begin where the listener left them; nil: they begin at their start, and no position
+    /// is stored.
+    public var resumption: Resumption?
+    /// Where the queue and the position in it are stored as they change, for `Player.restore(_:)`;
+    /// nil: nowhere.
+    public var savedSession: SavedSession?
+
     public init() {}
   }
 }

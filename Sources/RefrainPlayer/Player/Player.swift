@@ -43,10 +43,15 @@ public final class Player {
   public private(set) var metadata = MediaMetadata()
   /// Whether no sound device could be opened: playback then runs in real time, without sound.
   public private(set) var isSilent = false
+  /// The tracks of the current item; empty until they are known, and if the engine does not list
+  /// them (`capabilities`).
+  public private(set) var tracks = MediaTracks()
+  /// The video of the current item; nil if none is shown.
+  public private(set) var video: VideoStatus?
 
   // MARK: Settings
 
-  /// The playback rate, 0.5 to 3; 1 is normal speed. The pitch is kept.
+  /// The playback rate, within `rates`; 1 is normal speed. The pitch is kept.
   public var rate: Double {
     get { shownRate }
     set { send(.setRate(newValue)) }
@@ -79,6 +84,17 @@ public final class Player {
     set { send(.setSleepTimer(newValue)) }
   }
 
+  /// Whether video is shown, of this and the following items. Without, the player's own window
+  /// closes, and the sound plays on. An item without sound stays visible.
+  public var showsVideo: Bool {
+    get { isVideoShown }
+    set { send(.setShowsVideo(newValue)) }
+  }
+
+  /// What the engine supports besides playing.
+  public var capabilities: PlayerCapabilities { engine.capabilities }
+
+  private var isVideoShown = true
   private var shownRate = 1.0
   private var shownVolume = 1.0
   private var isShownMuted = false
@@ -95,6 +111,7 @@ public final class Player {
   @ObservationIgnored private var prefetcher: NextPrefetcher
   /// The times at which items were requested, and first heard.
   @ObservationIgnored private var starts = PlaybackStarts()
+  @ObservationIgnored private var records: PlayerRecords
   /// The jobs that arrived while another one ran.
   @ObservationIgnored private var inbox: [() -> Void] = []
   @ObservationIgnored private var isWorking = false
@@ -112,6 +129,14 @@ public final class Player {
     self.engine = StreamEngine(engine, cache: cache, streamURL: configuration.streamURL)
     self.configuration = configuration
     machine = PlayerMachine(fill: configuration.fill)
+    machine.endsParts = (engine as? any LimitedEngine)?.playsParts != true
+    records = PlayerRecords(configuration)
+    if let resumption = configuration.resumption {
+      machine.mark = { resumption.positions.mark(for: $0) }
+      machine.beginsWhereLeft = resumption.beginsWhereLeft
+      machine.restoresVolume = resumption.restoresVolume
+      engine.prefer(resumption.positions.languages)
+    }
     shown = machine.state
     queue = machine.state.queue
     prefetcher = NextPrefetcher(cache: cache, opening: configuration.opening)
@@ -132,6 +157,9 @@ public final class Player {
     }
   }
 
+  /// Lets the player's own window fill the screen, or no longer.
+  public func toggleFullscreen() { engine.toggleFullscreen() }
+
   /// The stage of the current item.
   var stage: PlayerMachine.Stage { machine.stage }
 
@@ -143,8 +171,8 @@ public final class Player {
   /// The state to store, for continuing after a restart of the app.
   public var session: PlayerSession {
     PlayerSession(
-      queue: queue, position: isLive ? 0 : position.inSeconds, rate: rate, volume: volume,
-      isMuted: isMuted)
+      queue: queue, position: isLive ? 0 : position.inSeconds, rate: rate,
+      volume: machine.usualVolume ?? volume, isMuted: isMuted)
   }
 
   /// Restores a stored session. Nothing is requested before `resume()`.
@@ -162,14 +190,18 @@ public final class Player {
   /// Ends playback and the engine. Returns when their resources are released; the player cannot be
   /// used afterwards.
   public func close() async {
-    guard !isClosed else { return await engine.close() }
-    send(.stop)
-    isClosed = true
-    follower = nil
-    Self.release(listeners, timers, prefetcher)
-    // Streams requested from now on end at once.
-    listeners.finish()
+    if !isClosed {
+      records.close()
+      send(.stop)
+      isClosed = true
+      follower = nil
+      Self.release(listeners, timers, prefetcher)
+      // Streams requested from now on end at once.
+      listeners.finish()
+    }
+    // Every call waits for both: the program may end after any of them.
     await engine.close()
+    await PlayerRecords.flush(configuration)
   }
 
   private static func release(
@@ -202,7 +234,8 @@ public final class Player {
   }
 
   private func take(_ event: EngineEvent) {
-    if case .ready(let id, _) = event, id == machine.engineItem, machine.absence == nil,
+    // An item that is loaded again was heard before.
+    if case .ready(let id, _) = event, id == machine.engineItem, !machine.isHeard,
       let item = machine.state.item, let time = starts.hear(id)
     {
       perform([.tell(.started(item, after: time))])
@@ -230,10 +263,16 @@ public final class Player {
       case .seek(let position, let serial): engine.seek(to: position, serial: serial)
       case .setRate(let rate): engine.setRate(rate)
       case .setVolume(let volume, let isMuted): engine.setVolume(volume, isMuted: isMuted)
+      case .select(let track, let kind): engine.select(track, of: kind)
+      case .setShowsVideo(let showsVideo): engine.setShowsVideo(showsVideo)
+      case .remember(let choice, let kind):
+        if let languages = records.remember(choice, of: kind) { engine.prefer(languages) }
       case .stop: engine.stop()
       case .retry(let delay):
         timers.retry(after: delay) { [weak self] in self?.send(.retry) }
-      case .tell(let event): listeners.send(event)
+      case .tell(let event):
+        if case .finished(let item) = event { records.finish(item) }
+        listeners.send(event)
       case .leave(let item, let id):
         let report = PlaybackReport(
           timeToFirstSound: starts.leave(id), statistics: engine.statistics(of: id))
@@ -251,6 +290,7 @@ public final class Player {
     if before.sleepTimer != now.sleepTimer {
       timers.sleep(now.sleepTimer) { [weak self] in self?.send(.fallAsleep) }
     }
+    records.note(machine)
     followCache()
     if configuration.prefetchesNext { prefetch(now) }
   }
@@ -284,6 +324,9 @@ public final class Player {
     set(\.isShownMuted, now.isMuted)
     set(\.shownSleepTimer, now.sleepTimer)
     set(\.isSilent, now.isSilent)
+    set(\.tracks, now.tracks)
+    set(\.video, now.video)
+    set(\.isVideoShown, now.showsVideo)
   }
 
   /// Follows the cache's progress of the current item; of a stream, the manifest's would say

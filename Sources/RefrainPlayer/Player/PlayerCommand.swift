@@ -26,6 +26,8 @@ enum PlayerCommand: Sendable, Hashable {
   case setRepeatMode(PlayQueue.RepeatMode)
   case setShuffled(Bool)
   case setSleepTimer(SleepTimer?)
+  case select(MediaTrack.ID?, MediaTrack.Kind)
+  case setShowsVideo(Bool)
   case restore(PlayerSession)
   /// The sleep timer has run out.
   case fallAsleep
@@ -50,6 +52,10 @@ enum PlayerAction: Sendable, Hashable {
   case seek(Duration, serial: Int)
   case setRate(Double)
   case setVolume(Double, isMuted: Bool)
+  case select(MediaTrack.ID?, MediaTrack.Kind)
+  case setShowsVideo(Bool)
+  /// The listener chose a track of a kind.
+  case remember(TrackChoice, MediaTrack.Kind)
   case stop
   /// Schedules `PlayerCommand.retry`; nil: cancels it.
   case retry(after: Duration?)

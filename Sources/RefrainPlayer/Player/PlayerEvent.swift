@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+public import Foundation
 public import Refrain
 
 /// A change of a player's properties or another event, in the order of occurrence.
@@ -20,11 +21,22 @@ public enum PlayerEvent: Sendable, Hashable {
   /// How much of an HLS stream is stored; at most four times a second.
   case streamProgress(StreamProgress?)
   case metadata(MediaMetadata)
+  /// The tracks of the current item, or their selection, have changed.
+  case tracks(MediaTracks)
+  /// The shown video has changed; nil: none is shown.
+  case video(VideoStatus?)
+  case showsVideo(Bool)
   case rate(Double)
   case volume(Double, isMuted: Bool)
   case sleepTimer(SleepTimer?)
   /// No sound device could be opened.
   case audioUnavailable
+  /// The item has video, but it could not be shown: only its sound plays.
+  case videoUnavailable(PlayQueue.Item)
+  /// A subtitle (`Media.subtitles`) could not be read. Playback continues without it.
+  case subtitleFailed(PlayQueue.Item, URL, MediaCacheError)
+  /// An event of the player's own window.
+  case window(WindowEvent)
   /// The first sound of an item was heard, this long after the item was requested.
   case started(PlayQueue.Item, after: Duration)
   /// A seek is over, and led to this position.

@@ -9,8 +9,8 @@ extension PlayerMachine {
       leave(&actions)
       state.queue.replace(with: media, startingAt: index)
       state.wantsToPlay = true
-      loadCurrent(at: position, &actions)
-      if position > .zero, isOccupied { beginning = position }
+      loadCurrent(at: position > .zero ? position : nil, &actions)
+      if position > .zero, isOccupied { (beginning, beginsAtMark) = (position, false) }
     case .enqueue(let media): state.queue.append(media)
     case .insertNext(let media): state.queue.insertNext(media)
     case .insert(let media, let index): state.queue.insert(media, at: index)
@@ -28,6 +28,7 @@ extension PlayerMachine {
     case .stop:
       leave(&actions)
       rest(.idle, &actions)
+      isStopped = state.item != nil
     case .seek(let position): seek(to: position, &actions)
     case .skip(let distance):
       let target = (seeking?.target ?? state.position) + distance
@@ -40,11 +41,12 @@ extension PlayerMachine {
       }
     case .setRate(let rate):
       guard rate.isFinite else { break }
-      state.rate = min(max(rate, 0.5), 3)
+      state.rate = rate.limited(to: Player.rates)
       actions.append(.setRate(state.rate))
     case .setVolume(let volume):
       guard volume.isFinite else { break }
       state.volume = min(max(volume, 0), 1)
+      noteVolumeChoice()
       actions.append(.setVolume(state.volume, isMuted: state.isMuted))
     case .setMuted(let isMuted):
       state.isMuted = isMuted
@@ -52,6 +54,11 @@ extension PlayerMachine {
     case .setRepeatMode(let mode): state.queue.repeatMode = mode
     case .setShuffled(let isShuffled): state.queue.setShuffled(isShuffled)
     case .setSleepTimer(let timer): state.sleepTimer = timer
+    case .select(let track, let kind):
+      if select(track, of: kind, &actions) { noteTrackChoice(kind, &actions) }
+    case .setShowsVideo(let showsVideo):
+      state.showsVideo = showsVideo
+      actions.append(.setShowsVideo(showsVideo))
     case .restore(let session): restore(session, &actions)
     case .fallAsleep:
       state.sleepTimer = nil
@@ -76,10 +83,12 @@ extension PlayerMachine {
 
   private mutating func jump(to id: PlayQueue.Item.ID, _ actions: inout [PlayerAction]) {
     guard state.queue.items.contains(where: { $0.id == id }) else { return }
+    // The current item restarts.
+    let position: Duration? = id == state.item?.id ? .zero : nil
     leave(&actions)
     _ = state.queue.jump(to: id)
     state.wantsToPlay = true
-    loadCurrent(&actions)
+    loadCurrent(at: position, &actions)
   }
 
   private mutating func goOn(_ actions: inout [PlayerAction]) {
@@ -110,7 +119,7 @@ extension PlayerMachine {
       loadCurrent(&actions)
     } else {
       state.wantsToPlay = true
-      loadCurrent(&actions)
+      loadCurrent(at: isStopped ? .zero : nil, &actions)
     }
   }
 
@@ -128,7 +137,7 @@ extension PlayerMachine {
       if state.item == nil { state.queue.rewind() }
       guard state.item != nil else { return }
       state.wantsToPlay = true
-      loadCurrent(at: state.position, &actions)
+      loadCurrent(at: isStopped || state.position > .zero ? state.position : nil, &actions)
     case .ended:
       // Continues with items added since, otherwise from the beginning.
       if state.queue.advance(.ended) == nil { state.queue.rewind() }
@@ -147,16 +156,17 @@ extension PlayerMachine {
   }
 
   private mutating func seek(to position: Duration, _ actions: inout [PlayerAction]) {
-    guard state.item != nil else { return }
+    guard let media = state.item?.media else { return }
     guard !state.isLive else { return refuseSeek(&actions) }
-    beginning = nil
+    (beginning, beginsAtMark) = (nil, false)
     let position = max(.zero, position)
     switch stage {
     case .loading, .ready:
       lastSerial += 1
       seeking = (lastSerial, position)
       state.position = position
-      actions.append(.seek(position, serial: lastSerial))
+      actions.append(
+        .seek(media.resourcePosition(of: position), serial: lastSerial))
     case .absent:
       state.position = position
       loadAgain(&actions)
@@ -176,7 +186,7 @@ extension PlayerMachine {
     rest(.idle, &actions)
     let finite = session.position.isFinite && session.position < 1e12
     state.position = .seconds(finite ? max(0, session.position) : 0)
-    state.rate = session.rate.isFinite ? min(max(session.rate, 0.5), 3) : 1
+    state.rate = session.rate.isFinite ? session.rate.limited(to: Player.rates) : 1
     state.volume = session.volume.isFinite ? min(max(session.volume, 0), 1) : 1
     state.isMuted = session.isMuted
     actions.append(.setRate(state.rate))

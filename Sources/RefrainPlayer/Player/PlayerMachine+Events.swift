@@ -6,13 +6,23 @@ extension PlayerMachine {
   mutating func handle(_ event: EngineEvent) -> [PlayerAction] {
     var actions: [PlayerAction] = []
     if let id = event.item, id != engineItem { return [] }
+    var event = event
+    if event.item != nil, let part = state.item?.media.part {
+      guard let translated = handle(event, within: part, &actions) else {
+        settle(&actions)
+        return actions
+      }
+      event = translated
+    }
     switch event {
     case .began: break
     case .ready(let id, let position):
       stage = .ready(id)
+      // Loaded again, an item begins with its own selection.
+      if isHeard { actions += selection.actions }
       absence = nil
       isHeard = true
-      beginning = nil
+      (beginning, beginsAtMark) = (nil, false)
       (lastFailure, failures) = (nil, 0)
       readyPosition = position
       if seeking == nil { state.position = position }
@@ -23,7 +33,7 @@ extension PlayerMachine {
     case .duration(_, let duration):
       state.duration = state.isLive ? nil : duration
       if let beginning, let duration, beginning >= duration {
-        failBeyondEnd(beginning, &actions)
+        beginsAtMark ? beginAtStart(&actions) : failBeyondEnd(beginning, &actions)
       }
     case .live: becomeLive(&actions)
     case .position(_, let position):
@@ -43,12 +53,24 @@ extension PlayerMachine {
       combineMetadata()
     case .ended(_, let next):
       if let beginning {
-        failBeyondEnd(beginning, &actions)
+        beginsAtMark ? beginAtStart(&actions) : failBeyondEnd(beginning, &actions)
       } else {
         end(followedBy: next, &actions)
       }
     case .failed(_, let error): fail(error, &actions)
+    case .displaced: continueDisplaced(&actions)
+    case .tracks(_, let tracks):
+      state.tracks = tracks
+      selectChosenTracks(&actions)
+    case .video(_, let video): state.video = video
+    case .subtitleFailed(_, let url, let error):
+      if let item = state.item { actions.append(.tell(.subtitleFailed(item, url, error))) }
+    case .videoUnavailable:
+      if let item = state.item { actions.append(.tell(.videoUnavailable(item))) }
+    case .window(let event): actions.append(.tell(.window(event)))
+    case .requested(let request): actions += fulfil(request)
     case .audioUnavailable: state.isSilent = true
+    case .audioAvailable: state.isSilent = false
     case .pausedBySystem(true):
       guard state.wantsToPlay else { break }
       // The engine has paused, and knows what resumes it: a call of `pause` would discard that.
@@ -67,6 +89,8 @@ extension PlayerMachine {
   private mutating func becomeLive(_ actions: inout [PlayerAction]) {
     guard !state.isLive else { return }
     (state.isLive, state.duration, state.streamProgress) = (true, nil, nil)
+    // Nobody has asked for that position now.
+    if beginsAtMark { (beginning, beginsAtMark, state.position) = (nil, false, readyPosition) }
     if seeking != nil || beginning != nil {
       state.position = readyPosition
       refuseSeek(&actions)
@@ -85,7 +109,8 @@ extension PlayerMachine {
     fail(error, &actions)
   }
 
-  private mutating func end(followedBy next: EngineItem.ID?, _ actions: inout [PlayerAction]) {
+  mutating func end(followedBy next: EngineItem.ID?, _ actions: inout [PlayerAction]) {
+    let finished = state.item?.media
     if let item = state.item { actions.append(.tell(.finished(item))) }
     leave(&actions)
     let follower = following
@@ -100,11 +125,11 @@ extension PlayerMachine {
       stage = .loading(next)
       loaded = next
     } else {
-      loadCurrent(&actions)
+      loadCurrent(after: finished, &actions)
     }
   }
 
-  private mutating func fail(_ error: MediaCacheError, _ actions: inout [PlayerAction]) {
+  mutating func fail(_ error: MediaCacheError, _ actions: inout [PlayerAction]) {
     // An interrupted item resumes: another version at the same position, a live stream at the
     // present.
     if isHeard, patience.bears(error) || error.code == .resourceChanged {

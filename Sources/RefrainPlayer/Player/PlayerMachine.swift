@@ -31,6 +31,8 @@ struct PlayerMachine {
   /// The media's own metadata, and the title that its live stream sent last.
   var tags = MediaMetadata()
   var streamTitle: StreamTitle?
+  /// The listener's selection among the tracks of the current item.
+  var selection = TrackSelection()
   /// Whether the current item was heard: playback then waits for a lost network.
   var isHeard = false
   /// The position at the last start or seek of the current item.
@@ -45,6 +47,25 @@ struct PlayerMachine {
   var lastID: UInt64 = 0
   var lastSerial = 0
   let fill: FillPolicy
+  /// Returns where the listener left a media, and what was chosen for it; nil: nothing is stored.
+  var mark: @Sendable (Media) -> PlaybackMark? = { _ in nil }
+  /// Whether items begin where they were left (`Resumption.beginsWhereLeft`).
+  var beginsWhereLeft = true
+  /// Whether the volume chosen for an item is set again (`Resumption.restoresVolume`).
+  var restoresVolume = true
+  /// Whether the listener stopped the current item: it begins at its start again.
+  var isStopped = false
+  /// Whether the current item begins where it was left (`beginning`).
+  var beginsAtMark = false
+  /// What the listener has chosen for the current item, now or when it was left.
+  var choices = ItemChoices()
+  /// Whether the tracks that were chosen when the item was left are to be selected.
+  var hasTracksToSelect = false
+  /// The volume for other items, while the current one has its own.
+  var usualVolume: Double?
+  /// Whether this player ends an item at the end of its part, because the engine does not
+  /// (`LimitedEngine.playsParts`).
+  var endsParts = true
 
   /// Beyond this position, `previous` restarts the current item.
   static let restartThreshold = Duration.seconds(3)
@@ -71,22 +92,26 @@ struct PlayerMachine {
 
   mutating func reset() {
     (seeking, waiting, absence, following) = (nil, nil, nil, nil)
-    beginning = nil
+    (beginning, beginsAtMark) = (nil, false)
+    (choices, hasTracksToSelect, isStopped) = (ItemChoices(), false, false)
     (isHeard, patience, readyPosition) = (false, NetworkPatience(), .zero)
     state.position = .zero
     state.duration = nil
+    state.resourceDuration = nil
     state.isLive = false
     state.bufferedRanges = []
     state.cacheProgress = nil
     state.fetching = RangeSet()
     state.streamProgress = nil
     state.statistics = nil
+    (state.tracks, state.video, selection) = (MediaTracks(), nil, TrackSelection())
     (tags, streamTitle) = (MediaMetadata(), nil)
     combineMetadata()
   }
 
   mutating func leave(_ actions: inout [PlayerAction]) {
     if case .absent = stage { actions.append(.retry(after: nil)) }
+    restoreVolume(&actions)
     guard let id = loaded, let item = state.item else { return }
     loaded = nil
     actions.append(.leave(item, id))
@@ -104,13 +129,22 @@ struct PlayerMachine {
     self.stage = stage
   }
 
+  /// Loads the current item.
+  ///
+  /// - Parameters:
+  ///   - position: where it begins; nil: where the listener left it, or at its start.
+  ///   - finished: a media that was just played to its end: its mark does not count any more.
   mutating func loadCurrent(
-    at position: Duration = .zero, _ actions: inout [PlayerAction]
+    at position: Duration? = nil, after finished: Media? = nil, _ actions: inout [PlayerAction]
   ) {
     guard let item = state.item else { return rest(.idle, &actions) }
     reset()
-    state.position = position
-    load(item, at: position, &actions)
+    let mark = item.media == finished ? nil : self.mark(item.media)
+    let beginsAtMark = position == nil && beginsWhereLeft
+    let start = position ?? (beginsAtMark ? mark?.position : nil) ?? .zero
+    state.position = start
+    load(item, at: start, &actions)
+    if let mark { apply(mark, beginsAtMark: beginsAtMark, &actions) }
   }
 
   /// Loads the current item again after its origin could not be reached.
@@ -127,7 +161,8 @@ struct PlayerMachine {
     let engine = makeItem(item.media)
     stage = .loading(engine.id)
     loaded = engine.id
-    actions.append(.load(engine, at: position, isPaused: !state.wantsToPlay))
+    actions.append(
+      .load(engine, at: item.media.resourcePosition(of: position), isPaused: !state.wantsToPlay))
   }
 
   mutating func makeItem(_ media: Media) -> EngineItem {
@@ -170,7 +205,10 @@ struct PlayerMachine {
     guard engineItem != nil else { return }
     let next = state.sleepTimer == .endOfItem ? nil : state.queue.next(.ended)
     guard next != following?.item else { return }
-    guard let next else {
+    // An engine that does not play parts would begin at the start of the resource. An item that was
+    // left further on begins there, or with what was chosen for it.
+    guard let next, !(endsParts && next.media.part != nil), mark(next.media) == nil else {
+      guard following != nil else { return }
       following = nil
       actions.append(.follow(nil))
       return
@@ -197,7 +235,8 @@ struct PlayerMachine {
   /// Records how much of the current item, a stream, is stored.
   mutating func note(_ progress: StreamProgress?) {
     guard isOccupied, !state.isLive else { return }
-    state.streamProgress = progress
+    let part = state.item?.media.part
+    state.streamProgress = progress.map { part?.progress(of: $0) ?? $0 }
   }
 
   /// Records the statistics of the current item.

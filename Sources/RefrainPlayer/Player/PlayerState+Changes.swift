@@ -22,6 +22,9 @@ extension PlayerState {
     compare(\.fetching, PlayerEvent.fetching)
     compare(\.streamProgress, PlayerEvent.streamProgress)
     compare(\.metadata, PlayerEvent.metadata)
+    compare(\.tracks, PlayerEvent.tracks)
+    compare(\.video, PlayerEvent.video)
+    compare(\.showsVideo, PlayerEvent.showsVideo)
     compare(\.rate, PlayerEvent.rate)
     if volume != before.volume || isMuted != before.isMuted {
       events.append(.volume(volume, isMuted: isMuted))

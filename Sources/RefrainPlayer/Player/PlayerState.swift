@@ -10,6 +10,8 @@ public struct PlayerState: Sendable, Hashable {
   public internal(set) var position = Duration.zero
   /// The duration of the current item; nil while it is unknown, and for live streams.
   public internal(set) var duration: Duration?
+  /// The duration of the current item's resource, if the item is a part of it.
+  var resourceDuration: Duration?
   /// Whether the current item is a live stream: it plays as it arrives, has no duration, and cannot
   /// seek. False while that is unknown.
   public internal(set) var isLive = false
@@ -34,6 +36,13 @@ public struct PlayerState: Sendable, Hashable {
   public internal(set) var sleepTimer: SleepTimer?
   /// Whether no sound device could be opened: playback then runs in real time, without sound.
   public internal(set) var isSilent = false
+  /// The tracks of the current item; empty until they are known, and if the engine does not list
+  /// them.
+  public internal(set) var tracks = MediaTracks()
+  /// The video of the current item; nil if none is shown.
+  public internal(set) var video: VideoStatus?
+  /// Whether video is shown, where there is any.
+  public internal(set) var showsVideo = true
 
   public init() {}
 
@@ -45,15 +54,21 @@ public struct PlayerState: Sendable, Hashable {
   /// scrubber. Empty while the length or the duration is unknown.
   public var cachedRanges: [Range<Duration>] {
     if let streamProgress { return streamProgress.cachedRanges }
-    guard let cacheProgress, let duration else { return [] }
-    return TimeMap(length: cacheProgress.length, duration: duration).times(of: cacheProgress.spans)
+    guard let cacheProgress else { return [] }
+    return times(of: cacheProgress.spans, length: cacheProgress.length)
   }
 
   /// The ranges of the current item that are being fetched, as times.
   public var fetchingRanges: [Range<Duration>] {
     if let streamProgress { return streamProgress.fetchingRanges }
-    guard let length = cacheProgress?.length, let duration else { return [] }
-    return TimeMap(length: length, duration: duration).times(of: fetching)
+    guard let length = cacheProgress?.length else { return [] }
+    return times(of: fetching, length: length)
+  }
+
+  private func times(of spans: RangeSet<Int64>, length: Int64?) -> [Range<Duration>] {
+    guard let duration = resourceDuration ?? duration else { return [] }
+    let times = TimeMap(length: length, duration: duration).times(of: spans)
+    return item?.media.part?.positions(of: times) ?? times
   }
 }
 

@@ -8,12 +8,23 @@ protocol LimitedEngine: PlayerEngine {
   /// Whether the engine plays no pictures.
   var isSoundOnly: Bool { get }
 
+  /// Whether the engine plays the variant of the highest bit rate.
+  var playsHighestVariant: Bool { get }
+
+  /// Whether the engine ends an item at the end of its part (`Media.part`), and begins a following
+  /// item at the start of its own.
+  var playsParts: Bool { get }
+
   /// Returns the error of a kind of stream that the engine cannot play; nil: it can.
   func refusal(of kind: StreamKind, at url: URL) -> MediaCacheError?
 }
 
 extension AVPlayerEngine: LimitedEngine {
   var isSoundOnly: Bool { false }
+
+  var playsHighestVariant: Bool { false }
+
+  var playsParts: Bool { false }
 
   func refusal(of kind: StreamKind, at url: URL) -> MediaCacheError? {
     guard kind == .dash else { return nil }
@@ -26,7 +37,11 @@ extension AVPlayerEngine: LimitedEngine {
 
 #if os(Linux)
   extension MPVEngine: LimitedEngine {
-    var isSoundOnly: Bool { true }
+    var isSoundOnly: Bool { video.output == .none }
+
+    var playsHighestVariant: Bool { true }
+
+    var playsParts: Bool { true }
 
     func refusal(of kind: StreamKind, at url: URL) -> MediaCacheError? { nil }
   }

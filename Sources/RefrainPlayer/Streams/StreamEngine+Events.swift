@@ -34,7 +34,11 @@ extension StreamEngine {
       let found = following.flatMap { $0.item.id == next ? $0 : nil }
       forget()
       breaks = LiveBreaks()
-      current = found.map { Current(item: $0.item, kind: $0.kind, isPaused: now.isPaused) }
+      current = found.map {
+        let start = $0.item.media.part?.start ?? .zero
+        return Current(
+          item: $0.item, kind: $0.kind, start: start, isPaused: now.isPaused, position: start)
+      }
       report?(event)
       return followStream()
     case .failed(_, let error):

@@ -80,6 +80,7 @@ final class StreamEngine: PlayerEngine {
   var preferredVariant: StreamOpening.Variant? {
     guard streamURL != nil else { return nil }
     if isSoundOnly { return .soundOfHighest }
+    if (engine as? any LimitedEngine)?.playsHighestVariant == true { return .near(.max) }
     return current?.kind == .hls ? follower?.bandwidth.map { .near($0) } ?? .first : .first
   }
 
@@ -146,7 +147,19 @@ final class StreamEngine: PlayerEngine {
 
   func setRate(_ rate: Double) { engine.setRate(rate) }
 
+  func prefer(_ languages: TrackLanguages) { engine.prefer(languages) }
+
   func setVolume(_ volume: Double, isMuted: Bool) { engine.setVolume(volume, isMuted: isMuted) }
+
+  func select(_ track: MediaTrack.ID?, of kind: MediaTrack.Kind) {
+    if current?.lookup == nil { engine.select(track, of: kind) }
+  }
+
+  func setShowsVideo(_ showsVideo: Bool) { engine.setShowsVideo(showsVideo) }
+
+  func toggleFullscreen() { engine.toggleFullscreen() }
+
+  var capabilities: PlayerCapabilities { engine.capabilities }
 
   func statistics(of item: EngineItem.ID) -> MediaReader.Statistics? {
     engine.statistics(of: item)

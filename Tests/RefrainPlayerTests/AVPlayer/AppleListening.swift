@@ -165,9 +165,12 @@
       case .began(let id), .ready(let id, _), .duration(let id, _), .position(let id, _),
         .buffered(let id, _), .waiting(let id, _), .seekCompleted(let id, _, _),
         .metadata(let id, _),
-        .ended(let id, _), .failed(let id, _), .live(let id):
+        .ended(let id, _), .failed(let id, _), .live(let id), .tracks(let id, _),
+        .video(let id, _), .subtitleFailed(let id, _, _), .displaced(let id):
         id
-      case .audioUnavailable, .pausedBySystem: nil
+      case .audioUnavailable, .audioAvailable, .pausedBySystem, .videoUnavailable, .window,
+        .requested:
+        nil
       }
     }
   }

@@ -140,7 +140,7 @@
         await listening.pass(10)
         #expect(listening.positions.last == .seconds(5))
         listening.engine.setRate(17)
-        #expect(listening.engine.player.rate == 3)
+        #expect(listening.engine.player.rate == 4)
       }
     }
 

@@ -59,7 +59,10 @@
         case .failed:
           if stage == .over { complain(event) }
           stage = .over
-        case .audioUnavailable, .pausedBySystem: break
+        case .audioUnavailable, .audioAvailable, .pausedBySystem: break
+        // AVPlayer's engine has none of these.
+        case .tracks, .video, .subtitleFailed, .displaced, .videoUnavailable, .window, .requested:
+          complain(event)
         }
       }
 

@@ -235,7 +235,11 @@ final class EventRecorder {
     case .volume(let volume, let isMuted): (state.volume, state.isMuted) = (volume, isMuted)
     case .sleepTimer(let value): state.sleepTimer = value
     case .live(let value): state.isLive = value
-    case .audioUnavailable, .cached, .fetching, .streamProgress, .started, .seekCompleted,
+    case .tracks(let value): state.tracks = value
+    case .video(let value): state.video = value
+    case .showsVideo(let value): state.showsVideo = value
+    case .videoUnavailable, .subtitleFailed, .window, .audioUnavailable, .cached, .fetching,
+      .streamProgress, .started, .seekCompleted,
       .seekRefused, .finished, .failed, .report:
       break
     }

@@ -164,7 +164,20 @@ final class EngineReferee {
       over.insert(id)
       (current, next) = (nil, nil)
       isWaiting = false
-    case .audioUnavailable, .pausedBySystem: break
+    case .tracks(_, let tracks):
+      rule(begun.contains(id), "has tracks before it began")
+      let kinds = tracks.selected.map(\.kind)
+      rule(Set(kinds).count == kinds.count, "has two tracks of a kind selected")
+    case .video: rule(ready.contains(id), "shows video before it is ready")
+    case .subtitleFailed: rule(begun.contains(id), "lacks a subtitle before it began")
+    case .displaced:
+      rule(begun.contains(id), "was displaced before it began")
+      over.insert(id)
+      (current, next) = (nil, nil)
+      isWaiting = false
+    case .audioUnavailable, .audioAvailable, .pausedBySystem, .videoUnavailable, .window,
+      .requested:
+      break
     }
   }
 }

@@ -67,7 +67,7 @@ struct ListenerModel {
     case .restore(let session):
       queue = session.queue
       rest(.idle)
-    case .setRate, .setVolume, .setMuted, .setSleepTimer, .retry: break
+    case .setRate, .setVolume, .setMuted, .setSleepTimer, .select, .setShowsVideo, .retry: break
     }
   }
 

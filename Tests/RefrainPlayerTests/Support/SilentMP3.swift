@@ -17,6 +17,13 @@ enum SilentMP3 {
     return data
   }
 
+  /// Returns mono frames of another rate: 320 or 32 kbit/s.
+  static func frames(_ count: Int, kilobits: Int) -> Data {
+    var frame = Data([0xFF, 0xFB, kilobits == 320 ? 0xE0 : 0x10, 0xC4])
+    frame.append(Data(count: 144_000 * kilobits / 44_100 - frame.count))
+    return (0..<count).reduce(into: Data()) { data, _ in data.append(frame) }
+  }
+
   /// Returns silence of that duration, rounded up to a whole frame.
   static func lasting(seconds: Int) -> Data { frames((seconds * 44_100 + 1151) / 1152) }
 }

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+
+/// Where a player shows video, and how. `PlayerCapabilities` states what is supported.
+///
+/// libmpv only: AVPlayer shows video in the views of AVKit.
+public struct VideoConfiguration: Sendable, Hashable {
+  public enum Output: Sendable, Hashable {
+    /// Nowhere: only sound is decoded.
+    case none
+    /// In a window of the player's own, which opens when an item with video plays, and closes when
+    /// it is over.
+    case window
+    /// In a window of the app. On X11, the ID is that of the window; Wayland has no such IDs.
+    case embedded(windowID: UInt64)
+  }
+
+  public var output: Output
+  /// Whether the cover of a song is shown too.
+  public var showsCovers = false
+  /// Whether the window has a controller, which appears when the pointer moves.
+  public var hasController = true
+  /// The application ID of the window on Wayland, and its name of WM_CLASS on X11. Desktops find
+  /// the app's icon by it.
+  public var applicationID: String?
+  /// The part of the window's title behind the title of the item.
+  public var applicationName: String?
+
+  public init(_ output: Output = .none) { self.output = output }
+
+  public static let none = VideoConfiguration(.none)
+  public static let window = VideoConfiguration(.window)
+
+  public static func embedded(windowID: UInt64) -> VideoConfiguration {
+    VideoConfiguration(.embedded(windowID: windowID))
+  }
+}
