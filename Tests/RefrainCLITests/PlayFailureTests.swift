@@ -49,13 +49,16 @@
     func `A missing file is reported, and the others play`() async throws {
       try await withTune { program, tune, output in
         let missing = program.directory.appending(path: "no such.wav").path(percentEncoded: false)
-        let folder = program.directory.path(percentEncoded: false)
+        let folder = program.directory.appending(path: "empty", directoryHint: .isDirectory)
+          .path(percentEncoded: false)
+        try FileManager.default.createDirectory(
+          atPath: folder, withIntermediateDirectories: false)
         let run = try await program.run("play", "--audio-output", output, missing, tune, folder)
         #expect(run.status == 1)
         #expect(run.lines.count == 1 && run.output.hasPrefix("tune.wav: first sound after "))
         #expect(run.errorLines.count == 2)
         #expect(run.errors.contains("refrain: \(missing) does not exist. Check its name;"))
-        #expect(run.errors.contains(" is a folder. Name the files in it."))
+        #expect(run.errors.contains(" has no media files. Name the files to play"))
       }
     }
 
@@ -87,14 +90,18 @@
     }
 
     @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
-    func `A nested playlist is reported, and the rest plays`() async throws {
+    func `A playlist that lists itself is reported, and the rest plays`() async throws {
       try await withTune { program, tune, output in
-        let list = try write("other.m3u\n\(tune)\n", "list.m3u", program)
+        let list = try write("other.m3u\nmissing.pls\n", "list.m3u", program)
+        _ = try write("list.m3u\n\(tune)\n", "other.m3u", program)
         let run = try await program.run("play", "--audio-output", output, list)
         #expect(run.status == 0)
-        #expect(run.lines.count == 1)
-        #expect(run.errorLines.count == 1)
-        #expect(run.errors.contains("“other.m3u” is itself a playlist"))
+        #expect(run.lines.count == 1 && run.output.hasPrefix("tune.wav: first sound after "))
+        #expect(run.errorLines.count == 2)
+        #expect(
+          run.errors.contains(
+            "other.m3u: “list.m3u” is left out: it is a playlist that lists itself."))
+        #expect(run.errors.contains("list.m3u: “missing.pls” does not play: "))
       }
     }
 
@@ -110,7 +117,8 @@
     ) async throws {
       // mpv inspects longer files further.
       let text = text + String(repeating: "\n", count: 5000)
-      try await withText(text, "application/octet-stream", at: "/thing") { program, url in
+      // A name of media is believed until it turns out to be wrong.
+      try await withText(text, "application/octet-stream", at: "/thing.mp3") { program, url in
         let run = try await program.run("play", "--json", url)
         #expect(run.status == 1)
         #expect(run.errors.contains("refrain: \(url) is \(kind)"))
@@ -118,12 +126,13 @@
       }
     }
 
-    @Test func `A podcast feed in place of a playlist is reported as a feed`() async throws {
-      let feed = "<?xml version=\"1.0\"?>\n<rss version=\"2.0\"><channel></channel></rss>"
-      try await withText(feed, "application/rss+xml", at: "/feed.xspf") { program, url in
+    @Test func `A podcast feed without episodes is reported as a failure`() async throws {
+      let feed = "<rss><channel><item><title>Text</title></item></channel></rss>"
+      try await withText(feed, "audio/mpeg", at: "/feed.xspf") { program, url in
         let run = try await program.run("play", url)
         #expect(run.status == 1)
-        #expect(run.errors.contains("The file is a podcast feed (RSS or Atom), not a playlist."))
+        #expect(run.errors.contains("feed.xspf: 1 entry has neither sound nor video."))
+        #expect(run.errors.contains("The playlist lists nothing that can be played."))
       }
     }
   }

@@ -27,5 +27,6 @@
     package var isUsable: Bool { requirement.isUsable }
 
     package static let libmpv = RequiredLibrary("libmpv.so.2")
+    package static let libsystemd = RequiredLibrary("libsystemd.so.0")
   }
 #endif

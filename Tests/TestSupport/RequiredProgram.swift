@@ -49,10 +49,18 @@ package struct RequiredProgram: Sendable {
   package static let chromium = RequiredProgram("chromium")
   package static let openssl = RequiredProgram("openssl")
   package static let tmux = RequiredProgram("tmux")
+  package static let xvfb = RequiredProgram("Xvfb")
+  package static let xdotool = RequiredProgram("xdotool")
+  /// ImageMagick, which takes pictures of windows, and reads them.
+  package static let imageMagick = RequiredProgram("import")
+  package static let convert = RequiredProgram("convert")
   package static let git = RequiredProgram("git")
   package static let swift = RequiredProgram("swift")
   package static let tinyproxy = RequiredProgram("tinyproxy")
   package static let microsocks = RequiredProgram("microsocks")
+  package static let dbusDaemon = RequiredProgram("dbus-daemon")
+  package static let playerctl = RequiredProgram("playerctl")
+  package static let busctl = RequiredProgram("busctl")
 
   /// Returns the system's own program before a version manager's shim, which is slow to start. Also
   /// looks in the folders of servers, which a user's PATH need not contain.

@@ -2,12 +2,16 @@
 import Foundation
 import Refrain
 
-/// An argument of `play`: a file or a URL.
+/// An argument of `play`: a file, a folder, a URL, or `-`.
 enum PlayArgument {
-  /// Reads a URL if the text has a scheme, else the path of a file. `problem(with:)` checks that
-  /// the file exists.
+  /// The URL that stands for a list on standard input.
+  static let standardInput = URL(filePath: "/dev/stdin", directoryHint: .notDirectory)
+
+  /// Reads a URL if the text has a scheme, else the path of a file or a folder. `problem(with:)`
+  /// checks that it exists.
   static func parse(_ text: String) throws -> URL {
     guard !text.isEmpty else { throw InvalidArgument("the argument is empty") }
+    guard text != "-" else { return standardInput }
     guard text.contains("://") else {
       if !FileManager.default.fileExists(atPath: text),
         let suggestion = URLArgument.suggestion(for: text)
@@ -27,7 +31,7 @@ enum PlayArgument {
     URL(filePath: path, directoryHint: .notDirectory).standardizedFileURL
   }
 
-  /// Returns why a file cannot be played; nil for URLs, and if no problem is known.
+  /// Returns why a URL does not name a file; nil for URLs of the web, and if no problem is known.
   static func problem(with url: URL) -> MediaCacheError? {
     guard url.isFileURL else { return nil }
     let path = url.path(percentEncoded: false)

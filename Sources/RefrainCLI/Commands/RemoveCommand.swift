@@ -2,6 +2,7 @@
 import ArgumentParser
 import Foundation
 import Refrain
+import RefrainPlayer
 
 struct RemoveCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -10,7 +11,8 @@ struct RemoveCommand: AsyncParsableCommand {
     discussion: """
       The URL of a stream's first playlist or manifest removes the whole stream; that of a single \
       part removes only the part. Entries that another process is writing are not removed. Pinned \
-      ones are.
+      ones are. The position at which a URL was left is forgotten; --all also forgets the \
+      positions of files, and the last queue of 'play'.
 
       Examples:
         refrain rm https://example.org/song.flac
@@ -58,6 +60,11 @@ struct RemoveCommand: AsyncParsableCommand {
           } else {
             nil
           }
+        // Also of what is no longer stored.
+        if let cache {
+          try await PlaybackPositions.remove(
+            cache.key(for: options.resource(url)), from: cache)
+        }
         if let stream {
           removed.append(Removed(stream, url: url))
         } else {

@@ -61,7 +61,7 @@ enum ContentKind: Sendable, Hashable {
   /// The remedy for the user.
   var remedy: String {
     switch self {
-    case .podcastFeed: "Use the URL of an episode, which the feed lists as its enclosure."
+    case .podcastFeed: "Save it under a name that ends in .rss, and play that file."
     case .webPage: "Use the URL of the media, not of a page that shows it."
     case .playlist:
       "Save it under a name that ends in .m3u, .pls or .xspf, and play that file."

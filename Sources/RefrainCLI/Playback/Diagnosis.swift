@@ -18,7 +18,7 @@
       let address =
         media.url.isFileURL
         ? media.url.path(percentEncoded: false) : media.url.withoutUserInfo.absoluteString
-      let isNamedList = kind == .playlist && Playlist.format(of: media.url) != nil
+      let isNamedList = kind == .playlist && PlaylistKind(named: media.url) != nil
       return MediaCacheError(
         error.code, "\(address) is \(kind.name), not media.",
         remedy: isNamedList ? "Play it by its own URL, not in another playlist." : kind.remedy)

@@ -13,6 +13,17 @@ struct PlayEvent: Encodable {
     var station: String?
   }
 
+  /// A track of the item.
+  struct Track: Encodable {
+    var kind: String
+    /// Counts from 1 within the kind.
+    var number: Int
+    var title: String?
+    var language: String?
+    var codec: String?
+    var isSelected: Bool
+  }
+
   var event: String
   /// The URL of the event's item.
   var url: String?
@@ -30,6 +41,16 @@ struct PlayEvent: Encodable {
   var storedSeconds: Double?
   var totalSeconds: Double?
   var report: PlayReport?
+  /// With `tracks`.
+  var tracks: [Track]?
+  /// With `video`: the size in pixels, the codec, and the number of frames that came too late; nil
+  /// if no video is shown any more.
+  var width: Int?
+  var height: Int?
+  var codec: String?
+  var droppedFrames: Int?
+  /// With `subtitleFailed`: the URL of the subtitle.
+  var subtitle: String?
 
   init(_ event: String, _ media: Media?) {
     self.event = event
@@ -43,12 +64,24 @@ struct PlayEvent: Encodable {
     seconds = delay / .seconds(1)
   }
 
+  /// A chapter of an item has begun.
+  init(_ chapter: Media.Chapter, of media: Media?) {
+    self.init("chapter", media)
+    metadata = Metadata(title: chapter.title)
+    seconds = chapter.start / .seconds(1)
+  }
+
   /// Returns nil for an event that is not reported to programs.
   ///
   /// - Parameter current: the subject of an event that names no item.
   init?(_ event: PlayerEvent, about current: Media?) {
     switch event {
-    case .item(let item?): self.init("item", item.media)
+    case .item(let item?):
+      self.init("item", item.media)
+      let (title, artist, album) = (item.media.title, item.media.artist, item.media.album)
+      if title != nil || artist != nil || album != nil {
+        metadata = Metadata(title: title, artist: artist, album: album)
+      }
     case .started(let item, let time):
       self.init("started", item.media)
       seconds = time / .seconds(1)
@@ -77,6 +110,23 @@ struct PlayEvent: Encodable {
       self.metadata = Metadata(
         title: metadata.title, artist: metadata.artist, album: metadata.album,
         streamTitle: metadata.streamTitle, station: metadata.station)
+    case .tracks(let tracks) where tracks.hasChoice:
+      self.init("tracks", current)
+      self.tracks = tracks.all.map { track in
+        Track(
+          kind: track.kind.rawValue, number: track.id.number, title: track.title,
+          language: track.language, codec: track.codec,
+          isSelected: tracks.selected.contains(track.id))
+      }
+    case .video(let video):
+      self.init("video", current)
+      (width, height, codec) = (video?.width, video?.height, video?.codec)
+      droppedFrames = video?.droppedFrames
+    case .videoUnavailable(let item): self.init("videoUnavailable", item.media)
+    case .subtitleFailed(let item, let url, let error):
+      self.init("subtitleFailed", item.media)
+      subtitle = url.withoutUserInfo.absoluteString
+      self.error = ErrorReport(error)
     case .status(let status):
       self.init("status", current)
       guard tell(status) else { return nil }
@@ -101,5 +151,12 @@ struct PlayEvent: Encodable {
     case .failed(let error): (status, self.error) = ("failed", ErrorReport(error))
     }
     return true
+  }
+}
+
+extension MediaTracks {
+  /// Whether there is something to choose or to show: a video, a subtitle, or a second sound track.
+  fileprivate var hasChoice: Bool {
+    hasVideo || !tracks(of: .subtitle).isEmpty || tracks(of: .audio).count > 1
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Refrain
+import RefrainPlayer
 
 /// The result of one play.
 struct PlayReport: Sendable, Hashable, Encodable {
@@ -30,5 +31,13 @@ struct PlayReport: Sendable, Hashable, Encodable {
 
   private enum CodingKeys: String, CodingKey {
     case url, timeToFirstSound, bytesFromOrigin, bytesFromDisk, requests
+  }
+}
+
+extension Media {
+  /// The name in lines about the item: that of its URL, or of a track its title.
+  var reportName: String {
+    let name = URLArgument.name(of: url)
+    return part == nil ? name : title.map(printable) ?? name
   }
 }

@@ -11,13 +11,20 @@
     var seek: Duration?
     /// The WAV file that replaces the sound device.
     var output: URL?
-    var repeatMode = PlayQueue.RepeatMode.off
+    /// Nil: that of the stored queue, or none.
+    var repeatMode: PlayQueue.RepeatMode?
     var isShuffled = false
     var volume = 1.0
     var isPaused = false
     var isJSON = false
     /// Whether only errors are noted on standard error.
     var isQuiet = false
+    var video = VideoChoice()
+    /// The subtitles of the first item.
+    var subtitles: [Media.Subtitle] = []
+    var listening = ListeningSettings()
+    /// The options for media that a desktop opens; nil: the player is not offered to it.
+    var desktop: GlobalOptions?
   }
 
   /// Plays media, and reports on it: on a screen, in lines for people, or in lines for programs.
@@ -27,7 +34,11 @@
     private let screen: PlayScreen?
     private var plays = 0
     private var hasToldSilence = false
+    private var hasToldDisplay = false
+    private let windowControl = PlayControl()
     private(set) var hasFailed = false
+    /// Whether a desktop or the window asked the program to end.
+    private var hasQuit = false
     /// Output that is written once the screen has been left.
     private var held: [@Sendable () throws -> Void] = []
 
@@ -36,6 +47,9 @@
       self.screen = screen
       firstStart = settings.start
     }
+
+    /// The queue to go on with, in place of a new one.
+    var session: PlayerSession?
 
     /// The position at which the first item begins; zero once it was used.
     private var firstStart: Duration
@@ -81,16 +95,22 @@
       _ media: [Media], from cache: MediaCache, _ streams: StreamProxy,
       _ told: (Media, PlayReport) throws -> Void
     ) async throws {
-      guard screen?.isOver != true else { return }
+      guard screen?.isOver != true, !hasQuit else { return }
       plays += 1
+      async let resumption = settings.listening.resumption(in: cache)
       let engine = try await MPVEngine(
-        cache: cache, output: settings.output.map { .wavFile(numberedFile($0, plays)) } ?? .device)
+        cache: cache, output: settings.output.map { .wavFile(numberedFile($0, plays)) } ?? .device,
+        video: settings.video.configuration)
       var configuration = Player.Configuration()
       configuration.streamURL = { try await streams.url(for: $0) }
+      try await settings.listening.apply(to: engine)
+      configuration.resumption = await resumption
+      if settings.listening.remembers { configuration.savedSession = SavedSession(for: cache) }
       let player = Player(cache: cache, engine: engine, configuration: configuration)
       let events = player.events()
       screen?.follow(player, cache)
       start(media, on: player)
+      let desktop = offer(player, cache)
       let result: Result<Void, any Error>
       do {
         try await cache.reportingRetries { [weak self] retry in
@@ -102,6 +122,7 @@
       } catch {
         result = .failure(error)
       }
+      await desktop?.leave()
       // Closing completes an output file and releases the terminal.
       await player.close()
       Console.shared.clear()
@@ -109,10 +130,29 @@
       try Task.checkCancellation()
     }
 
+    /// Goes on with the stored queue; what the listener has asked for this time counts.
+    private func goOn(with session: PlayerSession, on player: Player) {
+      player.restore(session)
+      let listening = settings.listening
+      if let rate = listening.rate { player.rate = rate }
+      if listening.hasVolume { player.volume = settings.volume }
+      if let mode = settings.repeatMode { player.repeatMode = mode }
+      if settings.isShuffled { player.isShuffled = true }
+      player.resume()
+      if settings.isPaused { player.pause() }
+    }
+
     private func start(_ media: [Media], on player: Player) {
+      if let session { return goOn(with: session, on: player) }
       player.volume = settings.volume
-      player.repeatMode = settings.repeatMode
+      player.rate = settings.listening.rate ?? 1
+      player.repeatMode = settings.repeatMode ?? .off
       let first = settings.isShuffled ? media.indices.randomElement() ?? 0 : 0
+      var media = media
+      if plays == 1, media.indices.contains(first) {
+        media[first].subtitles += settings.subtitles
+        if !settings.subtitles.isEmpty { tellMissingDisplay() }
+      }
       player.play(media, startingAt: first, from: firstStart)
       firstStart = .zero
       if settings.isShuffled { player.isShuffled = true }
@@ -130,6 +170,7 @@
       var failed: Set<PlayQueue.Item.ID> = []
       // After an item the position is reset; that position was not played.
       var isBetween = false
+      let chapters = PlayChapters(cache: diagnosis.cache)
       for await event in events {
         let event = await event.diagnosed(diagnosis, current: current)
         if case .item(let item) = event { current = item?.media }
@@ -152,6 +193,12 @@
         case .live(let isLive): status.isLive = isLive
         case .seekRefused(let item): refuseSeek(in: item.media)
         case .audioUnavailable: tellSilence()
+        case .tracks(let tracks) where tracks.hasVideo: tellMissingDisplay()
+        case .window(let event): await take(event, on: player)
+        case .videoUnavailable(let item):
+          note("\(name(of: item.media)): its video could not be shown: playing only its sound.")
+        case .subtitleFailed(_, let url, let error):
+          note("\(URLArgument.name(of: url)): \(printable("\(error)"))")
         case .failed(let item, let error):
           failed.insert(item.id)
           fail(item.media.url, error)
@@ -163,11 +210,60 @@
           if player.queue.next(.ended) != nil { player.next() } else { await player.close() }
         default: break
         }
+        if let chapter = chapters.note(event) { try tell(chapter, of: current) }
         screen?.note(event)
         if screen == nil, !settings.isJSON, !status.name.isEmpty {
           Console.shared.show(status.line(width: Console.shared.width - 1))
         }
       }
+    }
+
+    // MARK: The desktop
+
+    private func offer(_ player: Player, _ cache: MediaCache) -> PlayDesktop? {
+      guard let options = settings.desktop else { return nil }
+      return PlayDesktop(
+        player, options: options, cache: cache,
+        quit: { [weak self, weak player] in
+          guard let self, let player else { return }
+          Task { await self.quit(player) }
+        },
+        note: { [weak self] in self?.note($0) })
+    }
+
+    /// Shows a line of what a desktop asked for.
+    private func note(_ line: String) {
+      guard let screen else {
+        Console.shared.clear()
+        return Console.shared.note("refrain: \(line)")
+      }
+      screen.add(.init(text: line))
+    }
+
+    // MARK: The window
+
+    /// The window's keys do what those of the terminal do, and closing it ends the program.
+    private func take(_ event: WindowEvent, on player: Player) async {
+      switch event {
+      case .key(let key):
+        if let screen { return screen.take(windowKey: key) }
+        guard let action = ScreenAction(windowKey: key) else { return }
+        if action == .quit { return await quit(player) }
+        windowControl.perform(action, on: player, tell: note)
+      case .closeRequested: await quit(player)
+      }
+    }
+
+    private func quit(_ player: Player) async {
+      hasQuit = true
+      if let screen { screen.quit() } else { await player.close() }
+    }
+
+    /// Reports that a film is only heard, or a subtitle not shown, once per command.
+    private func tellMissingDisplay() {
+      guard settings.video.reportsMissingDisplay, !hasToldDisplay, !settings.isQuiet else { return }
+      hasToldDisplay = true
+      Console.shared.note(VideoChoice.missingDisplayText)
     }
 
     // MARK: Telling
@@ -237,7 +333,18 @@
     private func tellSilence() {
       guard !hasToldSilence else { return }
       hasToldSilence = true
-      Console.shared.note("No sound device was found: playing in real time, without sound.")
+      let problem =
+        settings.listening.device.map { "The sound device \(printable($0)) could not be opened" }
+        ?? "No sound device was found"
+      Console.shared.note("\(problem): playing in real time, without sound.")
+    }
+
+    private func tell(_ chapter: Media.Chapter, of media: Media?) throws {
+      if settings.isJSON {
+        try tell(PlayEvent(chapter, of: media))
+      } else if let title = chapter.title {
+        screen?.add(.init(text: "Chapter: \(printable(title))"))
+      }
     }
 
     private func tell(_ event: PlayEvent) throws {

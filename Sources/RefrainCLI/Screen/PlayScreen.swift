@@ -21,7 +21,8 @@
     private var shownQueue: PlayQueue?
     private var known = KnownItems()
     private var traffic = ScreenTraffic()
-    private var sleepSteps = SleepSteps()
+    private let controls = PlayControl()
+    private let cover: ErrorOutputCover?
     private var messages = ScreenMessages()
     private var ending: Ending?
     private let dirty: AsyncStream<Void>.Continuation
@@ -32,12 +33,15 @@
     private let keys: Task<Void, Never>
 
     /// Shows the screen; returns nil if there is no terminal.
-    init?(options: GlobalOptions) {
+    ///
+    /// - Parameter showsVideo: whether windows may be opened.
+    init?(options: GlobalOptions, showsVideo: Bool = false) {
       let console = Console.shared
       guard console.hasScreen, let terminal = Terminal(isColoured: console.isColoured) else {
         return nil
       }
       self.terminal = terminal
+      cover = showsVideo && options.logLevel < .debug ? ErrorOutputCover() : nil
       renderer = ScreenRenderer(console.barStyle)
       model.isOffline = options.offline
       let (changes, dirty) = AsyncStream.makeStream(
@@ -112,6 +116,7 @@
     func leave() async -> Ending? {
       terminal.leave()
       await keys.value
+      cover?.remove()
       Console.shared.divert(to: nil)
       lookingUp?.cancel()
       for task in tasks { task.cancel() }
@@ -163,13 +168,23 @@
       switch event {
       case .key(let key):
         let action = ScreenAction(
-          key, isFiltering: model.queue.filter != nil, isHelpVisible: model.isHelpVisible)
+          key, isFiltering: model.queue.filter != nil, isTypingTime: model.typedTime != nil,
+          isHelpVisible: model.isHelpVisible)
         if let action { perform(action, isBreak: key.modifiers == .control) }
       case .resized: break
       case .closed: end(.interrupted(SIGHUP))
       }
       dirty.yield()
     }
+
+    /// Performs the action of a key in the window of a video.
+    func take(windowKey name: String) {
+      if let action = ScreenAction(windowKey: name) { perform(action, isBreak: false) }
+      dirty.yield()
+    }
+
+    /// Ends playing, as the key does.
+    func quit() { end(.asked) }
 
     private func end(_ how: Ending) {
       guard ending == nil else { return }
@@ -204,6 +219,8 @@
       case .clearFilter: model.queue.clearFilter()
       case .untype: model.queue.untype()
       case .type(let text): model.queue.type(text)
+      case .beginTime, .typeTime, .untypeTime, .clearTime, .endTime, .seekToTime:
+        if let refusal = model.perform(typing: action, on: player) { add(.init(text: refusal)) }
       default: if let player { control(player, action) }
       }
     }
@@ -215,32 +232,6 @@
 
     private func control(_ player: Player, _ action: ScreenAction) {
       switch action {
-      case .toggle: player.togglePlayback()
-      case .next: goOn(player)
-      case .previous: player.previous()
-      case .seek(let seconds): player.seek(by: .seconds(seconds))
-      case .jump(let tenths):
-        // A live stream refuses every seek.
-        if tenths == 0 || player.isLive {
-          player.seek(to: .zero)
-        } else if let duration = player.duration {
-          player.seek(to: duration * tenths / 10)
-        }
-      case .changeVolume(let change):
-        // In whole steps, whatever `--volume` was.
-        player.volume = ((player.volume + change) * 20).rounded() / 20
-        player.isMuted = false
-      case .toggleMute: player.isMuted = !player.isMuted
-      case .slower: player.rate = RateSteps.below(player.rate)
-      case .faster: player.rate = RateSteps.above(player.rate)
-      case .resetRate: player.rate = 1
-      case .cycleRepeat:
-        let next: [PlayQueue.RepeatMode: PlayQueue.RepeatMode] = [
-          .off: .all, .all: .one, .one: .off,
-        ]
-        player.repeatMode = next[player.queue.repeatMode] ?? .off
-      case .toggleShuffle: player.isShuffled = !player.queue.isShuffled
-      case .cycleSleepTimer: player.sleepTimer = sleepSteps.next(isSet: player.sleepTimer != nil)
       case .playSelected:
         guard let id = selected(player) else { break }
         model.queue.endFilter()
@@ -248,17 +239,8 @@
         player.jump(to: id)
       case .removeSelected: if let id = selected(player) { player.remove(id) }
       case .moveSelected(let step): move(player, step)
-      default: break
+      default: controls.perform(action, on: player) { add(.init(text: $0)) }
       }
-    }
-
-    /// Goes to the next item. The last item plays on: after it the program would end, and the shell
-    /// would receive the next key.
-    private func goOn(_ player: Player) {
-      guard player.queue.next(.asked) != nil else {
-        return add(.init(text: "This is the last item."))
-      }
-      player.next()
     }
 
     private func selected(_ player: Player) -> PlayQueue.Item.ID? {
@@ -268,7 +250,7 @@
 
     private func move(_ player: Player, _ step: Int) {
       guard !player.queue.isShuffled else {
-        return add(.init(text: "Shuffled items cannot be moved. Press s to play in order."))
+        return add(.init(text: "Shuffled items cannot be moved. Press S to play in order."))
       }
       guard let id = selected(player),
         let index = player.queue.items.firstIndex(where: { $0.id == id })

@@ -59,6 +59,23 @@
       }
     }
 
+    @Test func `A typed time seeks, and one beyond the end is refused`() async throws {
+      try await withList("--paused") { tmux in
+        try await tmux.waits(for: "‖  First")
+        try await tmux.press(":", "0", ":", "9", "BSpace", "0", "7")
+        try await tmux.waits(for: "Go to 0:07")
+        try await tmux.press("Enter")
+        try await tmux.waits(until: "0:07", at("0:07"))
+        try await tmux.press(":", "9", "0", "Enter")
+        try await tmux.waits(for: "The item lasts 0:14.")
+        // Escape followed by another key at once would be Alt with that key.
+        try await tmux.press("Escape")
+        try await tmux.waits(until: "it is left") { !$0.contains { $0.contains("Go to") } }
+        try await tmux.press("Home")
+        try await tmux.waits(until: "the start", at("0:00"))
+      }
+    }
+
     @Test func `The n key on the last item shows a message and stays there`() async throws {
       try await withList("--paused") { tmux in
         try await tmux.waits(for: "‖  First")
@@ -157,8 +174,8 @@
         try await tmux.waits(for: "volume 50%")
         for (key, text) in [
           ("+", "volume 55%"), ("-", "volume 50%"), ("m", "muted 50%"), ("m", "volume 50%"),
-          ("r", "repeat all"), ("r", "repeat one"), ("r", "repeat off"), ("s", "shuffle on"),
-          ("s", "shuffle off"), ("]", "rate 1.25×"), ("[", "rate 1×"), ("t", "sleep in 1"),
+          ("r", "repeat all"), ("r", "repeat one"), ("r", "repeat off"), ("S", "shuffle on"),
+          ("S", "shuffle off"), ("]", "rate 1.25×"), ("[", "rate 1×"), ("t", "sleep in 1"),
           ("t", "sleep in 2"), ("t", "sleep in 5"), ("t", "sleep at end of item"),
         ] {
           try await tmux.press(key)

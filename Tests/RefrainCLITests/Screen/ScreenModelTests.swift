@@ -172,9 +172,9 @@ struct KnownItemsTests {
 struct StepTests {
   @Test func `Rates go up and down in steps`() {
     #expect(RateSteps.above(1) == 1.25)
-    #expect(RateSteps.above(3) == 3)
+    #expect(RateSteps.above(3) == 3.5 && RateSteps.above(4) == 4)
     #expect(RateSteps.below(1) == 0.75)
-    #expect(RateSteps.below(0.5) == 0.5)
+    #expect(RateSteps.below(0.5) == 0.25 && RateSteps.below(0.25) == 0.25)
     #expect(RateSteps.above(1.1) == 1.25 && RateSteps.below(1.1) == 1)
   }
 

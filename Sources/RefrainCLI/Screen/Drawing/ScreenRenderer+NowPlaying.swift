@@ -201,6 +201,34 @@ extension ScreenRenderer {
     return joined(facts, width)
   }
 
+  /// Returns the video, the sound track and the subtitle.
+  func tracksLine(_ tracks: ShownTracks, _ width: Int) -> StyledLine {
+    var facts: [[(String, Style)]] = []
+    if let size = tracks.size {
+      let size = size.replacing("\u{D7}", with: glyphs.times)
+      let codec = tracks.codec.map { $0.isEmpty ? "" : " \(fit.clean($0))" } ?? ""
+      facts.append([("video ", .dim), ("\(size)\(codec)", .plain)])
+      if tracks.droppedFrames > 0 {
+        facts.append([
+          ("\(tracks.droppedFrames)", .plain),
+          (tracks.droppedFrames == 1 ? " frame dropped" : " frames dropped", .dim),
+        ])
+      }
+    } else if tracks.isHidden {
+      facts.append([("video ", .dim), ("hidden", .plain)])
+    }
+    func add(_ name: String, _ choice: ShownTracks.Choice?) {
+      guard let choice else { return }
+      let shown = choice.name.map { fit.shortened(fit.clean($0), to: 20) } ?? "off"
+      let place =
+        choice.name == nil ? " (\(choice.count))" : " (\(choice.number) of \(choice.count))"
+      facts.append([("\(name) ", .dim), (shown, .plain), (place, .dim)])
+    }
+    add("sound", tracks.sound)
+    add("subtitles", tracks.subtitle)
+    return joined(facts, width)
+  }
+
   private func rateText(_ rate: Double) -> String {
     let hundredths = Int((rate * 100).rounded())
     let decimals = hundredths % 100

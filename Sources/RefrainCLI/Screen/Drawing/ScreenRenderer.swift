@@ -8,8 +8,9 @@ struct ScreenSize: Sendable, Hashable {
 
 /// Draws a `ScreenModel`: a pure function of the model and the size.
 ///
-/// With few rows, the address and white space are dropped first, then messages, artist and album,
-/// settings, the hints and the figures. The title and the scrubber stay; the queue takes the rest.
+/// With few rows, the address and white space are dropped first, then messages, tracks, artist and
+/// album, settings, the hints and the figures. The title and the scrubber stay; the queue takes the
+/// rest.
 struct ScreenRenderer: Sendable {
   var glyphs: Glyphs
   var fit: TextFit
@@ -50,12 +51,15 @@ struct ScreenRenderer: Sendable {
     let isRoomy = rows >= 16
     let blank = [StyledLine()]
     var top: [StyledLine] = isRoomy ? blank : []
-    top.append(titleLine(model, width))
+    // Without room for the hints, a typed position takes the place of the title.
+    let time = rows < 4 ? model.typedTime : nil
+    top.append(time.map { timeLine($0, width) } ?? titleLine(model, width))
     if isRoomy || (rows >= 8 && !model.details.isEmpty) { top.append(detailsLine(model, width)) }
     if rows >= 32 { top.append(addressLine(model, width)) }
     if isRoomy { top += blank }
     if rows >= 2 { top.append(scrubberLine(model, width)) }
     if rows >= 3 { top += figures(model, width, lines: isRoomy ? 4 : rows >= 8 ? 2 : 1) }
+    if rows >= 9, !model.tracks.isEmpty { top.append(tracksLine(model.tracks, width)) }
     if rows >= 7 { top.append(settingsLine(model, width)) }
     if rows >= 12 { top += blank }
 
@@ -93,6 +97,7 @@ struct ScreenRenderer: Sendable {
   }
 
   private func hintLine(_ model: ScreenModel, _ width: Int) -> StyledLine {
+    if let time = model.typedTime { return timeLine(time, width) }
     if model.queue.filter != nil {
       return keyLine(
         [

@@ -12,6 +12,9 @@ enum ScreenAction: Sendable, Hashable {
   /// To the next slower or faster rate.
   case slower, faster, resetRate
   case cycleRepeat, toggleShuffle, cycleSleepTimer
+  /// To the next track of the item; subtitles turn off after the last one.
+  case cycleSubtitle, cycleSound
+  case toggleVideo, toggleFullscreen
 
   /// By this many rows.
   case select(Int)
@@ -23,6 +26,10 @@ enum ScreenAction: Sendable, Hashable {
 
   case beginFilter, endFilter, clearFilter, untype
   case type(String)
+
+  /// Of the line in which a position is typed.
+  case beginTime, endTime, clearTime, untypeTime, seekToTime
+  case typeTime(String)
 
   case showHelp, hideHelp
   /// By this many lines.
@@ -36,13 +43,31 @@ extension ScreenAction {
   ///
   /// - Parameters:
   ///   - isFiltering: whether typed text goes to the filter.
+  ///   - isTypingTime: whether a position is being typed.
   ///   - isHelpVisible: then keys that move scroll the help, and any other closes it.
-  init?(_ key: Key, isFiltering: Bool = false, isHelpVisible: Bool = false) {
+  init?(
+    _ key: Key, isFiltering: Bool = false, isTypingTime: Bool = false, isHelpVisible: Bool = false
+  ) {
     guard
       let action = Self.always(key)
-        ?? (isHelpVisible ? Self.reading(key) : isFiltering ? Self.filtering(key) : Self.usual(key))
+        ?? (isHelpVisible
+          ? Self.reading(key)
+          : isTypingTime
+            ? Self.typingTime(key) : isFiltering ? Self.filtering(key) : Self.usual(key))
     else { return nil }
     self = action
+  }
+
+  private static func typingTime(_ key: Key) -> ScreenAction? {
+    switch (key.code, key.modifiers) {
+    case (.text(let character), []): .typeTime(String(character))
+    case (.paste(let text), _): .typeTime(text)
+    case (.text("u"), .control): .clearTime
+    case (.backspace, _): .untypeTime
+    case (.escape, _): .endTime
+    case (.enter, _): .seekToTime
+    default: nil
+    }
   }
 
   private static func always(_ key: Key) -> ScreenAction? {
@@ -116,7 +141,11 @@ extension ScreenAction {
     case "[": .slower
     case "]": .faster
     case "r": .cycleRepeat
-    case "s": .toggleShuffle
+    case "S": .toggleShuffle
+    case "s": .cycleSubtitle
+    case "a": .cycleSound
+    case "v": .toggleVideo
+    case "f": .toggleFullscreen
     case "t": .cycleSleepTimer
     case "g": .selectFirst
     case "G": .selectLast
@@ -124,6 +153,7 @@ extension ScreenAction {
     case "J": .moveSelected(1)
     case "K": .moveSelected(-1)
     case "/": .beginFilter
+    case ":": .beginTime
     case "?": .showHelp
     case "q": .quit
     default: nil

@@ -39,6 +39,7 @@ extension ScreenModel {
       return bytes > 0 ? Double(statistics.bytesFromDisk) / Double(bytes) : nil
     }
     requests = state.statistics?.requests ?? 0
+    tracks = ShownTracks(state)
     volume = state.volume
     isMuted = state.isMuted
     rate = state.rate

@@ -79,6 +79,11 @@ struct ScreenModel: Sendable, Hashable {
   var isShuffled = false
   var sleepTimer: SleepTimer?
 
+  var tracks = ShownTracks()
+
+  /// The position that is being typed; nil while there is none.
+  var typedTime: TypedTime?
+
   var queue = QueueList()
   /// The oldest first.
   var messages: [Message] = []

@@ -3,10 +3,10 @@ import RefrainPlayer
 
 /// The rates that the keys select.
 enum RateSteps {
-  private static let rates = [0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3]
+  private static let rates = [0.25, 0.5, 0.75, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4]
 
-  static func above(_ rate: Double) -> Double { rates.first { $0 > rate + 0.001 } ?? 3 }
-  static func below(_ rate: Double) -> Double { rates.last { $0 < rate - 0.001 } ?? 0.5 }
+  static func above(_ rate: Double) -> Double { rates.first { $0 > rate + 0.001 } ?? 4 }
+  static func below(_ rate: Double) -> Double { rates.last { $0 < rate - 0.001 } ?? 0.25 }
 }
 
 /// The steps of the sleep timer's key: 15, 30 and 60 minutes, the end of the item, off.

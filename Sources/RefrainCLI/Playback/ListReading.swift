@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainPlayer
+
+/// Reads lists of media: files, those on the network through the cache, and standard input. The
+/// content decides whether a resource is a list; if it has no mark, the name and the type decide.
+struct ListReading: Sendable {
+  let cache: MediaCache
+  /// How long a resource may take to show whether it is a list, if its name does not say so, or if
+  /// other media of a list wait for it. After that, one without a telling name counts as media,
+  /// whose player waits for as long as is necessary.
+  var patience = Duration.seconds(10)
+
+  /// A list, and the place to which its entries are relative.
+  struct List: Sendable {
+    var entries: [Media]
+    /// The entries that cannot be played, each with the reason in one sentence.
+    var skipped: [String]
+    var kind: PlaylistKind?
+    /// The URL that was asked for, whose origin decides which headers the entries have.
+    var requested: URL
+    /// The URL after redirects, to which references are relative.
+    var source: URL
+
+    init(_ playlist: Playlist, _ kind: PlaylistKind?, requested: URL, source: URL? = nil) {
+      (entries, skipped) = (playlist.entries, playlist.skipped)
+      self.kind = kind
+      self.requested = requested
+      self.source = source ?? requested
+    }
+  }
+
+  /// What a URL names.
+  enum Contents: Sendable {
+    case media
+    case folder(FolderListing)
+    /// The identity is the same for all names of a file.
+    case list(List, identity: URL)
+  }
+
+  /// Returns what a URL names.
+  ///
+  /// - Parameter isNested: whether it is an entry of a list.
+  /// - Throws: `CancellationError`; `MediaCacheError` if it cannot be read.
+  func contents(
+    of url: URL, _ headers: HeaderFields, isNested: Bool
+  ) async throws -> Contents {
+    guard url.isFileURL else {
+      let isNamed = PlaylistKind(named: url) != nil
+      // A name of media is believed: it costs a request to look into each of many arguments.
+      guard isNamed || !MediaFiles.isMedia(url.lastPathComponent) else { return .media }
+      let resource = Resource(url: url, headers: headers)
+      let list = try await list(at: resource, isNamed: isNamed, isNested: isNested)
+      return list.map { .list($0, identity: url) } ?? .media
+    }
+    let (isFolder, identity) = await IOThreads.background.run {
+      (FolderListing.isFolder(url), url.resolvingSymlinksInPath())
+    }
+    if isFolder { return .folder(try await FolderListing.of(url)) }
+    return try await file(url).map { .list($0, identity: identity) } ?? .media
+  }
+
+  // MARK: Files
+
+  /// Returns the list that a file is; nil for any other file.
+  private func file(_ url: URL) async throws -> List? {
+    let named = PlaylistKind(named: url)
+    let bytes = try await IOThreads.background.run { () throws(MediaCacheError) -> Data? in
+      // Reading a pipe would take from it what the player needs.
+      guard named != nil || FolderListing.isFile(url) else { return nil }
+      do {
+        let file = try FileHandle(forReadingFrom: url)
+        defer { try? file.close() }
+        var bytes = try file.read(upToCount: PlaylistKind.length) ?? Data()
+        guard named != nil || PlaylistKind(beginning: bytes) != nil else { return nil }
+        // Any file may have a list's name: no more is read than a list can contain.
+        if bytes.count == PlaylistKind.length {
+          bytes += try file.read(upToCount: PlaylistKind.longest) ?? Data()
+        }
+        return bytes
+      } catch {
+        throw MediaCacheError(
+          .storage,
+          "The \(named == nil ? "file" : "playlist") could not be read: "
+            + error.localizedDescription,
+          remedy: "Check the file and its permissions.")
+      }
+    }
+    guard let bytes else { return nil }
+    return List(
+      try await parse(bytes, from: url, mimeType: nil), PlaylistKind(beginning: bytes) ?? named,
+      requested: url)
+  }
+
+  /// Returns the list on standard input, whose paths are relative to the working directory.
+  func standardInput() async throws -> List {
+    let bytes = try await StandardInput.read(upTo: PlaylistKind.longest + 1)
+    let folder = URL(
+      filePath: FileManager.default.currentDirectoryPath, directoryHint: .isDirectory)
+    let source = folder.appending(path: "list.m3u")
+    guard let kind = PlaylistKind(beginning: bytes) else {
+      let plain = try await IOThreads.background.run { () throws(MediaCacheError) -> PlainList in
+        try PlainList(bytes)
+      }
+      var list = List(Playlist(entries: plain.entries), nil, requested: source)
+      list.skipped = plain.skipped
+      return list
+    }
+    return List(
+      try await parse(bytes, from: source, mimeType: nil), kind, requested: source)
+  }
+
+  // MARK: The network
+
+  /// Returns the list that a resource is; nil for anything else, also for a stream, which is one
+  /// item.
+  ///
+  /// - Parameter isNamed: whether the name is that of a list. The failure of any other resource is
+  ///   not reported: that is the player's part.
+  private func list(
+    at resource: Resource, isNamed: Bool, isNested: Bool
+  ) async throws -> List? {
+    let reader = try await cache.open(resource, fill: isNamed ? .wholeResource : .onDemand)
+    defer { reader.cancel() }
+    let patience = isNamed && !isNested ? nil : patience
+    let timer = Task {
+      guard let patience else { return }
+      try await Task.sleep(for: patience)
+      reader.cancel()
+    }
+    defer { timer.cancel() }
+    let beginning: Beginning
+    do {
+      beginning = try await Self.beginning(of: reader)
+    } catch is CancellationError {
+      try Task.checkCancellation()
+      guard isNamed else { return nil }
+      throw MediaCacheError(
+        .unreachable, "It did not arrive in time.",
+        remedy: "Play it by its own URL, which waits for it.")
+    } catch let error as MediaCacheError {
+      guard isNamed else { return nil }
+      throw error
+    }
+    timer.cancel()
+    return try await list(beginning, of: reader, at: resource.url)
+  }
+
+  /// The first bytes; of anything but a text, those that arrive together.
+  private struct Beginning {
+    var information: ContentInformation
+    var bytes = Data()
+    /// Whether the resource has no more bytes than these.
+    var isWhole = false
+  }
+
+  private static func beginning(of reader: MediaReader) async throws -> Beginning {
+    var beginning = Beginning(information: try await reader.contentInformation())
+    for try await chunk in reader.chunks(in: 0..<Int64(PlaylistKind.length)) {
+      beginning.bytes.append(chunk)
+      guard beginning.bytes.isText else { return beginning }
+    }
+    beginning.isWhole = beginning.bytes.count < PlaylistKind.length
+    return beginning
+  }
+
+  private func list(
+    _ beginning: Beginning, of reader: MediaReader, at requested: URL
+  ) async throws -> List? {
+    var bytes = beginning.bytes
+    guard StreamKind(beginning: bytes) == nil else { return nil }
+    let (source, type) = (beginning.information.finalURL, beginning.information.mimeType)
+    let marked = PlaylistKind(beginning: bytes)
+    var kind = marked ?? PlaylistKind(named: requested)
+    if kind == nil, bytes.isText { kind = PlaylistKind(named: source, mimeType: type) }
+    guard let kind else { return nil }
+    // Media with the name of a list may have no end.
+    guard marked != nil || bytes.isText else {
+      throw MediaCacheError(
+        .invalidResponse, "The file is not a playlist: it is not text.",
+        remedy: "If it is media, play it directly.")
+    }
+    // Parsing reports one that exceeds the limit as an error.
+    let limit = Int64(PlaylistKind.longest) + 1
+    let end = min(beginning.information.length ?? limit, limit)
+    if !beginning.isWhole, Int64(bytes.count) < end {
+      for try await chunk in reader.chunks(in: Int64(bytes.count)..<end) { bytes.append(chunk) }
+      guard StreamKind(beginning: bytes) == nil else { return nil }
+    }
+    return List(
+      try await parse(bytes, from: source, mimeType: type), kind, requested: requested,
+      source: source)
+  }
+
+  /// Parses on a thread for long work.
+  private func parse(
+    _ bytes: Data, from url: URL, mimeType: String?
+  ) async throws(MediaCacheError) -> Playlist {
+    try await IOThreads.background.run { () throws(MediaCacheError) -> Playlist in
+      try Playlist(bytes, from: url, mimeType: mimeType)
+    }
+  }
+}
+
+extension Data {
+  /// Whether the bytes may be the beginning of a text, in UTF-16 too.
+  fileprivate var isText: Bool {
+    if starts(with: [0xFF, 0xFE]) || starts(with: [0xFE, 0xFF]) { return true }
+    return !contains { $0 < 0x09 || (0x0E..<0x20).contains($0) && $0 != 0x1B }
+  }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainPlayer
+
+/// The chapters of the current item, as its feed states them. Those in a file of their own are
+/// fetched through the cache once the item is the current one.
+@MainActor
+final class PlayChapters {
+  private let cache: MediaCache
+  private var place = ChapterPlace()
+  private var loading: Task<Void, Never>?
+  private var item: PlayQueue.Item.ID?
+  /// Whether the item was heard. A position before that is where it is to begin, or a remainder of
+  /// the item before.
+  private var isHeard = false
+
+  init(cache: MediaCache) { self.cache = cache }
+
+  deinit { loading?.cancel() }
+
+  /// Returns the chapter that begins with an event; nil: none does.
+  func note(_ event: PlayerEvent) -> Media.Chapter? {
+    switch event {
+    case .item(let item?): follow(item)
+    case .started: isHeard = true
+    case .report:
+      isHeard = false
+      place.leave()
+    case .position(let position) where isHeard: return place.enter(at: position)
+    default: break
+    }
+    return nil
+  }
+
+  private func follow(_ item: PlayQueue.Item) {
+    loading?.cancel()
+    self.item = item.id
+    place = ChapterPlace(item.media.chapters)
+    guard item.media.chapters.isEmpty, let url = item.media.chaptersURL else { return }
+    // Headers meant for the media's server are not sent to others.
+    let headers = item.media.url.isSameOrigin(as: url) ? item.media.headers : [:]
+    loading = Task { [weak self, cache] in
+      // An item plays as well without its chapters.
+      guard let chapters = try? await Self.load(Resource(url: url, headers: headers), from: cache)
+      else { return }
+      guard let self, self.item == item.id, !Task.isCancelled else { return }
+      place = ChapterPlace(chapters)
+    }
+  }
+
+  /// Reads and parses on a thread for blocking and long work.
+  private nonisolated static func load(
+    _ file: Resource, from cache: MediaCache
+  ) async throws -> [Media.Chapter] {
+    let url = file.url
+    guard !url.isFileURL else {
+      return try await IOThreads.background.run { () throws -> [Media.Chapter] in
+        let file = try FileHandle(forReadingFrom: url)
+        defer { try? file.close() }
+        let bytes = try file.read(upToCount: Media.longestChapterFile + 1) ?? Data()
+        return try Media.chapters(bytes, from: url)
+      }
+    }
+    let reader = try await cache.open(file, fill: .onDemand)
+    defer { reader.cancel() }
+    let information = try await reader.contentInformation()
+    let limit = Int64(Media.longestChapterFile) + 1
+    var bytes = Data()
+    for try await chunk in reader.chunks(in: 0..<min(information.length ?? limit, limit)) {
+      bytes.append(chunk)
+    }
+    return try await IOThreads.background.run { [bytes] () throws -> [Media.Chapter] in
+      try Media.chapters(bytes, from: information.finalURL)
+    }
+  }
+}
+
+/// The chapter at the current position. A pure value.
+struct ChapterPlace: Sendable {
+  private let chapters: [Media.Chapter]
+  private var current: Int?
+
+  /// - Parameter chapters: in order.
+  init(_ chapters: [Media.Chapter] = []) { self.chapters = chapters }
+
+  /// Records that the item is over: any chapter begins again.
+  mutating func leave() { current = nil }
+
+  /// Returns the chapter at a position if it is another one than at the position before.
+  mutating func enter(at position: Duration) -> Media.Chapter? {
+    var (low, high) = (0, chapters.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if chapters[middle].start <= position { low = middle + 1 } else { high = middle }
+    }
+    let now = low > 0 ? low - 1 : nil
+    guard now != current else { return nil }
+    current = now
+    return now.map { chapters[$0] }
+  }
+}

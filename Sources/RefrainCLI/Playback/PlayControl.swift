@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import RefrainPlayer
+
+  /// Performs the actions of keys that concern the player, whether a terminal or the window sent
+  /// them.
+  @MainActor
+  final class PlayControl {
+    private var sleepSteps = SleepSteps()
+
+    /// - Parameter tell: receives what the listener has to know.
+    func perform(_ action: ScreenAction, on player: Player, tell: (String) -> Void) {
+      switch action {
+      case .toggle: player.togglePlayback()
+      case .next: goOn(player, tell)
+      case .previous: player.previous()
+      case .seek(let seconds): player.seek(by: .seconds(seconds))
+      case .jump(let tenths):
+        // A live stream refuses every seek.
+        if tenths == 0 || player.isLive {
+          player.seek(to: .zero)
+        } else if let duration = player.duration {
+          player.seek(to: duration * tenths / 10)
+        }
+      case .changeVolume(let change):
+        // In whole steps, whatever `--volume` was.
+        player.volume = ((player.volume + change) * 20).rounded() / 20
+        player.isMuted = false
+      case .toggleMute: player.isMuted = !player.isMuted
+      case .slower: player.rate = RateSteps.below(player.rate)
+      case .faster: player.rate = RateSteps.above(player.rate)
+      case .resetRate: player.rate = 1
+      case .cycleRepeat:
+        let next: [PlayQueue.RepeatMode: PlayQueue.RepeatMode] = [
+          .off: .all, .all: .one, .one: .off,
+        ]
+        player.repeatMode = next[player.queue.repeatMode] ?? .off
+      case .toggleShuffle: player.isShuffled = !player.queue.isShuffled
+      case .cycleSleepTimer: player.sleepTimer = sleepSteps.next(isSet: player.sleepTimer != nil)
+      case .cycleSubtitle, .cycleSound, .toggleVideo, .toggleFullscreen:
+        show(action, on: player, tell)
+      default: break
+      }
+    }
+
+    /// Goes to the next item. The last item plays on: after it the program would end, and the shell
+    /// would receive the next key.
+    private func goOn(_ player: Player, _ tell: (String) -> Void) {
+      guard player.queue.next(.asked) != nil else { return tell("This is the last item.") }
+      player.next()
+    }
+
+    private func show(_ action: ScreenAction, on player: Player, _ tell: (String) -> Void) {
+      let canShow = player.capabilities.selectableTracks.contains(.video)
+      if let refusal = Self.refusal(of: action, player.state, canShowVideo: canShow) {
+        return tell(refusal)
+      }
+      switch action {
+      case .cycleSubtitle: player.selectNext(.subtitle)
+      case .cycleSound: player.selectNext(.audio)
+      case .toggleVideo: player.showsVideo = !player.showsVideo
+      case .toggleFullscreen: player.toggleFullscreen()
+      default: break
+      }
+    }
+
+    /// Returns why a key for tracks and pictures has no effect now; nil if it has one.
+    ///
+    /// - Parameter canShowVideo: whether the player shows any video.
+    nonisolated static func refusal(
+      of action: ScreenAction, _ state: PlayerState, canShowVideo: Bool
+    ) -> String? {
+      switch action {
+      case .cycleSubtitle where state.tracks.tracks(of: .subtitle).isEmpty:
+        "This item has no subtitles. S plays in random order."
+      case .cycleSubtitle where !canShowVideo: "Without a window, no subtitles are shown."
+      case .cycleSound where state.tracks.tracks(of: .audio).count < 2:
+        "This item has no other sound track."
+      case .toggleVideo where !canShowVideo, .toggleFullscreen where !canShowVideo:
+        "No window can be opened: there is no display, or --audio-only was given."
+      case .toggleVideo where !state.canHaveVideo, .toggleFullscreen where !state.canHaveVideo:
+        "This item has no video."
+      case .toggleFullscreen where state.video == nil && !state.showsVideo:
+        "The video is hidden. v shows it."
+      default: nil
+      }
+    }
+  }
+
+  extension PlayerState {
+    /// Whether the item's video is shown, or would be if it were not hidden.
+    fileprivate var canHaveVideo: Bool {
+      // A cover counts where it is shown.
+      video != nil || tracks.hasVideo || (!showsVideo && !tracks.tracks(of: .video).isEmpty)
+    }
+  }
+#endif

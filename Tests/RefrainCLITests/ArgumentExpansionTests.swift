@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import Refrain
+  import RefrainPlayer
+  import Testing
+
+  @testable import RefrainCLI
+
+  /// What the arguments of `play` name: lists within lists, and lists that only their content
+  /// shows.
+  @Suite(.timeLimit(.minutes(1))) struct ArgumentExpansionTests {
+    private struct Place {
+      let folder: URL
+      let origin: OriginServer
+      let cache: MediaCache
+
+      func write(_ text: String, _ name: String) throws -> URL {
+        let file = folder.appending(path: name)
+        try FileManager.default.createDirectory(
+          at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: file)
+        return file
+      }
+
+      func serve(_ text: String, _ path: String, _ type: String = "text/plain") -> URL {
+        origin.serve(
+          OriginResource(.bytes(Array(text.utf8)), contentType: type, etag: "\"x\""), at: path)
+        return origin.url(path)
+      }
+
+      func expand(
+        _ url: URL, _ headers: HeaderFields = [:], patience: Duration = .seconds(60)
+      ) async throws -> ArgumentExpansion {
+        try await ArgumentExpansion(
+          of: url, headers: headers, by: ListReading(cache: cache, patience: patience))
+      }
+    }
+
+    private func with(_ body: (Place) async throws -> Void) async throws {
+      let folder = FileManager.default.temporaryDirectory
+        .appending(path: "refrain-lists-\(UUID().uuidString)", directoryHint: .isDirectory)
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let origin = try await OriginServer.start()
+      let cache = try MediaCache(directory: folder.appending(path: ".cache"))
+      let result: Result<Void, any Error>
+      do {
+        try await body(Place(folder: folder, origin: origin, cache: cache))
+        result = .success(())
+      } catch {
+        result = .failure(error)
+      }
+      await cache.close()
+      await origin.stop()
+      try result.get()
+    }
+
+    private func names(_ expansion: ArgumentExpansion) -> [String] {
+      expansion.media.map(\.url.lastPathComponent)
+    }
+
+    @Test func `Lists and folders in lists are read in their place`() async throws {
+      try await with { place in
+        _ = try place.write("", "Vol. 1/2.mp3")
+        _ = try place.write("", "Vol. 1/10.mp3")
+        _ = try place.write("[playlist]\nFile1=deep.mp3", "more/b.pls")
+        let inner = place.serve("#EXTM3U\nremote.mp3\n", "/inner.m3u")
+        let list = try place.write(
+          "a.mp3\nmore/b.pls\nVol. 1\n\(inner.absoluteString)\nlive.example.m3u8\n"
+            + "https://h/live.m3u8\nz.mp3", "list.m3u")
+        let expansion = try await place.expand(list)
+        #expect(
+          names(expansion) == [
+            "a.mp3", "deep.mp3", "2.mp3", "10.mp3", "remote.mp3", "live.m3u8", "z.mp3",
+          ])
+        #expect(expansion.media[1].url.path.hasSuffix("/more/deep.mp3"))
+        // The local .m3u8 does not exist.
+        #expect(expansion.skipped.count == 1 && expansion.failure == nil)
+      }
+    }
+
+    @Test func `Lists that list each other end with a message`() async throws {
+      try await with { place in
+        _ = try place.write("a.m3u\nb.m3u\nc.m3u\none.mp3", "a.m3u")
+        _ = try place.write("a.m3u\nb.m3u\nc.m3u\ntwo.mp3", "b.m3u")
+        _ = try place.write("a.m3u\nb.m3u\nc.m3u\nthree.mp3", "c.m3u")
+        let link = place.folder.appending(path: "link.m3u")
+        try FileManager.default.createSymbolicLink(
+          at: link, withDestinationURL: place.folder.appending(path: "a.m3u"))
+        let expansion = try await place.expand(link)
+        #expect(names(expansion) == ["three.mp3", "two.mp3", "two.mp3", "three.mp3", "one.mp3"])
+        #expect(expansion.skipped.count == 11)
+        #expect(
+          expansion.skipped.allSatisfy { $0.hasSuffix("it is a playlist that lists itself.") })
+      }
+    }
+
+    @Test func `The number and the depth of lists in lists are limited`() async throws {
+      try await with { place in
+        for depth in 0...20 {
+          _ = try place.write("\(depth).mp3\n\(depth + 1).m3u", "\(depth).m3u")
+        }
+        let deep = try await place.expand(place.folder.appending(path: "0.m3u"))
+        #expect(deep.media.count == ArgumentExpansion.depthLimit && deep.skipped.count == 1)
+        _ = try place.write("a.mp3", "leaf.m3u")
+        let many = String(repeating: "leaf.m3u\n", count: ArgumentExpansion.nestedLimit + 5)
+        let wide = try await place.expand(try place.write(many, "wide.m3u"))
+        #expect(wide.media.count == ArgumentExpansion.nestedLimit && wide.skipped.count == 5)
+      }
+    }
+
+    @Test func `A list is known by its content, whatever its name and type`() async throws {
+      try await with { place in
+        let feed = "<rss><channel><item><enclosure url='1.mp3'/></item></channel></rss>"
+        for (path, type) in [("/feed", "audio/mpeg"), ("/f.php?id=1", "text/html"), ("/f.m3u", "")]
+        {
+          let expansion = try await place.expand(place.serve(feed, path, type))
+          #expect(names(expansion) == ["1.mp3"], "\(path)")
+        }
+        #expect(names(try await place.expand(try place.write(feed, "song.mp3"))) == ["1.mp3"])
+        // Without a mark, the type decides.
+        let plain = place.serve("x.mp3\n", "/plain", "audio/x-mpegurl")
+        #expect(names(try await place.expand(plain)) == ["x.mp3"])
+        // Neither sound nor a stream is a list, and neither is what cannot be fetched.
+        place.origin.serve(.synthetic(seed: 3, length: 60_000), at: "/radio")
+        let stream = place.serve("#EXTM3U\n#EXT-X-TARGETDURATION:1\n", "/live", "audio/mpegurl")
+        for url in [place.origin.url("/radio"), stream, place.origin.url("/missing")] {
+          let expansion = try await place.expand(url)
+          #expect(expansion.media.map(\.url) == [url] && expansion.failure == nil)
+        }
+        // A name of media is believed, without a request.
+        let named = place.serve(feed, "/song.mp3")
+        #expect(try await place.expand(named).media.map(\.url) == [named])
+        #expect(place.origin.log("/song.mp3").requests.isEmpty)
+      }
+    }
+
+    @Test func `References are relative to the URL after redirects`() async throws {
+      try await with { place in
+        _ = place.serve(
+          "<rss><channel><item><enclosure url='1'/></item></channel></rss>", "/b/feed")
+        place.origin.script("/feed", .on(.all, .redirect(302, to: "/b/feed")))
+        let expansion = try await place.expand(place.origin.url("/feed"))
+        #expect(expansion.media.map(\.url) == [place.origin.url("/b/1")])
+      }
+    }
+
+    @Test func `Headers go no further than to the origin that they are meant for`() async throws {
+      try await with { place in
+        let other = try await OriginServer.start()
+        let back = place.origin.url("/own.mp3").absoluteString
+        other.serve(
+          OriginResource(.bytes(Array("#EXTM3U\n\(back)\nother.mp3".utf8)), etag: "\"x\""),
+          at: "/l.m3u")
+        let list = place.serve(
+          "#EXTM3U\nown.mp3\n\(other.url("/l.m3u").absoluteString)", "/list.m3u")
+        let secret: HeaderFields = ["Authorization": "Bearer abc"]
+        let media = try await place.expand(list, secret).media
+        #expect(media.map(\.headers) == [secret, [:], [:]])
+        #expect(
+          other.log("/l.m3u").requests.allSatisfy {
+            $0.request.headers.first("Authorization") == nil
+          })
+        await other.stop()
+      }
+    }
+
+    @Test func `Headers do not follow a list that its server redirects elsewhere`() async throws {
+      try await with { place in
+        let other = try await OriginServer.start()
+        let home = place.origin.url("/home.mp3").absoluteString
+        let lists = ["/far.m3u": "far.mp3\n\(home)\n/deep.m3u", "/deep.m3u": "deep.mp3"]
+        for (path, text) in lists {
+          other.serve(
+            OriginResource(.bytes(Array("#EXTM3U\n\(text)".utf8)), etag: "\"x\""), at: path)
+        }
+        place.origin.script(
+          "/moved.m3u", .on(.all, .redirect(302, to: other.url("/far.m3u").absoluteString)))
+        let secret: HeaderFields = ["Authorization": "Bearer abc"]
+        let outer = place.serve("#EXTM3U\nmoved.m3u", "/outer.m3u")
+        for list in [place.origin.url("/moved.m3u"), outer] {
+          let media = try await place.expand(list, secret).media
+          #expect(media.map(\.url.lastPathComponent) == ["far.mp3", "home.mp3", "deep.mp3"])
+          #expect(media.map(\.headers) == [[:], secret, [:]])
+        }
+        #expect(!other.log("/deep.m3u").requests.isEmpty)
+        #expect(
+          other.log("/deep.m3u").requests.allSatisfy {
+            $0.request.headers.first("Authorization") == nil
+          })
+        await other.stop()
+      }
+    }
+
+    @Test func `Many entries that do not play take a few lines`() async throws {
+      try await with { place in
+        let count = Omissions.limit + 7
+        let bad = String(repeating: "ftp://h/x\n", count: count)
+        let list = try place.write("good.mp3\n\(bad)", "list.m3u")
+        let skipped = try await place.expand(list).skipped
+        #expect(skipped.count == Omissions.limit + 1)
+        #expect(skipped.last == "7 more entries do not play.")
+        let empty = try await place.expand(try place.write(bad, "bad.m3u"))
+        #expect(empty.failure?.reason.contains("nothing that can be played") == true)
+      }
+    }
+
+    @Test func `A list in a list that does not arrive is left out`() async throws {
+      try await with { place in
+        place.origin.script("/slow.m3u", .on(.all, .delay(nil)))
+        let list = place.serve("#EXTM3U\na.mp3\nslow.m3u\nb.mp3", "/list.m3u")
+        let expansion = try await place.expand(list, patience: .milliseconds(100))
+        #expect(names(expansion) == ["a.mp3", "b.mp3"])
+        #expect(expansion.skipped.count == 1)
+        #expect(expansion.skipped.first?.contains("did not arrive in time") == true)
+      }
+    }
+
+    @Test func `A feed with a control character is read to its end`() async throws {
+      try await with { place in
+        let text =
+          "<rss><channel><title>\u{1}</title>"
+          + (0..<3).map { "<item><enclosure url='\($0).mp3'/></item>" }.joined()
+          + "</channel></rss>"
+        let feed = place.serve(text, "/feed")
+        // The first bytes arrive alone.
+        place.origin.script("/feed", .on(.all, .stall(at: .body(50), for: .milliseconds(50))))
+        let expansion = try await place.expand(feed)
+        #expect(names(expansion) == ["0.mp3", "1.mp3", "2.mp3"])
+      }
+    }
+
+    @Test func `Media beyond the limit are left out, and no further list is read`() async throws {
+      try await with { place in
+        let inner = place.serve("#EXTM3U\nb.mp3\nc.mp3\nd.mp3", "/inner.m3u")
+        let last = place.serve("#EXTM3U\ne.mp3", "/last.m3u")
+        _ = try place.write("a.mp3\n\(inner.absoluteString)", "first.m3u")
+        let list = try place.write("first.m3u\n\(last.absoluteString)", "list.m3u")
+        let progress = ListProgress()
+        progress.find(1)
+        #expect(progress.text == "Reading list 1 of 1")
+        let expansion = try await ArgumentExpansion(
+          of: list, headers: [:], by: ListReading(cache: place.cache), mediaLimit: 3,
+          progress: progress)
+        #expect(names(expansion) == ["a.mp3", "b.mp3", "c.mp3"] && expansion.failure == nil)
+        #expect(expansion.skipped == ["Only the first 3 entries are played."])
+        #expect(progress.text == nil)
+      }
+    }
+
+    @Test func `A CUE sheet means the file that was converted since`() async throws {
+      try await with { place in
+        func sheet(_ file: String) -> String {
+          "FILE \"\(file)\" WAVE\nTRACK 01 AUDIO\nINDEX 01 00:00:00\n"
+            + "TRACK 02 AUDIO\nINDEX 01 01:00:00\n"
+        }
+        _ = try place.write("", "Album.flac")
+        _ = try place.write("", "concert.ogg")
+        for (file, found) in [
+          ("Album.flac", "Album.flac"), ("ALBUM.FLAC", "Album.flac"), ("Album.wav", "Album.flac"),
+          ("CDImage.wav", "concert.ogg"),
+        ] {
+          let expansion = try await place.expand(try place.write(sheet(file), "concert.cue"))
+          #expect(names(expansion) == [found, found])
+          #expect(
+            expansion.media.map(\.part) == [
+              Media.Part(end: .seconds(60)), Media.Part(start: .seconds(60)),
+            ])
+        }
+      }
+    }
+  }
+#endif

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import Refrain
+  import RefrainPlayer
+  import TestSupport
+  import Testing
+
+  @testable import RefrainCLI
+
+  /// The chapters that `play` reports, as its player's events follow each other.
+  @MainActor
+  @Suite(.timeLimit(.minutes(1))) struct PlayChaptersTests {
+    private func with(
+      _ body: (PlayChapters, OriginServer) async throws -> Void
+    ) async throws {
+      let folder = FileManager.default.temporaryDirectory
+        .appending(path: "refrain-chapters-\(UUID().uuidString)", directoryHint: .isDirectory)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let origin = try await OriginServer.start()
+      let cache = try MediaCache(directory: folder)
+      let result: Result<Void, any Error>
+      do {
+        try await body(PlayChapters(cache: cache), origin)
+        result = .success(())
+      } catch {
+        result = .failure(error)
+      }
+      await cache.close()
+      await origin.stop()
+      try result.get()
+    }
+
+    private func items(_ media: [Media]) -> [PlayQueue.Item] {
+      var queue = PlayQueue()
+      queue.replace(with: media)
+      return queue.items
+    }
+
+    private func episode(_ name: String) -> Media {
+      var media = Media(URL(filePath: "/\(name).mp3"))
+      media.chapters = [
+        Media.Chapter(start: .zero, title: "\(name) 1"),
+        Media.Chapter(start: .seconds(9), title: "\(name) 2"),
+      ]
+      return media
+    }
+
+    @Test func `The first chapter of every item is reported`() async throws {
+      try await with { chapters, _ in
+        var titles: [String?] = []
+        let report = PlaybackReport(timeToFirstSound: nil, statistics: nil)
+        let items = items([episode("A"), episode("B")])
+        // The last one repeats.
+        for item in [items[0], items[1], items[1]] {
+          for event in [
+            .item(item), .position(.zero), .started(item, after: .zero), .position(.zero),
+            .position(.seconds(10)), .report(item, report), .position(.seconds(10)),
+          ] as [PlayerEvent] {
+            if let chapter = chapters.note(event) { titles.append(chapter.title) }
+          }
+        }
+        #expect(titles == ["A 1", "A 2", "B 1", "B 2", "B 1", "B 2"])
+      }
+    }
+
+    @Test func `A file of chapters is fetched, with headers for the same server`() async throws {
+      try await with { chapters, origin in
+        let other = try await OriginServer.start()
+        let text = #"{"version":"1.2.0","chapters":[{"startTime":0,"title":"One"}]}"#
+        for server in [origin, other] {
+          server.serve(OriginResource(.bytes(Array(text.utf8)), etag: "\"c\""), at: "/c.json")
+          var media = Media(origin.url("/a.mp3"), headers: ["Authorization": "Bearer abc"])
+          media.chaptersURL = server.url("/c.json")
+          let item = try #require(items([media]).first)
+          _ = chapters.note(.item(item))
+          _ = chapters.note(.started(item, after: .zero))
+          try await eventually("the chapter begins") {
+            chapters.note(.position(.seconds(1)))?.title == "One"
+          }
+        }
+        let sent = [origin, other].map {
+          Set($0.log("/c.json").requests.map { $0.request.headers.first("Authorization") })
+        }
+        #expect(sent == [["Bearer abc"], [nil]])
+        await other.stop()
+      }
+    }
+  }
+#endif

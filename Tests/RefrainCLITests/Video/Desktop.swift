@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import TestSupport
+  import Testing
+
+  /// A display without a screen (Xvfb), on which the program opens windows that tests type into and
+  /// take pictures of.
+  ///
+  /// With `REFRAIN_PICTURES` in the environment, the pictures are kept in that folder.
+  struct Desktop {
+    /// A window of the program, by X11's number.
+    struct Window {
+      var id: String
+    }
+
+    struct Failure: Error, CustomStringConvertible {
+      var description: String
+    }
+
+    let program: Program
+    let display: String
+    private let server: RunningProgram
+
+    static let isUsable =
+      RequiredProgram.xvfb.isUsable && RequiredProgram.xdotool.isUsable
+      && RequiredProgram.imageMagick.isUsable && RequiredProgram.ffmpeg.isUsable
+      && RequiredLibrary.libmpv.isUsable
+
+    /// Starts a display that ends with the tests.
+    init(_ program: Program) async throws {
+      self.program = program
+      // -noreset: without clients, the server would start over, and refuse the next one meanwhile.
+      server = try RunningProgram(
+        program, path: try RequiredProgram.xvfb.path.path(percentEncoded: false),
+        ["-displayfd", "1", "-noreset", "-nolisten", "tcp", "-screen", "0", "800x600x24"])
+      display = ":" + (try await server.nextLine()).trimmingCharacters(in: .whitespaces)
+    }
+
+    /// Plays as a program of this desktop: events are lines of its output.
+    func play(_ arguments: String...) throws -> RunningProgram {
+      try run(
+        Program.executable().path(percentEncoded: false),
+        ["play", "--json", "--no-mpris"] + arguments)
+    }
+
+    private func run(_ path: String, _ arguments: [String]) throws -> RunningProgram {
+      let variables = ["DISPLAY=\(display)", "LIBGL_ALWAYS_SOFTWARE=1"]
+      return try RunningProgram(
+        program, path: "/usr/bin/env", variables + [path] + arguments)
+    }
+
+    /// Runs a tool to its end, and returns its output.
+    @discardableResult
+    private func tool(_ tool: RequiredProgram, _ arguments: String...) async throws -> [String] {
+      let running = try run(try tool.path.path(percentEncoded: false), arguments)
+      var lines: [String] = []
+      for await line in running.lines { lines.append(line) }
+      guard await running.end() == 0 else {
+        throw Failure(description: "\(tool.name) \(arguments): \(running.errors)")
+      }
+      return lines
+    }
+
+    // MARK: Windows
+
+    /// Waits for the program's window.
+    func window() async throws -> Window {
+      var found: String?
+      try await eventually("a window opens") {
+        // Fails while there is none.
+        found = try? await tool(.xdotool, "search", "--onlyvisible", "--classname", "^refrain$")
+          .first
+        return found != nil
+      }
+      return Window(id: try #require(found))
+    }
+
+    func title(of window: Window) async throws -> String {
+      try await tool(.xdotool, "getwindowname", window.id).joined()
+    }
+
+    /// Presses keys by the names of X11's keysyms.
+    func press(_ keys: String..., in window: Window) async throws {
+      for key in keys {
+        try await tool(.xdotool, "windowfocus", window.id, "key", "--clearmodifiers", key)
+      }
+    }
+
+    func close(_ window: Window) async throws { try await tool(.xdotool, "windowclose", window.id) }
+
+    // MARK: Pictures
+
+    /// Returns the number of the film's frame that a window shows (`CountingFilm`).
+    func frame(in window: Window, named name: String) async throws -> Int {
+      let picture = try folder().appending(path: "\(name).png").path(percentEncoded: false)
+      let line = program.directory.appending(path: "line.gray")
+      try await tool(.imageMagick, "-window", window.id, picture)
+      let size = "\(CountingFilm.width)x1+0+\(CountingFilm.height * 2 / 3)"
+      try await tool(
+        .convert, picture, "-crop", size, "+repage", "-depth", "8",
+        "gray:" + line.path(percentEncoded: false))
+      let pixels = [UInt8](try Data(contentsOf: line))
+      guard pixels.count == CountingFilm.width else {
+        throw Failure(description: "The window is not as large as the film: \(picture)")
+      }
+      let block = CountingFilm.width / CountingFilm.bits
+      return (0..<CountingFilm.bits).reduce(0) { number, bit in
+        number | (pixels[bit * block + block / 2] > 127 ? 1 << bit : 0)
+      }
+    }
+
+    /// Waits until a window shows a frame.
+    func waits(for frame: Int, in window: Window, named name: String) async throws {
+      var last = -1
+      do {
+        try await eventually("frame \(frame)") {
+          last = try await self.frame(in: window, named: name)
+          return last == frame
+        }
+      } catch is NeverHappened {
+        throw Failure(description: "Frame \(frame) was never shown, but \(last).")
+      }
+    }
+
+    private func folder() throws -> URL {
+      guard let path = ProcessInfo.processInfo.environment["REFRAIN_PICTURES"], !path.isEmpty else {
+        return program.directory
+      }
+      let folder = URL(filePath: path, directoryHint: .isDirectory)
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      return folder
+    }
+  }
+
+  /// A film of 20 s whose frames contain their numbers: blocks from left to right are the bits, the
+  /// lowest first, white for 1. With two sound tracks.
+  enum CountingFilm {
+    static let (width, height, bits, rate) = (320, 240, 16, 25)
+
+    static func make(_ name: String, in program: Program) async throws -> URL {
+      let file = program.directory.appending(path: name)
+      let blocks =
+        "color=c=black:s=\(bits)x2:r=\(rate):d=20,format=gray,"
+        + "geq=lum='if(mod(floor(N/pow(2,X)),2),235,16)',"
+        + "scale=\(width):\(height):flags=neighbor,setsar=1,format=yuv420p"
+      try await encode(
+        [
+          "-f", "lavfi", "-i", blocks, "-f", "lavfi", "-i", "sine=330:d=20:r=8000", "-f", "lavfi",
+          "-i", "sine=440:d=20:r=8000", "-map", "0", "-map", "1", "-map", "2", "-c:v", "mpeg4",
+          "-q:v", "2", "-g", "\(rate)", "-c:a", "pcm_s16le", "-metadata:s:a:0", "language=eng",
+          "-metadata:s:a:1", "language=deu",
+        ], file, program)
+      return file
+    }
+
+    /// A song of one second with a cover.
+    static func song(_ name: String, in program: Program) async throws -> URL {
+      let cover = program.directory.appending(path: "cover.png")
+      try await encode(
+        ["-f", "lavfi", "-i", "color=c=red:s=64x64", "-frames:v", "1"], cover, program)
+      let file = program.directory.appending(path: name)
+      try await encode(
+        [
+          "-f", "lavfi", "-i", "sine=330:d=1", "-i", cover.path(percentEncoded: false), "-map", "0",
+          "-map", "1", "-c:a", "flac", "-c:v", "copy", "-disposition:v:0", "attached_pic",
+        ], file, program)
+      return file
+    }
+
+    private static func encode(
+      _ arguments: [String], _ file: URL, _ program: Program
+    ) async throws {
+      let ffmpeg = try RunningProgram(
+        program, path: try RequiredProgram.ffmpeg.path.path(percentEncoded: false),
+        ["-hide_banner", "-loglevel", "error", "-y"] + arguments
+          + [file.path(percentEncoded: false)])
+      for await _ in ffmpeg.lines {}
+      guard await ffmpeg.end() == 0 else { throw Desktop.Failure(description: ffmpeg.errors) }
+    }
+  }
+#endif
