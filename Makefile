@@ -6,14 +6,17 @@ UNAME := $(shell uname -s)
 # Libraries that the build needs, by their names in pkg-config, and their packages.
 LIBRARIES := libcurl
 DEPS := libcurl4-openssl-dev pkg-config
-# Programs that tests run against, and libmpv, which is loaded at run time.
+# Programs that tests run against, and libraries that are loaded at run time.
 CLIENTS := ffmpeg nginx rclone python3 curl openssl mpv vlc chromium tmux tinyproxy microsocks
 ifeq ($(UNAME),Linux)
-CLIENTS += libmpv.so.2
+CLIENTS += libmpv.so.2 libsystemd.so.0 dbus-daemon playerctl busctl Xvfb xdotool import convert
 endif
 # The packages that contain them. VLC without its windows. pip for the scripts.
 PACKAGES := python3-pip $(patsubst vlc,vlc-bin vlc-plugin-base,\
-  $(patsubst tinyproxy,tinyproxy-bin,$(patsubst libmpv.so.2,libmpv2,$(CLIENTS))))
+  $(patsubst tinyproxy,tinyproxy-bin,$(patsubst libmpv.so.2,libmpv2,\
+  $(patsubst libsystemd.so.0,libsystemd0,$(patsubst dbus-daemon,dbus,\
+  $(patsubst busctl,systemd,$(patsubst Xvfb,xvfb,\
+  $(patsubst import,imagemagick,$(filter-out convert,$(CLIENTS))))))))))
 # Players of HLS and DASH in web pages, which tests run in Chromium.
 SCRIPTS := hls.js video.js
 # Programs that benchmarks compare with or measure with.
