@@ -91,13 +91,8 @@ final class JournalFile: Sendable {
     self.epoch = epoch
     self.disk = disk
     descriptor = try disk.open(path, .create)
-    let header = SpanJournal.header(bootIdentity: bootIdentity)
-    do throws(DiskError) {
-      try disk.write(header, to: descriptor, at: 0)
-    } catch {
-      disk.close(descriptor)
-      throw error
-    }
+    // All properties are set: should this throw, `deinit` closes the descriptor.
+    try disk.write(SpanJournal.header(bootIdentity: bootIdentity), to: descriptor, at: 0)
   }
 
   deinit { disk.close(descriptor) }

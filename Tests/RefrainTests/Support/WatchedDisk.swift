@@ -33,6 +33,7 @@ final class WatchedDisk: DiskLayer {
   }
 
   private let paths = Mutex<[Int32: String]>([:])
+  private let closings = Mutex<[String?]>([])
   private let after: @Sendable (Operation) -> Void
   /// Allows one operation at a time.
   private let turn = NSRecursiveLock()
@@ -87,8 +88,12 @@ final class WatchedDisk: DiskLayer {
     return descriptor
   }
 
+  /// The paths of the files that were closed; nil for one that was not open.
+  var closed: [String?] { closings.withLock { $0 } }
+
   func close(_ descriptor: Int32) {
-    paths.withLock { $0[descriptor] = nil }
+    let path = paths.withLock { $0.removeValue(forKey: descriptor) }
+    closings.withLock { $0.append(path) }
     system.close(descriptor)
   }
 
