@@ -29,7 +29,10 @@ struct EvictionQueue: Sendable {
       let middle = (low + high) / 2
       if Eviction.goesBefore(entries[middle], entry) { low = middle + 1 } else { high = middle }
     }
-    if entries[low].name == entry.name { return }
+    // The same name with another time is a record that is out of date.
+    guard entries[low].name != entry.name || entries[low].lastAccess != entry.lastAccess else {
+      return
+    }
     entries.insert(entry, at: low)
     if entries.count > 2 * Self.length { entries.removeLast(Self.length) }
   }
