@@ -5,7 +5,7 @@
 /// An entry is recorded as a part of the stream as which it was played. A media playlist that was
 /// played by itself first may have become a part of another stream since; its segments are then
 /// parts of that stream too, although their records name the media playlist.
-struct StreamRoots {
+package struct StreamRoots {
   /// The keys that entries name as their streams.
   private var named: Set<CacheKey> = []
   /// The first manifests of those among them that are parts of others.
@@ -16,7 +16,7 @@ struct StreamRoots {
   /// - Parameters:
   ///   - key: returns the key of an entry.
   ///   - stream: returns the stream that its record names.
-  init<Entry>(
+  package init<Entry>(
     _ entries: [Entry], key: (borrowing Entry) -> CacheKey, stream: (borrowing Entry) -> CacheKey?
   ) {
     // The entries of a stream often follow each other.
@@ -60,10 +60,10 @@ struct StreamRoots {
   }
 
   /// Whether no entry belongs to a stream.
-  var isEmpty: Bool { named.isEmpty }
+  package var isEmpty: Bool { named.isEmpty }
 
   /// Returns the key of the first manifest of an entry's stream; nil if it belongs to none.
-  func root(of key: CacheKey, stream: CacheKey?) -> CacheKey? {
+  package func root(of key: CacheKey, stream: CacheKey?) -> CacheKey? {
     guard !named.isEmpty else { return nil }
     if let stream, stream != key { return roots[stream] ?? stream }
     let own = named.contains(key) ? key : Selection.resourceKey(of: key)

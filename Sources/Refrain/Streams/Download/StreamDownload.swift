@@ -111,6 +111,7 @@ package struct StreamDownload: Sendable {
       headers = HeaderFields(carried.map { ($0.name, $0.value) })
     }
     var part = Resource(url: url, headers: headers)
+    part.filter = resource.filter
     part.membership = StreamMembership(
       stream: cache.key(for: resource), isKey: isKey, isKept: isPinned)
     return part
