@@ -35,7 +35,9 @@
       }
     }
 
-    var canSeek: Bool { player.item != nil && !player.isLive && playback != .stopped }
+    var canSeek: Bool {
+      player.item != nil && (!player.isLive || player.liveWindow != nil) && playback != .stopped
+    }
 
     var hasNext: Bool { player.queue.next(.asked) != nil }
 
@@ -89,10 +91,12 @@
     var metadata: [String: DBusValue] {
       guard let item = player.item else { return ["mpris:trackid": .path(MPRISTrackID.none)] }
       let (media, tags) = (item.media, player.metadata)
+      // While it is loading, its tags may be known from before.
+      let known = player.itemTags[item.id]
       return Self.metadata(
-        of: item, title: tags.streamTitle ?? media.title ?? tags.title,
-        artist: media.artist ?? tags.artist ?? tags.station, album: media.album ?? tags.album,
-        length: length, artwork: artwork)
+        of: item, title: tags.streamTitle ?? media.title ?? tags.title ?? known?.title,
+        artist: media.artist ?? tags.artist ?? known?.artist ?? tags.station,
+        album: media.album ?? tags.album ?? known?.album, length: length, artwork: artwork)
     }
 
     /// The metadata of an item of the queue.
@@ -100,8 +104,9 @@
       guard item.id != player.item?.id else { return metadata }
       let media = item.media
       let picture = media.artwork.flatMap { $0.isFileURL ? $0.absoluteString : nil }
+      let known = player.description(of: item)
       return Self.metadata(
-        of: item, title: media.title, artist: media.artist, album: media.album,
+        of: item, title: known.title, artist: known.artist, album: known.album,
         length: media.duration, artwork: picture)
     }
 

@@ -10,26 +10,46 @@ struct NextPrefetcher {
   private let cache: MediaCache
   private let opening: Int64
   /// The latest prefetch, even if it has finished.
-  private var running: (wish: PrefetchWish, task: Task<Void, Never>)?
+  private var running: (wish: PrefetchWish, task: Task<Void, Never>, progress: Progress)?
+
+  @MainActor
+  private final class Progress {
+    var isOver = false
+  }
 
   init(cache: MediaCache, opening: Int64) {
     self.cache = cache
     self.opening = opening
   }
 
-  /// - Parameter variant: returns the variant to fetch of a stream; nil: the manifest alone, since
-  ///   streams do not play through the cache.
-  mutating func update(_ state: PlayerState, variant: () -> StreamOpening.Variant?) {
+  /// The resource whose opening is being fetched.
+  var busy: Resource? {
+    guard let running, !running.wish.isWhole, !running.progress.isOver else { return nil }
+    return running.wish.resource
+  }
+
+  /// - Parameters:
+  ///   - state: the player's state.
+  ///   - ended: called when a prefetch has ended.
+  ///   - variant: returns the variant to fetch of a stream; nil: the manifest alone, since streams
+  ///     do not play through the cache.
+  mutating func update(
+    _ state: PlayerState, ended: @escaping @MainActor () -> Void = {},
+    variant: () -> StreamOpening.Variant?
+  ) {
     let wish = PrefetchWish(of: state, after: running?.wish)
     guard wish != running?.wish else { return }
     cancel()
     guard let wish else { return }
     let (cache, limit, variant) = (cache, wish.isWhole ? nil : opening, variant())
+    let progress = Progress()
     let task = Task<Void, Never> {
       // A failure is reported when the item is to play.
       try? await Self.fetch(wish.resource, limit, variant, into: cache)
+      progress.isOver = true
+      ended()
     }
-    running = (wish, task)
+    running = (wish, task, progress)
   }
 
   private nonisolated static func fetch(
@@ -53,9 +73,6 @@ struct PrefetchWish: Sendable, Hashable {
   /// Whether the whole resource is fetched, or only its opening.
   var isWhole: Bool
 
-  /// How far the current item has to be buffered ahead before a prefetch begins.
-  private static let margin = Duration.seconds(5)
-
   /// - Parameter running: the current prefetch, which continues until playback waits.
   init?(of state: PlayerState, after running: PrefetchWish? = nil) {
     switch state.status {
@@ -68,10 +85,7 @@ struct PrefetchWish: Sendable, Hashable {
     let isWhole =
       item.media.url.isFileURL || state.cacheProgress?.isComplete == true
       || state.streamProgress?.isComplete == true
-    let isAhead = state.bufferedRanges.contains { range in
-      range.contains(state.position) && range.upperBound - state.position >= Self.margin
-    }
-    guard isWhole || isAhead || running?.resource == resource else { return nil }
+    guard isWhole || state.isBufferedAhead || running?.resource == resource else { return nil }
     self.resource = resource
     self.isWhole = isWhole
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
 /// The queue: a list with a heading, whose selection stays visible.
 extension ScreenRenderer {
@@ -26,12 +27,7 @@ extension ScreenRenderer {
     if let filter = queue.filter {
       let label = fit.shortened("Filter ", to: width - 2)
       line.add(label, .bold)
-      let room = width - line.width - 14
-      let text = fit.clean(filter)
-      // The end of the typed text stays visible.
-      var shown = text
-      while shown.displayWidth > max(0, room) { shown.removeFirst() }
-      line.add(shown)
+      line.add(end(of: filter, in: width - line.width - 14))
       line.add(width > line.width ? glyphs.caret : "", .colour(.cyan))
       figures = "\(matches.count) of \(queue.rows.count)"
     } else {
@@ -115,7 +111,9 @@ extension ScreenRenderer {
       line.pad(to: column)
       column += 2
     }
-    next(fit.clean(row.title), columns.title, style)
+    next(
+      fit.clean(columns.artist > 0 ? row.title : row.fullTitle(fit.isASCII ? "-" : "–")),
+      columns.title, style)
     for (text, columnWidth, isRight) in [
       (row.artist.map(fit.clean) ?? "", columns.artist, false),
       (row.cached.map(cachedText) ?? "", columns.cached, true),
@@ -129,5 +127,14 @@ extension ScreenRenderer {
 
   private func cachedText(_ part: Double) -> String {
     part > 0 ? "\(part >= 1 ? 100 : Int(part * 100))%" : ""
+  }
+}
+
+extension QueueList.Row {
+  /// "Artist – Title", where there is no column for the artist; a title may name him already.
+  fileprivate func fullTitle(_ dash: String) -> String {
+    guard let artist, !artist.isEmpty, title.range(of: artist, options: .caseInsensitive) == nil
+    else { return title }
+    return "\(artist) \(dash) \(title)"
   }
 }

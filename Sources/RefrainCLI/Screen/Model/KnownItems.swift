@@ -6,6 +6,7 @@ import RefrainPlayer
 struct KnownItem: Sendable, Hashable {
   var title: String?
   var artist: String?
+  var album: String?
   var duration: Duration?
   /// The stored part, 0…1.
   var cached: Double?
@@ -35,6 +36,7 @@ struct KnownItems: Sendable {
       change { known in
         if let title = metadata.title, !title.isEmpty { known.title = title }
         if let artist = metadata.artist, !artist.isEmpty { known.artist = artist }
+        if let album = metadata.album, !album.isEmpty { known.album = album }
       }
     case .duration(let duration?): change { $0.duration = duration }
     case .cached(let progress?): change { $0.cached = progress.fraction }

@@ -9,6 +9,9 @@ struct QueueList: Sendable, Hashable {
     var number: Int
     var title: String
     var artist: String?
+    var album: String?
+    /// What else the item is called: by its tags, or by a playlist.
+    var otherNames: [String] = []
     var duration: Duration?
     var isCurrent = false
     var hasFailed = false
@@ -29,13 +32,14 @@ struct QueueList: Sendable, Hashable {
 
   var current: Row? { rows.first(where: \.isCurrent) }
 
-  /// The rows that match the filter, in order: every word of it occurs in the title or the artist,
-  /// ignoring case and accents.
+  /// The rows that match the filter, in order: every word of it occurs in the title, the artist,
+  /// the album or another name, ignoring case and accents.
   var matches: [Row] {
     let words = (filter ?? "").split(separator: " ")
     guard !words.isEmpty else { return rows }
     return rows.filter { row in
-      let text = "\(row.title) \(row.artist ?? "")"
+      let names = [row.title, row.artist ?? "", row.album ?? ""] + row.otherNames
+      let text = names.joined(separator: " ")
       return words.allSatisfy {
         text.range(of: $0, options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive])
           != nil
