@@ -7,10 +7,14 @@ struct PlayStatus: Sendable {
   var position = Duration.zero
   var duration: Duration?
   var isLive = false
+  /// The newest sound of live sound that is recorded.
+  var liveEnd: Duration?
 
-  /// `0:07 / 0:14  song.flac`, `0:07 live  Radio`
+  /// `0:07 / 0:14  song.flac`, `0:07 live  Radio`, `2:07 -8:00 live  Radio`
   func line(width: Int) -> String {
-    let length = isLive ? " live" : duration.map { " / \(TimeText.position($0))" } ?? ""
+    let behind = liveEnd.map { $0 - position } ?? .zero
+    let live = behind > .seconds(15) ? " -\(TimeText.position(behind)) live" : " live"
+    let length = isLive ? live : duration.map { " / \(TimeText.position($0))" } ?? ""
     let times = TimeText.position(position) + length
     let fit = TextFit()
     let room = max(8, width - times.count - 2)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-public import Refrain
+import Refrain
 
 extension NowPlaying {
   /// Shows what a player plays and passes remote commands to it, until another player is followed,

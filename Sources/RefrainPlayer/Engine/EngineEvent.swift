@@ -14,9 +14,14 @@ public enum EngineEvent: Sendable, Hashable {
   case ready(EngineItem.ID, at: Duration)
   /// The item's duration, once it is known and whenever it changes; nil for a live stream.
   case duration(EngineItem.ID, Duration?)
-  /// The item is a live stream: it plays as it arrives, has no duration, and cannot seek. Reported
-  /// once: before `ready`, or later if it is detected later.
+  /// The item is a live stream: it plays as it arrives, has no duration, and cannot seek, unless
+  /// `liveWindow` says otherwise. Reported once: before `ready`, or later if it is detected later.
   case live(EngineItem.ID)
+  /// The recorded part of a live stream, in which it can seek (`EngineItem.rewind`); at most twice
+  /// per second of received sound.
+  case liveWindow(EngineItem.ID, LiveWindow)
+  /// The title of the sound that is heard, of a live stream that is recorded.
+  case streamTitle(EngineItem.ID, StreamTitle)
   case position(EngineItem.ID, Duration)
   /// The ranges buffered ahead, which play without any further byte.
   case buffered(EngineItem.ID, [Range<Duration>])
@@ -59,7 +64,8 @@ public enum EngineEvent: Sendable, Hashable {
     case .began(let id), .ready(let id, _), .duration(let id, _), .position(let id, _),
       .buffered(let id, _), .waiting(let id, _), .seekCompleted(let id, _, _), .metadata(let id, _),
       .ended(let id, _), .failed(let id, _), .live(let id), .displaced(let id),
-      .tracks(let id, _), .video(let id, _), .subtitleFailed(let id, _, _):
+      .tracks(let id, _), .video(let id, _), .subtitleFailed(let id, _, _),
+      .liveWindow(let id, _), .streamTitle(let id, _):
       id
     case .audioUnavailable, .audioAvailable, .pausedBySystem, .videoUnavailable, .window,
       .requested:

@@ -19,13 +19,18 @@ public struct EngineItem: Sendable, Hashable, Identifiable {
   /// local proxy's: the manifest and its segments come from there, through the cache. Nil: the
   /// media is no stream, or its bytes do not come through the cache.
   public var streamURL: URL?
+  /// How far one can go back in the item if it is a live stream that an engine with that capability
+  /// plays (`PlayerCapabilities.rewind`); nil: it does not seek.
+  public var rewind: Duration?
 
   public init(
-    id: ID, media: Media, fill: FillPolicy = .wholeResource, streamURL: URL? = nil
+    id: ID, media: Media, fill: FillPolicy = .wholeResource, streamURL: URL? = nil,
+    rewind: Duration? = nil
   ) {
     self.id = id
     self.media = media
     self.fill = fill
     self.streamURL = streamURL
+    self.rewind = rewind
   }
 }

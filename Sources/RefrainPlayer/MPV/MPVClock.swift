@@ -27,6 +27,9 @@
 
     // MARK: Seeks
 
+    /// Whether libmpv performs a seek.
+    var isSeeking: Bool { seek != nil }
+
     enum Wish: Equatable {
       case seek(Seek)
       case nothing

@@ -74,7 +74,13 @@
           // Removes the previous item: a button of the controller would go back to it.
           command("playlist-clear")
         }
-        for event in events { tell(event) }
+        if let reloaded, events == [.began(reloaded)] {
+          // A seek, for which libmpv has no event of its own here.
+          _ = clock.begin()
+        } else {
+          for event in events { tell(event) }
+        }
+        reloaded = nil
       case .early:
         beginFollowing()
         // The queue decides what follows.
@@ -130,7 +136,7 @@
       switch arrival {
       case .none: break
       case .seekCompleted(let serial): tell(.seekCompleted(id, serial: serial, at: position))
-      case .further where isLive:
+      case .further where isLive && !playback.canRewind:
         if let serial = clock.abandon() { tell(.seekCompleted(id, serial: serial, at: position)) }
       case .further(let seek): go(to: seek)
       }
@@ -146,11 +152,12 @@
       switch property {
       case .position:
         guard let number, number.isFinite else { return }
-        if self.number("seeking") != 1, clock.moves(to: Self.position(number)) { restart() }
+        let position = Self.position(number) + base
+        if self.number("seeking") != 1, clock.moves(to: position) { restart() }
         guard playback.isHeard else { return }
         clock.advance(.now)
-        playback.noteStream(position: Self.position(number))
-        if clock.isDue(.now) { tell(.position(id, Self.position(number))) }
+        playback.noteStream(position: position)
+        if clock.isDue(.now) { tell(.position(id, position)) }
       case .duration:
         guard change.format == MPV_FORMAT_NONE || number?.isFinite == true else { return }
         guard !noteLive(playback), !playback.hasGrowingDuration else { return }
@@ -202,7 +209,7 @@
 
     func ranges(upTo end: Double) -> [Range<Duration>] {
       let position = max(0, number("time-pos") ?? 0)
-      return end > position ? [.seconds(position)..<(.seconds(end))] : []
+      return end > position ? [(base + .seconds(position))..<(base + .seconds(end))] : []
     }
 
     /// Returns a position. mpv's seconds are negative at the gapless start of an item, while the
@@ -210,7 +217,10 @@
     static func position(_ seconds: Double) -> Duration { .seconds(max(0, seconds)) }
 
     /// The current position.
-    var position: Duration { Self.position(number("time-pos") ?? 0) }
+    var position: Duration { Self.position(number("time-pos") ?? 0) + base }
+
+    /// The position of the current item at which libmpv's times begin.
+    private var base: Duration { playing.current?.withRewinding { $0.base } ?? .zero }
 
     /// Reports a live stream once. Returns whether the item is one.
     @discardableResult

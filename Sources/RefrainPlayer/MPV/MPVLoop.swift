@@ -21,6 +21,8 @@
     var clock = MPVClock()
     var waiting: WaitingReason?
     var isPaused = false
+    /// The item that was loaded again for a seek, until it begins.
+    var reloaded: EngineItem.ID?
     var isWaitingForCache = false
     /// Whether no sound device could be opened for the last item with sound.
     var isSilent = false
@@ -97,9 +99,11 @@
         isRunning = event.pointee.event_id != MPV_EVENT_SHUTDOWN
         take(event.pointee)
         if isAwake { lookAtWaiting() }
+        lookAtRecording()
         lookAtVideo()
       }
       if !isQuitting, playsVideo { tell(.window(.closeRequested)) }
+      forget(playing.replaceAll(with: nil, entry: 0))
       mailbox.shut()
       // Closes every stream, and the audio output.
       mpv.terminate_destroy(handle)
@@ -119,7 +123,7 @@
         // The seek is not meant for a following item.
         guard playing.current.map({ $0.item.id == item }) ?? true else { return }
         seek(MPVClock.Seek(position: max(.zero, position), serial: serial))
-      case .rate(let rate): set("speed", "\(rate)")
+      case .rate(let rate): showing("set", "speed", "\(rate)")
       case .languages(let languages): prefer(languages)
       case .replayGain(let mode): set("replaygain", mode.option)
       case .device(let device): set("audio-device", device ?? "auto")
@@ -146,6 +150,7 @@
       pause(isPaused)
       clock = MPVClock(start: position)
       (waiting, interruption, isWaitingForCache) = (nil, nil, false)
+      reloaded = nil
       playback.noteStream(position: position)
       let (item, entry) = enter(playback, "replace", start: position)
       forget(playing.replaceAll(with: entry == nil ? nil : item, entry: entry ?? 0))
@@ -215,13 +220,14 @@
 
     func seek(_ seek: MPVClock.Seek) {
       guard !playing.isEmpty else { return }
-      if let playback = playing.current, noteLive(playback) {
+      if let playback = playing.current, noteLive(playback), !playback.canRewind {
         return tell(.seekCompleted(playback.item.id, serial: seek.serial, at: position))
       }
       if case .seek(let seek) = clock.ask(seek) { go(to: seek) }
     }
 
     func go(to seek: MPVClock.Seek) {
+      if let playback = playing.current, rewind(playback, to: seek.position) { return }
       playing.current?.expectSeek()
       playing.current?.noteStream(position: seek.position)
       let isTaken = showing("seek", "\(max(0, seek.position.inSeconds))", "absolute+exact")
@@ -252,6 +258,12 @@
     func goOn(_ hook: UInt64) { _ = mpv.hook_continue(handle, hook) }
 
     func forget(_ items: [MPVPlaylist.Item]) {
+      for item in items { item.playback.stopRecording() }
+      release(items)
+    }
+
+    /// Releases the addresses of items.
+    func release(_ items: [MPVPlaylist.Item]) {
       for item in items {
         item.number.map(registry.remove)
         for subtitle in item.subtitles { subtitle.number.map(registry.remove) }

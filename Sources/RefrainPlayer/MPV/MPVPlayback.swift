@@ -22,6 +22,7 @@
       var isToldLive = false
       /// Of a stream (HLS, DASH).
       var stream = StreamState()
+      var rewinding = MPVRewinding()
       var hasGrowingDuration = false
       /// Called when `absence` has changed.
       var changed: (@Sendable () -> Void)?
@@ -94,6 +95,14 @@
       }
     }
 
+    /// The recording of the item, and where libmpv reads in it.
+    func withRewinding<Result>(_ body: (inout MPVRewinding) -> Result) -> Result {
+      state.withLock { body(&$0.rewinding) }
+    }
+
+    /// Called when `absence` or the recording has changed.
+    func noteChange() { state.withLock { $0.changed }?() }
+
     func onAbsence(_ changed: @escaping @Sendable () -> Void) {
       state.withLock { $0.changed = changed }
     }
@@ -102,8 +111,10 @@
 
     /// Whether the stream is live or cannot be read again: it cannot seek.
     var isLive: Bool {
-      let (stream, reader) = state.withLock { ($0.stream, $0.readers.last) }
-      return stream.isLive || reader?.isPassing == true
+      let (stream, reader, isRecorded) = state.withLock {
+        ($0.stream, $0.readers.last, $0.rewinding.recording != nil)
+      }
+      return stream.isLive || isRecorded || reader?.isPassing == true
     }
 
     /// Records the duration that a stream's manifest states; nil: it is live.

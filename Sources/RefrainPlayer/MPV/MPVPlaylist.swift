@@ -38,6 +38,9 @@
 
     var current: MPVPlayback? { currentEntry.flatMap { items[$0]?.playback } }
 
+    /// The item that is to follow, and has not begun yet.
+    var following: MPVPlayback? { items.values.first { $0.isToFollow }?.playback }
+
     /// The current item's external subtitles.
     var currentSubtitles: [MPVSubtitle] {
       currentEntry.flatMap { items[$0] }?.subtitles ?? []

@@ -20,6 +20,10 @@
 
     private struct State {
       var reader: MediaReader
+      /// The view of a live stream that is recorded; it replaces the reader.
+      var view: MPVRecordedView?
+      /// Whether it is known if the stream is recorded.
+      var isDecided: Bool
       /// The number of mpv's seeks: in total, and at the last seek that a listener requested.
       var seeks = 0
       var seeksBefore = 0
@@ -29,13 +33,23 @@
 
     init(of playback: MPVPlayback) throws {
       self.playback = playback
-      state = Mutex(State(reader: try playback.openReader()))
+      let view = playback.withRewinding { $0.takeView() }
+      state = Mutex(
+        State(
+          reader: try view?.recording.reader ?? playback.openReader(), view: view,
+          isDecided: view != nil || playback.item.rewind == nil))
       playback.opened(self)
     }
 
     /// Reads like read(2): returns the number of bytes, 0 at the end, -1 on error. Blocks.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int64 {
       guard !buffer.isEmpty else { return 0 }
+      do {
+        if let view = try recordedView() { return read(view, into: buffer) }
+      } catch {
+        playback.fail(at: position.load(ordering: .relaxed), error)
+        return -1
+      }
       var patience = NetworkPatience()
       while true {
         let offset = position.load(ordering: .relaxed)
@@ -111,9 +125,10 @@
     func cancel() {
       let reader = state.withLock { state in
         state.isCancelled = true
-        return state.reader
+        // The recording goes on.
+        return state.view == nil ? state.reader : nil
       }
-      reader.cancel()
+      reader?.cancel()
       wake.signal()
     }
 
@@ -127,6 +142,7 @@
       let (reader, isReading) = state.withLock { state in
         (state.reader, state.isReading && !state.isCancelled && state.seeks == state.seeksBefore)
       }
+      guard state.withLock({ $0.view == nil }) else { return }
       // Fails while the reader has not settled on a version: nothing has played yet in which to
       // seek.
       guard isReading, let fresh = try? reader.another(fill: playback.item.fill) else { return }
@@ -139,6 +155,65 @@
       playback.add(fresh)
       reader.cancel()
       wake.signal()
+    }
+  }
+
+  /// Live streams that are recorded.
+  extension MPVStream {
+    /// Returns the view of a recorded stream; nil: the stream is not recorded. The first call waits
+    /// for the origin's response, and starts the recording of a live stream.
+    private func recordedView() throws -> MPVRecordedView? {
+      let (reader, view, isDecided) = state.withLock { ($0.reader, $0.view, $0.isDecided) }
+      guard !isDecided, let rewind = playback.item.rewind else { return view }
+      state.withLock { $0.isReading = true }
+      defer { state.withLock { $0.isReading = false } }
+      _ = try reader.contentInformationBlocking()
+      let made = reader.isPassing ? try playback.record(reader, keeping: rewind) : nil
+      let isCancelled = state.withLock { state in
+        (state.view, state.isDecided) = (made, true)
+        return state.isCancelled
+      }
+      if isCancelled { made?.recording.cancel() }
+      return made
+    }
+
+    /// Reads a recorded stream, and waits for bytes that have yet to arrive.
+    private func read(
+      _ view: MPVRecordedView, into buffer: UnsafeMutableRawBufferPointer
+    ) -> Int64 {
+      var view = view
+      while !state.withLock({ $0.isCancelled }) {
+        let position = position.load(ordering: .relaxed)
+        if let count = view.readHeader(into: buffer, at: position) { return advance(by: count) }
+        let offset = view.offset + position - Int64(view.header.count)
+        switch view.recording.read(into: buffer, at: offset, waiter: wake) {
+        case .bytes(let count): return advance(by: count)
+        case .end: return 0
+        case .failed(let error):
+          playback.fail(at: position, error)
+          return -1
+        case .dropped(let start) where view.recording.isUnknown:
+          view.offset += start - offset
+          state.withLock { [view] in $0.view = view }
+          continue
+        case .dropped:
+          // The loop loads the item again where the recording begins, and cancels this stream.
+          playback.withRewinding { $0.hasFallenBehind = true }
+          playback.noteChange()
+        case .wait: break
+        }
+        state.withLock { $0.isReading = true }
+        wake.wait()
+        state.withLock { $0.isReading = false }
+      }
+      return -1
+    }
+
+    private func advance(by count: Int) -> Int64 {
+      let position = position.load(ordering: .relaxed)
+      playback.succeed(in: position..<(position + Int64(count)))
+      self.position.store(position + Int64(count), ordering: .relaxed)
+      return Int64(count)
     }
   }
 

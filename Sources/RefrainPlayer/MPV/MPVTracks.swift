@@ -52,12 +52,13 @@
       }
     }
 
-    /// The property that selects a track of the kind.
+    /// The property that selects a track of the kind, by the name under which libmpv shows a change
+    /// as a sentence: `sid` would appear as such.
     var property: String {
       switch self {
-      case .video: "vid"
-      case .audio: "aid"
-      case .subtitle: "sid"
+      case .video: "video"
+      case .audio: "audio"
+      case .subtitle: "sub"
       }
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import CMPV
-  import Glibc
+  import Foundation
   import RefrainLocks
 
   /// The libraries that libmpv uses to reach the sound device.
@@ -15,6 +15,13 @@
     package static func silence() {
       isSilent.store(true, ordering: .relaxed)
       setenv("PIPEWIRE_DEBUG", "0", 0)
+    }
+
+    /// Begins to load libmpv, and all libraries that it uses, on a thread of its own, while the
+    /// program does what comes before the first player. A failure is reported when something plays,
+    /// which loads it again.
+    package static func loadAhead() {
+      Thread.detachNewThread { _ = try? MPVLibrary.load() }
     }
 
     /// Silences ALSA and JACK, if libmpv was built with them and `silence()` was called.

@@ -10,15 +10,18 @@ public struct PlayerCapabilities: Sendable, Hashable {
   public var window: Bool
   /// Whether video can be shown in a window of the app, by its ID.
   public var embedding: Bool
+  /// Whether live sound can be rewound (`Player.Configuration.rewind`).
+  public var rewind: Bool
 
   public init(
     selectableTracks: Set<MediaTrack.Kind> = [], externalSubtitles: Bool = false,
-    window: Bool = false, embedding: Bool = false
+    window: Bool = false, embedding: Bool = false, rewind: Bool = false
   ) {
     self.selectableTracks = selectableTracks
     self.externalSubtitles = externalSubtitles
     self.window = window
     self.embedding = embedding
+    self.rewind = rewind
   }
 
   /// The capabilities of the platform's engine: libmpv on Linux, AVPlayer elsewhere. May connect to
@@ -28,7 +31,7 @@ public struct PlayerCapabilities: Sendable, Hashable {
       let display = Display.first
       return PlayerCapabilities(
         selectableTracks: Set(MediaTrack.Kind.allCases), externalSubtitles: true,
-        window: display != nil, embedding: display == .x11)
+        window: display != nil, embedding: display == .x11, rewind: true)
     #else
       return PlayerCapabilities()
     #endif

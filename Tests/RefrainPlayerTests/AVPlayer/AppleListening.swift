@@ -166,7 +166,8 @@
         .buffered(let id, _), .waiting(let id, _), .seekCompleted(let id, _, _),
         .metadata(let id, _),
         .ended(let id, _), .failed(let id, _), .live(let id), .tracks(let id, _),
-        .video(let id, _), .subtitleFailed(let id, _, _), .displaced(let id):
+        .video(let id, _), .subtitleFailed(let id, _, _), .displaced(let id),
+        .liveWindow(let id, _), .streamTitle(let id, _):
         id
       case .audioUnavailable, .audioAvailable, .pausedBySystem, .videoUnavailable, .window,
         .requested:

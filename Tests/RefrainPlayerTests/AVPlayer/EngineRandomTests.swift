@@ -44,7 +44,8 @@
         case .ready:
           if stage != .begun { complain(event) }
           stage = .ready
-        case .duration, .live, .buffered, .metadata: if stage == .over { complain(event) }
+        case .duration, .live, .liveWindow, .streamTitle, .buffered, .metadata:
+          if stage == .over { complain(event) }
         case .position: if stage != .ready { complain(event) }
         case .waiting(_, let reason):
           if stage != .ready || (reason != nil) == isWaiting { complain(event) }
@@ -61,7 +62,8 @@
           stage = .over
         case .audioUnavailable, .audioAvailable, .pausedBySystem: break
         // AVPlayer's engine has none of these.
-        case .tracks, .video, .subtitleFailed, .displaced, .videoUnavailable, .window, .requested:
+        case .tracks, .video, .subtitleFailed, .displaced, .videoUnavailable, .window, .requested,
+          .liveWindow, .streamTitle:
           complain(event)
         }
       }

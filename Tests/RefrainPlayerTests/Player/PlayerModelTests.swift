@@ -212,6 +212,7 @@ final class EventRecorder {
       ("position", state.position == now.position && now.position == player.position),
       ("duration", state.duration == now.duration && now.duration == player.duration),
       ("live", state.isLive == now.isLive && now.isLive == player.isLive),
+      ("liveWindow", state.liveWindow == now.liveWindow && now.liveWindow == player.liveWindow),
       ("buffered", state.bufferedRanges == now.bufferedRanges),
       ("metadata", state.metadata == now.metadata && now.metadata == player.metadata),
       ("rate", state.rate == now.rate && now.rate == player.rate),
@@ -235,11 +236,12 @@ final class EventRecorder {
     case .volume(let volume, let isMuted): (state.volume, state.isMuted) = (volume, isMuted)
     case .sleepTimer(let value): state.sleepTimer = value
     case .live(let value): state.isLive = value
+    case .liveWindow(let value): state.liveWindow = value
     case .tracks(let value): state.tracks = value
     case .video(let value): state.video = value
     case .showsVideo(let value): state.showsVideo = value
     case .videoUnavailable, .subtitleFailed, .window, .audioUnavailable, .cached, .fetching,
-      .streamProgress, .started, .seekCompleted,
+      .streamProgress, .started, .seekCompleted, .tags,
       .seekRefused, .finished, .failed, .report:
       break
     }

@@ -134,6 +134,8 @@ final class EngineReferee {
       rule(begun.contains(id), "has a length before it began")
       rule(duration.map { $0 >= .zero } ?? true, "has a negative length")
     case .live: rule(begun.contains(id), "is live before it began")
+    case .liveWindow: rule(ready.contains(id), "can be rewound before it is ready")
+    case .streamTitle: rule(ready.contains(id), "has a title on air before it is ready")
     case .metadata: rule(begun.contains(id), "speaks before it began")
     case .position(_, let position):
       rule(ready.contains(id), "has a position before it is ready")

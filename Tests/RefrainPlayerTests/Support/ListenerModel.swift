@@ -60,7 +60,7 @@ struct ListenerModel {
       wants = false
       interrupted = false
     case .stop: rest(.idle)
-    case .seek, .skip, .scrub:
+    case .seek, .skip, .scrub, .seekToLive:
       if kind == .ended, queue.current != nil, command != .scrub(position) { begin(wants: wants) }
     case .setRepeatMode(let mode): queue.repeatMode = mode
     case .setShuffled(let isShuffled): queue.setShuffled(isShuffled)

@@ -30,7 +30,7 @@ extension ScreenRenderer {
     case .idle: (glyphs.stopped, "Stopped", .dim)
     case .loading: (glyphs.loading, "Loading", .colour(.yellow))
     case .playing:
-      model.length == .live
+      model.length == .live && model.rewound?.behind == nil
         ? (glyphs.playing, "Live", .colour(.green)) : (glyphs.playing, "Playing", .colour(.green))
     case .paused: (glyphs.paused, "Paused", .colour(.yellow))
     case .ended: (glyphs.stopped, "Ended", .dim)
@@ -60,7 +60,8 @@ extension ScreenRenderer {
     let right =
       switch model.length {
       case .unknown: "-:--"
-      case .live: "live"
+      case .live:
+        model.rewound?.behind.map { "-\(TimeText.position($0)) live" } ?? "live"
       case .known(let duration): TimeText.position(duration)
       }
     let left = TimeText.position(model.position)
@@ -81,14 +82,18 @@ extension ScreenRenderer {
     let marker: Int? =
       switch model.length {
       case .unknown: nil
-      case .live: width - 1
+      case .live: min(width - 1, Int((model.rewound?.fraction ?? 1) * Double(width)))
       case .known: model.fraction.map { min(width - 1, Int($0 * Double(width))) }
       }
     var line = StyledLine()
     for (index, part) in model.map.cells(width).enumerated() {
       if index == marker {
         line.add(glyphs.position, .bold)
-      } else if let marker, index < marker, part == .cached || model.length == .live {
+      } else if let marker, model.length == .live {
+        index < marker
+          ? line.add(glyphs.played, Style(colour: .cyan, isBold: true))
+          : line.add(glyphs.cached, .colour(.cyan))
+      } else if let marker, index < marker, part == .cached {
         line.add(glyphs.played, Style(colour: .cyan, isBold: true))
       } else {
         switch part {

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Dispatch
+  import Refrain
+
+  /// The recording of a live stream, and where libmpv reads in it: each loading reads from
+  /// another place.
+  struct MPVRewinding: Sendable {
+    /// Nil: the item is not recorded, or not yet.
+    var recording: LiveRecording?
+    /// The view of the next stream that libmpv opens.
+    var nextView: MPVRecordedView?
+    /// The position in the recording at which libmpv's times begin.
+    var base = Duration.zero
+    /// Whether the bytes that libmpv reads next were dropped.
+    var hasFallenBehind = false
+    /// The window and the title reported last.
+    var toldWindow: LiveWindow?
+    var toldTitle: StreamTitle?
+
+    /// Returns the view for a stream that libmpv opens; nil: nothing is recorded yet.
+    mutating func takeView() -> MPVRecordedView? {
+      defer { (nextView, hasFallenBehind) = (nil, false) }
+      if let nextView { return nextView }
+      guard let recording else { return nil }
+      base = .zero
+      return MPVRecordedView(recording: recording)
+    }
+
+    /// Records that a window is to be reported. Returns whether it differs from the last one by
+    /// half a second.
+    mutating func isNews(_ window: LiveWindow) -> Bool {
+      let step = Duration.milliseconds(500)
+      if let told = toldWindow, window.end - told.end < step, window.start - told.start < step {
+        return false
+      }
+      toldWindow = window
+      return true
+    }
+  }
+
+  /// The bytes of a recording from a place on, behind the header that a decoder needs. A
+  /// pure value.
+  struct MPVRecordedView: Sendable {
+    let recording: LiveRecording
+    var header: [UInt8] = []
+    /// The byte of the recording that follows the header.
+    var offset: Int64 = 0
+
+    /// Copies the part of the header at a position of the view; nil: there is none.
+    func readHeader(into buffer: UnsafeMutableRawBufferPointer, at position: Int64) -> Int? {
+      guard position < Int64(header.count) else { return nil }
+      let part = header[Int(position)...].prefix(buffer.count)
+      buffer.copyBytes(from: part)
+      return part.count
+    }
+  }
+
+  extension MPVPlayback {
+    var recording: LiveRecording? { withRewinding { $0.recording } }
+
+    /// Whether one can seek in the item although it is live.
+    var canRewind: Bool { recording?.window != nil }
+
+    /// Starts recording the stream of a reader of which nothing was read. Blocks for the disk.
+    func record(_ reader: MediaReader, keeping rewind: Duration) throws -> MPVRecordedView {
+      let recording = LiveRecording(
+        reader, keeping: rewind, in: try cache.makeScratchFile()
+      ) { [weak self] in
+        guard let self else { return }
+        absence = self.recording?.absence
+        noteChange()
+      }
+      withRewinding { $0.recording = recording }
+      recording.start { [weak self] in
+        guard let self, let resource = item.media.resource else { throw CancellationError() }
+        let reader = try await cache.open(resource, fill: item.fill)
+        add(reader)
+        return reader
+      }
+      return MPVRecordedView(recording: recording)
+    }
+
+    /// Ends the recording. What libmpv still reads of it fails.
+    func stopRecording() {
+      let recording = withRewinding { rewinding in
+        defer { rewinding.recording = nil }
+        return rewinding.recording
+      }
+      recording?.cancel()
+    }
+  }
+
+  /// Live streams that are recorded: a seek loads the item again, from another place.
+  extension MPVLoop {
+    /// Seeks in a recorded live stream. Returns false if the item is none.
+    func rewind(_ playback: MPVPlayback, to position: Duration) -> Bool {
+      guard let recording = playback.recording, let place = recording.place(at: position) else {
+        return false
+      }
+      playback.withRewinding { rewinding in
+        rewinding.nextView = MPVRecordedView(
+          recording: recording, header: place.header, offset: place.point.offset)
+        rewinding.base = place.point.time
+        rewinding.hasFallenBehind = false
+      }
+      let following = playing.following
+      (waiting, interruption, isWaitingForCache) = (nil, nil, false)
+      let (item, entry) = enter(playback, "replace")
+      let replaced = playing.replaceAll(with: entry == nil ? nil : item, entry: entry ?? 0)
+      release(replaced)
+      for item in replaced where item.playback !== playback { item.playback.stopRecording() }
+      guard entry != nil else {
+        playback.stopRecording()
+        refuse(playback)
+        return true
+      }
+      reloaded = playback.item.id
+      if let following { follow(with: following) }
+      return true
+    }
+
+    /// Reports the recorded part of a live stream and the title of what is heard, and goes on at
+    /// the earliest sound if playback has fallen behind it.
+    func lookAtRecording() {
+      guard let playback = playing.current, playback.isHeard,
+        let recording = playback.recording, let window = recording.window
+      else { return }
+      let id = playback.item.id
+      if playback.withRewinding({ $0.hasFallenBehind }), !isPaused, !clock.isSeeking {
+        _ = rewind(playback, to: window.start + LiveWindow.lead)
+        return
+      }
+      if playback.withRewinding({ $0.isNews(window) }) { tell(.liveWindow(id, window)) }
+      guard !clock.isSeeking, let title = recording.title(at: position) else { return }
+      let isNewTitle = playback.withRewinding { rewinding in
+        defer { rewinding.toldTitle = title }
+        return rewinding.toldTitle != title
+      }
+      if isNewTitle { tell(.streamTitle(id, title)) }
+    }
+  }
+#endif

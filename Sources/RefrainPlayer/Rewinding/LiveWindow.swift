@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+
+/// The part of a live stream that is recorded, and can be sought in. Positions count from the first
+/// sound that was received.
+public struct LiveWindow: Sendable, Hashable, Codable {
+  /// The earliest position that can be played.
+  public var start: Duration
+  /// The position of the newest sound.
+  public var end: Duration
+
+  public init(start: Duration, end: Duration) {
+    self.start = start
+    self.end = max(start, end)
+  }
+
+  /// The distance from the newest sound at which live playback goes on: a player needs some sound
+  /// ahead to start.
+  public static let lead = Duration.seconds(5)
+
+  /// The position to which `Player.seekToLive()` leads.
+  public var live: Duration { max(start, end - Self.lead) }
+
+  /// Returns the position nearest to `position` that can be played.
+  func nearest(to position: Duration) -> Duration { min(max(position, start), live) }
+}
+
+extension PlayerState {
+  /// How far the position is behind the newest sound of a recorded live stream; nil for other
+  /// media. Live playback is a few seconds behind, as much as was sent in advance or is needed to
+  /// start.
+  public var behindLive: Duration? { liveWindow.map { max(.zero, $0.end - position) } }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+
+/// Finds the pages of Ogg (RFC 3533 §6) with Vorbis, Opus or FLAC, one chained stream after the
+/// other. A pure value.
+struct OggPages: Sendable {
+  private var buffer = ScanBuffer()
+  private var clock = SampleClock()
+  /// The headers of the chained streams so far, which a decoder needs first; only the latest are
+  /// kept.
+  private var headers: [Int: [UInt8]] = [:]
+  private var number = -1
+  private var isInHeaders = false
+  /// The samples per second of granule positions; nil: the codec is unknown.
+  private var rate: Int64?
+  private var lastGranule: Int64?
+
+  /// The most bytes of the headers of one stream, which may include a cover.
+  private static let longestHeader = 1 << 20
+  private static let keptHeaders = 256
+  private static let pageHeader = 27
+
+  var end: Duration { clock.time }
+
+  /// Whether the codec of the current stream is known.
+  var isKnown: Bool { rate != nil }
+
+  func header(_ number: Int) -> [UInt8]? { headers[number] }
+
+  /// Returns a point for each page with sound that is complete by now.
+  mutating func take(_ new: UnsafeRawBufferPointer) -> [LivePoint] {
+    buffer.append(new)
+    let bytes = buffer.bytes
+    var (points, index) = ([LivePoint](), 0)
+    while index + Self.pageHeader <= bytes.count {
+      guard bytes[index..<index + 4].elementsEqual("OggS".utf8) else {
+        index += 1
+        continue
+      }
+      let segments = Int(bytes[index + 26])
+      let body = index + Self.pageHeader + segments
+      guard body <= bytes.count else { break }
+      let length = bytes[(index + Self.pageHeader)..<body].reduce(0) { $0 + Int($1) }
+      guard body + length <= bytes.count else { break }
+      let end = body + length
+      if let point = take(bytes, page: index..<end, body: body) { points.append(point) }
+      index = end
+    }
+    buffer.drop(index)
+    return points
+  }
+
+  /// Takes a whole page. Returns a point if it has sound that a decoder can start with.
+  private mutating func take(
+    _ bytes: [UInt8], page: Range<Int>, body: Int
+  ) -> LivePoint? {
+    let granule = ScanBuffer.number(bytes, at: page.lowerBound + 6, count: 8)
+    if bytes[page.lowerBound + 5] & 2 != 0 { begin(Array(bytes[body..<page.upperBound])) }
+    guard number >= 0 else { return nil }
+    // Pages of headers have the position 0.
+    if isInHeaders, granule == 0, (headers[number]?.count ?? 0) < Self.longestHeader {
+      headers[number, default: []] += bytes[page]
+      return nil
+    }
+    isInHeaders = false
+    guard let rate else { return nil }
+    let point = LivePoint(
+      offset: buffer.start + Int64(page.lowerBound), time: clock.time, header: number)
+    // No packet ends on a page with the position -1.
+    if granule >= 0 {
+      // A station is joined in the middle: its first page only states where it is.
+      if let lastGranule, granule > lastGranule {
+        clock.advance(by: granule - lastGranule, at: rate)
+      }
+      lastGranule = granule
+    }
+    return point
+  }
+
+  /// Begins a chained stream with its first packet.
+  private mutating func begin(_ packet: [UInt8]) {
+    number += 1
+    headers[number] = []
+    headers[number - Self.keptHeaders] = nil
+    (isInHeaders, lastGranule, rate) = (true, nil, nil)
+    if packet.count >= 16, packet.starts(with: [1] + "vorbis".utf8) {
+      rate = ScanBuffer.number(packet, at: 12, count: 4)
+    } else if packet.starts(with: "OpusHead".utf8) {
+      rate = 48_000
+    } else if packet.count >= 30, packet.starts(with: [0x7F] + "FLAC".utf8) {
+      rate = Int64(packet[27]) << 12 | Int64(packet[28]) << 4 | Int64(packet[29] >> 4)
+    }
+    if rate == 0 { rate = nil }
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+
+/// The bytes of a stream that a scanner has not examined yet. A pure value.
+struct ScanBuffer: Sendable {
+  private(set) var bytes: [UInt8] = []
+  /// The offset of the first of `bytes` in the stream.
+  private(set) var start: Int64 = 0
+  /// The bytes still to arrive that are not examined.
+  private var skipped = 0
+
+  mutating func append(_ new: UnsafeRawBufferPointer) {
+    let left = min(skipped, new.count)
+    skipped -= left
+    start += Int64(left)
+    if left < new.count { bytes.append(contentsOf: new[left...]) }
+  }
+
+  /// Drops the first bytes, also ones that have yet to arrive.
+  mutating func drop(_ count: Int) {
+    let dropped = min(count, bytes.count)
+    bytes.removeFirst(dropped)
+    start += Int64(dropped)
+    skipped += count - dropped
+  }
+
+  /// Returns the number of `count` bytes at an index, the least significant first.
+  static func number(_ bytes: [UInt8], at index: Int, count: Int) -> Int64 {
+    (0..<count).reduce(0) { $0 | Int64(truncatingIfNeeded: bytes[index + $1]) << (8 * Int64($1)) }
+  }
+}
+
+/// Counts samples as time, without a growing error. A pure value.
+struct SampleClock: Sendable {
+  private var before = Duration.zero
+  private var samples: Int64 = 0
+  private var rate: Int64 = 1
+
+  var time: Duration {
+    let (whole, rest) = samples.quotientAndRemainder(dividingBy: rate)
+    return before + .seconds(whole) + .nanoseconds(rest * 1_000_000_000 / rate)
+  }
+
+  mutating func advance(by count: Int64, at rate: Int64) {
+    if rate != self.rate, rate > 0 {
+      before = time
+      (samples, self.rate) = (0, rate)
+    }
+    samples += count
+  }
+}

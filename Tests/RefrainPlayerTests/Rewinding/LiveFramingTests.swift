@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import TestSupport
+import Testing
+
+@testable import RefrainPlayer
+
+/// The places in live bytes at which a decoder can start, and their times.
+struct LiveFramingTests {
+  /// Feeds bytes in pieces of random lengths.
+  private func points(_ bytes: Data, seed: UInt64, into framing: inout LiveFraming) -> [LivePoint] {
+    var generator = SeededGenerator(seed: seed)
+    var (points, rest) = ([LivePoint](), Array(bytes)[...])
+    while !rest.isEmpty {
+      let piece = rest.prefix(Int.random(in: 1...900, using: &generator))
+      points += piece.withUnsafeBytes { framing.take($0) }
+      rest = rest.dropFirst(piece.count)
+    }
+    return points
+  }
+
+  private func isNear(_ one: Duration, _ other: Duration) -> Bool {
+    abs((one - other).inSeconds) < 0.000_001
+  }
+
+  @Test(arguments: 1...5 as ClosedRange<UInt64>)
+  func `Every frame of MP3 is a point, however the bytes arrive`(_ seed: UInt64) {
+    var framing = LiveFraming()
+    let found = points(NumberedFrames.mp3(0..<200), seed: seed, into: &framing)
+    let offsets: [Int64] = (0..<200).map { Int64($0 * SilentMP3.frameLength) }
+    #expect(found.map(\.offset) == offsets)
+    for (index, point) in found.enumerated() {
+      #expect(isNear(point.time, .nanoseconds(1_152_000_000_000 * index / 44_100)))
+    }
+    #expect(isNear(framing.end, .nanoseconds(1_152_000_000_000 * 200 / 44_100)))
+    #expect(framing.canContinue && framing.header(0) == [])
+  }
+
+  @Test func `A stream that begins or breaks off inside a frame is found again`() {
+    var framing = LiveFraming()
+    let cut = NumberedFrames.mp3(0..<20).dropFirst(100)
+    let bytes = cut.dropLast(50) + NumberedFrames.mp3(50..<70)
+    let found = points(Data(bytes), seed: 6, into: &framing)
+    let frame = SilentMP3.frameLength
+    let first = (0..<19).map { Int64($0 * frame + frame - 100) }
+    let second = (0..<20).map { Int64(20 * frame - 150 + $0 * frame) }
+    // The frame that is cut off seems to reach into the one after it.
+    let expected: [Int64] = first + second.dropFirst()
+    #expect(found.map(\.offset) == expected)
+  }
+
+  @Test func `Frames of AAC are found by the lengths in their headers`() {
+    var bytes = Data()
+    var offsets: [Int64] = []
+    for index in 0..<60 {
+      let length = 100 + index
+      offsets.append(Int64(bytes.count))
+      // 44.1 kHz, stereo, one block of 1024 samples.
+      bytes.append(contentsOf: [
+        0xFF, 0xF1, 0x50, 0x80 | UInt8(length >> 11), UInt8(length >> 3 & 0xFF),
+        UInt8(length & 7) << 5 | 0x1F, 0xFC,
+      ])
+      bytes.append(Data(repeating: 7, count: length - 7))
+    }
+    var framing = LiveFraming()
+    #expect(points(bytes, seed: 7, into: &framing).map(\.offset) == offsets)
+    #expect(isNear(framing.end, .nanoseconds(1_024_000_000_000 * 60 / 44_100)))
+  }
+
+  /// A page with one packet.
+  private func page(_ granule: Int64, begins: Bool = false, _ packet: [UInt8]) -> Data {
+    var data = Data("OggS".utf8)
+    data.append(contentsOf: [0, begins ? 2 : 0])
+    withUnsafeBytes(of: granule.littleEndian) { data.append(contentsOf: $0) }
+    data.append(Data(count: 12))
+    let lacing =
+      [UInt8](repeating: 255, count: packet.count / 255) + [UInt8(packet.count % 255)]
+    data.append(UInt8(lacing.count))
+    data.append(contentsOf: lacing + packet)
+    return data
+  }
+
+  @Test func `Pages of Ogg have the headers of their chained stream and its times`() {
+    let opus = Array("OpusHead".utf8) + [UInt8](repeating: 1, count: 11)
+    let tags = Array("OpusTags".utf8) + [UInt8](repeating: 2, count: 600)
+    var (bytes, offsets) = (Data(), [Int64]())
+    // A station is joined in the middle.
+    for start in [1_000_000, 0] as [Int64] {
+      bytes += page(0, begins: true, opus) + page(0, tags)
+      for index in 1...10 as ClosedRange<Int64> {
+        offsets.append(Int64(bytes.count))
+        bytes += page(start + index * 48_000, [UInt8](repeating: 3, count: 700))
+      }
+    }
+    var framing = LiveFraming()
+    let found = points(bytes, seed: 8, into: &framing)
+    #expect(found.map(\.offset) == offsets)
+    let headers = Array(repeating: 0, count: 10) + Array(repeating: 1, count: 10)
+    #expect(found.map(\.header) == headers)
+    // The first page of a stream only says where it is.
+    let seconds: [Int] = [0, 0] + Array(1...9) + [9] + Array(10...17)
+    let times: [Duration] = seconds.map { .seconds($0) }
+    #expect(found.map(\.time) == times)
+    #expect(framing.end == .seconds(18))
+    #expect(framing.header(1) == Array(page(0, begins: true, opus) + page(0, tags)))
+  }
+
+  @Test func `Sound in WAV begins at whole samples`() {
+    var framing = LiveFraming()
+    let wav = NumberedFrames.wav(seconds: 3)
+    let found = points(wav, seed: 9, into: &framing)
+    let offsets: [Int64] = (0..<12).map { Int64(44 + $0 * 4000) }
+    let times: [Duration] = (0..<12).map { .milliseconds($0 * 250) }
+    #expect(found.map(\.offset) == offsets && found.map(\.time) == times)
+    #expect(framing.end == .seconds(3) && framing.header(0) == Array(wav.prefix(44)))
+  }
+
+  @Test func `Bytes of no known format have no points`() {
+    var framing = LiveFraming()
+    var generator = SeededGenerator(seed: 10)
+    let noise = Data((0..<100_000).map { _ in UInt8.random(in: 0...254, using: &generator) })
+    #expect(points(noise, seed: 11, into: &framing) == [] && framing.isUnknown)
+    #expect(framing.end == .zero && !framing.canContinue)
+  }
+}

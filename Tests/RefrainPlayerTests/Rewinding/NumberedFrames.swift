@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+/// Sound in which each frame says its place.
+enum NumberedFrames {
+  /// MPEG-1 layer III frames of 44.1 kHz and 128 kbit/s, whose bodies repeat the frame's number.
+  static func mp3(_ numbers: Range<Int>) -> Data {
+    var data = Data(capacity: numbers.count * SilentMP3.frameLength)
+    for number in numbers {
+      data.append(contentsOf: [0xFF, 0xFB, 0x90, 0x00])
+      // Without a byte that looks like the start of a frame.
+      let digits = Array(String(number).utf8) + [UInt8(ascii: " ")]
+      for index in 0..<(SilentMP3.frameLength - 4) { data.append(digits[index % digits.count]) }
+    }
+    return data
+  }
+
+  /// The number in the frame at the start of `bytes`.
+  static func number(_ bytes: some Collection<UInt8>) -> Int? {
+    let digits = bytes.dropFirst(4).prefix { $0 != UInt8(ascii: " ") }
+    return Int(String(decoding: digits, as: UTF8.self))
+  }
+
+  static let frame = Duration.nanoseconds(1_152_000_000_000 / 44_100)
+
+  static let wavRate = 4000
+  static let wavBytesPerSecond = wavRate * 4
+
+  /// RIFF/WAVE with 16 bits and two channels, which are the low and the high half of the sample's
+  /// number. The header promises hours.
+  static func wav(seconds: Int) -> Data {
+    var data = Data()
+    func put(_ number: Int, _ count: Int) {
+      for index in 0..<count { data.append(UInt8(number >> (8 * index) & 0xFF)) }
+    }
+    data.append(contentsOf: "RIFF".utf8)
+    put(0x7F00_0024, 4)
+    data.append(contentsOf: "WAVEfmt ".utf8)
+    put(16, 4)
+    put(1, 2)
+    put(2, 2)
+    put(wavRate, 4)
+    put(wavBytesPerSecond, 4)
+    put(4, 2)
+    put(16, 2)
+    data.append(contentsOf: "data".utf8)
+    put(0x7F00_0000, 4)
+    let numbers = (0..<UInt32(seconds * wavRate)).map(\.littleEndian)
+    numbers.withUnsafeBytes { data.append(contentsOf: $0) }
+    return data
+  }
+
+  /// Returns the runs of consecutive numbers in samples that were heard.
+  static func runs(_ samples: [Int16]) -> [Range<Int>] {
+    var runs: [Range<Int>] = []
+    for index in stride(from: 0, to: samples.count - 1, by: 2) {
+      let low = Int(UInt16(bitPattern: samples[index]))
+      let number = Int(UInt16(bitPattern: samples[index + 1])) << 16 | low
+      if let last = runs.last, last.upperBound == number {
+        runs[runs.count - 1] = last.lowerBound..<(number + 1)
+      } else {
+        runs.append(number..<(number + 1))
+      }
+    }
+    return runs
+  }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainPlayer
+
+/// Seeks in recorded live sound, as the player decides them.
+struct RewindingPlayerTests {
+  /// A machine that plays a station at the position 95 of 10 to 100 seconds.
+  private func playing(_ window: LiveWindow?) throws -> (PlayerMachine, EngineItem.ID) {
+    var machine = PlayerMachine()
+    machine.rewind = .seconds(90)
+    let actions = machine.handle(
+      .play([Media(URL(filePath: "/radio"))], startingAt: 0, from: .zero))
+    let rewinds: [Duration?] = actions.compactMap {
+      if case .load(let item, _, _) = $0 { item.rewind } else { nil }
+    }
+    #expect(rewinds == [.seconds(90)])
+    let id = try #require(machine.engineItem)
+    _ = machine.handle(EngineEvent.live(id))
+    _ = machine.handle(EngineEvent.ready(id, at: .zero))
+    if let window { _ = machine.handle(EngineEvent.liveWindow(id, window)) }
+    _ = machine.handle(EngineEvent.position(id, .seconds(95)))
+    return (machine, id)
+  }
+
+  private let window = LiveWindow(start: .seconds(10), end: .seconds(100))
+
+  private func targets(_ actions: [PlayerAction]) -> [Duration] {
+    actions.compactMap { if case .seek(let place, _) = $0 { place } else { nil } }
+  }
+
+  @Test(
+    arguments: [
+      (.seek(.seconds(50)), 50), (.seek(.zero), 10), (.seek(.seconds(1000)), 95),
+      (.skip(.seconds(-60)), 35), (.skip(.seconds(-600)), 10), (.skip(.seconds(60)), 95),
+      (.scrub(.seconds(20)), 20), (.seekToLive, 95), (.previous, 10),
+    ] as [(PlayerCommand, Int)])
+  func `A seek in recorded live sound stays within it`(
+    _ command: PlayerCommand, _ target: Int
+  ) throws {
+    var (machine, id) = try playing(window)
+    #expect(machine.state.behindLive == .seconds(5))
+    #expect(targets(machine.handle(command)) == [.seconds(target)])
+    _ = machine.handle(EngineEvent.seekCompleted(id, serial: 1, at: .seconds(target)))
+    #expect(machine.state.behindLive == .seconds(100 - target))
+    #expect(machine.state.isLive && machine.state.duration == nil)
+  }
+
+  @Test(
+    arguments: [.seek(.zero), .skip(.seconds(-5)), .seekToLive, .scrub(.zero)] as [PlayerCommand])
+  func `A live stream that is not recorded refuses every seek`(_ command: PlayerCommand) throws {
+    var (machine, _) = try playing(nil)
+    let actions = machine.handle(command)
+    #expect(targets(actions) == [])
+    #expect(actions.contains { if case .tell(.seekRefused) = $0 { true } else { false } })
+    #expect(machine.state.behindLive == nil)
+  }
+
+  @Test func `The title of recorded sound is the one that is heard`() throws {
+    var (machine, id) = try playing(window)
+    _ = machine.handle(EngineEvent.streamTitle(id, StreamTitle(title: "Heard")))
+    machine.note(
+      progress: nil, fetching: RangeSet(), streamTitle: StreamTitle(title: "Received", offset: 9))
+    #expect(machine.state.metadata.streamTitle == "Heard")
+  }
+
+  @Test func `The next item has no recorded part`() throws {
+    var (machine, _) = try playing(window)
+    _ = machine.handle(.play([Media(URL(filePath: "/song"))], startingAt: 0, from: .zero))
+    #expect(machine.state.liveWindow == nil && !machine.state.isLive)
+  }
+}
