@@ -102,6 +102,11 @@ struct PlayTextTests {
     #expect(PlayStatus(name: "x").line(width: 80) == "0:00  x")
     let live = PlayStatus(name: "Radio", position: .seconds(75), duration: nil, isLive: true)
     #expect(live.line(width: 80) == "1:15 live  Radio")
+    var rewound = live
+    rewound.liveEnd = .seconds(555)
+    #expect(rewound.line(width: 80) == "1:15 -8:00 live  Radio")
+    rewound.liveEnd = .seconds(85)
+    #expect(rewound.line(width: 80) == live.line(width: 80))
   }
 
   @Test func `Output files after the first are numbered`() {

@@ -37,6 +37,12 @@
         --audio-output writes the sound to a WAV file instead, as fast as it can be decoded; \
         further items of one command go to FILE-2.wav, FILE-3.wav and so on.
 
+        The tags of the items ahead (artist, title, album) are shown in the list before these \
+        play, and '/' finds them. They are read from all files nearby, and from the first bytes of \
+        the next twenty URLs that end in .mp3, .flac, .m4a, .ogg and the like: 16 KiB each, at \
+        most 256 KiB, which stay in the cache. Titles of a playlist take precedence. --no-tags \
+        turns that off.
+
         A desktop shows the player and controls it, by MPRIS over the D-Bus of the session: media \
         keys, the panel, 'playerctl'. --no-mpris turns that off.
 
@@ -45,18 +51,35 @@
         the whole last queue. 'refrain rm' forgets the positions of URLs, 'rm --all' all positions \
         and the queue.
 
+        With --rewind, the sound of a station is recorded while it plays or is paused, and can be \
+        sought in: by the arrows, by ':' (-8:00 is eight minutes before the newest sound), and 'L' \
+        returns to the present. The record is part of the cache, never takes more than half of its \
+        limit, and is gone when the next item plays. For MP3, AAC, Ogg and WAV; not for HLS.
+
         With --json each line of standard output is an object. Its 'event' is 'item' (the next \
         item begins; 'metadata' is what its list says of it), 'status' (the player's state, and \
         the cause of waiting), 'metadata', \
-        'duration', 'live' (a live stream, without a duration), 'seekRefused' (a live stream \
-        cannot seek), 'started' (the seconds until the first sound), 'position', 'cached' (with \
-        'storedBytes' and 'totalBytes'; for a stream 'storedSeconds' and 'totalSeconds'), \
-        'chapter' (its title and start, where a podcast's feed states them), \
+        'duration', 'live' (a live stream, without a duration), 'liveWindow' (the recorded part of \
+        live sound, with --rewind: from 'startSeconds' to 'endSeconds'), 'seekRefused' (a live \
+        stream cannot seek), 'started' (the seconds until the first sound), 'position', 'cached' \
+        (with 'storedBytes' and 'totalBytes'; for a stream 'storedSeconds' and 'totalSeconds'), \
+        'chapter' (its title and start, where a podcast's feed states them), 'tags' (of an \
+        item that has not played yet), \
         'tracks' (of an item with a choice), 'video' (its size, codec and late frames; without a \
         size, none is shown any more), 'videoUnavailable' (only the sound plays), 'subtitleFailed' \
         ('subtitle' could not be read), \
         'retrying' (a failed request, and the seconds until the next one), 'silent', 'ended' (the \
         item played to its end), 'failed' or, after an item that did not fail, 'report'.
+
+        --control PATH lets programs of the same user control the player through a socket, in the \
+        shape of mpv's JSON IPC: each line is an object. A program sends \
+        {"command": ["seek", 30, "relative"], "request_id": 1} and receives \
+        {"data": null, "error": "success", "request_id": 1}; of an error, 'message' gives the \
+        reason. The events of --json arrive too. Commands: \(ControlCommand.names). Properties: \
+        \(ControlProperty.names). 'loadfile' takes what 'play' takes, and replies when it is in the \
+        queue; places are replace, append, append-play, insert-next and insert-next-play. The queue \
+        counts from 0 in the order of the list, also while it is shuffled. After 'stop' the program \
+        stays, without anything to play.
 
         Examples:
           refrain play https://example.org/song.flac
@@ -65,7 +88,9 @@
           refrain play ~/Music/album ~/Music/concert.cue
           refrain play https://example.org/podcast.xml
           find ~/Music -name '*.flac' -newer list | refrain play -
+          refrain play --rewind 2h https://example.org/radio
           refrain play --resume
+          refrain play --control /tmp/refrain ~/Music/album
           refrain play --audio-output heard.wav https://example.org/song.flac
           refrain play --sample
         """)
@@ -141,8 +166,14 @@
         """)
     var noMpris = false
 
+    @Flag(help: "Do not look up the tags of the items ahead.")
+    var noTags = false
+
     @OptionGroup(title: "Listening options")
     var listening: ListeningOptions
+
+    @OptionGroup(title: "Control options")
+    var control: ControlOptions
 
     @OptionGroup(title: "Network options")
     var network: NetworkOptions
@@ -183,7 +214,8 @@
         throw ValidationError("--window and --audio-only exclude each other.")
       }
       try validateSubtitles()
-      guard !paused || isScreenWanted || settings.video.configuration != .none else {
+      let canResume = isScreenWanted || settings.video.configuration != .none
+      guard !paused || canResume || control.control != nil else {
         throw ValidationError(
           "Without the screen and a window, no key can resume playing. Omit --paused.")
       }
@@ -207,8 +239,18 @@
     func run() async throws {
       let options = options
       if options.logLevel < .debug { SoundLibraries.silence() }
+      SoundLibraries.loadAhead()
       if listening.listsDevices { return try await SoundDevices.show(asJSON: options.json) }
-      let (settings, isScreenWanted) = (settings, isScreenWanted)
+      try await control.serving(options) { server in
+        var settings = settings
+        settings.control = server
+        try await play(with: settings)
+      }
+    }
+
+    private func play(with settings: PlaySettings) async throws {
+      let options = options
+      let isScreenWanted = isScreenWanted
       let showsVideo = settings.video.configuration != .none
       let makePlays: @MainActor @Sendable () -> PlaySession = {
         PlaySession(
@@ -291,7 +333,10 @@
         listening: ListeningSettings(
           remembers: !sample && audioOutput == nil, beginsWhereLeft: !listening.fromStart,
           hasVolume: volume != nil, rate: listening.rate, device: listening.device,
-          replayGain: listening.replayGain.mode),
+          replayGain: listening.replayGain.mode, rewind: listening.rewind),
+        // Only the screen, programs and a desktop show them.
+        readsTags: !noTags && !sample && audioOutput == nil
+          && (isScreenWanted || options.json || !noMpris),
         // Sound for a file is not listened to.
         desktop: noMpris || audioOutput != nil ? nil : options)
     }

@@ -14,6 +14,8 @@
     /// As the listener names it; nil: the system's.
     var device: String?
     var replayGain = ReplayGain.off
+    /// How far one can go back in live sound; nil: not at all.
+    var rewind: Duration?
 
     /// Returns how a player goes on; nil: it stores nothing.
     func resumption(in cache: MediaCache) async -> Resumption? {

@@ -16,12 +16,16 @@
       case .previous: player.previous()
       case .seek(let seconds): player.seek(by: .seconds(seconds))
       case .jump(let tenths):
-        // A live stream refuses every seek.
-        if tenths == 0 || player.isLive {
+        if let window = player.liveWindow {
+          player.seek(to: window.start + (window.live - window.start) * tenths / 10)
+        } else if tenths == 0 || player.isLive {
+          // Without a window, a live stream refuses every seek.
           player.seek(to: .zero)
         } else if let duration = player.duration {
           player.seek(to: duration * tenths / 10)
         }
+      case .goLive:
+        if player.isLive { player.seekToLive() } else { tell("This item is not live.") }
       case .changeVolume(let change):
         // In whole steps, whatever `--volume` was.
         player.volume = ((player.volume + change) * 20).rounded() / 20

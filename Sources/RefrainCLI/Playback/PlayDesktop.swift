@@ -18,7 +18,9 @@
       quit: @escaping @MainActor @Sendable () -> Void,
       note: @escaping @MainActor @Sendable (String) -> Void
     ) {
-      mpris = MPRIS(MPRIS.Configuration("refrain", identity: "Refrain"))
+      // The name of packaging/refrain.desktop, which packages install: it has the icon.
+      mpris = MPRIS(
+        MPRIS.Configuration("refrain", identity: "Refrain", desktopEntry: "refrain"))
       mpris.onQuit = quit
       mpris.onOpen = { [weak player] uri in
         await Self.media(uri, player?.queue.items ?? [], options, cache, note)
@@ -29,25 +31,15 @@
     /// Leaves the desktop.
     func leave() async { await mpris.close() }
 
-    /// Returns the media that a URI names, by the rules of the program's arguments. The headers of
-    /// the command line are sent only to servers of the queue that receive them already: never to
-    /// those that a local list names, which the user did not name.
+    /// Returns the media that a URI names.
     private static func media(
       _ uri: String, _ items: [PlayQueue.Item], _ options: GlobalOptions, _ cache: MediaCache,
       _ note: @MainActor (String) -> Void
     ) async -> [Media] {
-      let loading: PlaylistLoading
       do {
-        let url = try PlayArgument.parse(uri)
-        var options = options
-        let fields = options.fields
-        let receivesHeaders = items.contains { item in
-          let media = item.media
-          return !media.url.isFileURL && media.headers == fields
-            && media.url.isSameOrigin(as: url)
-        }
-        if url.isFileURL || !receivesHeaders { options.headers = [] }
-        loading = try await PlaylistLoading(of: [url], options: options, from: cache)
+        let added = try await AddedMedia([uri], beside: items, options, from: cache)
+        for problem in added.problems { note(printable(problem.reason)) }
+        return added.media
       } catch is CancellationError {
         return []
       } catch {
@@ -56,11 +48,6 @@
         note("\(printable(name)) was not opened: \(printable("\(error)"))")
         return []
       }
-      for text in loading.skipped { note(printable(text)) }
-      for failure in loading.failures {
-        note(printable("\(URLArgument.name(of: failure.url)): \(failure.error.reason)"))
-      }
-      return loading.media
     }
   }
 #endif

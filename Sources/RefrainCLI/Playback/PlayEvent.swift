@@ -49,6 +49,9 @@ struct PlayEvent: Encodable {
   var height: Int?
   var codec: String?
   var droppedFrames: Int?
+  /// With `liveWindow`: the recorded part of live sound.
+  var startSeconds: Double?
+  var endSeconds: Double?
   /// With `subtitleFailed`: the URL of the subtitle.
   var subtitle: String?
 
@@ -92,6 +95,10 @@ struct PlayEvent: Encodable {
       self.init("position", current)
       seconds = time / .seconds(1)
     case .live(true): self.init("live", current)
+    case .liveWindow(let window?):
+      self.init("liveWindow", current)
+      startSeconds = window.start / .seconds(1)
+      endSeconds = window.end / .seconds(1)
     case .seekRefused(let item): self.init("seekRefused", item.media)
     case .audioUnavailable: self.init("silent", current)
     case .finished(let item): self.init("ended", item.media)
@@ -110,6 +117,9 @@ struct PlayEvent: Encodable {
       self.metadata = Metadata(
         title: metadata.title, artist: metadata.artist, album: metadata.album,
         streamTitle: metadata.streamTitle, station: metadata.station)
+    case .tags(let item, let tags):
+      self.init("tags", item.media)
+      metadata = Metadata(title: tags.title, artist: tags.artist, album: tags.album)
     case .tracks(let tracks) where tracks.hasChoice:
       self.init("tracks", current)
       self.tracks = tracks.all.map { track in

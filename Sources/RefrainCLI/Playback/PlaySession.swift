@@ -23,8 +23,15 @@
     /// The subtitles of the first item.
     var subtitles: [Media.Subtitle] = []
     var listening = ListeningSettings()
+    /// Whether the tags of the items ahead are looked up.
+    var readsTags = false
     /// The options for media that a desktop opens; nil: the player is not offered to it.
     var desktop: GlobalOptions?
+    /// The socket of programs that control the player.
+    var control: ControlServer?
+
+    /// Whether anybody receives the events of `--json`.
+    var tellsEvents: Bool { isJSON || control != nil }
   }
 
   /// Plays media, and reports on it: on a screen, in lines for people, or in lines for programs.
@@ -103,14 +110,17 @@
         video: settings.video.configuration)
       var configuration = Player.Configuration()
       configuration.streamURL = { try await streams.url(for: $0) }
+      configuration.readsTags = settings.readsTags
       try await settings.listening.apply(to: engine)
       configuration.resumption = await resumption
+      configuration.rewind = settings.listening.rewind
       if settings.listening.remembers { configuration.savedSession = SavedSession(for: cache) }
       let player = Player(cache: cache, engine: engine, configuration: configuration)
       let events = player.events()
       screen?.follow(player, cache)
       start(media, on: player)
       let desktop = offer(player, cache)
+      settings.control?.follow(player, cache, quit: quitting(player))
       let result: Result<Void, any Error>
       do {
         try await cache.reportingRetries { [weak self] retry in
@@ -123,6 +133,7 @@
         result = .failure(error)
       }
       await desktop?.leave()
+      settings.control?.leave()
       // Closing completes an output file and releases the terminal.
       await player.close()
       Console.shared.clear()
@@ -174,7 +185,7 @@
       for await event in events {
         let event = await event.diagnosed(diagnosis, current: current)
         if case .item(let item) = event { current = item?.media }
-        if settings.isJSON, !(isBetween && event.isPosition),
+        if settings.tellsEvents, !(isBetween && event.isPosition),
           let line = PlayEvent(event, about: current)
         {
           try tell(line)
@@ -191,6 +202,7 @@
         case .duration(let duration): status.duration = duration
         case .position(let position): status.position = position
         case .live(let isLive): status.isLive = isLive
+        case .liveWindow(let window): status.liveEnd = window?.end
         case .seekRefused(let item): refuseSeek(in: item.media)
         case .audioUnavailable: tellSilence()
         case .tracks(let tracks) where tracks.hasVideo: tellMissingDisplay()
@@ -224,11 +236,16 @@
       guard let options = settings.desktop else { return nil }
       return PlayDesktop(
         player, options: options, cache: cache,
-        quit: { [weak self, weak player] in
-          guard let self, let player else { return }
-          Task { await self.quit(player) }
-        },
+        quit: quitting(player),
         note: { [weak self] in self?.note($0) })
+    }
+
+    /// Returns what ends the program for a desktop or a client.
+    private func quitting(_ player: Player) -> @MainActor @Sendable () -> Void {
+      { [weak self, weak player] in
+        guard let self, let player else { return }
+        Task { await self.quit(player) }
+      }
     }
 
     /// Shows a line of what a desktop asked for.
@@ -274,10 +291,12 @@
         item.media.resource.map { cache.possibleKeys(for: $0).contains(retry.key) } ?? false
       }
       guard let item else { return }
-      if settings.isJSON {
+      if settings.tellsEvents {
         // A closed output is noticed by the next event.
         try? tell(PlayEvent(retrying: item.media, retry.error, after: retry.delay))
-      } else if let screen {
+      }
+      if settings.isJSON { return }
+      if let screen {
         screen.note(trouble: retry.error, of: item.id)
       } else if !settings.isQuiet, retry.isNews {
         Console.shared.note(RetryReports.line(item.media.url, retry.error))
@@ -288,7 +307,7 @@
       _ media: Media, _ report: PlaybackReport, _ told: (Media, PlayReport) throws -> Void
     ) throws {
       let report = PlayReport(media, report)
-      if settings.isJSON {
+      if settings.tellsEvents {
         var line = PlayEvent("report", media)
         line.report = report
         try tell(line)
@@ -340,15 +359,15 @@
     }
 
     private func tell(_ chapter: Media.Chapter, of media: Media?) throws {
-      if settings.isJSON {
-        try tell(PlayEvent(chapter, of: media))
-      } else if let title = chapter.title {
+      if settings.tellsEvents { try tell(PlayEvent(chapter, of: media)) }
+      if !settings.isJSON, let title = chapter.title {
         screen?.add(.init(text: "Chapter: \(printable(title))"))
       }
     }
 
     private func tell(_ event: PlayEvent) throws {
-      try Console.shared.print(JSONText.line(event))
+      settings.control?.send(event)
+      if settings.isJSON { try Console.shared.print(JSONText.line(event)) }
     }
   }
 

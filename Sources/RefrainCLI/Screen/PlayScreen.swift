@@ -22,6 +22,8 @@
     private var known = KnownItems()
     private var traffic = ScreenTraffic()
     private let controls = PlayControl()
+    private let additions: QueueAddition
+    private var cache: MediaCache?
     private let cover: ErrorOutputCover?
     private var messages = ScreenMessages()
     private var ending: Ending?
@@ -41,6 +43,7 @@
         return nil
       }
       self.terminal = terminal
+      additions = QueueAddition(options)
       cover = showsVideo && options.logLevel < .debug ? ErrorOutputCover() : nil
       renderer = ScreenRenderer(console.barStyle)
       model.isOffline = options.offline
@@ -81,7 +84,7 @@
 
     /// Shows this player from now on, in place of the previous one.
     func follow(_ player: Player, _ cache: MediaCache) {
-      self.player = player
+      (self.player, self.cache) = (player, cache)
       known = KnownItems()
       traffic = ScreenTraffic()
       lookingUp?.cancel()
@@ -115,6 +118,7 @@
     /// Releases the terminal. Returns the reason if the screen itself ended.
     func leave() async -> Ending? {
       terminal.leave()
+      additions.cancel()
       await keys.value
       cover?.remove()
       Console.shared.divert(to: nil)
@@ -145,6 +149,7 @@
       let order = player.queue.playOrder
       let focus = order.firstIndex { $0.id.rawValue == model.queue.selection?.id } ?? 0
       defer { lookups += 1 }
+      player.lookUpTags(first: order.dropFirst(max(0, focus - 12)).prefix(25).map(\.id))
       for item in order.dropFirst(max(0, focus - 30)).prefix(60) where item.id != player.item?.id {
         guard let resource = item.media.resource else { continue }
         let isKnown = known.items[item.id]?.cached != nil
@@ -168,7 +173,7 @@
       switch event {
       case .key(let key):
         let action = ScreenAction(
-          key, isFiltering: model.queue.filter != nil, isTypingTime: model.typedTime != nil,
+          key, isFiltering: model.queue.filter != nil, isTyping: model.typedLine != nil,
           isHelpVisible: model.isHelpVisible)
         if let action { perform(action, isBreak: key.modifiers == .control) }
       case .resized: break
@@ -219,8 +224,14 @@
       case .clearFilter: model.queue.clearFilter()
       case .untype: model.queue.untype()
       case .type(let text): model.queue.type(text)
-      case .beginTime, .typeTime, .untypeTime, .clearTime, .endTime, .seekToTime:
-        if let refusal = model.perform(typing: action, on: player) { add(.init(text: refusal)) }
+      case .beginTime, .beginAddition, .typeLine, .untypeLine, .clearLine, .endLine, .enterLine:
+        switch model.perform(typing: action, on: player) {
+        case .none: break
+        case .refused(let reason): add(.init(text: reason))
+        case .add(let arguments):
+          guard let player, let cache else { break }
+          additions.add(arguments, to: player, from: cache) { [weak self] in self?.add($0) }
+        }
       default: if let player { control(player, action) }
       }
     }

@@ -65,14 +65,20 @@ extension Player {
   /// Ends playback. The queue stays.
   public func stop() { send(.stop) }
 
-  /// Seeks to an exact position of the current item. Past its end, the next item plays. A live
-  /// stream (`isLive`) does not seek, and `PlayerEvent.seekRefused` reports that; the same holds
-  /// for the other seek methods.
+  /// Seeks to an exact position of the current item. Past its end, the next item plays.
+  ///
+  /// A live stream (`isLive`) seeks to the nearest position within its `liveWindow`, in steps of a
+  /// quarter of a second: `PlayerEvent.seekCompleted` reports where it goes on. Without a window it
+  /// does not seek, and `PlayerEvent.seekRefused` reports that; the same holds for the other seek
+  /// methods.
   public func seek(to position: Duration) { send(.seek(position)) }
 
   /// Seeks forward, or back if negative, from the current position or from the target of a running
   /// seek.
   public func seek(by distance: Duration) { send(.skip(distance)) }
+
+  /// Goes back to the present of a live stream that was paused or rewound. Other media do not seek.
+  public func seekToLive() { send(.seekToLive) }
 
   /// Seeks to the stored position nearest to `position`: dragging over a scrubber then fetches
   /// nothing for the positions it passes. Call `seek(to:)` when the drag ends.

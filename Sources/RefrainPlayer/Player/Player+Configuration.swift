@@ -11,12 +11,28 @@ extension Player {
     public var prefetchesNext = true
     /// How much of the next item is fetched before the current one is stored completely, in bytes.
     public var opening: Int64 = 512 << 10
+    /// Whether the tags of items are looked up before they play (`Player.itemTags`): of all files
+    /// nearby, and of the twenty items ahead in play order whose URL names a format with tags at
+    /// its beginning. While playback waits, nothing is requested.
+    ///
+    /// An item costs its first 16 KiB and at most 256 KiB, which stay in the cache; a large picture
+    /// is skipped. Live streams, HLS, DASH and parts of files (`Media.part`) are not looked up.
+    public var readsTags = false
     /// Returns the URL from which the engine plays a stream (HLS, DASH): that of a local proxy over
     /// the same cache, such as `CacheProxy.url(for:)` of RefrainProxy. Called on any thread, each
     /// time that a stream is loaded or prepared; an error fails the item.
     ///
     /// Nil: AVPlayer loads streams itself, without the cache; libmpv does not play them.
     public var streamURL: (@Sendable (_ stream: Resource) async throws -> URL)?
+
+    /// How far one can go back in live sound, within `PlayerState.liveWindow`; nil: not at all. The
+    /// sound is recorded from the first byte on, also during a pause, in a file without a name in
+    /// the cache directory, of at most half of the cache's limit. What is older is dropped;
+    /// playback that falls behind goes on at the earliest sound.
+    ///
+    /// For stations whose sound is MP3, AAC (ADTS), Ogg or WAV, and engines that can
+    /// (`PlayerCapabilities.rewind`); HLS and other live streams do not seek.
+    public var rewind: Duration?
 
     /// Where video is shown, if the player makes its own engine. libmpv only
     /// (`PlayerCapabilities.ofPlatform`).

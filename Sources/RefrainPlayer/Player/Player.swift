@@ -23,8 +23,11 @@ public final class Player {
   /// The duration of the current item; nil while it is unknown, and for live streams.
   public private(set) var duration: Duration?
   /// Whether the current item is a live stream: it plays as it arrives, has no duration, and cannot
-  /// seek. False while that is unknown.
+  /// seek, unless it has a `liveWindow`. False while that is unknown.
   public private(set) var isLive = false
+  /// The recorded part of a live stream, in which one can seek (`Configuration.rewind`); nil for
+  /// other media, and for live streams that do not seek.
+  public private(set) var liveWindow: LiveWindow?
   /// The ranges buffered ahead, which play without any further byte.
   public private(set) var bufferedRanges: [Range<Duration>] = []
   /// The stored part of the current item, in bytes; nil for files, streams, and while it is
@@ -91,6 +94,10 @@ public final class Player {
     set { send(.setShowsVideo(newValue)) }
   }
 
+  /// The tags of items of the queue that have played, or were looked up
+  /// (`Configuration.readsTags`).
+  public private(set) var itemTags: [PlayQueue.Item.ID: MediaMetadata] = [:]
+
   /// What the engine supports besides playing.
   public var capabilities: PlayerCapabilities { engine.capabilities }
 
@@ -109,6 +116,8 @@ public final class Player {
   @ObservationIgnored private var timers = PlayerTimers()
   @ObservationIgnored private var follower: CacheFollower?
   @ObservationIgnored private var prefetcher: NextPrefetcher
+  /// Nil: no tags are looked up.
+  @ObservationIgnored private var tagReader: TagReader?
   /// The times at which items were requested, and first heard.
   @ObservationIgnored private var starts = PlaybackStarts()
   @ObservationIgnored private var records: PlayerRecords
@@ -129,6 +138,7 @@ public final class Player {
     self.engine = StreamEngine(engine, cache: cache, streamURL: configuration.streamURL)
     self.configuration = configuration
     machine = PlayerMachine(fill: configuration.fill)
+    machine.rewind = configuration.rewind
     machine.endsParts = (engine as? any LimitedEngine)?.playsParts != true
     records = PlayerRecords(configuration)
     if let resumption = configuration.resumption {
@@ -140,8 +150,12 @@ public final class Player {
     shown = machine.state
     queue = machine.state.queue
     prefetcher = NextPrefetcher(cache: cache, opening: configuration.opening)
+    if configuration.readsTags { tagReader = TagReader(cache: cache) }
     self.engine.report = { [weak self] event in
       self?.work { $0.take(event) }
+    }
+    tagReader?.report = { [weak self] found in
+      self?.work { $0.perform($0.machine.note(found)) }
     }
     self.engine.reportProgress = { [weak self] progress in
       self?.work { $0.machine.note(progress) }
@@ -159,6 +173,15 @@ public final class Player {
 
   /// Lets the player's own window fill the screen, or no longer.
   public func toggleFullscreen() { engine.toggleFullscreen() }
+
+  /// Looks up the tags of these items before those of others: of items on display. Without
+  /// `Configuration.readsTags`, nothing happens.
+  ///
+  /// - Parameter items: at most 50 of them count; a further call replaces them.
+  public func lookUpTags(first items: [PlayQueue.Item.ID]) {
+    tagReader?.prefer(items)
+    work { _ in }
+  }
 
   /// The stage of the current item.
   var stage: PlayerMachine.Stage { machine.stage }
@@ -195,6 +218,8 @@ public final class Player {
       send(.stop)
       isClosed = true
       follower = nil
+      tagReader?.cancel()
+      tagReader = nil
       Self.release(listeners, timers, prefetcher)
       // Streams requested from now on end at once.
       listeners.finish()
@@ -215,7 +240,8 @@ public final class Player {
 
   // MARK: Working
 
-  func send(_ command: PlayerCommand) {
+  /// Performs a command; its effects appear at once in `state`.
+  package func send(_ command: PlayerCommand) {
     work { $0.perform($0.machine.handle(command)) }
   }
 
@@ -293,10 +319,13 @@ public final class Player {
     records.note(machine)
     followCache()
     if configuration.prefetchesNext { prefetch(now) }
+    tagReader?.update(now, busy: prefetcher.busy)
   }
 
   private func prefetch(_ now: PlayerState) {
-    prefetcher.update(now) { engine.preferredVariant }
+    prefetcher.update(now, ended: { [weak self] in self?.work { _ in } }) {
+      engine.preferredVariant
+    }
   }
 
   /// Assigns only properties that have changed: every assignment notifies observers.
@@ -312,6 +341,7 @@ public final class Player {
     set(\.position, now.position)
     set(\.duration, now.duration)
     set(\.isLive, now.isLive)
+    set(\.liveWindow, now.liveWindow)
     set(\.bufferedRanges, now.bufferedRanges)
     set(\.cacheProgress, now.cacheProgress)
     set(\.streamProgress, now.streamProgress)
@@ -327,6 +357,7 @@ public final class Player {
     set(\.tracks, now.tracks)
     set(\.video, now.video)
     set(\.isVideoShown, now.showsVideo)
+    set(\.itemTags, now.itemTags)
   }
 
   /// Follows the cache's progress of the current item; of a stream, the manifest's would say

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 /// A command to a player, from a listener or a timer.
-enum PlayerCommand: Sendable, Hashable {
+package enum PlayerCommand: Sendable, Hashable {
   /// Plays new media, the first item from a position.
   case play([Media], startingAt: Int, from: Duration)
   case enqueue([Media])
@@ -18,6 +18,7 @@ enum PlayerCommand: Sendable, Hashable {
   case stop
   case seek(Duration)
   case skip(Duration)
+  case seekToLive
   /// Seeks to the stored position nearest to this one.
   case scrub(Duration)
   case setRate(Double)

@@ -15,12 +15,17 @@ public enum PlayerEvent: Sendable, Hashable {
   /// The current item turned out to be a live stream (true), or was replaced by one that is none
   /// (false).
   case live(Bool)
+  /// The recorded part of a live stream, in which one can seek, has changed: at most twice per
+  /// second of received sound. Nil: there is none any more.
+  case liveWindow(LiveWindow?)
   case buffered([Range<Duration>])
   case cached(CacheProgress?)
   case fetching(RangeSet<Int64>)
   /// How much of an HLS stream is stored; at most four times a second.
   case streamProgress(StreamProgress?)
   case metadata(MediaMetadata)
+  /// The tags of an item were looked up before it plays (`Player.Configuration.readsTags`).
+  case tags(PlayQueue.Item, MediaMetadata)
   /// The tracks of the current item, or their selection, have changed.
   case tracks(MediaTracks)
   /// The shown video has changed; nil: none is shown.
@@ -41,7 +46,7 @@ public enum PlayerEvent: Sendable, Hashable {
   case started(PlayQueue.Item, after: Duration)
   /// A seek is over, and led to this position.
   case seekCompleted(Duration)
-  /// A seek was refused: the item is a live stream, which plays as it arrives.
+  /// A seek was refused: the item is a live stream, which plays as it arrives and is not recorded.
   case seekRefused(PlayQueue.Item)
   /// The item played to its end.
   case finished(PlayQueue.Item)

@@ -33,9 +33,10 @@ extension PlayerMachine {
     case .skip(let distance):
       let target = (seeking?.target ?? state.position) + distance
       seek(to: min(target, state.duration ?? target), &actions)
+    case .seekToLive: seekToLive(&actions)
     case .scrub(let position):
       if state.isLive {
-        refuseSeek(&actions)
+        seek(to: position, &actions)
       } else if let stored = state.cachedRanges.nearest(to: position) {
         seek(to: stored, &actions)
       }
@@ -112,7 +113,7 @@ extension PlayerMachine {
       if !isOccupied { state.wantsToPlay = true }
       state.queue.goBack()
       loadCurrent(&actions)
-    } else if isOccupied, !state.isLive {
+    } else if isOccupied, !state.isLive || canRewind {
       seek(to: .zero, &actions)
     } else if isOccupied {
       leave(&actions)
@@ -155,11 +156,11 @@ extension PlayerMachine {
     if engineItem != nil { actions.append(.pause) }
   }
 
-  private mutating func seek(to position: Duration, _ actions: inout [PlayerAction]) {
+  mutating func seek(to position: Duration, _ actions: inout [PlayerAction]) {
     guard let media = state.item?.media else { return }
-    guard !state.isLive else { return refuseSeek(&actions) }
+    guard !state.isLive || canRewind else { return refuseSeek(&actions) }
     (beginning, beginsAtMark) = (nil, false)
-    let position = max(.zero, position)
+    let position = state.liveWindow?.nearest(to: position) ?? max(.zero, position)
     switch stage {
     case .loading, .ready:
       lastSerial += 1
@@ -183,6 +184,8 @@ extension PlayerMachine {
   private mutating func restore(_ session: PlayerSession, _ actions: inout [PlayerAction]) {
     leave(&actions)
     state.queue = session.queue
+    // Its items may have the ids of others.
+    state.itemTags = [:]
     rest(.idle, &actions)
     let finite = session.position.isFinite && session.position < 1e12
     state.position = .seconds(finite ? max(0, session.position) : 0)

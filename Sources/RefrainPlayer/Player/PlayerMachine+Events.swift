@@ -36,6 +36,10 @@ extension PlayerMachine {
         beginsAtMark ? beginAtStart(&actions) : failBeyondEnd(beginning, &actions)
       }
     case .live: becomeLive(&actions)
+    case .liveWindow(_, let window): state.liveWindow = window
+    case .streamTitle(_, let title):
+      streamTitle = title
+      combineMetadata()
     case .position(_, let position):
       guard seeking == nil else { break }
       state.position = position
@@ -51,6 +55,7 @@ extension PlayerMachine {
     case .metadata(_, let metadata):
       tags = metadata
       combineMetadata()
+      keepTags()
     case .ended(_, let next):
       if let beginning {
         beginsAtMark ? beginAtStart(&actions) : failBeyondEnd(beginning, &actions)

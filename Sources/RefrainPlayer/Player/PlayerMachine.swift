@@ -47,6 +47,8 @@ struct PlayerMachine {
   var lastID: UInt64 = 0
   var lastSerial = 0
   let fill: FillPolicy
+  /// How far one can go back in live sound (`EngineItem.rewind`).
+  var rewind: Duration?
   /// Returns where the listener left a media, and what was chosen for it; nil: nothing is stored.
   var mark: @Sendable (Media) -> PlaybackMark? = { _ in nil }
   /// Whether items begin where they were left (`Resumption.beginsWhereLeft`).
@@ -98,7 +100,7 @@ struct PlayerMachine {
     state.position = .zero
     state.duration = nil
     state.resourceDuration = nil
-    state.isLive = false
+    (state.isLive, state.liveWindow) = (false, nil)
     state.bufferedRanges = []
     state.cacheProgress = nil
     state.fetching = RangeSet()
@@ -167,7 +169,7 @@ struct PlayerMachine {
 
   mutating func makeItem(_ media: Media) -> EngineItem {
     lastID += 1
-    return EngineItem(id: EngineItem.ID(rawValue: lastID), media: media, fill: fill)
+    return EngineItem(id: EngineItem.ID(rawValue: lastID), media: media, fill: fill, rewind: rewind)
   }
 
   // MARK: What follows from it
@@ -224,7 +226,9 @@ struct PlayerMachine {
     progress: CacheProgress?, fetching: RangeSet<Int64>, streamTitle: StreamTitle?
   ) {
     guard engineItem != nil else { return }
-    if let streamTitle, streamTitle != self.streamTitle {
+    // The cache knows the title that was received last, the engine of a recorded stream the one of
+    // the sound that is heard.
+    if let streamTitle, streamTitle != self.streamTitle, state.liveWindow == nil {
       self.streamTitle = streamTitle
       combineMetadata()
     }

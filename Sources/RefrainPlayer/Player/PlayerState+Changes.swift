@@ -13,6 +13,7 @@ extension PlayerState {
     compare(\.queue, PlayerEvent.queue)
     compare(\.item, PlayerEvent.item)
     compare(\.isLive, PlayerEvent.live)
+    compare(\.liveWindow, PlayerEvent.liveWindow)
     compare(\.duration, PlayerEvent.duration)
     compare(\.position, PlayerEvent.position)
     compare(\.wantsToPlay, PlayerEvent.wantsToPlay)

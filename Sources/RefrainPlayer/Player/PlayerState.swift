@@ -13,8 +13,11 @@ public struct PlayerState: Sendable, Hashable {
   /// The duration of the current item's resource, if the item is a part of it.
   var resourceDuration: Duration?
   /// Whether the current item is a live stream: it plays as it arrives, has no duration, and cannot
-  /// seek. False while that is unknown.
+  /// seek, unless it has a `liveWindow`. False while that is unknown.
   public internal(set) var isLive = false
+  /// The recorded part of a live stream, in which one can seek (`Player.Configuration.rewind`); nil
+  /// for other media, and for live streams that do not seek.
+  public internal(set) var liveWindow: LiveWindow?
   /// The ranges buffered ahead, which play without any further byte.
   public internal(set) var bufferedRanges: [Range<Duration>] = []
   /// The stored part of the current item, in bytes; nil for files, streams, and while it is
@@ -28,6 +31,9 @@ public struct PlayerState: Sendable, Hashable {
   /// The statistics of reading the current item so far; nil for files and streams.
   public internal(set) var statistics: MediaReader.Statistics?
   public internal(set) var metadata = MediaMetadata()
+  /// The tags of items of the queue that have played, or were looked up before
+  /// (`Player.Configuration.readsTags`).
+  public internal(set) var itemTags: [PlayQueue.Item.ID: MediaMetadata] = [:]
   /// The playback rate; 1 is normal speed.
   public internal(set) var rate = 1.0
   /// The volume: 0 is silence, 1 the loudness of the media.

@@ -16,7 +16,8 @@ struct ScreenActionTests {
       ("\u{1B}[A", .select(-1)), ("\u{1B}[B", .select(1)), ("\u{1B}[5~", .selectPage(-1)),
       ("\u{1B}[6~", .selectPage(1)), ("g", .selectFirst), ("G", .selectLast), ("\r", .playSelected),
       ("x", .removeSelected), ("\u{1B}[3~", .removeSelected), ("J", .moveSelected(1)),
-      ("K", .moveSelected(-1)), ("/", .beginFilter), ("?", .showHelp), ("q", .quit),
+      ("K", .moveSelected(-1)), ("/", .beginFilter), ("A", .beginAddition), ("?", .showHelp),
+      ("q", .quit),
       ("\u{3}", .quit),
       ("\u{1C}", .quit), ("\u{1A}", .suspend), ("\u{C}", .redraw),
     ] as [(String, ScreenAction)])

@@ -239,7 +239,7 @@
         try await tmux.press("Down")
         try await tmux.waits(until: "one line further") { lines in
           !lines.contains { $0.contains("pause, play") }
-            && lines.contains { $0.contains("mute") }
+            && lines.contains { $0.contains("next, previous") }
         }
         try await tmux.press("PageDown", "PageDown", "PageDown", "PageDown")
         try await tmux.waits(for: "not stored")

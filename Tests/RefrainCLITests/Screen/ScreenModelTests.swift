@@ -52,6 +52,22 @@ struct ScreenModelTests {
     #expect(model.storedBytes == 250 && model.totalBytes == 1000)
   }
 
+  @Test func `Rewound live sound shows how far it is behind, and the present does not`() throws {
+    var state = state([Media(try url("https://h/radio"))])
+    (state.isLive, state.duration) = (true, nil)
+    #expect(model(state).rewound == nil)
+    state.liveWindow = LiveWindow(start: .seconds(100), end: .seconds(1100))
+    state.position = .seconds(1090)
+    #expect(model(state).rewound == .init(behind: nil, fraction: 1))
+    state.position = .seconds(620)
+    let model = model(state)
+    #expect(model.rewound == .init(behind: .seconds(480), fraction: 0.52))
+    let lines = ScreenRenderer(.blocks).lines(model, ScreenSize(columns: 80, rows: 24))
+    #expect(lines.contains { $0.text.hasSuffix("  -8:00 live") })
+    #expect(lines.allSatisfy { $0.width <= 80 })
+    #expect(lines.contains { $0.text.contains("Playing") })
+  }
+
   @Test func `The hit ratio is the fraction of bytes that came from disk`() throws {
     var state = state([Media(try url("https://h/a"))])
     #expect(model(state).hitRatio == nil)

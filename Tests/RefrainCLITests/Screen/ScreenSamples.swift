@@ -6,7 +6,8 @@ enum ScreenSamples {
   static let all: [(name: String, model: ScreenModel)] = [
     ("cold", cold), ("half-cached", halfCached), ("warm", warm), ("buffering", buffering),
     ("no-network", noNetwork), ("failed", failed), ("long-titles", longTitles),
-    ("wide-characters", wideCharacters), ("filter", filter), ("live", live), ("help", help),
+    ("wide-characters", wideCharacters), ("filter", filter), ("adding", adding), ("live", live),
+    ("help", help),
   ]
 
   static let cold: ScreenModel = {
@@ -115,6 +116,13 @@ enum ScreenSamples {
     model.queue.beginFilter()
     model.queue.type("byte")
     model.queue.select(by: 1)
+    return model
+  }()
+
+  static let adding: ScreenModel = {
+    var model = warm
+    model.typedLine = TypedLine(.addition)
+    model.typedLine?.type("~/Music/Every Byte Once")
     return model
   }()
 

@@ -27,7 +27,7 @@
 
     @Test(arguments: [
       "/", "?", ":", "SHARP", "", "Shift+", "F5", "TAB", "Ctrl+z", "UP", "DOWN", "PGUP", "PGDWN",
-      "ENTER", "KP_ENTER", "DEL", "x", "J", "K", "g", "G",
+      "ENTER", "KP_ENTER", "DEL", "x", "J", "K", "g", "G", "A",
     ])
     func `Keys of the list, and others, do nothing in the window`(_ name: String) {
       #expect(ScreenAction(windowKey: name) == nil)

@@ -51,9 +51,9 @@ struct ScreenRenderer: Sendable {
     let isRoomy = rows >= 16
     let blank = [StyledLine()]
     var top: [StyledLine] = isRoomy ? blank : []
-    // Without room for the hints, a typed position takes the place of the title.
-    let time = rows < 4 ? model.typedTime : nil
-    top.append(time.map { timeLine($0, width) } ?? titleLine(model, width))
+    // Without room for the hints, a typed line takes the place of the title.
+    let typed = rows < 4 ? model.typedLine : nil
+    top.append(typed.map { typedLine($0, width) } ?? titleLine(model, width))
     if isRoomy || (rows >= 8 && !model.details.isEmpty) { top.append(detailsLine(model, width)) }
     if rows >= 32 { top.append(addressLine(model, width)) }
     if isRoomy { top += blank }
@@ -97,7 +97,7 @@ struct ScreenRenderer: Sendable {
   }
 
   private func hintLine(_ model: ScreenModel, _ width: Int) -> StyledLine {
-    if let time = model.typedTime { return timeLine(time, width) }
+    if let typed = model.typedLine { return typedLine(typed, width) }
     if model.queue.filter != nil {
       return keyLine(
         [

@@ -7,6 +7,8 @@ enum ScreenAction: Sendable, Hashable {
   case seek(Int)
   /// To this many tenths of the item.
   case jump(Int)
+  /// To the present of live sound.
+  case goLive
   case changeVolume(Double)
   case toggleMute
   /// To the next slower or faster rate.
@@ -27,9 +29,9 @@ enum ScreenAction: Sendable, Hashable {
   case beginFilter, endFilter, clearFilter, untype
   case type(String)
 
-  /// Of the line in which a position is typed.
-  case beginTime, endTime, clearTime, untypeTime, seekToTime
-  case typeTime(String)
+  /// Of a line that is typed: a position, or additions to the queue.
+  case beginTime, beginAddition, endLine, clearLine, untypeLine, enterLine
+  case typeLine(String)
 
   case showHelp, hideHelp
   /// By this many lines.
@@ -43,29 +45,29 @@ extension ScreenAction {
   ///
   /// - Parameters:
   ///   - isFiltering: whether typed text goes to the filter.
-  ///   - isTypingTime: whether a position is being typed.
+  ///   - isTyping: whether a line is being typed.
   ///   - isHelpVisible: then keys that move scroll the help, and any other closes it.
   init?(
-    _ key: Key, isFiltering: Bool = false, isTypingTime: Bool = false, isHelpVisible: Bool = false
+    _ key: Key, isFiltering: Bool = false, isTyping: Bool = false, isHelpVisible: Bool = false
   ) {
     guard
       let action = Self.always(key)
         ?? (isHelpVisible
           ? Self.reading(key)
-          : isTypingTime
-            ? Self.typingTime(key) : isFiltering ? Self.filtering(key) : Self.usual(key))
+          : isTyping
+            ? Self.typing(key) : isFiltering ? Self.filtering(key) : Self.usual(key))
     else { return nil }
     self = action
   }
 
-  private static func typingTime(_ key: Key) -> ScreenAction? {
+  private static func typing(_ key: Key) -> ScreenAction? {
     switch (key.code, key.modifiers) {
-    case (.text(let character), []): .typeTime(String(character))
-    case (.paste(let text), _): .typeTime(text)
-    case (.text("u"), .control): .clearTime
-    case (.backspace, _): .untypeTime
-    case (.escape, _): .endTime
-    case (.enter, _): .seekToTime
+    case (.text(let character), []): .typeLine(String(character))
+    case (.paste(let text), _): .typeLine(text)
+    case (.text("u"), .control): .clearLine
+    case (.backspace, _): .untypeLine
+    case (.escape, _): .endLine
+    case (.enter, _): .enterLine
     default: nil
     }
   }
@@ -137,6 +139,7 @@ extension ScreenAction {
     case "0"..."9": character.wholeNumberValue.map { .jump($0) }
     case "+", "=": .changeVolume(0.05)
     case "-": .changeVolume(-0.05)
+    case "L": .goLive
     case "m": .toggleMute
     case "[": .slower
     case "]": .faster
@@ -154,6 +157,7 @@ extension ScreenAction {
     case "K": .moveSelected(-1)
     case "/": .beginFilter
     case ":": .beginTime
+    case "A": .beginAddition
     case "?": .showHelp
     case "q": .quit
     default: nil

@@ -13,8 +13,8 @@ extension ScreenAction {
     guard let key = Key(window: name), let action = ScreenAction(key) else { return nil }
     switch action {
     // What these show or select is only in the terminal, which need not be visible.
-    case .showHelp, .beginFilter, .beginTime, .suspend, .redraw, .select, .selectPage, .selectFirst,
-      .selectLast, .playSelected, .removeSelected, .moveSelected:
+    case .showHelp, .beginFilter, .beginTime, .beginAddition, .suspend, .redraw, .select,
+      .selectPage, .selectFirst, .selectLast, .playSelected, .removeSelected, .moveSelected:
       return nil
     default: self = action
     }

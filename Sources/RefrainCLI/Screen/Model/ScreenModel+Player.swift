@@ -18,16 +18,19 @@ extension ScreenModel {
     let isLocal = media?.url.isFileURL == true
     self.isLocal = isLocal
     trouble = state.item.flatMap { known[$0.id]?.trouble }
-    title = media.map { Self.title(of: $0, state.metadata) } ?? ""
+    let tags = state.item.flatMap { state.itemTags[$0.id] }
+    title = media.map { Self.title(of: $0, state.metadata, tags) } ?? ""
     address = media.map { media in
       isLocal ? media.url.path(percentEncoded: false) : media.url.withoutUserInfo.absoluteString
     }
     // Seeks may land slightly before their target: 0:05 must not be shown as 0:04.
     position = state.position + .milliseconds(50)
     length = Length(state)
+    rewound = Rewound(state)
     details = [
-      length == .live ? state.metadata.station : nil, state.metadata.artist ?? media?.artist,
-      state.metadata.album ?? media?.album,
+      length == .live ? state.metadata.station : nil,
+      state.metadata.artist ?? media?.artist ?? tags?.artist,
+      state.metadata.album ?? media?.album ?? tags?.album,
     ].compactMap(\.self).filter { !$0.isEmpty && $0 != title }
     map = isLocal ? CacheMap(cached: [0..<1]) : CacheMap(state)
     storedBytes = state.cacheProgress?.storedBytes
@@ -54,15 +57,18 @@ extension ScreenModel {
     let rows = state.queue.playOrder.enumerated().map { index, item in
       QueueList.Row(
         item, number: index + 1, isCurrent: item.id == state.item?.id,
-        known[item.id] ?? KnownItem())
+        known[item.id] ?? KnownItem(), state.itemTags[item.id])
     }
     if rows != queue.rows { queue.rows = rows }
   }
 
-  /// Returns the title from the media, else from a playlist, else the file's name.
-  static func title(of media: Media, _ metadata: MediaMetadata) -> String {
-    [metadata.streamTitle, metadata.title, media.title].compactMap(\.self).first { !$0.isEmpty }
-      ?? URLArgument.name(of: media.url)
+  /// Returns the title from the media, else from a playlist, else from tags that were looked up,
+  /// else the file's name.
+  static func title(
+    of media: Media, _ metadata: MediaMetadata, _ tags: MediaMetadata? = nil
+  ) -> String {
+    [metadata.streamTitle, metadata.title, media.title, tags?.title].compactMap(\.self)
+      .first { !$0.isEmpty } ?? URLArgument.name(of: media.url)
   }
 }
 
@@ -89,6 +95,20 @@ extension ScreenModel.Length {
   }
 }
 
+extension ScreenModel.Rewound {
+  /// Live sound is a few seconds behind, as much as was sent in advance: that is the present.
+  private static let present = LiveWindow.lead * 3
+
+  fileprivate init?(_ state: PlayerState) {
+    guard let window = state.liveWindow, let behind = state.behindLive else { return nil }
+    self.behind = behind > Self.present ? behind : nil
+    let length = window.end - window.start
+    fraction =
+      self.behind == nil || length <= .zero
+      ? 1 : min(1, max(0, (state.position - window.start) / length))
+  }
+}
+
 extension CacheMap {
   fileprivate init(_ state: PlayerState) {
     guard let duration = state.duration, duration > .zero else {
@@ -109,13 +129,22 @@ extension CacheMap {
 
 extension QueueList.Row {
   fileprivate init(
-    _ item: PlayQueue.Item, number: Int, isCurrent: Bool, _ known: KnownItem
+    _ item: PlayQueue.Item, number: Int, isCurrent: Bool, _ known: KnownItem,
+    _ tags: MediaMetadata?
   ) {
+    let (media, name) = (item.media, URLArgument.name(of: item.media.url))
     self.init(
       id: item.id.rawValue, number: number,
-      title: known.title ?? item.media.title ?? URLArgument.name(of: item.media.url),
-      artist: known.artist ?? item.media.artist,
-      duration: known.duration ?? item.media.duration, isCurrent: isCurrent,
+      title: known.title ?? media.title ?? tags?.title ?? name,
+      artist: known.artist ?? media.artist ?? tags?.artist,
+      album: known.album ?? media.album ?? tags?.album,
+      duration: known.duration ?? media.duration, isCurrent: isCurrent,
       hasFailed: known.hasFailed, cached: known.cached)
+    guard media.title != nil || tags != nil || known.title != nil else { return }
+    // What is shown is found by itself.
+    otherNames =
+      [name, media.title, media.artist, media.album]
+      .compactMap(\.self) + [tags?.title, tags?.artist, tags?.album].compactMap(\.self)
+    otherNames.removeAll { [title, artist, album].contains($0) }
   }
 }

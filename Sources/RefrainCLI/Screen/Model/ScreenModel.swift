@@ -27,6 +27,14 @@ struct ScreenModel: Sendable, Hashable {
     case known(Duration)
   }
 
+  /// A position in recorded live sound.
+  struct Rewound: Sendable, Hashable {
+    /// The distance to the newest sound; nil at the present.
+    var behind: Duration?
+    /// The position as a fraction of the recorded part, 0…1.
+    var fraction: Double
+  }
+
   enum RepeatMode: String, Sendable, Hashable {
     case off, one, all
   }
@@ -54,6 +62,8 @@ struct ScreenModel: Sendable, Hashable {
   var address: String?
   var position = Duration.zero
   var length = Length.unknown
+  /// Where the position lies in recorded live sound; nil for other media.
+  var rewound: Rewound?
   var map = CacheMap()
 
   /// The stored and total size of the current item, in bytes.
@@ -81,8 +91,8 @@ struct ScreenModel: Sendable, Hashable {
 
   var tracks = ShownTracks()
 
-  /// The position that is being typed; nil while there is none.
-  var typedTime: TypedTime?
+  /// The line that is being typed; nil while there is none.
+  var typedLine: TypedLine?
 
   var queue = QueueList()
   /// The oldest first.

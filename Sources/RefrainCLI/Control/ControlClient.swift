@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import ArgumentParser
+  import Glibc
+
+  /// A connection of a control socket, on the socket's thread. No call waits.
+  struct ControlClient {
+    let file: CInt
+    let number: Int
+    var output = ControlOutput()
+    private var input = ControlInput()
+    private var watches: [PropertyWatch] = []
+    /// The identifier of the command that the main actor performs.
+    private var pending: ControlValue?
+    /// Whether the client sends nothing any more.
+    private var hasEnded = false
+    /// Whether the client receives nothing any more. What it has sent is still performed.
+    private var isDeaf = false
+    /// Whether nothing more is read: the connection ends when the client has all replies.
+    private var isLeaving = false
+    private var hasMore = false
+
+    /// The properties that a client may observe.
+    private static let watchLimit = 256
+    /// The lines that are handled in turn with those of other clients.
+    private static let turn = 16
+
+    init(_ file: CInt, number: Int) { (self.file, self.number) = (file, number) }
+
+    /// Whether the connection is to be closed.
+    var isOver: Bool {
+      pending == nil && !hasMore && (hasEnded || isLeaving) && output.count == 0
+    }
+
+    private var takesCommands: Bool { pending == nil && !output.isSlow && !isLeaving }
+
+    /// The events of poll(2) to wait for; nil: none, not even the end.
+    var interest: Int16? {
+      var events: Int16 = 0
+      if takesCommands, !hasMore, !hasEnded { events |= Int16(POLLIN) }
+      if output.count > 0 { events |= Int16(POLLOUT) }
+      // The end is reported again and again.
+      return events == 0 ? nil : events
+    }
+
+    /// Whether there is something to do without waiting.
+    var isReady: Bool { hasMore && takesCommands }
+
+    // MARK: Receiving
+
+    /// Reads what is there.
+    mutating func receive() {
+      guard takesCommands, !hasMore, !hasEnded else { return }
+      var bytes = [UInt8](repeating: 0, count: 16 << 10)
+      let count = recv(file, &bytes, bytes.count, CInt(MSG_DONTWAIT))
+      if count > 0 {
+        input.append(bytes[..<count])
+        hasMore = true
+      } else if count == 0 || (errno != EAGAIN && errno != EINTR) {
+        hasEnded = true
+      }
+    }
+
+    /// Handles lines, until one has to be performed by the main actor.
+    mutating func work(
+      _ state: ControlState, at now: ContinuousClock.Instant, perform: (ControlCommand) -> Void
+    ) {
+      for _ in 0..<Self.turn {
+        guard hasMore, takesCommands else { return }
+        guard let line = input.next() else {
+          hasMore = false
+          if input.isTooLong { refuseLongLine() }
+          return
+        }
+        take(line, state, at: now, perform)
+      }
+    }
+
+    private mutating func refuseLongLine() {
+      isLeaving = true
+      reply(
+        .integer(0),
+        .failure(
+          ControlRefusal(
+            .invalidParameter, "A line has at most \(ControlInput.longestLine) bytes.")))
+    }
+
+    private mutating func take(
+      _ line: ArraySlice<UInt8>, _ state: ControlState, at now: ContinuousClock.Instant,
+      _ perform: (ControlCommand) -> Void
+    ) {
+      do throws(ControlFailure) {
+        guard let request = try ControlRequest(line) else { return }
+        do throws(ControlRefusal) {
+          let command = try ControlCommand(request.words)
+          if let answer = try self.answer(command, state) {
+            reply(request.id, .success(answer))
+            if case .observe = command { look(at: state, now) }
+          } else {
+            pending = request.id
+            perform(command)
+          }
+        } catch {
+          reply(request.id, .failure(error))
+        }
+      } catch {
+        reply(error.id, .failure(error.refusal))
+      }
+    }
+
+    /// Returns the answer to a question; nil for an action.
+    private mutating func answer(
+      _ command: ControlCommand, _ state: ControlState
+    ) throws(ControlRefusal) -> ControlValue? {
+      switch command {
+      case .get(let property):
+        guard let value = state.value(of: property) else {
+          throw ControlRefusal(
+            .propertyUnavailable, "\(property.rawValue) has no value now.")
+        }
+        return value
+      case .observe(let id, let name):
+        guard watches.count < Self.watchLimit else {
+          throw ControlRefusal(
+            .commandFailed, "\(Self.watchLimit) properties are observed: leave some.")
+        }
+        watches.append(PropertyWatch(id: id, name: name))
+        return .null
+      case .unobserve(let id):
+        watches.removeAll { $0.id == id }
+        return .null
+      case .clientName: return .string("ipc_\(number)")
+      case .version: return .string(RefrainCommand.configuration.version)
+      default: return nil
+      }
+    }
+
+    // MARK: Sending
+
+    private mutating func reply(_ id: ControlValue, _ answer: ControlAnswer) {
+      if !isDeaf { output.add(ControlReply(id: id, answer: answer).value) }
+    }
+
+    /// Answers the command that the main actor has performed.
+    mutating func finish(_ answer: ControlAnswer) {
+      guard let id = pending else { return }
+      pending = nil
+      reply(id, answer)
+    }
+
+    /// Adds an event for the client. One that leaves too many unread is cut off.
+    mutating func add(event line: String, isRepeated: Bool) {
+      guard !isDeaf, !isLeaving else { return }
+      if !output.add(event: line, isRepeated: isRepeated) { cutOff() }
+    }
+
+    private mutating func cutOff() {
+      (isLeaving, hasMore) = (true, false)
+      deafen()
+    }
+
+    private mutating func deafen() {
+      isDeaf = true
+      output = ControlOutput()
+    }
+
+    /// Adds the changes of observed properties. Returns the time of the next ones that are held
+    /// back.
+    @discardableResult
+    mutating func look(
+      at state: ControlState, _ now: ContinuousClock.Instant
+    ) -> ContinuousClock.Instant? {
+      var next: ContinuousClock.Instant?
+      guard !isDeaf, !isLeaving else { return nil }
+      for index in watches.indices {
+        // A slow client sees the latest values later.
+        guard !output.isSlow else { return next }
+        switch watches[index].look(at: state, at: now) {
+        case .same: break
+        case .later(let time): next = min(next ?? time, time)
+        case .changed(let value): output.add(watches[index].line(value))
+        }
+      }
+      return next
+    }
+
+    /// Sends what the system accepts at once.
+    mutating func flush() {
+      while output.count > 0 {
+        let count = output.unsent.withUnsafeBytes {
+          send(file, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL | MSG_DONTWAIT))
+        }
+        if count >= 0 {
+          output.remove(count)
+        } else if errno == EAGAIN {
+          return
+        } else if errno != EINTR {
+          deafen()
+        }
+      }
+    }
+  }
+#endif

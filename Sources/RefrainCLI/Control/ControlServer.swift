@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import Refrain
+  import RefrainPlayer
+
+  /// The control socket of `play`: programs send commands to the player, and receive its events, in
+  /// the shape of mpv's JSON IPC (mpv(1), "JSON IPC").
+  @MainActor
+  final class ControlServer {
+    private let socket: ControlSocket
+    private let mailbox: ControlMailbox
+    private let options: GlobalOptions
+    private weak var player: Player?
+    private var cache: MediaCache?
+    private var quit: (@MainActor @Sendable () -> Void)?
+    private var following: Task<Void, Never>? { didSet { oldValue?.cancel() } }
+    /// The media that are being found, by numbers.
+    private var loadings: [Int: Task<Void, Never>] = [:]
+    private var lastLoading = 0
+    private var isClosed = false
+
+    private init(_ socket: ControlSocket, _ mailbox: ControlMailbox, _ options: GlobalOptions) {
+      (self.socket, self.mailbox, self.options) = (socket, mailbox, options)
+    }
+
+    /// Creates the socket. Clients are served from the first `follow` on.
+    ///
+    /// - Parameter options: apply to media that clients name.
+    /// - Throws: `ProgramError`.
+    static func open(_ path: String, _ options: GlobalOptions) async throws -> ControlServer {
+      let socket = try await IOThreads.background.run { try ControlSocket(at: path) }
+      guard let mailbox = ControlMailbox() else {
+        await IOThreads.background.run { socket.remove() }
+        throw ProgramError(
+          "The control socket could not be created: too many files are open.",
+          remedy: "Raise the limit: 'ulimit -n'.")
+      }
+      return ControlServer(socket, mailbox, options)
+    }
+
+    /// Lets clients control this player from now on.
+    func follow(
+      _ player: Player, _ cache: MediaCache, quit: @escaping @MainActor @Sendable () -> Void
+    ) {
+      (self.player, self.cache, self.quit) = (player, cache, quit)
+      publish()
+      let events = player.events()
+      following = Task { [weak self] in
+        for await _ in events {
+          guard let self, !Task.isCancelled else { return }
+          publish()
+        }
+      }
+      guard mailbox.begin() else { return }
+      ControlLoop.start(socket.file, mailbox) { [weak self] action, client in
+        Task { @MainActor in self?.perform(action, for: client) }
+      }
+    }
+
+    /// Passes an event of `--json` to all clients.
+    func send(_ event: PlayEvent) { mailbox.send(event) }
+
+    /// Lets nobody control the player any more, which is about to close.
+    func leave() {
+      following = nil
+      for loading in loadings.values { loading.cancel() }
+      publish()
+      (player, cache, quit) = (nil, nil, nil)
+    }
+
+    /// Removes the socket. Returns when all connections are closed.
+    func close() async {
+      guard !isClosed else { return }
+      isClosed = true
+      leave()
+      mailbox.close()
+      await mailbox.ended()
+      let socket = socket
+      await IOThreads.background.run { socket.remove() }
+    }
+
+    private var state: ControlState {
+      ControlState(
+        player: player?.state ?? PlayerState(),
+        canShowVideo: player?.capabilities.selectableTracks.contains(.video) ?? false)
+    }
+
+    private func publish() { mailbox.publish(state) }
+
+    // MARK: Actions
+
+    private static let gone = ControlRefusal(.commandFailed, "The player has ended.")
+
+    private func perform(_ action: ControlCommand, for client: Int) {
+      guard let player else { return mailbox.answer(client, .failure(Self.gone)) }
+      do throws(ControlRefusal) {
+        switch try state.decide(action) {
+        case .player(let commands): for command in commands { player.send(command) }
+        case .toggleFullscreen: player.toggleFullscreen()
+        case .quit: quit?()
+        case .load(let text, let place): return load(text, place, for: client)
+        }
+        publish()
+        mailbox.answer(client, .success(.null))
+      } catch {
+        mailbox.answer(client, .failure(error))
+      }
+    }
+
+    /// Finds media, and answers when they are in the queue. Whether the client waits for the answer
+    /// does not matter.
+    private func load(_ text: String, _ place: ControlCommand.LoadPlace, for client: Int) {
+      guard let player, let cache else { return }
+      lastLoading += 1
+      loadings[lastLoading] = Task { [weak self, weak player, options, number = lastLoading] in
+        let answer: ControlAnswer
+        do {
+          let items = player?.queue.items ?? []
+          let added = try await AddedMedia([text], beside: items, options, from: cache)
+          if let self, let player, player === self.player {
+            answer = Self.insert(added, place, in: player)
+          } else {
+            answer = .failure(Self.gone)
+          }
+        } catch is CancellationError {
+          answer = .failure(Self.gone)
+        } catch {
+          answer = .failure(ControlRefusal(.loadingFailed, "It was not loaded: \(error)"))
+        }
+        guard let self else { return }
+        loadings[number] = nil
+        publish()
+        mailbox.answer(client, answer)
+      }
+    }
+
+    private static func insert(
+      _ added: AddedMedia, _ place: ControlCommand.LoadPlace, in player: Player
+    ) -> ControlAnswer {
+      guard !added.media.isEmpty else {
+        return .failure(
+          ControlRefusal(.loadingFailed, added.problems.map(\.text).joined(separator: " ")))
+      }
+      let before = Set(player.queue.items.map(\.id))
+      let isIdle = !ControlState(player: player.state).isOccupied
+      switch place {
+      case .replace: player.play(added.media)
+      case .append, .appendPlay: player.enqueue(added.media)
+      case .insertNext, .insertNextPlay: player.insertNext(added.media)
+      }
+      let first = player.queue.items.first { !before.contains($0.id) }?.id
+      if let first, isIdle, place.playsIfIdle { player.jump(to: first) }
+      return .success(
+        .object([
+          "playlist_entry_id": first.map { .integer(Int64($0.rawValue)) } ?? .null,
+          "count": ControlValue(added.media.count),
+          "problems": .array(added.problems.map { .string($0.text) }),
+        ]))
+    }
+  }
+#endif

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Refrain
+  import RefrainPlayer
+
+  /// New values of properties.
+  extension ControlState {
+    func set(
+      _ property: ControlProperty, to value: ControlValue
+    ) throws(ControlRefusal) -> ControlDecision {
+      switch property {
+      case .pause: return .player([try flag(value, of: property) ? .pause : .resume])
+      case .mute: return .player([.setMuted(try flag(value, of: property))])
+      case .shuffle: return .player([.setShuffled(try flag(value, of: property))])
+      case .volume:
+        return .player([.setVolume(try number(value, of: property, in: 0...100) / 100)])
+      case .speed: return .player([.setRate(try number(value, of: property, in: Player.rates))])
+      case .timePosition, .percentPosition:
+        let limit = property == .timePosition ? 1e9 : 100
+        let target = try number(value, of: property, in: 0...limit)
+        return try decide(
+          .seek(target, property == .timePosition ? .absolute : .absolutePercent))
+      case .playlistPosition:
+        guard let index = value.whole else { throw wrongFormat(property, "a whole number") }
+        return try decide(.playIndex(.at(index)))
+      case .loopsPlaylist: return .player(try loop(.all, value, property))
+      case .loopsFile: return .player(try loop(.one, value, property))
+      case .aid: return try select(.audio, value, property)
+      case .sid: return try select(.subtitle, value, property)
+      case .vid: return try select(.video, value, property)
+      case .fullscreen: throw error("fullscreen has no known value: cycle it.")
+      case .duration, .playlist, .playlistCount, .title, .path, .tracks, .isIdle:
+        throw error("\(property.rawValue) cannot be set.")
+      }
+    }
+
+    func cycle(_ property: ControlProperty) throws(ControlRefusal) -> ControlDecision {
+      switch property {
+      case .pause, .mute, .shuffle:
+        return try set(property, to: .bool(value(of: property) == .bool(false)))
+      case .loopsPlaylist, .loopsFile:
+        return try set(property, to: .bool(value(of: property) == .bool(false)))
+      case .fullscreen:
+        try check(.toggleFullscreen)
+        return .toggleFullscreen
+      case .vid:
+        try check(.toggleVideo)
+        return .player([.setShowsVideo(!player.showsVideo)])
+      case .sid:
+        try check(.cycleSubtitle)
+        return .player([.select(player.tracks.next(.subtitle)?.id, .subtitle)])
+      case .aid:
+        try check(.cycleSound)
+        return .player([.select(player.tracks.next(.audio)?.id, .audio)])
+      default:
+        throw ControlRefusal(.commandFailed, "\(property.rawValue) is no switch: set it.")
+      }
+    }
+
+    /// Values beyond the limits are limited, as mpv does it.
+    func add(
+      _ number: Double, to property: ControlProperty
+    ) throws(ControlRefusal) -> ControlDecision {
+      switch property {
+      case .volume: return .player([.setVolume(player.volume + number / 100)])
+      case .speed: return .player([.setRate(player.rate + number)])
+      case .timePosition: return try decide(.seek(number, .relative))
+      case .playlistPosition:
+        guard let step = Int(exactly: number), let index = player.queue.currentIndex else {
+          throw ControlRefusal(.commandFailed, "No item is the current one.")
+        }
+        return try decide(.playIndex(.at(index + step)))
+      default:
+        throw ControlRefusal(.commandFailed, "Nothing can be added to \(property.rawValue).")
+      }
+    }
+
+    // MARK: Values
+
+    private func error(_ message: String) -> ControlRefusal {
+      ControlRefusal(.propertyError, message)
+    }
+
+    private func wrongFormat(_ property: ControlProperty, _ what: String) -> ControlRefusal {
+      ControlRefusal(.propertyFormat, "\(property.rawValue) is \(what).")
+    }
+
+    private func flag(
+      _ value: ControlValue, of property: ControlProperty
+    ) throws(ControlRefusal) -> Bool {
+      guard let flag = value.flag else { throw wrongFormat(property, "true or false") }
+      return flag
+    }
+
+    private func number(
+      _ value: ControlValue, of property: ControlProperty, in range: ClosedRange<Double>
+    ) throws(ControlRefusal) -> Double {
+      guard let number = value.finite else { throw wrongFormat(property, "a number") }
+      guard range.contains(number) else {
+        throw error("\(property.rawValue) is from \(range.lowerBound) to \(range.upperBound).")
+      }
+      return number
+    }
+
+    /// Turns a repeat mode on, or off if it is the current one.
+    private func loop(
+      _ mode: PlayQueue.RepeatMode, _ value: ControlValue, _ property: ControlProperty
+    ) throws(ControlRefusal) -> [PlayerCommand] {
+      let isWanted: Bool
+      switch value {
+      case .string("inf"): isWanted = true
+      default:
+        guard let flag = value.flag else {
+          throw wrongFormat(property, "\"inf\" or false: nothing repeats a number of times")
+        }
+        isWanted = flag
+      }
+      if isWanted { return [.setRepeatMode(mode)] }
+      return player.queue.repeatMode == mode ? [.setRepeatMode(.off)] : []
+    }
+
+    // MARK: Tracks
+
+    private func check(_ action: ScreenAction) throws(ControlRefusal) {
+      guard let why = PlayControl.refusal(of: action, player, canShowVideo: canShowVideo) else {
+        return
+      }
+      throw ControlRefusal(.commandFailed, why)
+    }
+
+    private func select(
+      _ kind: MediaTrack.Kind, _ value: ControlValue, _ property: ControlProperty
+    ) throws(ControlRefusal) -> ControlDecision {
+      let tracks = player.tracks.tracks(of: kind)
+      // Of no video, the sound plays on.
+      let shows: [PlayerCommand] = kind == .video ? [.setShowsVideo(true)] : []
+      if value.flag == false {
+        return .player(kind == .video ? [.setShowsVideo(false)] : [.select(nil, kind)])
+      }
+      if value == .string("auto") {
+        let track = tracks.first(where: \.isDefault) ?? tracks.first
+        return .player(shows + (track.map { [.select($0.id, kind)] } ?? []))
+      }
+      guard let number = value.whole else {
+        throw wrongFormat(property, "the number of a track, false or \"auto\"")
+      }
+      guard let track = tracks.first(where: { $0.id.number == number }) else {
+        throw error("There is no \(kind.rawValue) track \(number): track-list has them.")
+      }
+      return .player(shows + [.select(track.id, kind)])
+    }
+  }
+#endif
