@@ -9,8 +9,8 @@ enum Main {
   static let benchmarks: [any Benchmark.Type] = [
     WarmReading.self, ColdReading.self, StreamingMemory.self, LargeDirectory.self,
     MissAmongMany.self, ManyEntries.self, SeekWaste.self, StalledClient.self, OriginCost.self,
-    ProgramStart.self, FirstSound.self, FirstFrame.self, StreamStart.self, SlowLine.self,
-    ManyClients.self, WarmRace.self, ColdRace.self,
+    ProgramStart.self, FirstSound.self, FirstFrame.self, StreamStart.self, VideoPlay.self,
+    SlowLine.self, ManyClients.self, WarmRace.self, ColdRace.self,
   ]
 
   static func main() async throws {

@@ -15,13 +15,16 @@ enum Film: String, CaseIterable, Sendable {
     }
   }
 
-  func file() throws -> URL {
+  func file() throws -> URL { try Self.kept(rawValue) { try arguments() } }
+
+  /// Returns a file that ffmpeg makes with these arguments unless an earlier run has made it.
+  static func kept(_ name: String, _ arguments: () throws -> [String]) throws -> URL {
     let directory = Measure.directory.appending(path: "refrain-bench-media")
-    let file = directory.appending(path: rawValue)
+    let file = directory.appending(path: name)
     if FileManager.default.fileExists(atPath: file.path) { return file }
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     // Renamed when it is complete.
-    let part = directory.appending(path: "part-" + rawValue)
+    let part = directory.appending(path: "part-" + name)
     try Command.run("ffmpeg", ["-nostdin", "-v", "error", "-y"] + (try arguments()) + [part.path])
     try FileManager.default.moveItem(at: part, to: file)
     return file
