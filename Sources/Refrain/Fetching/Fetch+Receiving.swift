@@ -46,6 +46,7 @@ extension Fetch {
           .done
         }
       }
+      let arrived = body.isReplaying ? 0 : chunk?.count ?? 0
       // Before any byte is counted: offsets are those of the audio.
       if let body = chunk, let output = demultiplexer?.take(body) {
         for note in output.notes { tell { $0.note(note) } }
@@ -71,6 +72,7 @@ extension Fetch {
           by: response, exchange: exchange, body: body, contradictedBy: chunk, at: offset)
       case .nowhere(let error): return .onlyForPlayback(error)
       }
+      await keepPace(after: arrived, at: offset)
     }
     note(&meter)
     let isShort = offset < range.upperBound && range.upperBound != .max
@@ -87,6 +89,21 @@ extension Fetch {
       generation.perform { $0.end(at: offset) }
     }
     return .done
+  }
+
+  /// Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
+  private func keepPace(after count: Int, at offset: Int64) async {
+    guard var delay = context.originPace?.delay(after: count) else { return }
+    generation.perform { $0.announce(id) }
+    while delay > .zero, !Task.isCancelled {
+      await OriginPace.pause(min(delay, .milliseconds(250)))
+      delay -= .milliseconds(250)
+      // Nobody may be left whom it would serve.
+      switch standing(offset) {
+      case .over, .unwanted: return
+      case .foreground, .background: break
+      }
+    }
   }
 
   private func note(_ meter: inout RateMeter) {

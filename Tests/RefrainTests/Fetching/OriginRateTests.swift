@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// `MediaCache.Configuration.originRate`.
+@Suite(.timeLimit(.minutes(1))) struct OriginRateTests {
+  private static let length: Int64 = 300_000
+
+  /// A quarter of a second's bytes come at once, the others in order. Both files take 1.75 seconds;
+  /// only the last chunk of each is not waited for.
+  private static let rate: Int64 = 300_000
+
+  @Test func `Two fetches together keep the rate, and bring every byte`() async throws {
+    let origin = try await OriginServer.start()
+    for path in ["/a", "/b"] {
+      origin.serve(
+        OriginResource(.synthetic(seed: 1, length: Self.length), etag: "\"1\""), at: path)
+    }
+    try await withCache(origin: origin, { $0.originRate = Self.rate }) { test in
+      let start = ContinuousClock.now
+      async let a = test.read("/a")
+      async let b = test.read("/b")
+      let wanted = SyntheticBytes(seed: 1).bytes(in: 0..<Self.length)
+      #expect(try await a == wanted)
+      #expect(try await b == wanted)
+      #expect(ContinuousClock.now - start > .milliseconds(400))
+      // Stored bytes cost no time of the rate.
+      let pace = try #require(test.cache.context.originPace)
+      try await eventually("the pauses are over") { pace.delay(after: 0) == nil }
+      _ = try await test.read("/a")
+      #expect(pace.delay(after: 0) == nil)
+    }
+    await origin.stop()
+  }
+
+  @Test func `A reader that leaves ends the pause of its fetch`() async throws {
+    let origin = try await OriginServer.start()
+    origin.serve(.synthetic(seed: 1, length: 1_000_000), at: "/a")
+    // An hour for all of it.
+    try await withCache(origin: origin, { $0.originRate = 277 }) { test in
+      let reader = try await test.reader("/a")
+      #expect(try await reader.waitUntilReadable(at: 0).lowerBound == 0)
+      reader.cancel()
+      try await eventually("the origin's response ends") { origin.log("/a").running == 0 }
+    }
+    await origin.stop()
+  }
+}
