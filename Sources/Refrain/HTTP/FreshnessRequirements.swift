@@ -11,6 +11,9 @@ package struct FreshnessRequirements: Sendable, Hashable {
   package var minFresh: Int64?
   /// The seconds for which the bytes may have been stale, if the origin permits it.
   package var maxStale: Int64?
+  /// Whether bytes that were made stale before their time may be used, if the origin permits it: it
+  /// is being asked.
+  package var acceptsOutdated = false
   /// Bytes confirmed no later than this need revalidation (RFC 9111 §4.4).
   package var notBefore: Date?
   /// Whether the requirements are strict: while the origin is unavailable, stale bytes are not used
@@ -51,13 +54,16 @@ package struct FreshnessRequirements: Sendable, Hashable {
     let remaining = freshness.remaining(at: now)
     if let minFresh, remaining < Double(minFresh) { return false }
     if remaining > 0 { return true }
-    guard let maxStale, !freshness.mustRevalidate else { return false }
+    let isOutdated = freshness.isOutdated == true
+    guard isOutdated ? acceptsOutdated : maxStale != nil, !freshness.mustRevalidate else {
+      return false
+    }
     // The next version of an ongoing manifest exists already.
     switch freshness.pace {
     case .every, .unread: return false
     case .complete, .unstated, nil: break
     }
-    return -remaining <= Double(maxStale)
+    return isOutdated || -remaining <= Double(maxStale ?? 0)
   }
 
   /// Returns whether stale bytes may be used while the origin is unavailable (RFC 9111 §4.2.4).

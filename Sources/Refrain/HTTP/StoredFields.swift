@@ -15,6 +15,9 @@ enum StoredFields {
     "cache-status", "via", "accept-ranges",
   ]
 
+  /// Fields that are stored however long they are: the head of a response is bounded.
+  private static let vital: Set<String> = ["vary", "surrogate-key", "cache-tag"]
+
   /// Fields that belong to the stored bytes, which a mere confirmation cannot change (RFC 9111
   /// §3.2).
   private static let ofContent: Set<String> = [
@@ -47,8 +50,9 @@ enum StoredFields {
     var merged = HeaderFields()
     for field in kept + news {
       let size = field.name.utf8.count + field.value.utf8.count
-      // Without Vary, all requests would receive one representation.
-      let isVital = field.name.lowercased() == "vary"
+      // Without Vary, all requests would receive one representation; without its tags, a response
+      // could not be purged by them.
+      let isVital = Self.vital.contains(field.name.lowercased())
       guard isVital || (size <= longestField && size <= room) else { continue }
       room -= size
       merged.append(field.name, field.value)

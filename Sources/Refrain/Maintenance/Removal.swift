@@ -62,7 +62,7 @@ struct Removal: Sendable {
   /// Removes an entry that is not open here.
   ///
   /// - Returns: the bytes that were freed; nil if nothing was stored.
-  private static func remove(
+  static func remove(
     _ directory: EntryDirectory, _ key: CacheKey?, in budget: DiskBudget
   ) throws -> Int64? {
     let disk = directory.disk

@@ -99,6 +99,8 @@ enum StorageProblem: Sendable, Hashable {
   case forbidden
   /// The resource is a live stream, or may be one.
   case endless
+  /// The entry was purged, and readers from before continue.
+  case purged
   /// The disk failed.
   case disk(DiskError)
 
@@ -133,6 +135,10 @@ enum StorageProblem: Sendable, Hashable {
       MediaCacheError(
         .storage, "Live streams and resources that may have no end are not stored.",
         remedy: "Play the resource instead: playback streams it.")
+    case .purged:
+      MediaCacheError(
+        .storage, "The resource was purged while its bytes arrived.",
+        remedy: "Try again: the present version is then fetched.")
     case .disk(let error):
       MediaCacheError(
         .storage, "The bytes could not be written: \(error).",

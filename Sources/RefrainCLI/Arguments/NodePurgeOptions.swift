@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+import ArgumentParser
+import Foundation
+import Refrain
+
+/// The options of `rm` for the caches of running proxies.
+struct NodePurgeOptions: ParsableArguments {
+  @Option(
+    name: .customLong("node"),
+    help: ArgumentHelp(
+      """
+      Remove from the cache of this running proxy instead, given the URL of its --admin listener, \
+      as in http://10.0.0.11:8574; may be given several times.
+      """, valueName: "url"),
+    transform: URL.argument)
+  var nodes: [URL] = []
+
+  @Flag(help: "With --node: remove everything whose URL begins with one of these URLs.")
+  var prefix = false
+
+  @Option(
+    name: .customLong("tag"),
+    help: ArgumentHelp(
+      """
+      With --node: remove the responses with this tag in Surrogate-Key or Cache-Tag; may be given \
+      several times.
+      """, valueName: "tag"))
+  var tags: [String] = []
+
+  @Flag(
+    help: """
+      With --node: make responses stale instead. They are served until the origin has confirmed or \
+      replaced them, for a minute at most.
+      """)
+  var soft = false
+
+  /// - Parameter isAll: whether everything is removed.
+  func validate(_ urls: [URL], isAll: Bool) throws {
+    guard !nodes.isEmpty else {
+      guard !prefix, tags.isEmpty, !soft else {
+        throw ValidationError("--prefix, --tag and --soft need --node.")
+      }
+      guard urls.isEmpty == isAll else {
+        throw ValidationError("Name the URLs to remove, or use --all.")
+      }
+      return
+    }
+    guard (urls.isEmpty && tags.isEmpty) == isAll else {
+      throw ValidationError("Name the URLs or tags to remove, or use --all.")
+    }
+    guard !prefix || !urls.isEmpty else {
+      throw ValidationError("--prefix needs the beginnings of URLs.")
+    }
+    for node in nodes where node.query() != nil {
+      throw ValidationError("\(node) is not the URL of a node: it has a query.")
+    }
+  }
+
+  func order(_ urls: [URL], isAll: Bool) -> NodePurge.Order {
+    // A node knows no credentials of URLs.
+    let texts = urls.map { $0.withoutUserInfo.absoluteString }
+    return NodePurge.Order(
+      urls: prefix ? [] : texts, prefixes: prefix ? texts : [], tags: tags, everything: isAll,
+      soft: soft)
+  }
+}

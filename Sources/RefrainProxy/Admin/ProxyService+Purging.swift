@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import NIOCore
+import Refrain
+
+/// Purging by the proxy's operator.
+extension ProxyService {
+  /// The answer to a purge.
+  struct PurgeReport: Sendable, Hashable, Encodable {
+    var node: String
+    /// The number of entries that were removed, or made stale.
+    var entries: Int
+    var freedBytes: Int64
+    var soft: Bool
+  }
+
+  /// Adds the ways to purge.
+  static func addPurging(to routes: inout AdminRoutes) {
+    routes.add(everywhere: "PURGE") { service, request in
+      let target = request.path + (request.query.map { "?\($0)" } ?? "")
+      return try await service.purge(try PurgeRequest(target: target, request.fields))
+    }
+    routes.add("POST", "/purge") { service, request in
+      let type = request.fields["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
+      guard type == "application/json" else {
+        throw HTTPError(415, "A purge needs a body of the type application/json.")
+      }
+      let body = try await request.body(limit: PurgeRequest.longestBody)
+      return try await service.purge(try PurgeRequest(body: body))
+    }
+  }
+
+  private func purge(_ request: PurgeRequest) async throws -> AdminAnswer {
+    let selection = try selection(of: request)
+    // Responses that were stored for credentials are confirmed before they are used.
+    for key in selection.keys { invalidations.insert(key, at: cache.now.wall) }
+    let purged = try await cache.purge(selection, isSoft: request.isSoft)
+    for key in purged.resources { invalidations.insert(key, at: cache.now.wall) }
+    if request.isSoft {
+      softPurges.insert(purged.resources)
+    } else {
+      for key in purged.resources { softPurges.remove(key) }
+    }
+    // Entries held for fast responses keep removed files.
+    hits.releaseAll()
+    traffic.notePurge(purged.entries)
+    if let failure = purged.failures.first {
+      let rest =
+        purged.failures.count == 1 ? "" : " So could \(purged.failures.count - 1) others not."
+      throw HTTPError(
+        failure.code == .inUse ? 409 : 500,
+        "\(failure)\(rest) Entries that were purged: \(purged.entries). A purge may be repeated.")
+    }
+    return try .json(
+      PurgeReport(
+        node: configuration.nodeName, entries: purged.entries, freedBytes: purged.freedBytes,
+        soft: request.isSoft))
+  }
+
+  /// Returns the entries that a request concerns.
+  ///
+  /// - Throws: 400 for text that names nothing which this proxy serves.
+  private func selection(of request: PurgeRequest) throws(HTTPError) -> PurgeSelection {
+    var selection = PurgeSelection()
+    for subject in request.subjects {
+      switch subject {
+      case .target(let target): insert(try url(of: target), into: &selection)
+      case .url(let text): insert(try url(text), into: &selection)
+      case .targetPrefix(let target): selection.insert(prefix: try url(of: target))
+      case .urlPrefix(let text): selection.insert(prefix: try url(text))
+      case .tag(let tag): selection.tags.insert(tag)
+      case .everything: selection.isEverything = true
+      }
+    }
+    return selection
+  }
+
+  private func insert(_ url: URL, into selection: inout PurgeSelection) {
+    selection.keys.formUnion(cache.possibleKeys(for: Resource(url: url)))
+  }
+
+  /// Returns the URL that clients request with a target; without an origin, the target is the one
+  /// without the token.
+  private func url(of target: String) throws(HTTPError) -> URL {
+    if let origin = configuration.origin {
+      return try ProxyURL.parse(target: target, origin: origin)
+    }
+    guard let token = routes.token else { throw HTTPError(400, "The path names no resource.") }
+    do throws(HTTPError) {
+      return try ProxyURL.parse(target: "/\(token)\(target)", token: token).url
+    } catch {
+      throw HTTPError(error.status, "The path names no resource. Use /https/example.com/path.")
+    }
+  }
+
+  private func url(_ text: String) throws(HTTPError) -> URL {
+    guard let url = URL(text: text), WebURL(url.absoluteString) != nil else {
+      throw HTTPError(400, "\(text.prefix(200)) is not an http or https URL.")
+    }
+    if let origin = routes.origin, routes.target(for: url) == nil {
+      throw HTTPError(
+        400,
+        "\(text.prefix(200)) is not of this proxy's origin. Use a URL that begins with \(origin), "
+          + "or the path alone.")
+    }
+    return url
+  }
+}

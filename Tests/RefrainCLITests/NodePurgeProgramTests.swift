@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import TestSupport
+  import Testing
+
+  @testable import RefrainCLI
+
+  /// `refrain rm --node` from outside.
+  @Suite(.timeLimit(.minutes(TestSeed.minutes(2))))
+  struct NodePurgeProgramTests {
+    private struct Node {
+      var program: RunningProgram
+      var port: Int
+      var admin: String
+
+      func get(_ path: String) async throws -> Reply {
+        try await RawConnection.open(port: port) {
+          try await $0.reply(to: path, host: "127.0.0.1:\(port)")
+        }
+      }
+    }
+
+    private func node(_ name: String, _ program: Program, _ origin: OriginServer) async throws
+      -> Node
+    {
+      let serve = try RunningProgram(
+        program,
+        [
+          "serve", "--port", "0", "--origin", origin.baseURL.absoluteString, "--quiet",
+          "--admin", "127.0.0.1:0", "--node-name", name,
+          "--cache", program.directory.appending(path: name).path(),
+        ])
+      let base = try #require(URL(string: try await serve.nextLine()))
+      let admin = try await serve.nextLine()
+      return Node(
+        program: serve, port: try #require(base.port),
+        admin: String(admin.split(separator: " ").last ?? ""))
+    }
+
+    @Test func `Several nodes are purged at once, and one that is gone is reported`() async throws {
+      let fields = [Field("Cache-Control", "max-age=600"), Field("Surrogate-Key", "album-7")]
+      let songs = [1, 2, 3].map { SyntheticBytes(seed: $0).bytes(in: 0..<5000) }
+      try await Program.withSong(songs[0], headers: fields) { program, origin, url in
+        let nodes = [
+          try await node("a", program, origin), try await node("b", program, origin),
+        ]
+        func check(_ song: [UInt8]) async throws {
+          for node in nodes { #expect(try await node.get("/song.flac").body == song) }
+        }
+        func serve(_ song: [UInt8], _ tag: String) {
+          origin.serve(
+            OriginResource(
+              .bytes(song), contentType: "audio/flac", etag: "\"\(tag)\"", headers: fields),
+            at: "/song.flac")
+        }
+        try await check(songs[0])
+        serve(songs[1], "two")
+        try await check(songs[0])
+        let both = nodes.flatMap { ["--node", $0.admin] }
+        let first = try await program.run(["rm"] + both + [url])
+        #expect(first.status == 0, "\(first.errors)")
+        #expect(first.lines.count == 2)
+        for (line, name) in zip(first.lines, ["a", "b"]) {
+          #expect(line.contains("(\(name)): 1 entry purged"), "\(line)")
+        }
+        try await check(songs[1])
+
+        serve(songs[2], "three")
+        let gone = try #require(FreePort.next())
+        let second = try await program.run(
+          ["rm", "--json", "--tag", "album-7", "--node", "http://127.0.0.1:\(gone)"] + both)
+        #expect(second.status == 1)
+        #expect(second.errorLines.count == 1)
+        #expect(second.errors.contains("1 of 3 nodes did not purge"), "\(second.errors)")
+        let outcomes = try #require(
+          try JSONSerialization.jsonObject(with: Data(second.output.utf8)) as? [[String: Any]])
+        #expect(outcomes.map { $0["entries"] as? Int } == [nil, 1, 1])
+        #expect(outcomes[0]["error"] is String)
+        try await check(songs[2])
+
+        // A listener for clients is no node's.
+        let wrong = try await program.run(
+          "rm", "--node", "http://127.0.0.1:\(nodes[0].port)", url)
+        #expect(wrong.status == 1 && wrong.errors.contains("--admin"), "\(wrong.errors)")
+        for arguments in [
+          ["rm", "--tag", "x"], ["rm", "--soft", url], ["rm", "--prefix", url],
+          ["rm", "--node", nodes[0].admin], ["rm", "--node", nodes[0].admin, "--all", url],
+        ] {
+          #expect(try await program.run(arguments).status == 64, "\(arguments)")
+        }
+      }
+    }
+  }
+#endif
