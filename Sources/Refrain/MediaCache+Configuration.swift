@@ -74,6 +74,11 @@ extension MediaCache {
     /// The longest silence in the middle of a response.
     public var silenceTimeout: Duration = .seconds(30)
 
+    /// The most bytes per second that are received from all origins together; nil for no limit.
+    /// Fetches that a player waits for come before those in the background. More than this may
+    /// arrive in a moment: what lies in the buffers of sockets.
+    public var originRate: Int64?
+
     /// Which networks may be used for what, and whether requests wait for a network.
     public var network = NetworkPolicy()
 

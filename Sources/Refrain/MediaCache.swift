@@ -58,7 +58,8 @@ public final class MediaCache: Sendable {
     context.transport as? any RelayingTransport ?? Self.platformTransport()
   }
 
-  private static func platformTransport() -> any RelayingTransport {
+  /// The default transport.
+  package static func platformTransport() -> any RelayingTransport {
     #if os(Linux)
       return CurlTransport()
     #else

@@ -14,7 +14,10 @@ final class CacheContext: Sendable {
   let reclaimableLeases = ReclaimableLeases()
   let slots: EntrySlots
   let rests: OriginRests
+  let counters: CacheCounters
   let silentOrigins = SilentOrigins()
+  /// Nil if the rate is not bounded.
+  let originPace: OriginPace?
   let renewals: StreamRenewals
   let recentSignatures = RecentSignatures()
   /// Runs a fetch to its end; nothing here knows how.
@@ -42,11 +45,17 @@ final class CacheContext: Sendable {
     renewals = StreamRenewals(isSharing: !configuration.isShared)
     settings = Mutex(
       Settings(isOffline: configuration.offline, network: configuration.network))
+    originPace = configuration.originRate.map { OriginPace(bytesPerSecond: $0) }
     self.budget = budget
     self.transport = transport
     self.events = events
     rests = OriginRests(longest: configuration.retry.longestDelay)
-    evictor = Evictor(budget: budget, reclaimableLeases: reclaimableLeases) { events.send($0) }
+    let counters = CacheCounters()
+    self.counters = counters
+    evictor = Evictor(budget: budget, reclaimableLeases: reclaimableLeases) { event in
+      if case .evicted(_, let bytes) = event { counters.noteEvicted(bytes) }
+      events.send(event)
+    }
   }
 
   var now: Moment { configuration.clock() }

@@ -15,7 +15,7 @@ final class Entry: Sendable {
 
   private struct State {
     var current: Generation?
-    /// Earlier live streams that still have readers.
+    /// Earlier live streams, and purged generations, that still have readers.
     var earlier: [Generation] = []
     /// A new entry is held once.
     var readers = 1
@@ -25,11 +25,12 @@ final class Entry: Sendable {
     var closeWaiters: [CheckedContinuation<Void, Never>] = []
     var received: Int64 = 0
     var requests = 0
+    var status: Int?
     var wholeReaders = 0
     var filler: Task<Void, Never>?
     var fillerNumber = 0
 
-    /// Releases earlier live streams without readers.
+    /// Releases earlier generations without readers.
     mutating func forgetEarlier() {
       earlier.removeAll { $0.withState { $0.readers.isEmpty && $0.fetches.isEmpty } }
     }
@@ -301,6 +302,35 @@ final class Entry: Sendable {
     }
   }
 
+  /// Makes an empty generation the current one. The readers of the one before continue with it.
+  ///
+  /// - Parameter time: responses to requests from before have to be confirmed.
+  /// - Returns: the generation before; nil if the entry is closed.
+  func startAnew(at time: Date) -> Generation? {
+    while let last = current {
+      var state = context.emptyState()
+      state.representation.follow(invalidatedAt: time)
+      state.storage.replace(
+        last.withState { $0.storage.replaced.union([$0.generationID].compactMap(\.self)) })
+      let next = Generation(entry: self, state: state)
+      let (isReplaced, filler) = self.state.withLock { state -> (Bool, Task<Void, Never>?) in
+        guard state.current === last, !state.isClosed else { return (false, nil) }
+        state.forgetEarlier()
+        state.earlier.append(last)
+        state.current = next
+        // It may wait for bytes of the generation before, which are not stored any more.
+        let filler = state.filler
+        state.filler = nil
+        startFilling(&state)
+        return (true, filler)
+      }
+      filler?.cancel()
+      if isReplaced { return last }
+      if self.state.withLock(\.isClosed) { return nil }
+    }
+    return nil
+  }
+
   /// Ends a generation that was replaced.
   func superseded(_ generation: Generation, isContradicted: Bool = false) {
     generation.perform { $0.supersede() }
@@ -327,12 +357,19 @@ final class Entry: Sendable {
 
   func countReceived(_ bytes: Int) {
     state.withLock { $0.received += Int64(bytes) }
+    context.counters.noteReceived(bytes)
     context.events.sendTraffic(.received(key, bytes))
   }
 
   func countRequest() {
     state.withLock { $0.requests += 1 }
+    context.counters.noteRequest()
   }
+
+  /// Records the status of the origin's last response.
+  func noteStatus(_ status: Int) { state.withLock { $0.status = status } }
+
+  var lastStatus: Int? { state.withLock { $0.status } }
 
   var traffic: (received: Int64, requests: Int) {
     state.withLock { ($0.received, $0.requests) }

@@ -92,7 +92,9 @@ final class OriginExchange: Sendable {
     defer { silenceTimeout.forget(watch) }
     let task = Task(executorPreference: IOThreads.shared) {
       do {
-        return await body(try await self.exchange())
+        let response = try await self.exchange()
+        self.entry.noteStatus(response.status)
+        return await body(response)
       } catch let error as MediaCacheError {
         return failure(error, true)
       } catch {

@@ -35,6 +35,10 @@ extension MediaReader {
 
   package var key: CacheKey { entry.key }
 
+  /// The status of the origin's last response for the resource, to any reader; nil if none came
+  /// since the entry was opened.
+  package var originStatus: Int? { entry.lastStatus }
+
   /// Whether missing bytes may be requested from the URL for which the reader was opened: not if
   /// its bytes were stored under another signature, and the origin cannot be asked about this one.
   package var mayFetch: Bool { entry.isConfirmed(for: signature) }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-public import Foundation
+import Foundation
 import RefrainLocks
 
 /// One consumer's view of an entry: a player, a request of a proxy, a tool.

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// For programs that watch a cache.
+extension MediaCache {
+  /// The state of a cache at one moment, and its work since it was opened.
+  package struct Figures: Sendable, Hashable {
+    /// The requests sent to origins.
+    package var originRequests: Int64
+    /// The bytes of bodies received from origins.
+    package var originBytes: Int64
+    /// The entries that were removed, all or in part, to make room.
+    package var evictions: Int64
+    /// The disk space that this freed.
+    package var evictedBytes: Int64
+    package var openEntries: Int
+    package var readers: Int
+    /// The disk space of all entries, as counted: at least the allocated blocks.
+    package var usedBytes: Int64
+    package var limit: Int64?
+    /// The disk space that is free for this user; nil if the system does not report it.
+    package var freeBytes: Int64?
+  }
+
+  /// Returns the figures. Looks at no entry on disk, so that it is cheap in a large cache.
+  package func figures() async -> Figures {
+    let (context, counters) = (context, context.counters)
+    let open = context.table.openEntries
+    let (used, free) = await IOThreads.background.run {
+      (context.budget.usage.update { $0.used }, Self.freeBytes(context.budget.directory))
+    }
+    return Figures(
+      originRequests: counters.originRequests, originBytes: counters.originBytes,
+      evictions: counters.evictionCount, evictedBytes: counters.evictedBytes,
+      openEntries: open.count,
+      readers: open.reduce(0) { $0 + ($1.current?.withState { $0.readers.count } ?? 0) },
+      usedBytes: used, limit: limit, freeBytes: free)
+  }
+
+  private static func freeBytes(_ directory: String) -> Int64? {
+    var status = statvfs()
+    guard statvfs(directory, &status) == 0 else { return nil }
+    return Int64(clamping: UInt64(status.f_bavail) * UInt64(status.f_frsize))
+  }
+
+  /// The outcome of a trial of the disk.
+  package enum DiskTrial: Sendable, Hashable {
+    case works
+    /// There is no room: stored bytes are served, and nothing more is stored.
+    case full
+    /// A sentence that says what failed.
+    case fails(String)
+  }
+
+  /// Writes a small file in the cache directory, syncs it, reads it back and removes it. May take
+  /// as long as the disk does.
+  package func tryDisk() async -> DiskTrial {
+    let budget = context.budget
+    return await IOThreads.background.run { Self.trial(of: budget) }
+  }
+
+  private static func trial(of budget: DiskBudget) -> DiskTrial {
+    let path = "\(budget.directory)/trial-\(getpid())-\(budget.id)"
+    let disk = budget.disk
+    // A fixed size, so that a truncated file shows.
+    let bytes = [UInt8](repeating: 0x5A, count: 512)
+    do throws(DiskError) {
+      guard try disk.status(of: budget.entriesPath)?.kind == .directory else {
+        return .fails("\(budget.entriesPath) is missing.")
+      }
+      let descriptor = try disk.open(path, .create)
+      defer { disk.close(descriptor) }
+      let read: [UInt8]
+      do throws(DiskError) {
+        try disk.write(bytes, to: descriptor, at: 0)
+        try disk.sync(descriptor)
+        read = try Self.read(bytes.count, from: descriptor, of: disk)
+      } catch {
+        // The failure of the trial is reported, and not that of cleaning up.
+        try? disk.removeFile(path)
+        throw error
+      }
+      try disk.removeFile(path)
+      return read == bytes ? .works : .fails("\(path) was not read as it was written.")
+    } catch {
+      return error.isNoSpace ? .full : .fails("\(error).")
+    }
+  }
+
+  private static func read(
+    _ count: Int, from descriptor: Int32, of disk: any Disk
+  ) throws(DiskError) -> [UInt8] {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
+    defer { buffer.deallocate() }
+    let read = try disk.read(descriptor, into: buffer, at: 0)
+    return Array(buffer[..<read])
+  }
+}
