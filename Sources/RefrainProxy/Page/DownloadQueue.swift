@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+
+/// The queue of downloads that a person has asked for. A pure value.
+struct DownloadQueue: Sendable {
+  struct Item: Sendable, Hashable {
+    enum State: String, Sendable { case waiting, running, paused, done, failed }
+
+    var id: UInt64
+    var url: String
+    var isPinned: Bool
+    var state = State.waiting
+    /// In bytes.
+    var stored: Int64 = 0
+    /// Nil while unknown.
+    var total: Int64?
+    /// With the remedy.
+    var error: String?
+  }
+
+  /// The downloads that run at a time.
+  static let width = 2
+  /// The most downloads in the queue, ended ones included.
+  static let longest = 1000
+  /// The most ended ones that are kept.
+  private static let mostEnded = 50
+
+  private(set) var items: [Item] = []
+  private var nextID: UInt64 = 1
+
+  subscript(id: UInt64) -> Item? { items.first { $0.id == id } }
+
+  /// Adds a URL at the end. One that is in the queue already is begun again, and pinned if either
+  /// asks for it.
+  ///
+  /// - Returns: nil if the queue is full.
+  mutating func add(_ url: String, isPinned: Bool) -> Item? {
+    if let index = items.firstIndex(where: { $0.url == url && $0.state != .done }) {
+      if [.paused, .failed].contains(items[index].state) { items[index].state = .waiting }
+      // A running one is pinned from its next start on.
+      items[index].isPinned = items[index].isPinned || isPinned
+      items[index].error = nil
+      return items[index]
+    }
+    items.removeAll { $0.url == url }
+    let ended = items.filter { $0.state == .done }
+    if ended.count >= Self.mostEnded, let first = ended.first {
+      items.removeAll { $0.id == first.id }
+    }
+    guard items.count < Self.longest else { return nil }
+    let item = Item(id: nextID, url: url, isPinned: isPinned)
+    nextID += 1
+    items.append(item)
+    return item
+  }
+
+  /// Begins the next ones.
+  ///
+  /// - Returns: those to run now.
+  mutating func begin() -> [Item] {
+    var begun: [Item] = []
+    var running = items.count { $0.state == .running }
+    for index in items.indices where items[index].state == .waiting && running < Self.width {
+      items[index].state = .running
+      running += 1
+      begun.append(items[index])
+    }
+    return begun
+  }
+
+  /// - Returns: false if there is nothing to pause.
+  mutating func pause(_ id: UInt64) -> Bool {
+    change(id, from: [.waiting, .running], to: .paused)
+  }
+
+  /// Lets a paused or failed one wait for its turn.
+  mutating func resume(_ id: UInt64) -> Bool {
+    change(id, from: [.paused, .failed], to: .waiting)
+  }
+
+  private mutating func change(
+    _ id: UInt64, from states: Set<Item.State>, to state: Item.State
+  ) -> Bool {
+    guard let index = items.firstIndex(where: { $0.id == id }),
+      states.contains(items[index].state)
+    else { return false }
+    items[index].state = state
+    items[index].error = nil
+    return true
+  }
+
+  /// Moves one by some places, negative to the front.
+  mutating func move(_ id: UInt64, by places: Int) -> Bool {
+    guard let index = items.firstIndex(where: { $0.id == id }) else { return false }
+    let target = min(max(index.addingSaturated(places), 0), items.count - 1)
+    let item = items.remove(at: index)
+    items.insert(item, at: target)
+    return true
+  }
+
+  mutating func remove(_ id: UInt64) -> Bool {
+    guard let index = items.firstIndex(where: { $0.id == id }) else { return false }
+    items.remove(at: index)
+    return true
+  }
+
+  mutating func note(_ id: UInt64, stored: Int64, total: Int64?) {
+    guard let index = items.firstIndex(where: { $0.id == id }) else { return }
+    (items[index].stored, items[index].total) = (stored, total)
+  }
+
+  /// Records the end of a running one; nothing if it was paused or removed meanwhile.
+  ///
+  /// - Parameter error: nil if it is complete.
+  mutating func end(_ id: UInt64, error: String?) {
+    guard let index = items.firstIndex(where: { $0.id == id }), items[index].state == .running
+    else { return }
+    items[index].state = error == nil ? .done : .failed
+    items[index].error = error
+    if error == nil { items[index].total = items[index].stored }
+  }
+}
+
+extension Int {
+  fileprivate func addingSaturated(_ other: Int) -> Int {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? (other > 0 ? .max : .min) : sum
+  }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// Everything behind the page of a proxy: what it shows, and what it can do.
+final class Page: Sendable {
+  let traffic: PageTraffic
+  let feed: PageFeed
+  let downloads: PageDownloads
+  private let savings: PageSavingsFile
+
+  init(cache: MediaCache, resource: @Sendable @escaping (URL) -> Resource) {
+    traffic = PageTraffic { cache.now.wall }
+    feed = PageFeed(cache: cache, traffic: traffic)
+    downloads = PageDownloads(cache: cache, resource: resource)
+    savings = PageSavingsFile(cache, traffic)
+  }
+
+  /// Called when the proxy begins to listen.
+  func open() async { await savings.open() }
+
+  /// Called now and then while the proxy runs.
+  func saveIfDue() async { await savings.saveIfDue() }
+
+  /// Ends the downloads, and records the savings. Called when no response is under way.
+  func close() async {
+    await downloads.stop()
+    await feed.stop()
+    await savings.save()
+  }
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainLocks
+
+/// Keeps the rows of the page up to date while somebody looks at it: polls the open entries four
+/// times a second, and looks at others when an event names them.
+final class PageFeed: Sendable {
+  /// The time between two updates.
+  static let pace: Duration = .milliseconds(250)
+  /// The time between two looks at the whole directory, which other programs may change: at least
+  /// this, and so long that a look takes a fiftieth of it.
+  private static let longPace: Duration = .seconds(20)
+  private static let longShare = 50
+  /// The most entries looked at in one update.
+  private static let mostLooks = 200
+  /// The number of problems kept.
+  private static let mostProblems = 30
+
+  /// A failure or a warning, with its number and its time in seconds since 1970.
+  struct Problem: Sendable {
+    var number: UInt64
+    var time: Int64
+    var url: String?
+    var text: String
+  }
+
+  struct Rates: Sendable, Hashable {
+    /// Bytes per second from origins.
+    var received: Int64 = 0
+    /// Bytes per second to clients.
+    var sent: Int64 = 0
+    var limit: Int64?
+    var disk: Int64 = 0
+    var isOffline = false
+  }
+
+  private struct State {
+    var model = PageModel()
+    var visitors = 0
+    var collector: Task<Void, Never>?
+    var isReady = false
+    var failure: String?
+    /// Entries to look at.
+    var pending: Set<CacheKey> = []
+    /// The entries that were open with the last update.
+    var open: Set<CacheKey> = []
+    /// Whether the whole directory is being looked at, and the entries that changed meanwhile.
+    var isLooking = false
+    var changedMeanwhile: Set<CacheKey> = []
+    var nextLook = ContinuousClock.now
+    var problems: [Problem] = []
+    var nextProblem: UInt64 = 1
+    var rates = Rates()
+  }
+
+  private let cache: MediaCache
+  private let traffic: PageTraffic
+  private let state = Mutex(State())
+
+  init(cache: MediaCache, traffic: PageTraffic) {
+    (self.cache, self.traffic) = (cache, traffic)
+  }
+
+  // MARK: Visitors
+
+  /// Counts a visitor. Balanced by `leave`.
+  func enter() {
+    state.withLock { state in
+      state.visitors += 1
+      guard state.collector == nil else { return }
+      state.collector = Task { await collect() }
+    }
+  }
+
+  func leave() { state.withLock { $0.visitors -= 1 } }
+
+  /// The number of visitors now.
+  var visitors: Int { state.withLock(\.visitors) }
+
+  /// Whether the directory has been looked at, or why it could not be.
+  var readiness: (isReady: Bool, failure: String?) {
+    state.withLock { ($0.isReady, $0.failure) }
+  }
+
+  func difference(since version: UInt64) -> PageModel.Difference? {
+    state.withLock { $0.model }.difference(since: version)
+  }
+
+  func keys(ofRow key: CacheKey) -> [CacheKey] { state.withLock { $0.model.keys(ofRow: key) } }
+
+  var rates: Rates { state.withLock(\.rates) }
+
+  func problems(after number: UInt64) -> [Problem] {
+    state.withLock { $0.problems.filter { $0.number > number } }
+  }
+
+  /// Looks at an entry with the next update, after a change that no event reports.
+  func look(at keys: [CacheKey]) {
+    state.withLock { state in
+      state.pending.formUnion(keys)
+      if state.isLooking { state.changedMeanwhile.formUnion(keys) }
+    }
+  }
+
+  func stop() async {
+    let task = state.withLock { state in
+      state.visitors = 0
+      return state.collector
+    }
+    task?.cancel()
+    await task?.value
+  }
+
+  // MARK: Collecting
+
+  private func collect() async {
+    let events = cache.events(includingTraffic: false)
+    let listener = Task { [weak self] in
+      for await event in events { self?.note(event) }
+    }
+    defer { listener.cancel() }
+    var counts = Counts()
+    var look: Task<Void, Never>?
+    while !Task.isCancelled {
+      if mayLookAtAll() { look = Task { await lookAtAll() } }
+      await update(&counts)
+      // Nobody may come while the last look ends.
+      if visitors <= 0 {
+        await look?.value
+        if endIfUnused() { return }
+      }
+      // Cancelled, it ends with the next round.
+      try? await Task.sleep(for: Self.pace)
+    }
+    await look?.value
+    state.withLock { $0.collector = nil }
+  }
+
+  /// Forgets everything but the problems if there are no visitors. Returns whether it did.
+  private func endIfUnused() -> Bool {
+    state.withLock { state in
+      guard state.visitors <= 0 else { return false }
+      let problems = (state.problems, state.nextProblem)
+      state = State()
+      (state.problems, state.nextProblem) = problems
+      return true
+    }
+  }
+
+  private func mayLookAtAll() -> Bool {
+    state.withLock { state in
+      guard !state.isLooking, ContinuousClock.now >= state.nextLook else { return false }
+      state.isLooking = true
+      return true
+    }
+  }
+
+  /// The bytes counted with the last update.
+  private struct Counts {
+    var time = ContinuousClock.now
+    var received: [CacheKey: Int64] = [:]
+    /// The entries that were open.
+    var active: Set<CacheKey> = []
+    var sent: Int64?
+  }
+
+  private func note(_ event: CacheEvent) {
+    let time = Int64(cache.now.wall.timeIntervalSince1970)
+    state.withLock { state in
+      func problem(_ key: CacheKey?, _ text: String) {
+        if state.problems.count == Self.mostProblems { state.problems.removeFirst() }
+        state.problems.append(
+          Problem(number: state.nextProblem, time: time, url: key?.rawValue, text: text))
+        state.nextProblem += 1
+      }
+      switch event {
+      case .opened(let key), .evicted(let key, _), .generationChanged(let key):
+        state.pending.insert(key)
+        if state.isLooking { state.changedMeanwhile.insert(key) }
+      case .failed(let key, let error): problem(key, error.description)
+      case .warning(let text): problem(nil, text)
+      case .fetchStarted, .fetchFinished, .retrying, .received, .servedFromDisk, .committed,
+        .streamTitle:
+        break
+      }
+    }
+  }
+
+  /// The updates go on meanwhile: in a large directory it takes seconds.
+  private func lookAtAll() async {
+    let begun = ContinuousClock.now
+    defer {
+      let end = ContinuousClock.now
+      state.withLock { state in
+        // What changed since may be older in what was found.
+        state.pending.formUnion(state.changedMeanwhile)
+        (state.isLooking, state.changedMeanwhile) = (false, [])
+        state.nextLook = end + max(Self.longPace, (end - begun) * Self.longShare)
+      }
+    }
+    do {
+      let entries = try await cache.entries()
+      state.withLock { state in
+        let all = entries.map { summary in
+          state.model[summary.key]?.adopting(summary) ?? PageEntry(summary)
+        }
+        // An entry that was opened just now may not be recorded yet.
+        let newer = state.open.union(state.changedMeanwhile).subtracting(all.map(\.key))
+        state.model.replaceAll(with: all + newer.compactMap { state.model[$0] })
+        (state.isReady, state.failure) = (true, nil)
+      }
+    } catch {
+      state.withLock { $0.failure = "\(error)" }
+    }
+  }
+
+  private func update(_ counts: inout Counts) async {
+    await lookAtPending()
+    let now = ContinuousClock.now
+    let seconds = max((now - counts.time) / .seconds(1), 0.001)
+    let activity = cache.activity()
+    var received: [CacheKey: Int64] = [:]
+    var changed: [PageEntry] = []
+    var total: Int64 = 0
+    let isFirst = counts.sent == nil
+    let time = Int64(cache.now.wall.timeIntervalSince1970)
+    let sent = traffic.sent
+    let before = counts
+    let (known, closed) = state.withLock { state in
+      let open = Set(activity.map(\.key))
+      let keys = open.union(before.active)
+      let entries = keys.compactMap { state.model[$0] }
+      return (
+        Dictionary(uniqueKeysWithValues: entries.map { ($0.key, $0) }),
+        before.active.subtracting(open)
+      )
+    }
+    var active: Set<CacheKey> = []
+    for open in activity {
+      received[open.key] = open.received
+      let earlier = counts.received[open.key] ?? (isFirst ? open.received : 0)
+      // A reopened entry counts from zero.
+      let count = open.received >= earlier ? open.received - earlier : open.received
+      total += count
+      var entry = known[open.key] ?? PageEntry(open, used: time)
+      // Nothing is shown of what may never be stored.
+      if known[open.key] == nil, open.spans.isEmpty, open.fetching.isEmpty { continue }
+      entry.update(open, rate: Int64(Double(count) / seconds))
+      if !open.readers.isEmpty, time - entry.used >= 60 { entry.used = time }
+      changed.append(entry)
+      active.insert(open.key)
+    }
+    for key in closed {
+      guard var entry = known[key] else { continue }
+      entry.rest()
+      changed.append(entry)
+    }
+    let rates = Rates(
+      received: Int64(Double(total) / seconds),
+      sent: counts.sent.map { Int64(Double(sent - $0) / seconds) } ?? 0,
+      limit: cache.limit, isOffline: cache.isOffline)
+    let (rows, open) = (changed, active)
+    let closedNow = Set(counts.received.keys).subtracting(received.keys)
+    state.withLock { state in
+      state.model.apply(rows)
+      state.open = open
+      state.rates = rates
+      state.rates.disk = state.model.disk
+      // The record of a closed entry has its final size.
+      state.pending.formUnion(closedNow)
+      if state.isLooking { state.changedMeanwhile.formUnion(closedNow) }
+    }
+    counts = Counts(time: now, received: received, active: active, sent: sent)
+  }
+
+  private func lookAtPending() async {
+    let keys = state.withLock { state in
+      let keys = Array(state.pending.prefix(Self.mostLooks))
+      state.pending.subtract(keys)
+      return keys
+    }
+    var found: [EntrySummary] = []
+    var missing: [CacheKey] = []
+    for key in keys {
+      if Task.isCancelled { return }
+      do {
+        if let summary = try await cache.entry(for: key) {
+          found.append(summary)
+        } else {
+          missing.append(key)
+        }
+      } catch {
+        // The next look at the whole directory reports it.
+        state.withLock { $0.failure = "\(error)" }
+      }
+    }
+    let (summaries, gone) = (found, missing)
+    guard !summaries.isEmpty || !gone.isEmpty else { return }
+    state.withLock { state in
+      let entries = summaries.map { state.model[$0.key]?.adopting($0) ?? PageEntry($0) }
+      state.model.apply(entries, removing: gone)
+    }
+  }
+}

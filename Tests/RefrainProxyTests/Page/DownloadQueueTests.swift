@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// The queue of downloads: order, states and bounds.
+@Suite struct DownloadQueueTests {
+  private func queue(_ count: Int) -> DownloadQueue {
+    var queue = DownloadQueue()
+    for number in 1...count { _ = queue.add("https://example.org/\(number)", isPinned: false) }
+    return queue
+  }
+
+  private func order(_ queue: DownloadQueue) -> [UInt64] { queue.items.map(\.id) }
+
+  @Test func `As many as fit run at a time, in order`() {
+    var queue = queue(4)
+    let begun1 = queue.begin()
+    #expect(begun1.map(\.id) == [1, 2])
+    let begun2 = queue.begin()
+    #expect(begun2.isEmpty)
+    queue.end(1, error: nil)
+    let begun3 = queue.begin()
+    #expect(begun3.map(\.id) == [3])
+    queue.end(2, error: "The origin is gone.")
+    let begun4 = queue.begin()
+    #expect(begun4.map(\.id) == [4])
+    #expect(queue.items.map(\.state) == [.done, .failed, .running, .running])
+    #expect(queue[2]?.error == "The origin is gone.")
+  }
+
+  @Test func `A paused download makes room, and waits for its turn when it goes on`() {
+    var queue = queue(3)
+    _ = queue.begin()
+    let isPaused = queue.pause(1)
+    #expect(isPaused)
+    let begun5 = queue.begin()
+    #expect(begun5.map(\.id) == [3])
+    let isResumed = queue.resume(1)
+    #expect(isResumed)
+    let begun6 = queue.begin()
+    #expect(begun6.isEmpty)
+    queue.end(2, error: nil)
+    let begun7 = queue.begin()
+    #expect(begun7.map(\.id) == [1])
+  }
+
+  @Test func `The end of a download that was paused meanwhile changes nothing`() {
+    var queue = queue(1)
+    _ = queue.begin()
+    let isPaused = queue.pause(1)
+    queue.end(1, error: nil)
+    let again = [queue.pause(1), queue.pause(9)]
+    #expect(isPaused && again == [false, false])
+    #expect(queue[1]?.state == .paused)
+  }
+
+  @Test func `A failed download goes on without its error, a complete one does not`() {
+    var queue = queue(2)
+    _ = queue.begin()
+    queue.end(1, error: "It failed.")
+    queue.end(2, error: nil)
+    let resumed = [queue.resume(1), queue.resume(2)]
+    #expect(resumed == [true, false])
+    #expect(queue[1]?.state == .waiting && queue[1]?.error == nil)
+  }
+
+  @Test func `Moving stays within the queue, and decides which is next`() {
+    var queue = queue(4)
+    let isMoved = queue.move(4, by: -2)
+    #expect(isMoved && order(queue) == [1, 4, 2, 3])
+    let further = [queue.move(1, by: .max), queue.move(3, by: .min), queue.move(7, by: 1)]
+    #expect(further == [true, true, false])
+    #expect(order(queue) == [3, 4, 2, 1])
+    let begun8 = queue.begin()
+    #expect(begun8.map(\.id) == [3, 4])
+  }
+
+  @Test func `A URL is in the queue once`() {
+    var queue = queue(2)
+    let again = queue.add("https://example.org/1", isPinned: true)
+    #expect(again?.id == 1)
+    #expect(queue[1]?.isPinned == true)
+    _ = queue.begin()
+    queue.end(1, error: nil)
+    let added = queue.add("https://example.org/1", isPinned: false)
+    #expect(added?.id == 3)
+    #expect(order(queue) == [2, 3])
+  }
+
+  @Test func `The queue is bounded, and forgets the oldest complete downloads`() {
+    var queue = DownloadQueue()
+    for number in 0..<200 {
+      let item = queue.add("https://example.org/\(number)", isPinned: false)
+      _ = queue.begin()
+      queue.end(item?.id ?? 0, error: nil)
+    }
+    #expect(queue.items.count <= 51)
+    for number in 0..<DownloadQueue.longest {
+      _ = queue.add("https://example.org/x\(number)", isPinned: false)
+    }
+    #expect(queue.items.count == DownloadQueue.longest)
+    let refused = queue.add("https://example.org/more", isPinned: false)
+    #expect(refused == nil)
+  }
+}

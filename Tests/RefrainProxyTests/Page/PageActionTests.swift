@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// The changes that the page asks for, and the rows that show them.
+@Suite(.timeLimit(.minutes(1))) struct PageActionTests {
+  private func add(_ test: TestProxy, _ path: String, pin: Bool = false) async throws {
+    let url = test.origin.url(path).absoluteString
+    let reply = try await test.change(#"{"action":"add","url":"\#(url)","pin":\#(pin)}"#)
+    #expect(reply.status == 200, "\(reply.text)")
+  }
+
+  private func wait(
+    _ page: Page, for state: DownloadQueue.Item.State, of path: String
+  ) async throws -> DownloadQueue.Item {
+    try await eventually("\(path) is \(state)") {
+      page.downloads.items.contains { $0.url.hasSuffix(path) && $0.state == state }
+    }
+    return try #require(page.downloads.items.first { $0.url.hasSuffix(path) })
+  }
+
+  @Test func `A URL that is added is fetched whole, and pinned if asked`() async throws {
+    try await withPage { test, page async throws in
+      test.serve("/a", ["Cache-Control": "max-age=600"])
+      try await add(test, "/a", pin: true)
+      let item = try await wait(page, for: .done, of: "/a")
+      #expect(item.stored == Caching.length && item.total == Caching.length)
+      let row = try #require(try await test.rows()["a"])
+      #expect(row["stored"] as? Int64 == Caching.length)
+      #expect(row["spans"] as? [Int64] == [0, Caching.length])
+      #expect(row["pinned"] as? String == "yes")
+      #expect(try await test.asked("/a") >= 1)
+    }
+  }
+
+  @Test func `A download pauses, goes on where it was, and leaves the queue`() async throws {
+    try await withPage { test, page async throws in
+      test.origin.serve(.synthetic(seed: 3, length: 4 << 20), at: "/big")
+      test.origin.script("/big", .on(.first(1), .stall(at: .body(1 << 20))))
+      try await add(test, "/big")
+      try await eventually("the first MiB arrives") {
+        (page.downloads.items.first?.stored ?? 0) > 0
+      }
+      let id = try #require(page.downloads.items.first?.id)
+      #expect(try await test.change(#"{"action":"pause","id":\#(id)}"#).status == 200)
+      _ = try await wait(page, for: .paused, of: "/big")
+      #expect(try await test.change(#"{"action":"pause","id":\#(id)}"#).status == 409)
+      let before = try await test.cache.progress(of: test.key("/big")).storedBytes
+      #expect(before > 0)
+      // A reader that comes in time joins the fetch that stalls.
+      _ = try await test.settledLog("/big")
+      #expect(try await test.change(#"{"action":"resume","id":\#(id)}"#).status == 200)
+      _ = try await wait(page, for: .done, of: "/big")
+      #expect(try await test.cache.progress(of: test.key("/big")).isComplete)
+      #expect(try await test.change(#"{"action":"cancel","id":\#(id)}"#).status == 200)
+      #expect(page.downloads.items.isEmpty)
+      #expect(try await test.change(#"{"action":"cancel","id":\#(id)}"#).status == 404)
+      #expect(try await test.rows()["big"] != nil)
+    }
+  }
+
+  @Test func `A waiting download is moved before others`() async throws {
+    try await withPage { test, page async throws in
+      for name in ["x", "y", "a", "b"] {
+        test.origin.serve(.synthetic(seed: 4, length: 1 << 20), at: "/\(name)")
+        test.origin.script("/\(name)", .on(.first(1), .stall(at: .body(1000))))
+        try await add(test, "/\(name)")
+      }
+      let last = try #require(page.downloads.items.last)
+      #expect(last.state == .waiting)
+      let json = #"{"action":"move","id":\#(last.id),"places":-1}"#
+      #expect(try await test.change(json).status == 200)
+      #expect(page.downloads.items.map { $0.url.last } == ["x", "y", "b", "a"])
+      let first = try #require(page.downloads.items.first)
+      #expect(try await test.change(#"{"action":"cancel","id":\#(first.id)}"#).status == 200)
+      _ = try await wait(page, for: .running, of: "/b")
+    }
+  }
+
+  @Test func `A failed download shows the error with its remedy`() async throws {
+    try await withPage { test, page async throws in
+      test.origin.script("/gone", .on(.all, .status(404)))
+      try await add(test, "/gone")
+      let item = try await wait(page, for: .failed, of: "/gone")
+      #expect(item.error?.contains("404") == true)
+    }
+  }
+
+  @Test func `A row is pinned, unpinned and removed`() async throws {
+    try await withPage { test, _ async throws in
+      test.serve("/a", ["Cache-Control": "max-age=600"])
+      #expect(try await test.get("/a").status == 200)
+      #expect(try await test.get("/a").status == 200)
+      let key = test.key("/a").rawValue
+      #expect(try await test.change(#"{"action":"pin","key":"\#(key)"}"#).status == 200)
+      #expect(try await test.cache.entry(for: test.key("/a"))?.isPinned == true)
+      #expect(try await test.change(#"{"action":"unpin","key":"\#(key)"}"#).status == 200)
+      #expect(try await test.cache.entry(for: test.key("/a"))?.isPinned == false)
+      #expect(try await test.change(#"{"action":"remove","key":"\#(key)"}"#).status == 200)
+      #expect(try await test.rows().isEmpty)
+      for action in ["remove", "pin", "unpin"] {
+        let reply = try await test.change(#"{"action":"\#(action)","key":"\#(key)"}"#)
+        #expect(reply.status == 404 && reply.refusal != nil, "\(action)")
+      }
+      // It was held open for fast responses.
+      #expect(try await test.get("/a").status == 200)
+      #expect(try await test.asked("/a") == 2)
+    }
+  }
+
+  @Test func `A stream is added, shown with its variants, and removed as one row`() async throws {
+    try await withPage { test, page async throws in
+      let entry = "#EXT-X-STREAM-INF:BANDWIDTH="
+      test.serve(
+        "#EXTM3U\n\(entry)1000000,RESOLUTION=640x360\nlow.m3u8\n"
+          + "\(entry)4000000,RESOLUTION=1920x1080\nhigh.m3u8\n", at: "/main.m3u8")
+      for list in ["low", "high"] {
+        test.serve(
+          "#EXTM3U\n#EXTINF:4,\n\(list)0.ts\n#EXTINF:6,\n\(list)1.ts\n#EXT-X-ENDLIST\n",
+          at: "/\(list).m3u8")
+        for index in 0..<2 {
+          test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/\(list)\(index).ts")
+        }
+      }
+      try await add(test, "/main.m3u8")
+      _ = try await wait(page, for: .done, of: "/main.m3u8")
+      let rows = try await test.rows()
+      #expect(rows.count == 1)
+      // The playlist and the two segments of the best variant.
+      #expect(rows["main.m3u8"]?["parts"] as? Int == 3)
+      let key = test.key("/main.m3u8").rawValue
+      let reply = try await test.page("/page/stream?key=" + Self.encoded(key))
+      let variants = try #require(reply.json["variants"] as? [[String: Any]])
+      #expect(
+        variants.map { $0["name"] as? String } == ["360p, 1000 kbit/s", "1080p, 4000 kbit/s"])
+      #expect(variants.map { $0["length"] as? Int } == [0, 2])
+      #expect(variants[1]["spans"] as? [Int] == [0, 2])
+      #expect(variants[1]["stored"] as? Int == 2000)
+      #expect(try await test.change(#"{"action":"pin","key":"\#(key)"}"#).status == 200)
+      // Rows change at most four times a second.
+      try await eventually("the row is shown as pinned") {
+        try await test.rows()["main.m3u8"]?["pinned"] as? String == "yes"
+      }
+      #expect(try await test.change(#"{"action":"remove","key":"\#(key)"}"#).status == 200)
+      #expect(try await test.cache.entries().isEmpty)
+    }
+  }
+
+  @Test func `The proxy's URL of a URL plays it`() async throws {
+    try await withPage { test, _ async throws in
+      test.serve("/a%20b", ["Cache-Control": "max-age=600"])
+      let url = test.origin.url("/a%20b").absoluteString
+      let reply = try await test.page("/page/address?url=" + Self.encoded(url))
+      let address = try #require(reply.json["address"] as? String)
+      let target = try test.target("/a%20b")
+      #expect(address == target)
+      let media = try await test.connect { try await $0.reply(to: address, host: test.host) }
+      #expect(media.body == Caching.bytes(1))
+      let bad = try await test.page("/page/address?url=ftp%3A%2F%2Fexample.org%2F")
+      #expect(bad.status == 400 && bad.refusal != nil)
+    }
+  }
+
+  private static func encoded(_ text: String) -> String {
+    text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// The events that keep an open page up to date.
+@Suite(.timeLimit(.minutes(1))) struct PageEventTests {
+  /// Reads events until one satisfies a condition, and returns it.
+  private func next(
+    _ connection: RawConnection, where isWanted: ([String: Any]) -> Bool
+  ) async throws -> [String: Any] {
+    var text: [UInt8] = []
+    while true {
+      let bytes = try await connection.read(upTo: 1)
+      guard let byte = bytes.first else { throw Ended() }
+      text.append(byte)
+      guard text.suffix(2) == [10, 10] else { continue }
+      let line = String(decoding: text, as: UTF8.self)
+      text = []
+      // Between the chunks of the body are their lengths.
+      guard let start = line.range(of: "data: ") else { continue }
+      let json = Data(line[start.upperBound...].utf8.dropLast(2))
+      let event = try JSONSerialization.jsonObject(with: json) as? [String: Any] ?? [:]
+      if isWanted(event) { return event }
+    }
+  }
+
+  private struct Ended: Error {}
+
+  private func rows(_ event: [String: Any]) -> [[String: Any]] {
+    event["rows"] as? [[String: Any]] ?? []
+  }
+
+  @Test func `An open page receives everything, and then what changes`() async throws {
+    try await withPage { test, _ async throws in
+      test.serve("/a", ["Cache-Control": "max-age=600"])
+      test.serve("/b", ["Cache-Control": "max-age=600"])
+      #expect(try await test.get("/a").status == 200)
+      try await test.connect { connection async throws in
+        try await connection.request("/\(test.token)/page/events", host: test.host)
+        let head = try await connection.readHead()
+        #expect(head.status == 200 && head["Content-Type"] == "text/event-stream")
+        let all = try await next(connection) { $0["whole"] as? Bool == true }
+        #expect(rows(all).map { $0["key"] as? String } == [test.key("/a").rawValue])
+        let state = try await next(connection) { $0["state"] != nil }
+        let requests = state["requests"] as? [[String: Any]] ?? []
+        #expect(requests.first?["source"] as? String == "miss")
+        #expect(try await test.get("/b").status == 200)
+        let key = test.key("/b").rawValue
+        let news = try await next(connection) { event in
+          rows(event).contains {
+            $0["key"] as? String == key && $0["spans"] as? [Int64] == [0, Caching.length]
+          }
+        }
+        #expect(news["whole"] == nil && rows(news).count == 1)
+        _ = try await test.cache.remove(test.key("/a"))
+        let gone = try await next(connection) { $0["removed"] != nil }
+        #expect(gone["removed"] as? [String] == [test.key("/a").rawValue])
+      }
+    }
+  }
+
+  @Test func `A row shows its readers and what is being fetched`() async throws {
+    try await withPage { test, _ async throws in
+      test.origin.serve(.synthetic(seed: 5, length: 2 << 20), at: "/slow")
+      test.origin.script("/slow", .on(.first(1), .stall(at: .body(30_000))))
+      try await test.connect { connection async throws in
+        try await connection.request(try test.target("/slow"), host: test.host)
+        _ = try await connection.readHead()
+        _ = try await connection.read(upTo: 20_000)
+        try await eventually("the row shows a fetch and a reader") {
+          let row = try await test.rows()["slow"]
+          guard let spans = row?["spans"] as? [Int64], let end = spans.last,
+            let fetching = row?["fetching"] as? [Int64],
+            let readers = row?["readers"] as? [Int64]
+          else { return false }
+          return spans == [0, end] && fetching.first == end && readers.count == 1
+            && end <= 30_000 && readers[0] <= end
+        }
+      }
+    }
+  }
+
+  @Test func `Nothing is collected after the last client leaves`() async throws {
+    try await withPage { test, page async throws in
+      for _ in 0..<3 {
+        try await test.connect { connection async throws in
+          try await connection.request("/\(test.token)/page/events", host: test.host)
+          _ = try await connection.readHead()
+          #expect(page.feed.visitors == 1)
+        }
+        try await eventually("the client is gone") { page.feed.visitors == 0 }
+        try await eventually("collecting ends") { !page.feed.readiness.isReady }
+      }
+    }
+  }
+
+  @Test func `The events end when the proxy stops`() async throws {
+    try await withPage { test, _ async throws in
+      try await test.connect { connection async throws in
+        try await connection.request("/\(test.token)/page/events", host: test.host)
+        _ = try await connection.readHead()
+        let begun = ContinuousClock.now
+        await test.proxy.stop()
+        _ = try await connection.readToEnd()
+        #expect(!connection.wasReset)
+        // Before the proxy cuts what remains.
+        #expect(ContinuousClock.now - begun < test.proxy.configuration.stopTimeout)
+      }
+    }
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// Runs a test with a proxy that has a page.
+func withPage(
+  proxy change: @Sendable (inout CacheProxy.Configuration, OriginServer) -> Void = { _, _ in },
+  _ body: (TestProxy, Page) async throws -> Void
+) async throws {
+  try await withProxy(
+    proxy: { configuration, origin in
+      configuration.servesPage = true
+      change(&configuration, origin)
+    }
+  ) { test in
+    let page = try #require(test.proxy.service.page)
+    try await body(test, page)
+  }
+}
+
+extension TestProxy {
+  /// Requests a place of the page, such as `/page/state`.
+  func page(
+    _ place: String, _ fields: [String] = [], method: String = "GET", host: String? = nil
+  ) async throws -> Reply {
+    try await connect {
+      try await $0.reply(
+        to: "/\(self.token)\(place)", fields, method: method, host: host ?? self.host)
+    }
+  }
+
+  /// The fields that the page's own script and its browser send with a change.
+  var changeFields: [String] {
+    [
+      "Origin: http://\(host)", "Sec-Fetch-Site: same-origin", "X-Refrain-Page: 1",
+      "Content-Type: application/json",
+    ]
+  }
+
+  /// Asks for a change as the page does.
+  @discardableResult
+  func change(_ json: String, fields: [String]? = nil, host: String? = nil) async throws -> Reply {
+    let fields = (fields ?? changeFields) + ["Content-Length: \(json.utf8.count)"]
+    return try await connect { connection in
+      try await connection.request(
+        "/\(self.token)/page/action", fields, method: "POST", host: host ?? self.host)
+      try await connection.send(json)
+      return try await connection.readReply()
+    }
+  }
+
+  /// Returns the rows of the page by the last part of their URLs.
+  func rows() async throws -> [String: [String: Any]] {
+    let reply = try await page("/page/state")
+    let parts = try JSONSerialization.jsonObject(with: Data(reply.body)) as? [[String: Any]]
+    var rows: [String: [String: Any]] = [:]
+    for row in (parts ?? []).flatMap({ $0["rows"] as? [[String: Any]] ?? [] }) {
+      let url = row["url"] as? String ?? ""
+      rows[url.split(separator: "/").last.map(String.init) ?? url] = row
+    }
+    return rows
+  }
+}
+
+extension Reply {
+  /// The member `error` of a refusal.
+  var refusal: String? { json["error"] as? String }
+
+  var json: [String: Any] {
+    (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:]
+  }
+}
