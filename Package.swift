@@ -114,6 +114,7 @@ let package = Package(
       name: "RefrainProxy",
       dependencies: [
         "Refrain",
+        .target(name: "CLinuxSystem", condition: .when(platforms: [.linux])),
         nio("NIOCore"),
         nio("NIOPosix"),
         nio("NIOHTTP1"),
@@ -124,6 +125,7 @@ let package = Package(
       name: "RefrainCLI",
       dependencies: [
         "Refrain", "RefrainPlayer", "RefrainProxy", "OriginServer",
+        .target(name: "CLinuxSystem", condition: .when(platforms: [.linux])),
         argumentParser,
       ],
       swiftSettings: settings),

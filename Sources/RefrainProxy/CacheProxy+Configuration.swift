@@ -12,6 +12,19 @@ extension CacheProxy {
     /// The port to listen on; 0 selects a free one.
     public var port = 0
 
+    /// A socket that listens already, in place of `address` and `port`, which are then its own.
+    public var socket: ListeningSocket?
+
+    /// Whether further processes of this user may listen on the same address and port, if all of
+    /// them allow it (SO_REUSEPORT): a new process takes over without a failed request. It listens
+    /// too and receives all further connections; the old one then calls `beginDraining()`, and
+    /// `stop()` a second later or more. More than two at a time receive connections in no
+    /// particular order. On Linux; without effect elsewhere.
+    ///
+    /// Both may use one cache directory. While the old process has a resource open, the new one
+    /// serves its stored bytes, and passes on the others without storing them.
+    public var sharesPort = false
+
     /// The unguessable part of each URL without an `origin`: at least 16 letters, digits, `-`, `.`,
     /// `_` and `~`. Nil: a new random token, known only from the proxy's URLs.
     ///
@@ -34,9 +47,11 @@ extension CacheProxy {
     /// redirect to any other host is passed on to the client.
     public var allowedHosts: [String] = []
 
-    /// Names of the proxy besides its addresses, `localhost` and this machine's name. A request
-    /// with any other `Host` is refused (421): it comes from a web page whose own name was made to
-    /// point here (DNS rebinding).
+    /// Names of the proxy besides its addresses, `localhost` and this machine's name. They are
+    /// accepted with any port, since a balancer passes on its own; the others with the proxy's port
+    /// only, and loopback addresses too, even if they are given here. A request with any other
+    /// `Host` is refused (421): it comes from a web page whose own name was made to point here (DNS
+    /// rebinding).
     public var names: [String] = []
 
     /// The web origin whose pages may read through the proxy (`Access-Control-Allow-Origin`), such
@@ -59,10 +74,45 @@ extension CacheProxy {
     /// that recognizes sites by their URLs (yt-dlp) then finds the site, and not this proxy.
     public var redirectsPages = false
 
+    /// Whether the proxy's own URL (`baseURL`) is a page that shows what is stored and fetched, and
+    /// can add, pin and remove resources. Whoever knows the token may use it. Without effect with
+    /// `origin`, which has no token.
+    public var servesPage = false
+
+    /// The name of this proxy in `Cache-Status` (RFC 9211) and `Via`, and the beginning of its name
+    /// in `CDN-Loop` (RFC 8586): letters, digits, `-`, `.` and `_`, beginning with a letter. Give
+    /// each of several nodes its own.
+    public var nodeName = "refrain"
+
+    /// The address of a listener for the operator alone, with `/health`, `/metrics` and purging;
+    /// port 0 selects a free one. Nil: none. Whoever reaches it can watch and change the cache: use
+    /// loopback, or a network that clients do not reach.
+    ///
+    /// Without an `origin` the same pages are also under the token, as in `/TOKEN/health`.
+    public var adminAddress: ListeningAddress?
+
+    /// A socket that listens already, in place of `adminAddress`.
+    public var adminSocket: ListeningSocket?
+
+    /// The path at which the proxy itself responds to a balancer, with 200 or 503 as `/health`
+    /// does, in one word and without details. It hides the origin's resource of that path. Nil:
+    /// none; the balancer asks at `adminAddress`.
+    public var healthPath: String?
+
     /// The most connections at a time; a further one receives 503. Nil: two fifths of the limit of
     /// open files (getrlimit(2)), at most 100,000. A greater value than that limit permits is
     /// reduced.
     public var maximumConnections: Int?
+
+    /// What each client may use; no limits by default.
+    public var clientLimits = ClientLimits()
+
+    /// When `fetchesWhole` fetches what no client waits for, four resources at a time; the others
+    /// wait. Nil: always, and all at once.
+    public var fillHours: FillHours?
+
+    /// Whether `log` receives the protocol version, `Referer` and `User-Agent` of requests.
+    public var logsClientFields = false
 
     /// The longest wait for the whole head of a request, from its first byte on, and for further
     /// bytes of a request's body.
@@ -93,6 +143,32 @@ extension CacheProxy {
     }
 
     public init() {}
+
+    /// Where the proxy listens.
+    var place: ListeningPlace {
+      if let socket { return .socket(socket) }
+      return .address(ListeningAddress(host: address, port: port), isShared: maySharePort)
+    }
+
+    /// `sharesPort`, where the newest socket can receive all further connections.
+    var maySharePort: Bool {
+      #if os(Linux)
+        sharesPort
+      #else
+        false
+      #endif
+    }
+
+    /// Returns the configuration with the addresses of the given sockets.
+    var resolved: Configuration {
+      var configuration = self
+      if let socket {
+        configuration.address = socket.address.host
+        configuration.port = socket.address.port
+      }
+      if let adminSocket { configuration.adminAddress = adminSocket.address }
+      return configuration
+    }
   }
 
   /// The request methods that are relayed (RFC 9110 §9).

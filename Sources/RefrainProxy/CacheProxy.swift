@@ -9,8 +9,9 @@ import RefrainLocks
 /// All methods may be called from any thread.
 public final class CacheProxy: Sendable {
   public let configuration: Configuration
-  private let service: ProxyService
+  let service: ProxyService
   private let listener: Listener
+  private let admin: AdminListener?
 
   /// Creates a proxy, which does not listen before `run()`.
   ///
@@ -19,9 +20,11 @@ public final class CacheProxy: Sendable {
   public init(cache: MediaCache, configuration: Configuration = Configuration())
     throws(CacheProxyError)
   {
+    let configuration = configuration.resolved
     service = try ProxyService(cache: cache, configuration: configuration)
     self.configuration = configuration
     listener = Listener(service: service)
+    admin = configuration.adminAddress.map { [service] in AdminListener(service: service, at: $0) }
   }
 
   /// Listens and serves until `stop()`, or until the task is cancelled; running responses then have
@@ -31,8 +34,18 @@ public final class CacheProxy: Sendable {
   /// - Throws: `CacheProxyError`: `.addressInUse`, `.addressUnavailable`, `.alreadyRunning`, or
   ///   `.closed` after it has ended, also if `stop()` came first; `CancellationError`.
   public func run() async throws {
-    try await listener.run()
+    guard let admin else { return try await listener.run() }
+    try await listener.run {
+      try await admin.start()
+    } atEnd: {
+      await admin.stop()
+    }
   }
+
+  /// Reports from now on that the proxy is about to end: `/health` responds 503, and connections
+  /// are closed after the responses under way. New connections are still accepted. Call `stop()`
+  /// once the balancers have noticed.
+  public func beginDraining() { service.drain() }
 
   /// Ends `run()`: accepts no more connections, gives running responses a few seconds to end,
   /// closes the rest, and then returns.
@@ -53,10 +66,13 @@ public final class CacheProxy: Sendable {
   func examineListener() -> Task<Void, Never> { listener.examine() }
 
   /// The number of clients connected now.
-  var connectionCount: Int { listener.connectionCount }
+  var connectionCount: Int { service.connections.current }
 
   /// The address on which the proxy listens; nil while it does not.
   public var listeningAddress: ListeningAddress? { service.address }
+
+  /// The address of the listener for the operator; nil while it does not listen.
+  public var adminListeningAddress: ListeningAddress? { admin?.address }
 
   /// The beginning of each proxy URL, with a trailing slash; nil before the port is known.
   public var baseURL: URL? {

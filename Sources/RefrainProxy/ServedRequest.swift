@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-public import Foundation
+import Foundation
 public import Refrain
 
 /// The outcome of one request to the proxy.
@@ -32,10 +32,19 @@ public struct ServedRequest: Sendable, Hashable, Codable {
   /// Body bytes passed to the connection.
   public var bytesSent: Int64
   public var source: Source
+  /// The part of `bytesSent` that was stored before the request.
+  public var bytesFromCache: Int64 = 0
   /// Seconds from the end of the request's head to the last byte of the response.
   public var seconds: Double
   /// The client's numeric address.
   public var client: String
+  /// As in `HTTP/1.1`; nil without `CacheProxy.Configuration.logsClientFields`.
+  public var version: String?
+  /// The value of `Referer`, without the proxy's token, and shortened if it is long; nil without
+  /// `logsClientFields`.
+  public var referrer: String?
+  /// The value of `User-Agent`, likewise.
+  public var userAgent: String?
   /// The error, in one sentence; nil if there was none. A client that left is not an error.
   public var error: String?
 
@@ -52,5 +61,24 @@ public struct ServedRequest: Sendable, Hashable, Codable {
     self.seconds = seconds
     self.client = client
     self.error = error
+  }
+}
+
+extension ServedRequest {
+  /// Longer values are shortened: many requests may wait to be logged.
+  private static let longestField = 1024
+
+  /// Adds what only some logs show, if this proxy's does.
+  mutating func addFields(of head: RequestHead, _ service: ProxyService) {
+    guard service.configuration.logsClientFields else { return }
+    let fields = head.fields
+    version = "HTTP/1.\(head.minorVersion)"
+    referrer = fields["Referer"].map { Self.shortened(service.routes.shown($0)) }
+    userAgent = fields["User-Agent"].map(Self.shortened)
+  }
+
+  private static func shortened(_ text: String) -> String {
+    text.utf8.count <= longestField
+      ? text : String(decoding: text.utf8.prefix(longestField), as: UTF8.self) + "…"
   }
 }

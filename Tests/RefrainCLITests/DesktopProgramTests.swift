@@ -67,6 +67,13 @@
         let running = try start(program, on: bus, url)
         try await desktop(bus, shows: "Playing", to: "status", of: running)
         #expect(try await playerctl(bus, "metadata", "xesam:url") == url)
+        let entry = try await bus.run(
+          RequiredProgram.busctl,
+          arguments: [
+            "--user", "get-property", "org.mpris.MediaPlayer2.refrain", "/org/mpris/MediaPlayer2",
+            "org.mpris.MediaPlayer2", "DesktopEntry",
+          ])
+        #expect(entry.text.contains("s \"refrain\""), "\(entry.text)")
         _ = try await playerctl(bus, "pause")
         #expect(try await playerctl(bus, "status") == "Paused")
         // By the rules of arguments: a playlist is what it lists.

@@ -16,21 +16,34 @@
     let lines: AsyncStream<String>
 
     /// `$$` is the shell, which becomes the program with the same process ID. The reader of the
-    /// pipe stays behind, and kills the program once the pipe is closed.
-    private static let script =
-      #"exec 3<&0; (read -r _ <&3; kill -9 $$) >/dev/null 2>&1 & exec "$@" 3<&- </dev/null"#
+    /// pipe stays behind, and kills the program once the pipe is closed. Descriptors from 3 on are
+    /// those that a service manager passes (sd_listen_fds(3)).
+    private static let script = #"""
+      exec 9<&0; (read -r _ <&9; kill -9 $$) 3<&- 4<&- >/dev/null 2>&1 &
+      if [ -n "$LISTEN_FDS" ]; then LISTEN_PID=$$; export LISTEN_PID; fi
+      exec "$@" 9<&- </dev/null
+      """#
 
     struct Failure: Error {
       var description: String
     }
 
     /// Starts the program under test.
-    convenience init(_ program: Program, _ arguments: [String]) throws {
-      try self.init(program, path: Program.executable().path(percentEncoded: false), arguments)
+    ///
+    /// - Parameter sockets: at most two, which it inherits as from a service manager, by name.
+    convenience init(
+      _ program: Program, _ arguments: [String], sockets: [(name: String, descriptor: CInt)] = []
+    ) throws {
+      try self.init(
+        program, path: Program.executable().path(percentEncoded: false), arguments,
+        sockets: sockets)
     }
 
     /// Starts any program, in the environment of the one under test.
-    init(_ program: Program, path: String, _ arguments: [String]) throws {
+    init(
+      _ program: Program, path: String, _ arguments: [String],
+      sockets: [(name: String, descriptor: CInt)] = []
+    ) throws {
       errorFile = program.directory.appending(path: "errors-\(UUID().uuidString)").path()
       let (input, output) = (try Self.pipe(), try Self.pipe())
       defer { for end in [input.reading, output.writing] { close(end) } }
@@ -41,6 +54,14 @@
       posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
       posix_spawn_file_actions_addopen(
         &actions, STDERR_FILENO, errorFile, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+      // First out of the way of the numbers that they are to have.
+      for (index, socket) in sockets.enumerated() {
+        posix_spawn_file_actions_adddup2(&actions, socket.descriptor, CInt(500 + index))
+      }
+      for index in sockets.indices {
+        posix_spawn_file_actions_adddup2(&actions, CInt(500 + index), CInt(3 + index))
+        posix_spawn_file_actions_addclose(&actions, CInt(500 + index))
+      }
       var attributes = posix_spawnattr_t()
       posix_spawnattr_init(&attributes)
       defer { posix_spawnattr_destroy(&attributes) }
@@ -51,7 +72,12 @@
       posix_spawnattr_setsigmask(&attributes, &none)
       posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
       let words = Self.cStrings(["sh", "-c", Self.script, "sh", path] + arguments)
-      let variables = Self.cStrings(program.environment.map { "\($0)=\($1)" })
+      var environment = program.environment
+      if !sockets.isEmpty {
+        environment["LISTEN_FDS"] = "\(sockets.count)"
+        environment["LISTEN_FDNAMES"] = sockets.map(\.name).joined(separator: ":")
+      }
+      let variables = Self.cStrings(environment.map { "\($0)=\($1)" })
       defer { for pointer in words + variables { free(pointer) } }
       var process: pid_t = 0
       let number = posix_spawn(&process, "/bin/sh", &actions, &attributes, words, variables)

@@ -14,10 +14,15 @@ struct RemoveCommand: AsyncParsableCommand {
       ones are. The position at which a URL was left is forgotten; --all also forgets the \
       positions of files, and the last queue of 'play'.
 
+      With --node the caches of running proxies are purged instead, through their --admin \
+      listeners: the responses to exactly these URLs of the origin, or with --prefix and --tag \
+      many. Responses that are arriving at that moment are not used for later requests.
+
       Examples:
         refrain rm https://example.org/song.flac
         refrain rm https://example.org/film/main.m3u8
         refrain rm --all
+        refrain rm --node http://10.0.0.11:8574 --node http://10.0.0.12:8574 --soft --tag album-7
       """)
 
   @Argument(
@@ -28,17 +33,24 @@ struct RemoveCommand: AsyncParsableCommand {
   @Flag(help: "Remove everything.")
   var all = false
 
+  @OptionGroup(title: "Options for running proxies")
+  var purge: NodePurgeOptions
+
   @OptionGroup
   var options: GlobalOptions
 
   func validate() throws {
-    guard urls.isEmpty == all else {
-      throw ValidationError("Name the URLs to remove, or use --all.")
-    }
+    try purge.validate(urls, isAll: all)
   }
 
   func run() async throws {
     let (urls, options) = (urls, options)
+    guard purge.nodes.isEmpty else {
+      let (nodes, order) = (purge.nodes, purge.order(urls, isAll: all))
+      return try await endingOnSignals {
+        try await NodePurge(order: order).runPrinting(nodes, asJSON: options.json)
+      }
+    }
     try await withExistingCache(options) { cache in
       if urls.isEmpty {
         let display = CountDisplay(verb: "Removed")

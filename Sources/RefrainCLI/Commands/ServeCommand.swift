@@ -16,6 +16,9 @@ struct ServeCommand: AsyncParsableCommand {
       The headers and cookies that streams need are stored there too, so that their URLs stay \
       valid when the proxy restarts; 'refrain rm --all' removes them.
 
+      The proxy's URL is also a page: it shows what is stored and fetched, plays it, and adds, \
+      pins and removes resources. --open opens it in a browser.
+
       With --origin the proxy is instead a caching reverse proxy of that one server, path for \
       path and without a token, and stores what a shared cache may store (RFC 9111).
 
@@ -35,15 +38,27 @@ struct ServeCommand: AsyncParsableCommand {
       'address' and 'port'; then one whose 'event' is 'request' for each request, where 'range' \
       is the first offset and the offset after the last.
 
-      SIGINT and SIGTERM stop the proxy: running responses have a few seconds to finish. A second \
+      With --admin, the second line of standard output is the URL of a listener for the operator, \
+      with /health (200, or 503 while the proxy drains or the disk fails; '/health?origin' asks \
+      the origin too), /metrics (OpenMetrics) and purging ('refrain rm --node'). Without --origin, \
+      all of it is also under the proxy's URL.
+
+      SIGINT and SIGTERM stop the proxy: running responses have a few seconds to finish. With \
+      --drain, it first reports that it is about to end, and serves for that long. A second \
       signal stops it at once. The exit code is then 130 or 143; 1 if the proxy cannot listen, 64 \
       for wrong usage.
+
+      An upgrade without a failed request: start the new program with --share-port beside the old \
+      one, which was started with it too; when it prints its first line, send SIGTERM to the old \
+      one. Both use one cache. Responses that take longer than some seconds need --drain. With a \
+      socket unit of systemd, restart the service: connections wait meanwhile.
 
       Examples:
         refrain serve
         mpv "$(refrain url https://example.org/song.flac)"
         refrain serve --port 0 --quiet
         refrain serve --origin https://media.example.org --listen 0.0.0.0:8080
+        refrain serve --origin https://media.example.org --admin 127.0.0.1:8574 --drain 10
         refrain serve --listen 192.168.1.5 --allow-host '*.example.org' --name media.local
       """)
 
@@ -79,7 +94,10 @@ struct ServeCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("name"),
     help: ArgumentHelp(
-      "A name of the proxy besides its addresses and this computer's name.",
+      """
+      A name of the proxy besides its addresses and this computer's name; valid with any port, as \
+      behind a balancer. May be given several times.
+      """,
       valueName: "host"))
   var names: [String] = []
 
@@ -108,8 +126,23 @@ struct ServeCommand: AsyncParsableCommand {
       valueName: "count"))
   var maxConnections: Int?
 
+  @Flag(help: "Open the proxy's page in a browser.")
+  var open = false
+
   @Flag(help: "Print no lines for requests.")
   var quiet = false
+
+  @OptionGroup(title: "Options of a node")
+  var node: NodeOptions
+
+  @OptionGroup(title: "Limits")
+  var limits: LimitOptions
+
+  @OptionGroup(title: "Access log")
+  var accessLog: AccessLogOptions
+
+  @OptionGroup(title: "Options of an upgrade")
+  var handover: HandoverOptions
 
   @OptionGroup(title: "Network options")
   var network: NetworkOptions
@@ -117,9 +150,16 @@ struct ServeCommand: AsyncParsableCommand {
   @OptionGroup
   var options: GlobalOptions
 
-  private var host: String { listen.host ?? ListenAddress.standardHost }
+  private var host: String {
+    (try? sockets())?.proxy?.address.host ?? listen.host ?? ListenAddress.standardHost
+  }
+
+  private func sockets() throws -> ActivatedSockets { try ActivatedSockets.ofProcess() }
+
+  private var drain: Duration { handover.drain(node.drain, try? sockets()) }
 
   func validate() throws {
+    try validateSockets()
     if let named = listen.port, let port, named != port {
       throw ValidationError("--listen names port \(named) and --port \(port); name one.")
     }
@@ -138,8 +178,28 @@ struct ServeCommand: AsyncParsableCommand {
         with an expired signature. Omit one of them.
         """)
     }
+    guard !open || origin == nil else {
+      throw ValidationError("With --origin the proxy has no page. Omit --open.")
+    }
+    guard limits.hours == nil || whole else {
+      throw ValidationError("--hours bounds what --whole fetches. Add --whole, or omit --hours.")
+    }
     if let maxConnections, maxConnections < 1 {
       throw ValidationError("--max-connections must be at least 1.")
+    }
+  }
+
+  private func validateSockets() throws {
+    let sockets: ActivatedSockets
+    do { sockets = try self.sockets() } catch { throw ValidationError("\(error)") }
+    guard sockets.proxy == nil || (listen.host == nil && listen.port == nil && port == nil) else {
+      throw ValidationError(
+        "The service manager passes the socket to listen on. Omit --listen and --port, or stop the "
+          + "socket unit.")
+    }
+    guard sockets.admin == nil || node.admin == nil else {
+      throw ValidationError(
+        "The service manager passes the operator's socket. Omit --admin, or stop the socket unit.")
     }
   }
 
@@ -148,12 +208,15 @@ struct ServeCommand: AsyncParsableCommand {
     let (command, options) = (self, options)
     var cacheConfiguration = network.configuration(options)
     cacheConfiguration.isShared = origin != nil
+    cacheConfiguration.originRate = limits.originRate
     try await withCache(options, configuration: cacheConfiguration) { cache in
       let file = ProxyFile(directory: options.directory)
       let record = try command.record(in: file)
       let log = command.log
       var configuration = command.proxyConfiguration(token: record.token)
-      if !command.quiet { configuration.log = log.note }
+      let accessLog = try await command.accessLog.begin(hasOrigin: command.origin != nil, options)
+      configuration.logsClientFields = accessLog != nil
+      configuration.log = command.logging(to: log, and: accessLog)
       let proxy = try CacheProxy.configured(configuration, cache: cache)
       let serving = try await command.start(proxy)
       do {
@@ -162,13 +225,15 @@ struct ServeCommand: AsyncParsableCommand {
         await serving.stop()
         throw error
       }
+      if command.open, let page = proxy.baseURL { await BrowserOpening.open(page, cache, options) }
       let result: Result<Void, any Error>
       do {
-        result = .success(try await serving.untilEnd())
+        result = .success(try await serving.untilEnd(draining: command.drain))
       } catch {
         result = .failure(error)
       }
       await log.end()
+      await accessLog?.end()
       try result.get()
     }
   }
@@ -186,6 +251,11 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.headers = options.fields
     configuration.fetchesWhole = whole
     configuration.maximumConnections = maxConnections
+    configuration.servesPage = origin == nil
+    node.apply(to: &configuration)
+    limits.apply(to: &configuration)
+    // Without a valid socket, validation has ended the command.
+    if let sockets = try? sockets() { handover.apply(to: &configuration, sockets) }
     return configuration
   }
 
@@ -232,8 +302,12 @@ struct ServeCommand: AsyncParsableCommand {
         Self.warn("'refrain url' will not find this proxy: \(error)", options)
       }
     }
-    let event = Listening(url: base.absoluteString, address: address.host, port: address.port)
-    try Console.shared.print(options.json ? JSONText.line(event) : base.absoluteString)
+    let admin = proxy.adminListeningAddress.map { "http://\($0)/" }
+    let event = Listening(
+      url: base.absoluteString, address: address.host, port: address.port, admin: admin)
+    try Console.shared.print(
+      lines: options.json
+        ? [JSONText.line(event)] : [base.absoluteString] + (admin.map { ["Admin: \($0)"] } ?? []))
   }
 
   private struct Listening: Encodable {
@@ -241,11 +315,24 @@ struct ServeCommand: AsyncParsableCommand {
     var url: String
     var address: String
     var port: Int
+    /// The URL of the listener for the operator; absent if there is none.
+    var admin: String?
   }
 
   private static func warn(_ text: String, _ options: GlobalOptions) {
     guard options.logLevel >= .warning else { return }
     Console.shared.note("refrain: \(printable(text))")
+  }
+
+  private func logging(
+    to log: RequestLog, and accessLog: AccessLog?
+  ) -> (@Sendable (ServedRequest) -> Void)? {
+    guard let accessLog else { return quiet ? nil : log.note }
+    guard !quiet else { return accessLog.note }
+    return { request in
+      log.note(request)
+      accessLog.note(request)
+    }
   }
 
   private var log: RequestLog {

@@ -67,7 +67,7 @@ struct RequestReport: Sendable, Encodable {
 }
 
 /// Returns the URL without a password, which must not appear in a log.
-private func shownURL(_ text: String) -> String {
+func shownURL(_ text: String) -> String {
   guard text.contains("@"), let url = URL(text: text) else { return text }
   return url.withoutUserInfo.absoluteString
 }

@@ -23,11 +23,19 @@ struct RunningProxy: Sendable {
 
   /// Waits until the proxy ends; ends it if the current task is cancelled. Running responses then
   /// have a few seconds left.
-  func untilEnd() async throws {
+  ///
+  /// - Parameter time: how long it serves on before, while it reports that it is about to end.
+  func untilEnd(draining time: Duration = .zero) async throws {
     let result = await withTaskCancellationHandler {
       await run.result
     } onCancel: {
-      run.cancel()
+      guard time > .zero else { return run.cancel() }
+      proxy.beginDraining()
+      Task {
+        // A task of its own, which nothing cancels.
+        try? await Task.sleep(for: time)
+        run.cancel()
+      }
     }
     try result.get()
   }

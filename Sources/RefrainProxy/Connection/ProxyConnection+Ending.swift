@@ -18,13 +18,21 @@ extension ProxyConnection {
     head.write(into: &headBuffer, isChunked: false, closes: true)
     headBuffer.writeString(body)
     context.writeAndFlush(wrapOutboundOut(.byteBuffer(headBuffer)), promise: nil)
-    service.configuration.log?(
+    defer { close() }
+    guard !isForOperator else { return }
+    service.traffic.note(
+      Traffic.Outcome(
+        source: .proxy, bytesSent: Int64(body.utf8.count), hasError: true, seconds: 0))
+    service.log?(
       ServedRequest(
         method: "-", url: "-", status: httpError.status, range: nil,
         bytesSent: Int64(body.utf8.count), source: .proxy, seconds: 0, client: clientText,
         error: httpError.reason))
-    close()
   }
+
+  /// Whether connections close after the responses under way. Those of the operator do not while
+  /// the proxy drains.
+  var isEnding: Bool { isForOperator ? service.isStopping : service.closesConnections }
 
   /// Closes once written bytes have been sent. A client that is still sending would lose the
   /// response to a reset if the socket were closed at once (RFC 9112 §9.6): the proxy ends its own

@@ -9,10 +9,12 @@ extension ProxyConnection {
   /// a copy. Returns whether it did.
   func answerAtOnce(_ head: RequestHead, _ started: NIODeadline) -> Bool {
     guard service.canAnswerAtOnce(head), let resource = cachedHit(head) else { return false }
-    guard let hit = resource.hit(for: head, at: .now(), reusing: &headBuffer) else { return false }
-    let closes = !head.keepsAlive || closesAfterAnswer || service.isStopping
+    let now = NIODeadline.now()
+    guard let hit = resource.hit(for: head, at: now, reusing: &headBuffer) else { return false }
+    let closes = !head.keepsAlive || closesAfterAnswer || isEnding
     CachedHit.finishHead(&headBuffer, closes: closes)
     guard let context else { return false }
+    service.traffic.noteFirstByte(after: Double((now - started).nanoseconds) / 1e9)
     if closes { closesAfterAnswer = true }
     boundSending(false, context)
     let length = hit.range.upperBound - hit.range.lowerBound
@@ -39,12 +41,20 @@ extension ProxyConnection {
   ) {
     var isSent = true
     if case .failure = result { isSent = false }
-    if let log = service.configuration.log {
-      log(
-        ServedRequest(
-          method: head.method, url: hit.urlText, status: hit.status,
-          range: hit.status == 206 ? hit.range : nil, bytesSent: isSent ? sent : 0, source: .hit,
-          seconds: Self.seconds(since: started), client: clientText, error: nil))
+    let seconds = Self.seconds(since: started)
+    let bytesSent = isSent ? sent : 0
+    service.traffic.note(
+      Traffic.Outcome(
+        source: .hit, bytesSent: bytesSent, savedBytes: bytesSent, seconds: seconds))
+    if let log = service.log {
+      var request = ServedRequest(
+        method: head.method, url: hit.urlText, status: hit.status,
+        range: hit.status == 206 ? hit.range : nil, bytesSent: bytesSent, source: .hit,
+        seconds: seconds, client: clientText, error: nil)
+      request.bytesFromCache = bytesSent
+      request.addFields(of: head, service)
+      log(request)
+      service.page?.traffic.noteSent(bytesSent)
     }
     // No further request is served for a client that is gone.
     finished(keepsAlive: isSent && !closesAfterAnswer)

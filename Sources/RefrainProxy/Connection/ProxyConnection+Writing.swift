@@ -12,8 +12,11 @@ extension ProxyConnection {
   /// Writes the head of the response; the body follows as the head declares.
   func write(_ head: ResponseHead) -> EventLoopFuture<Void>? {
     guard let context, !isClosing, var answering, !answering.hasHead else { return nil }
-    var keepsAlive = answering.keepsAlive && !closesAfterAnswer && !service.isStopping
+    var keepsAlive = answering.keepsAlive && !closesAfterAnswer && !isEnding
     answering.hasHead = true
+    if head.isMeasured {
+      service.traffic.noteFirstByte(after: Self.seconds(since: answering.started))
+    }
     switch head.body {
     case .none, .omitted: answering.left = 0
     case .length(let length): answering.left = length

@@ -15,6 +15,9 @@ final class ProxyConnection: ChannelDuplexHandler {
   let service: ProxyService
   /// Whether it exceeds the limit, and is refused.
   let isSurplus: Bool
+  /// Whether it is the operator's: its requests are neither logged nor counted.
+  let isForOperator: Bool
+  private let responders: RunningResponders
   /// Responds to a request that cannot be served at once.
   private let respond: Respond
   var context: ChannelHandlerContext?
@@ -48,10 +51,15 @@ final class ProxyConnection: ChannelDuplexHandler {
   /// The last Host that was accepted as the proxy's own.
   var checkedHost: ByteBuffer?
   lazy var clientText = context?.remoteAddress?.ipAddress ?? "?"
+  /// The client as its limits see it.
+  lazy var network = ClientNetwork(clientText)
+  /// Whether it counts as one of the client's connections.
+  private var isCounted = false
   lazy var localText = context?.localAddress?.ipAddress
 
   struct Answering {
     var task: Task<Void, Never>?
+    var started: NIODeadline
     var isHTTP10: Bool
     var keepsAlive: Bool
     var expectsContinue: Bool
@@ -67,9 +75,15 @@ final class ProxyConnection: ChannelDuplexHandler {
   static let longestDiscard = 64 << 10
   static let boundedSending: SocketOptionValue = 256 << 10
 
-  init(service: ProxyService, isSurplus: Bool, respond: @escaping Respond) {
+  /// - Parameter responders: counts the running tasks; nil: those of the service.
+  init(
+    service: ProxyService, isSurplus: Bool, isForOperator: Bool = false,
+    responders: RunningResponders? = nil, respond: @escaping Respond
+  ) {
     self.service = service
     self.isSurplus = isSurplus
+    self.isForOperator = isForOperator
+    self.responders = responders ?? service.responders
     self.respond = respond
   }
 
@@ -91,6 +105,10 @@ final class ProxyConnection: ChannelDuplexHandler {
     if isSurplus {
       return refuse(HTTPError(503, "The proxy has too many connections. Try again in a moment."))
     }
+    if !isForOperator, let clients = service.clients {
+      if let refusal = clients.enter(network) { return refuse(refusal) }
+      isCounted = true
+    }
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
     // Ends with the connection, which stops the clock.
     clock.start(limits: service.configuration, on: context.eventLoop) { bound.value.tick() }
@@ -107,6 +125,10 @@ final class ProxyConnection: ChannelDuplexHandler {
   }
 
   func end() {
+    if isCounted {
+      isCounted = false
+      service.clients?.leave(network)
+    }
     isClosing = true
     clock.stop()
     answering?.task?.cancel()
@@ -239,18 +261,20 @@ final class ProxyConnection: ChannelDuplexHandler {
     requestNumber += 1
     let started = NIODeadline.now()
     answering = Answering(
-      isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
+      started: started, isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
       expectsContinue: head.expectsContinue)
-    if answerAtOnce(head, started) { return }
+    var clients = isForOperator ? nil : service.clients
+    if clients != nil, service.isHealthCheck(head) { clients = nil }
+    let refusal = clients?.admit(network)
+    if !isForOperator, refusal == nil, answerAtOnce(head, started) { return }
     guard let context else { return }
     let request = ClientRequest(
-      head: head, client: clientText, localAddress: localText, started: started)
+      head: head, client: clientText, localAddress: localText, started: started, refusal: refusal)
     let writer = ResponseWriter(
       connection: NIOLoopBound(self, eventLoop: context.eventLoop),
-      eventLoop: context.eventLoop, number: requestNumber)
-    let responders = service.responders
+      eventLoop: context.eventLoop, number: requestNumber, pace: clients?.pace(of: network))
     responders.begin()
-    answering?.task = Task { [respond] in
+    answering?.task = Task { [respond, responders] in
       defer { responders.end() }
       await respond(request, writer)
     }

@@ -10,6 +10,8 @@ struct ClientRequest: Sendable {
   /// The local address that received the request.
   var localAddress: String?
   var started: NIODeadline
+  /// The error with which the request is refused for a limit of the client's; nil: it is served.
+  var refusal: HTTPError?
 }
 
 /// Writes one response from a task. Each call waits until the socket has accepted its bytes: a slow
@@ -19,17 +21,33 @@ struct ResponseWriter: Sendable {
   let eventLoop: any EventLoop
   /// The number of the connection's request: late writes must not reach the next response.
   let number: UInt64
+  /// The pace of the body; nil: as fast as the client accepts it.
+  var pace: ClientPace?
 
   func begin(_ head: ResponseHead) async throws {
     try await perform { $0.write(head) }
   }
 
   func write(_ bytes: ByteBuffer) async throws {
-    try await perform { $0.write(bytes) }
+    guard let pace else { return try await perform { $0.write(bytes) } }
+    var rest = bytes
+    while let part = rest.readSlice(length: min(rest.readableBytes, pace.step)),
+      part.readableBytes > 0
+    {
+      try await perform { $0.write(part) }
+      try await pace.wait(after: part.readableBytes)
+    }
   }
 
   func write(_ file: EntryFile, _ range: ByteRange) async throws {
-    try await perform { $0.write(file, range) }
+    guard let pace else { return try await perform { $0.write(file, range) } }
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let part = offset..<min(range.upperBound, offset + Int64(pace.step))
+      try await perform { $0.write(file, part) }
+      try await pace.wait(after: Int(part.upperBound - part.lowerBound))
+      offset = part.upperBound
+    }
   }
 
   func end() async throws {

@@ -21,6 +21,8 @@ struct ResponseHead: Sendable {
   /// Whether the body still comes from an origin: bytes that the client does not accept are better
   /// left there than fetched into the buffers of sockets.
   var isFetched = false
+  /// Whether the time to it is counted: not for the operator's pages.
+  var isMeasured = true
 
   /// Writes the head in the form of HTTP/1.1, with the fields that describe the body's framing.
   func write(into buffer: inout ByteBuffer, isChunked: Bool, closes: Bool) {

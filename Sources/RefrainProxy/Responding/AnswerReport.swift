@@ -9,8 +9,14 @@ final class AnswerReport: Sendable {
     var status = 0
     var range: ByteRange?
     var bytesSent: Int64 = 0
+    /// Those of them that were stored before the request.
+    var bytesFromCache: Int64 = 0
+    /// Whether the request is not logged: it was for the page, and succeeded.
+    var isSilent = false
     var source = ServedRequest.Source.proxy
     var error: String?
+    /// Whether it shares a request to the origin.
+    var isJoined = false
   }
 
   private let state = Mutex(Values())

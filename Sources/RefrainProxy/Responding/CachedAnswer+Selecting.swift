@@ -188,13 +188,15 @@ extension CachedAnswer {
       let lease = service.cache.hold(reader)
     else { return }
     let fields = service.fields
+    var status = CacheStatus.hit
+    status.key = service.cache.key(for: resource).rawValue
     service.hits.insert(
       CachedHit(
         lease: lease, credentials: Credentials.of(resource), urlText: exchange.url.absoluteString,
-        isShared: service.cache.isShared
+        isShared: service.cache.isShared, node: fields.node, cacheStatus: status
       ) { known in
         var rendered = fields.stored(known)
-        rendered.append("Cache-Status", CacheStatus.hit.value)
+        fields.addVia(to: &rendered)
         return rendered
       }, for: exchange.target)
   }

@@ -50,13 +50,31 @@ extension CachedAnswer {
       reader: selected.reader, known: known, wanted: isHEAD || status == 304 ? [] : wanted,
       since: selected.started,
       isStale: isStale)
-    fields.append("Cache-Status", origin.cacheStatus.value)
+    var cacheStatus = origin.cacheStatus
+    // A request for missing parts may not have been answered yet.
+    if [.uriMiss, .stale].contains(cacheStatus.forwarded), !cacheStatus.isCollapsed,
+      let forwardedStatus = selected.reader.originStatus, forwardedStatus != status
+    {
+      cacheStatus.forwardedStatus = forwardedStatus
+    }
+    cacheStatus.timeToLive = Self.timeToLive(known, at: service.cache.now.wall)
+    cacheStatus.key = service.cache.key(for: resource).rawValue
+    service.fields.add(cacheStatus, to: &fields)
     exchange.report.note { values in
       values.status = status
       values.source = origin.source
+      values.isJoined = origin.cacheStatus.isCollapsed
     }
     let isFetched = origin.source == .miss || origin.source == .partial
     return ResponseHead(status: status, fields: fields, body: body, isFetched: isFetched)
+  }
+
+  /// Returns the whole seconds for which a response is fresh, negative if it is stale; nil if it was
+  /// found to be out of date, however recent it is.
+  static func timeToLive(_ known: StoredResponse, at now: Date) -> Int64? {
+    let seconds = known.freshness.remaining(at: now)
+    guard seconds.isFinite else { return nil }
+    return Int64(min(max(seconds, -1e15), 1e15).rounded(.down))
   }
 
   private func notModified(_ selected: SelectedResponse) async throws {
@@ -134,7 +152,7 @@ extension CachedAnswer {
       case .file(let file, let upTo):
         let end = min(upTo, offset + count)
         try await writer.write(file, offset..<end)
-        noteSent(end - offset)
+        noteSent(end - offset, ofWhich: reader, offset..<end)
         offset = end
       case .memory(let bytes):
         try await writer.write(ByteBuffer(data: bytes))
@@ -146,7 +164,16 @@ extension CachedAnswer {
     }
   }
 
-  private func noteSent(_ count: Int64) {
-    exchange.report.note { $0.bytesSent += count }
+  /// - Parameter reader: the reader that had stored some of the range, before it was opened.
+  private func noteSent(
+    _ count: Int64, ofWhich reader: MediaReader? = nil, _ range: ByteRange = 0..<0
+  ) {
+    let before = reader?.spansBefore.intersection(RangeSet(range)).ranges ?? RangeSet().ranges
+    let stored = before.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+    exchange.report.note { values in
+      values.bytesSent += count
+      values.bytesFromCache += stored
+    }
+    service.page?.traffic.noteSent(count)
   }
 }

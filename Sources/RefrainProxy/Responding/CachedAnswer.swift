@@ -40,6 +40,7 @@ struct CachedAnswer: Sendable {
         return try await relay(.bypass, asksWhole: reason == .encoded)
       }
     }
+    terms.acceptsOutdated = mayServePurged(resource, key, terms)
     let selected: SelectedResponse
     switch try await select(resource, key, terms, memory) {
     case .response(let response): selected = response

@@ -35,6 +35,7 @@ struct RelayedAnswer: Sendable {
     let resource = CachedAnswer(exchange: exchange).resource
     if isSafe, let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
     let relay = Relay(transport: service.cache.relayingTransport)
+    service.traffic.noteRelayedRequest()
     let response = try await relay.send(
       method: request.method, url: exchange.url, fields: fields, framing: request.framing,
       writer: exchange.writer)
@@ -68,7 +69,7 @@ struct RelayedAnswer: Sendable {
     }
     if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
     exchange.service.fields.addWebOrigin(to: &fields)
-    fields.append("Cache-Status", CacheStatus.forwarded(reason).value)
+    exchange.service.fields.add(.forwarded(reason), to: &fields)
     exchange.report.note { $0.status = response.status }
     if isManifest(response) {
       return try await passManifest(response, fields, body)
@@ -78,7 +79,11 @@ struct RelayedAnswer: Sendable {
     switch body {
     case .none, .omitted: break
     case .length, .open:
-      for try await bytes in response.body { try await write(bytes) }
+      for try await bytes in response.body {
+        exchange.service.traffic.noteRelayed(bytes.count)
+        await exchange.service.cache.paceOrigin(bytes.count)
+        try await write(bytes)
+      }
     }
     try await writer.end()
   }
@@ -86,6 +91,7 @@ struct RelayedAnswer: Sendable {
   private func write(_ bytes: Data) async throws {
     try await exchange.writer.write(ByteBuffer(bytes: bytes))
     exchange.report.note { $0.bytesSent += Int64(bytes.count) }
+    exchange.service.page?.traffic.noteSent(Int64(bytes.count))
   }
 
   // MARK: Manifests
@@ -114,6 +120,8 @@ struct RelayedAnswer: Sendable {
     var body = Data()
     var isPassing = false
     for try await bytes in response.body {
+      exchange.service.traffic.noteRelayed(bytes.count)
+      await exchange.service.cache.paceOrigin(bytes.count)
       if isPassing {
         try await write(bytes)
         continue
@@ -168,8 +176,9 @@ struct RelayedAnswer: Sendable {
     for url in urls {
       var resource = Resource(url: url)
       resource.filter = exchange.service.routes.filter(for: url)
-      exchange.service.invalidations.insert(
-        exchange.service.cache.key(for: resource), at: exchange.service.cache.now.wall)
+      let key = exchange.service.cache.key(for: resource)
+      exchange.service.invalidations.insert(key, at: exchange.service.cache.now.wall)
+      exchange.service.softPurges.remove(key)
       // If it cannot be opened, no usable response is stored.
       try? await exchange.service.cache.invalidate(resource)
     }

@@ -18,6 +18,17 @@ struct Responder: Sendable {
   }
 
   func run() async {
+    if let refusal = request.refusal {
+      await say(refusal)
+      return log(request.head.method)
+    }
+    if let target = service.adminTarget(of: request) {
+      return await AdminResponder(service: service, request: request, writer: writer)
+        .run(target: target)
+    }
+    if service.isHealthCheck(request.head) {
+      return await AdminResponder(service: service, request: request, writer: writer).runHealth()
+    }
     let method = request.head.method
     do {
       try await answer(method)
@@ -43,6 +54,7 @@ struct Responder: Sendable {
   private func answer(_ method: String) async throws {
     let fields = request.head.fields
     let target = request.head.target
+    if try await answerPage() { return }
     let named = try service.routes.named(
       by: request.head, target: target, localAddress: request.localAddress,
       listening: service.address)
@@ -50,7 +62,8 @@ struct Responder: Sendable {
     if service.originFields.hasSent(fields) {
       throw HTTPError.loop
     }
-    let session = named.session.flatMap { service.sessions.session($0) }
+    var session: StreamSession?
+    if let id = named.session { session = await service.sessions.find(id) }
     let exchange = Exchange(
       service: service, request: request, writer: writer, report: report, url: named.url,
       session: session, target: target, fields: session?.complete(fields, for: named.url) ?? fields)
@@ -77,6 +90,20 @@ struct Responder: Sendable {
       try service.requestPolicy.check(method, fields, host: fields["Host"])
       try await RelayedAnswer(exchange: exchange, reason: .method).run()
     }
+  }
+
+  /// Responds if the request is for the page. Returns whether it is.
+  private func answerPage() async throws -> Bool {
+    guard let page = service.page,
+      let place = try service.routes.pageTarget(
+        of: request.head, localAddress: request.localAddress, listening: service.address)
+    else { return false }
+    report.note { $0.isSilent = true }
+    try await PageAnswer(
+      service: service, page: page, request: request, writer: writer, report: report,
+      target: place
+    ).run()
+    return true
   }
 
   private var hasBody: Bool { ![.none, .length(0)].contains(request.head.framing) }
@@ -129,14 +156,21 @@ struct Responder: Sendable {
   }
 
   private func log(_ method: String) {
-    guard let log = service.configuration.log else { return }
     let values = report.values
-    log(
-      ServedRequest(
-        method: method, url: values.url ?? service.routes.shown(request.head.target),
-        status: values.status, range: values.range, bytesSent: values.bytesSent,
-        source: values.source, seconds: ProxyConnection.seconds(since: request.started),
-        client: request.client, error: values.error))
+    guard !values.isSilent || values.status >= 400 else { return }
+    let seconds = ProxyConnection.seconds(since: request.started)
+    service.traffic.note(
+      Traffic.Outcome(
+        source: values.source, bytesSent: values.bytesSent, savedBytes: values.bytesFromCache,
+        isJoined: values.isJoined, hasError: values.error != nil, seconds: seconds))
+    guard let log = service.log else { return }
+    var served = ServedRequest(
+      method: method, url: values.url ?? service.routes.shown(request.head.target),
+      status: values.status, range: values.range, bytesSent: values.bytesSent,
+      source: values.source, seconds: seconds, client: request.client, error: values.error)
+    served.bytesFromCache = values.bytesFromCache
+    served.addFields(of: request.head, service)
+    log(served)
   }
 }
 

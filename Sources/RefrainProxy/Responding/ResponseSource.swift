@@ -36,7 +36,7 @@ struct ResponseSource: Sendable {
         cacheStatus = CacheStatus.hit
       case (true, true):
         source = .revalidated
-        cacheStatus = CacheStatus(forwarded: .stale, forwardedStatus: 304)
+        cacheStatus = CacheStatus(forwarded: .stale)
       case (true, false):
         source = .stale
         cacheStatus = CacheStatus(detail: "stale, because the origin could not be asked")

@@ -1,30 +1,41 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
 /// Checks that a request is meant for this proxy. A web page whose own name was made to point here
-/// is detected by that name in Host (DNS rebinding).
+/// is detected by that name in Host (DNS rebinding). The port must be the proxy's own, except behind
+/// a name that the user gave: a balancer passes on the port at which clients reached it.
 struct HostCheck: Sendable {
   private let hosts: Set<String>
+  private let names: Set<String>
   private let port: Int
   /// The spellings that clients use, which are recognised without parsing.
   private let common: [[UInt8]]
 
   /// - Parameters:
-  ///   - addresses: numeric addresses, with or without brackets. Invalid ones are ignored.
-  ///   - names: further names besides `localhost`.
+  ///   - addresses: numeric addresses, with or without brackets, and names of this machine besides
+  ///     `localhost`. Invalid ones are ignored.
+  ///   - names: those that the user gave, which are recognized with any port. `localhost` and
+  ///     loopback addresses are recognized with the listening port only.
   ///   - port: the listening port.
   init(addresses: [String], names: [String] = [], port: Int) {
     let bracketed = addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
-    let own = (bracketed + ["localhost"] + names).compactMap { Authority($0) }
-    hosts = Set(own.map(\.plainHost))
+    let given = Set(names.compactMap { Authority($0)?.plainHost })
+    self.names = given.filter {
+      !LoopbackAddress.contains($0.trimmingCharacters(in: ["[", "]"]))
+    }
+    hosts = Set((bracketed + ["localhost"]).compactMap { Authority($0)?.plainHost })
+      .union(given.subtracting(self.names))
     self.port = port
-    common = hosts.sorted().map { Array("\($0):\(port)".utf8) }
+    common = hosts.union(self.names).sorted().map { Array("\($0):\(port)".utf8) }
   }
 
   /// - Parameter value: the value of Host, or the authority of a target in absolute form. Its port
-  ///   must be the one that the client connected to; without one it is 80.
+  ///   must be the one that the client connected to, except behind a given name; without one it is
+  ///   80.
   func isOurs(_ value: some StringProtocol) -> Bool {
     guard let authority = Authority(value) else { return false }
-    return (authority.port ?? 80) == port && hosts.contains(authority.plainHost)
+    let host = authority.plainHost
+    return names.contains(host) || ((authority.port ?? 80) == port && hosts.contains(host))
   }
 
   func isOurs(_ value: UnsafeRawBufferPointer) -> Bool {

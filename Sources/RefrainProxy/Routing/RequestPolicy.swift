@@ -47,7 +47,7 @@ struct RequestPolicy: Sendable {
 
   /// Whether a browser sends the request for a page of another site, with all the rights of the
   /// proxy at the origin. Other programs send neither field (Fetch Metadata §2.4, RFC 6454 §7).
-  private func isFromAnotherSite(_ fields: HeaderFields, host: String?) -> Bool {
+  func isFromAnotherSite(_ fields: HeaderFields, host: String?) -> Bool {
     let origin = fields["Origin"]?.trimmingOWS
     if let origin, allowedWebOrigin?.lowercased() == origin.lowercased() { return false }
     if let site = fields["Sec-Fetch-Site"]?.trimmingOWS.lowercased() {

@@ -12,9 +12,11 @@ struct Routes: Sendable {
   /// The URLs that may be requested; nil: all.
   let filter: URLFilter?
   private let names: [String]
+  private let machineName = ProcessInfo.processInfo.hostName
 
   init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
-    names = configuration.names + [ProcessInfo.processInfo.hostName]
+    names = configuration.names
+    try Self.check(configuration)
     let allowed = try AllowedHosts(configuration.allowedHosts)
     let namesHosts = !configuration.allowedHosts.isEmpty
     if let url = configuration.origin {
@@ -47,6 +49,25 @@ struct Routes: Sendable {
     }
   }
 
+  /// - Throws: `.invalidConfiguration` for a name or a path that no field can contain.
+  private static func check(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
+    guard CacheStatus.isNodeName(configuration.nodeName) else {
+      throw CacheProxyError(
+        .invalidConfiguration,
+        "\(String(reflecting: configuration.nodeName.prefix(100))) is not a valid name of a node.",
+        remedy: "Use letters, digits, '-', '.' and '_', at most 63, the first one a letter.")
+    }
+    if let path = configuration.healthPath {
+      guard path.hasPrefix("/"), path.utf8.count > 1, URLSpelling.isTarget(path),
+        !path.contains("?")
+      else {
+        throw CacheProxyError(
+          .invalidConfiguration, "\(String(reflecting: path.prefix(100))) is not a valid path.",
+          remedy: "Write it as /health.")
+      }
+    }
+  }
+
   private static func base(_ url: URL) throws(CacheProxyError) -> String {
     let scheme = url.scheme?.lowercased()
     guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false,
@@ -72,13 +93,15 @@ struct Routes: Sendable {
   func isOurs(host: String, localAddress: String?, listening: ListeningAddress?) -> Bool {
     guard let listening else { return false }
     let addresses = [localAddress, listening.host].compactMap { $0 }
-    return HostCheck(addresses: addresses, names: names, port: listening.port).isOurs(host)
+    return HostCheck(
+      addresses: addresses + [machineName], names: names, port: listening.port
+    ).isOurs(host)
   }
 
-  /// Returns the URL that a request names, and the session of its stream.
-  func named(
-    by head: RequestHead, target: String, localAddress: String?, listening: ListeningAddress?
-  ) throws(HTTPError) -> ProxyURL.Named {
+  /// Returns the target in origin form, after the check that the request is meant for this proxy.
+  func ownTarget(
+    of head: RequestHead, target: String, localAddress: String?, listening: ListeningAddress?
+  ) throws(HTTPError) -> Substring {
     let host = head.withValue(of: .host) { $0.map { String(decoding: $0, as: UTF8.self) } }
     var path = target[...]
     var authority = host
@@ -97,6 +120,15 @@ struct Routes: Sendable {
           421, "This proxy is not \(authority). Use its address or its name.")
       }
     }
+    return path
+  }
+
+  /// Returns the URL that a request names, and the session of its stream.
+  func named(
+    by head: RequestHead, target: String, localAddress: String?, listening: ListeningAddress?
+  ) throws(HTTPError) -> ProxyURL.Named {
+    var path = try ownTarget(
+      of: head, target: target, localAddress: localAddress, listening: listening)
     if target == "*" { path = "/" }
     if let originURL {
       return ProxyURL.Named(url: try ProxyURL.parse(target: path, origin: originURL))

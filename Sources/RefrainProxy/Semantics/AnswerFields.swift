@@ -7,6 +7,8 @@ struct AnswerFields: Sendable {
   /// Whether the proxy serves many origins under one name, its own.
   var isForManyOrigins: Bool
   var allowedWebOrigin: String?
+  /// The name of this proxy.
+  var node = "refrain"
 
   /// Fields that concern one origin's own name (RFC 6797, RFC 7838), or that would let pages of
   /// other sites read through this proxy.
@@ -58,6 +60,18 @@ struct AnswerFields: Sendable {
   /// response (RFC 9110 §5.5).
   private static func isField(_ field: HeaderFields.Field) -> Bool {
     field.name.isToken && field.value.utf8.allSatisfy(\.isValueByte)
+  }
+
+  /// Adds this proxy's part of Cache-Status, and of Via (RFC 9110 §7.6.3) if the proxy stands for
+  /// one origin, where several proxies may follow each other.
+  func add(_ status: CacheStatus, to fields: inout HeaderFields) {
+    addVia(to: &fields)
+    fields.append("Cache-Status", status.value(node: node))
+  }
+
+  func addVia(to fields: inout HeaderFields) {
+    guard !isForManyOrigins else { return }
+    fields.append("Via", "1.1 \(node)")
   }
 
   func addWebOrigin(to fields: inout HeaderFields) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+internal import Refrain
 
 /// The cache's handling of a request, as the field Cache-Status reports it (RFC 9211).
 struct CacheStatus: Sendable, Hashable {
@@ -31,15 +32,30 @@ struct CacheStatus: Sendable, Hashable {
   /// A text for people.
   var detail: String?
 
+  /// The cache key of the response.
+  var key: String?
+
   static let hit = CacheStatus()
 
   static func forwarded(_ reason: Forwarded, isStored: Bool = false) -> CacheStatus {
     CacheStatus(forwarded: reason, isStored: isStored)
   }
 
-  /// The value of the field: one member of a list (RFC 8941 §3.1).
-  var value: String {
-    var text = "refrain"
+  /// Whether a text can name a node here and in Via: a token of RFC 9110 §5.6.2 and of RFC 8941
+  /// §3.3.4 alike.
+  static func isNodeName(_ text: String) -> Bool {
+    guard let first = text.utf8.first, text.utf8.count <= 63 else { return false }
+    return (first | 0x20).isLowercaseLetter
+      && text.utf8.allSatisfy {
+        ($0 | 0x20).isLowercaseLetter || $0.isDigit || "-._".utf8.contains($0)
+      }
+  }
+
+  /// Returns the value of the field: one member of a list (RFC 8941 §3.1).
+  ///
+  /// - Parameter node: the name of this cache.
+  func value(node: String) -> String {
+    var text = node
     if let forwarded {
       text += "; fwd=\(forwarded.rawValue)"
       if let forwardedStatus { text += "; fwd-status=\(forwardedStatus)" }
@@ -53,9 +69,19 @@ struct CacheStatus: Sendable, Hashable {
       let most: Int64 = 999_999_999_999_999
       text += "; ttl=\(min(max(timeToLive, -most), most))"
     }
+    text += keyParameter
     if let detail { text += "; detail=\(Self.quoted(detail))" }
     return text
   }
+
+  /// The parameter for the key, with its semicolon; empty for a key that would make every response
+  /// much longer.
+  var keyParameter: String {
+    guard let key, key.utf8.count <= Self.longestKey else { return "" }
+    return "; key=\(Self.quoted(key))"
+  }
+
+  private static let longestKey = 512
 
   /// Returns a string of RFC 8941 §3.3.3: visible ASCII and spaces. Other characters become `?`.
   private static func quoted(_ text: String) -> String {
@@ -73,4 +99,8 @@ struct CacheStatus: Sendable, Hashable {
     }
     return quoted + "\""
   }
+}
+
+extension UInt8 {
+  fileprivate var isLowercaseLetter: Bool { self >= 0x61 && self <= 0x7A }
 }

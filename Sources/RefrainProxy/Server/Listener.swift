@@ -8,7 +8,7 @@ import RefrainLocks
 /// The listening socket, which is bound again if it is lost, and its connections.
 final class Listener: Sendable {
   private let service: ProxyService
-  private let count: ConnectionCount
+  private var count: ConnectionCount { service.connections }
   private let probe = ListenerProbe()
   private let state = Mutex(State())
 
@@ -27,15 +27,7 @@ final class Listener: Sendable {
     var examination: Task<Void, Never>?
   }
 
-  init(service: ProxyService) {
-    self.service = service
-    let most = service.configuration.maximumConnections
-    count = ConnectionCount {
-      min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
-    }
-  }
-
-  var connectionCount: Int { count.current }
+  init(service: ProxyService) { self.service = service }
 
   /// The address on which it listens, or will listen again.
   var expectedAddress: ListeningAddress? {
@@ -47,7 +39,12 @@ final class Listener: Sendable {
 
   // MARK: Running
 
-  func run() async throws {
+  /// - Parameters:
+  ///   - atStart: called before anything listens; if it throws, nothing does.
+  ///   - atEnd: called after the last response, if `atStart` was called.
+  func run(
+    atStart: () async throws -> Void = {}, atEnd: () async -> Void = {}
+  ) async throws {
     let before = state.withLock { state in
       defer { if state.phase == .idle { state.phase = .running } }
       return state.phase
@@ -58,6 +55,7 @@ final class Listener: Sendable {
         .alreadyRunning, "The proxy is already running.", remedy: "Create another one.")
     }
     await service.sessions.restore()
+    await service.page?.open()
     let holds = service.cache.releaseIdleLeases { [service] in service.hits.releaseAll() }
     _ = probe.beat()
     let pace = TimeAmount(ListenerProbe.pace)
@@ -65,10 +63,13 @@ final class Listener: Sendable {
       initialDelay: pace, delay: pace
     ) { [self] _ in
       service.hits.releaseUnused()
+      service.fills.followHours()
+      if let page = service.page { Task { await page.saveIfDue() } }
       examineIfSuspended()
     }
     let result: Result<Void, any Error>
     do {
+      try await atStart()
       try await withTaskCancellationHandler {
         try await listenUntilStopped()
       } onCancel: {
@@ -81,6 +82,7 @@ final class Listener: Sendable {
     housekeeping.cancel()
     service.cache.forgetIdleLeases(holds)
     await settle()
+    await atEnd()
     await service.sessions.close()
     end(result)
     try result.get()
@@ -126,11 +128,8 @@ final class Listener: Sendable {
       .childChannelInitializer { [self] channel in
         channel.eventLoop.makeCompletedFuture { try accept(channel) }
       }
-    let channel: any Channel
-    do {
-      channel = try await bootstrap.bind(host: configuration.address, port: port).get()
-    } catch {
-      throw Self.explained(error, configuration.address, port)
+    let channel = try await configuration.place.open(bootstrap, port: port) { [service] in
+      service.cache.report(warning: $0)
     }
     let bound = ListeningAddress(
       host: channel.localAddress?.ipAddress ?? configuration.address,
@@ -245,7 +244,9 @@ final class Listener: Sendable {
     }
     await service.responders.waitForAll()
     await service.fills.stop()
+    await service.softPurges.stop()
     await service.slidOut.stop()
+    await service.page?.close()
     service.hits.releaseAll()
   }
 

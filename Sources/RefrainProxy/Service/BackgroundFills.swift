@@ -2,31 +2,116 @@
 import Refrain
 import RefrainLocks
 
-/// Fetches the rest of resources that clients have begun, even after the clients leave.
+/// Fetches the rest of resources that clients have begun, even after the clients leave; at certain
+/// hours only, if there are any.
 final class BackgroundFills: Sendable {
+  private struct State {
+    var running: [CacheKey: (task: Task<Void, Never>, resource: Resource)] = [:]
+    /// Outside of the hours, in order.
+    var waiting: [Resource] = []
+    var waitingKeys: Set<CacheKey> = []
+    var isOver = false
+  }
+
+  /// The resources that may wait; a further one is begun again by its next client.
+  static let mostWaiting = 10_000
+  /// The fetches at a time, if there are hours: many may wait for their beginning.
+  private static let mostAtOnce = 4
+
   private let cache: MediaCache
-  private let tasks = Mutex<[CacheKey: Task<Void, Never>]>([:])
-  private let isOver = Atomic(false)
+  private let hours: CacheProxy.FillHours?
+  private let minuteOfDay: @Sendable () -> Int
+  private let state = Mutex(State())
 
-  init(cache: MediaCache) { self.cache = cache }
+  /// - Parameters:
+  ///   - hours: when to fetch; nil: always.
+  ///   - minuteOfDay: returns the minutes since midnight.
+  init(
+    cache: MediaCache, hours: CacheProxy.FillHours? = nil,
+    minuteOfDay: @escaping @Sendable () -> Int = { CacheProxy.FillHours.minuteOfDay() }
+  ) {
+    self.cache = cache
+    self.hours = hours
+    self.minuteOfDay = minuteOfDay
+  }
 
-  /// Begins to fetch the resource, unless it is being fetched.
+  private var isOpen: Bool { hours?.contains(minute: minuteOfDay()) ?? true }
+
+  /// The number of resources that wait for the hours.
+  var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+  /// Begins to fetch the resource, now or as soon as the hours permit, unless it is being fetched.
   func begin(_ resource: Resource) {
     let key = cache.key(for: resource)
-    let cache = cache
-    tasks.withLock { tasks in
-      guard tasks[key] == nil, !isOver.load(ordering: .relaxed) else { return }
-      tasks[key] = Task {
-        // Errors are reported by the cache's events; the next client begins the fetch again.
-        _ = try? await cache.prefetch(resource)
-        self.tasks.withLock { $0[key] = nil }
+    let isOpen = isOpen
+    state.withLock { state in
+      guard state.running[key] == nil, !state.isOver else { return }
+      if hours == nil {
+        begin(resource, key, &state)
+      } else {
+        Self.hold(resource, key, &state)
+        if isOpen { beginWaiting(&state) }
       }
     }
   }
 
+  private func begin(_ resource: Resource, _ key: CacheKey, _ state: inout State) {
+    let cache = cache
+    let task = Task {
+      // Errors are reported by the cache's events; the next client begins the fetch again.
+      _ = try? await cache.prefetch(resource)
+      ended(key)
+    }
+    state.running[key] = (task, resource)
+  }
+
+  private func ended(_ key: CacheKey) {
+    let isOpen = isOpen
+    state.withLock { state in
+      state.running[key] = nil
+      if isOpen, !state.isOver { beginWaiting(&state) }
+    }
+  }
+
+  private static func hold(_ resource: Resource, _ key: CacheKey, _ state: inout State) {
+    guard state.waiting.count < mostWaiting, state.waitingKeys.insert(key).inserted else { return }
+    state.waiting.append(resource)
+  }
+
+  private func beginWaiting(_ state: inout State) {
+    let count = min(state.waiting.count, max(0, Self.mostAtOnce - state.running.count))
+    for resource in state.waiting.prefix(count) {
+      let key = cache.key(for: resource)
+      state.waitingKeys.remove(key)
+      // One that was ended with the last hours may still be under way.
+      if state.running[key] == nil { begin(resource, key, &state) }
+    }
+    state.waiting.removeFirst(count)
+  }
+
+  /// Begins what waits once the hours have begun; ends what runs once they are over. Called every
+  /// few seconds.
+  func followHours() {
+    guard hours != nil else { return }
+    let isOpen = isOpen
+    let ended = state.withLock { state -> [Task<Void, Never>] in
+      guard !state.isOver else { return [] }
+      guard !isOpen else {
+        beginWaiting(&state)
+        return []
+      }
+      for (key, fill) in state.running { Self.hold(fill.resource, key, &state) }
+      return state.running.values.map(\.task)
+    }
+    for task in ended { task.cancel() }
+  }
+
   func stop() async {
-    isOver.store(true, ordering: .relaxed)
-    let tasks = tasks.withLock { Array($0.values) }
+    let tasks = state.withLock { state in
+      state.isOver = true
+      (state.waiting, state.waitingKeys) = ([], [])
+      return state.running.values.map(\.task)
+    }
     for task in tasks { task.cancel() }
     for task in tasks { await task.value }
   }

@@ -82,7 +82,8 @@ final class CachedHit: Sendable {
   private let lastUse = Atomic<UInt64>(0)
 
   init(
-    lease: EntryLease, credentials: String, urlText: String, isShared: Bool,
+    lease: EntryLease, credentials: String, urlText: String, isShared: Bool, node: String,
+    cacheStatus: CacheStatus,
     render: @escaping @Sendable (StoredResponse) -> HeaderFields
   ) {
     self.urlText = urlText
@@ -91,6 +92,8 @@ final class CachedHit: Sendable {
     terms.credentials = credentials
     self.terms = terms
     self.isShared = isShared
+    statusStart = Array("Cache-Status: \(node); hit".utf8)
+    statusEnd = Array("\(cacheStatus.keyParameter)\r\n".utf8)
     self.render = render
     state = Mutex(State(lease: lease))
     noteUse(.now())
@@ -116,6 +119,9 @@ final class CachedHit: Sendable {
   }
 
   private let terms: FreshnessRequirements
+  /// The line Cache-Status, without the parameter that changes with time.
+  private let statusStart: [UInt8]
+  private let statusEnd: [UInt8]
   /// Whether the cache serves several people.
   private let isShared: Bool
 
@@ -169,6 +175,12 @@ final class CachedHit: Sendable {
     buffer.writeStaticString("\r\nAge: ")
     buffer.writeDecimal(AnswerFields.age(known, at: now))
     buffer.writeStaticString("\r\n")
+    buffer.writeBytes(statusStart)
+    if let seconds = CachedAnswer.timeToLive(known, at: now) {
+      buffer.writeStaticString(seconds < 0 ? "; ttl=-" : "; ttl=")
+      buffer.writeDecimal(seconds)
+    }
+    buffer.writeBytes(statusEnd)
     state.withLock { state in
       if state.known !== known {
         state.known = known

@@ -15,33 +15,56 @@ final class ProxyService: Sendable {
   let hits = CachedHits()
   let uncacheable = UncacheableKeys()
   let invalidations: Invalidations
+  let softPurges = SoftPurges()
   let fills: BackgroundFills
   let responders = RunningResponders()
   let sessions: StreamSessions
   let parts = KnownParts()
   let slidOut: SlidOutEviction
   let growing = GrowingSegments()
+  /// Nil if the proxy has no page.
+  let page: Page?
+  /// Records each request: the configured log, and the page.
+  let log: (@Sendable (ServedRequest) -> Void)?
+  let traffic = Traffic()
+  let health: HealthCheck
+  /// Nil if clients have no limits.
+  let clients: Clients?
+  /// The clients that are connected now, without the operator's.
+  let connections: ConnectionCount
+  /// The pages for the operator.
+  let adminRoutes = ProxyService.adminRoutes()
   private let stopping = Atomic(false)
+  private let draining = Atomic(false)
   private let local = Mutex<ListeningAddress?>(nil)
 
   init(cache: MediaCache, configuration: CacheProxy.Configuration) throws(CacheProxyError) {
     self.cache = cache
     invalidations = Invalidations(since: cache.now.wall)
+    health = HealthCheck(cache: cache)
+    connections = ConnectionCount { [most = configuration.maximumConnections] in
+      min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
+    }
     self.configuration = configuration
     routes = try Routes(configuration)
     sessions = Self.sessions(cache, token: configuration.origin == nil ? configuration.token : nil)
     let isForManyOrigins = configuration.origin == nil
     fields = AnswerFields(
-      isForManyOrigins: isForManyOrigins, allowedWebOrigin: configuration.allowedWebOrigin)
+      isForManyOrigins: isForManyOrigins, allowedWebOrigin: configuration.allowedWebOrigin,
+      node: configuration.nodeName)
     originFields = OriginFields(
       own: configuration.headers, isForManyOrigins: isForManyOrigins,
-      viaName: "refrain-\(String(UInt32.random(in: .min ... .max), radix: 36))",
+      viaName: "\(configuration.nodeName)-\(String(UInt32.random(in: .min ... .max), radix: 36))",
       isShared: !isForManyOrigins || cache.isShared)
     requestPolicy = RequestPolicy(
       hasOrigin: configuration.origin != nil, methods: configuration.relayedMethods,
       allowedWebOrigin: configuration.allowedWebOrigin)
-    fills = BackgroundFills(cache: cache)
+    clients = Clients(configuration.clientLimits)
+    fills = BackgroundFills(cache: cache, hours: configuration.fillHours)
     slidOut = SlidOutEviction(cache: cache, growing: growing)
+    page =
+      configuration.servesPage ? Self.page(cache, routes: routes, originFields: originFields) : nil
+    log = Self.log(configuration.log, page)
   }
 
   /// - Parameter token: the token that the next proxy has too; nil: the URLs end with this one.
@@ -52,9 +75,41 @@ final class ProxyService: Sendable {
     return StreamSessions(saving: saving, now: { cache.now })
   }
 
+  private static func page(
+    _ cache: MediaCache, routes: Routes, originFields: OriginFields
+  ) -> Page {
+    Page(cache: cache) { url in
+      var resource = Resource(url: url, headers: originFields.forCache([:]) { _ in nil })
+      resource.filter = routes.filter(for: url)
+      return resource
+    }
+  }
+
+  private static func log(
+    _ own: (@Sendable (ServedRequest) -> Void)?, _ page: Page?
+  ) -> (@Sendable (ServedRequest) -> Void)? {
+    guard let page else { return own }
+    guard let own else { return { page.traffic.note($0) } }
+    return { request in
+      page.traffic.note(request)
+      own(request)
+    }
+  }
+
   var isStopping: Bool { stopping.load(ordering: .relaxed) }
 
   func stop() { stopping.store(true, ordering: .relaxed) }
+
+  /// Whether the proxy serves, but reports that it is about to end.
+  var isDraining: Bool { draining.load(ordering: .relaxed) }
+
+  func drain() {
+    draining.store(true, ordering: .relaxed)
+    sessions.hurry()
+  }
+
+  /// Whether connections end with the responses under way: their clients are to go elsewhere.
+  var closesConnections: Bool { isStopping || isDraining }
 
   /// The address on which the proxy listens now.
   var address: ListeningAddress? {
@@ -68,7 +123,8 @@ final class ProxyService: Sendable {
 
   /// Whether a request is of the most common kind: for the bytes of a resource, without conditions.
   func canAnswerAtOnce(_ head: RequestHead) -> Bool {
-    (head.isGET || head.isHEAD) && head.minorVersion == 1 && head.framing == .none
+    clients?.limits.bytesPerSecond == nil && (head.isGET || head.isHEAD) && head.minorVersion == 1
+      && head.framing == .none
       && head.marks.isDisjoint(with: Self.slowMarks)
   }
 

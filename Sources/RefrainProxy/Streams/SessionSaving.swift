@@ -15,6 +15,8 @@ final class SessionSaving: Sendable {
     var count = 0
     var lastWrite: ContinuousClock.Instant?
     var isClosed = false
+    /// Whether every change is stored at once.
+    var isHurried = false
     /// Whether a failure was reported since the last success.
     var hasReported = false
   }
@@ -66,9 +68,10 @@ final class SessionSaving: Sendable {
   ///
   /// - Parameter isUrgent: whether one of them is new.
   func schedule(_ sessions: StreamSessions, isUrgent: Bool = false) {
-    let soon = ContinuousClock.now + delay
+    let now = ContinuousClock.now
     state.withLock { state in
-      let next = isUrgent ? nil : state.lastWrite.map { $0 + pause }
+      let soon = state.isHurried ? now : now + delay
+      let next = isUrgent || state.isHurried ? nil : state.lastWrite.map { $0 + pause }
       let due = max(soon, next ?? soon)
       if state.isClosed { return }
       if let before = state.due {
@@ -89,6 +92,12 @@ final class SessionSaving: Sendable {
         if isCurrent { await write(sessions) }
       }
     }
+  }
+
+  /// Stores the sessions now, and every change at once from now on.
+  func hurry(_ sessions: StreamSessions) {
+    state.withLock { $0.isHurried = true }
+    schedule(sessions, isUrgent: true)
   }
 
   /// Stores the sessions now, and never again.

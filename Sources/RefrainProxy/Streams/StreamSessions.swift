@@ -19,6 +19,8 @@ final class StreamSessions: Sendable {
   private struct State {
     var sessions: [String: StreamSession] = [:]
     var begun: [Beginning: StreamSession] = [:]
+    /// When the stored sessions were last read, in seconds of uptime.
+    var lastRead: Double?
 
     mutating func insert(_ session: StreamSession) {
       sessions[session.id] = session
@@ -73,6 +75,24 @@ final class StreamSessions: Sendable {
     session?.noteUse(at: now().wall)
     return session
   }
+
+  /// As `session`; an unknown one may have begun in another process meanwhile, from which this one
+  /// takes over: the stored ones are then read again, at most once a second.
+  func find(_ id: String) async -> StreamSession? {
+    if let session = session(id) { return session }
+    guard saving != nil else { return nil }
+    let now = now().uptime.seconds
+    let isDue = state.withLock { state in
+      guard now - (state.lastRead ?? -.infinity) >= 1 else { return false }
+      state.lastRead = now
+      return true
+    }
+    if isDue { await restore() }
+    return session(id)
+  }
+
+  /// Stores the sessions, and every change at once from now on: another process takes over.
+  func hurry() { saving?.hurry(self) }
 
   /// Returns the session of a stream that begins at this URL with these headers. A removal by
   /// another process counts once it was noticed (`noticeRemoval`).

@@ -20,6 +20,9 @@ struct Proxied {
   /// Returns the proxy's URL of a path.
   func proxied(_ path: String) throws -> URL { try proxy.url(for: origin.url(path)) }
 
+  /// The URL of the proxy's page, if it has one.
+  var page: URL? { proxy.baseURL }
+
   /// Serves the media at a new path, of which nothing is stored.
   func serve(_ media: Media, at path: String) async throws {
     origin.serve(try await media.resource(), at: path)
@@ -51,9 +54,12 @@ struct Proxied {
 
   /// Runs `body`, and ends origin and proxy on every outcome.
   ///
-  /// - Parameter webOrigin: a server whose pages may read through the proxy. Default: the origin.
+  /// - Parameters:
+  ///   - webOrigin: a server whose pages may read through the proxy. Default: the origin.
+  ///   - hasPage: whether the proxy has a page.
   static func with(
-    pagesFrom webOrigin: OriginServer? = nil, _ body: (Proxied) async throws -> Void
+    pagesFrom webOrigin: OriginServer? = nil, hasPage: Bool = false,
+    _ body: (Proxied) async throws -> Void
   ) async throws {
     try await withDirectory { directory in
       // Bytes in socket buffers count as sent: no more than on a network.
@@ -69,6 +75,7 @@ struct Proxied {
       }
       var configuration = CacheProxy.Configuration()
       configuration.allowedWebOrigin = (webOrigin ?? origin).baseURL.absoluteString
+      configuration.servesPage = hasPage
       let proxy = try CacheProxy(cache: cache, configuration: configuration)
       let running = Task { try await proxy.run() }
       let proxied = Proxied(

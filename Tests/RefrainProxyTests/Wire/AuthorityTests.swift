@@ -34,12 +34,16 @@ import Testing
     #expect(Authority("[0:0:0::0001]:5")?.plainHost == "[::1]")
   }
 
+  /// Names that a user gave: valid with any port, except loopback ones.
+  private static let given = ["Music.local", "10.0.0.9", "127.0.0.5", "localhost"]
+
   @Test(arguments: [
     "127.0.0.1:8080", "LOCALHOST:8080", "localhost.:8080", "[::1]:8080", "[0:0::1]:8080",
-    "music.local:8080", "Music.Local.:8080",
+    "music.local:8080", "Music.Local.:8080", "music.local", "music.local:80", "music.local:8443",
+    "10.0.0.9", "127.0.0.5:8080",
   ])
   func `The proxy's own host names are recognized`(_ value: String) {
-    let check = HostCheck(addresses: ["127.0.0.1", "::1"], names: ["Music.local"], port: 8080)
+    let check = HostCheck(addresses: ["127.0.0.1", "::1"], names: Self.given, port: 8080)
     #expect(check.isOurs(value))
     #expect(Array(value.utf8).withUnsafeBytes { check.isOurs($0) })
   }
@@ -47,10 +51,11 @@ import Testing
   @Test(arguments: [
     "", "127.0.0.1", "127.0.0.1:80", "127.0.0.2:8080", "evil.example:8080", "localhost",
     "localhost.evil.example:8080", "xlocalhost:8080", "127.0.0.1:8080.", "u@localhost:8080",
-    "[::2]:8080", "127.0.0.1:08080", "localhost..:8080",
+    "[::2]:8080", "127.0.0.1:08080", "localhost..:8080", "music.local.evil.example",
+    "xmusic.local", "127.0.0.5", "127.0.0.5:80", "localhost:8081", "[::1]:80",
   ])
   func `Other host names are not recognized as the proxy's own`(_ value: String) {
-    let check = HostCheck(addresses: ["127.0.0.1", "::1"], names: ["Music.local"], port: 8080)
+    let check = HostCheck(addresses: ["127.0.0.1", "::1"], names: Self.given, port: 8080)
     #expect(!check.isOurs(value))
     let isOurs = Array(value.utf8).withUnsafeBytes { check.isOurs($0) }
     #expect(!isOurs)

@@ -30,21 +30,34 @@ import Testing
   }
 
   @Test func `Cache-Status says how a request was handled`() {
-    #expect(CacheStatus.hit.value == "refrain; hit")
-    #expect(CacheStatus(timeToLive: -5).value == "refrain; hit; ttl=-5")
+    #expect(CacheStatus.hit.value(node: "refrain") == "refrain; hit")
+    #expect(CacheStatus(timeToLive: -5).value(node: "refrain") == "refrain; hit; ttl=-5")
     #expect(
-      CacheStatus.forwarded(.uriMiss, isStored: true).value == "refrain; fwd=uri-miss; stored")
+      CacheStatus.forwarded(.uriMiss, isStored: true).value(node: "refrain")
+        == "refrain; fwd=uri-miss; stored")
     #expect(
-      CacheStatus(forwarded: .stale, forwardedStatus: 304).value
+      CacheStatus(forwarded: .stale, forwardedStatus: 304).value(node: "refrain")
         == "refrain; fwd=stale; fwd-status=304")
     #expect(
-      CacheStatus(forwarded: .partial, isCollapsed: true, timeToLive: .max).value
+      CacheStatus(forwarded: .partial, isCollapsed: true, timeToLive: .max).value(node: "refrain")
         == "refrain; fwd=partial; collapsed; ttl=999999999999999")
     #expect(
-      CacheStatus(forwarded: .bypass, detail: "a \"b\" \\ é\r\n").value
+      CacheStatus(forwarded: .bypass, detail: "a \"b\" \\ é\r\n").value(node: "refrain")
         == "refrain; fwd=bypass; detail=\"a \\\"b\\\" \\\\ ???\"")
-    #expect(CacheStatus.forwarded(.method).value == "refrain; fwd=method")
-    #expect(CacheStatus.forwarded(.request).value == "refrain; fwd=request")
+    #expect(CacheStatus.forwarded(.method).value(node: "refrain") == "refrain; fwd=method")
+    #expect(CacheStatus.forwarded(.request).value(node: "refrain") == "refrain; fwd=request")
+    #expect(CacheStatus(key: "http://a/\"b").value(node: "n1") == "n1; hit; key=\"http://a/\\\"b\"")
+    let long = CacheStatus(key: String(repeating: "a", count: 513))
+    #expect(long.value(node: "n1") == "n1; hit")
+  }
+
+  @Test func `The name of a node fits into every field`() {
+    for name in ["a", "Refrain", "node-1.example_2", String(repeating: "a", count: 63)] {
+      #expect(CacheStatus.isNodeName(name), "\(name)")
+    }
+    for name in ["", "1a", "-a", "a b", "a;b", "a\"", "é", String(repeating: "a", count: 64)] {
+      #expect(!CacheStatus.isNodeName(name), "\(name)")
+    }
   }
 
   @Test func `The client's cache directives are parsed`() {

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import RefrainProxy
+
+#if canImport(Darwin)
+  import Darwin
+#endif
+
+/// One request as a line of an access log: printable ASCII only, whatever a client has sent. A pure
+/// value.
+struct AccessLogLine: Sendable {
+  enum Format: String, Sendable, CaseIterable {
+    /// The format of Apache's and nginx's logs, which many programs read.
+    case combined
+    /// An object per line.
+    case json
+  }
+
+  var request: ServedRequest
+  /// When the response ended.
+  var date: Date
+  /// Whether the proxy serves one origin: the URL is then written as its path.
+  var hasOrigin = false
+
+  /// Returns the line with its line feed.
+  func text(_ format: Format, in zone: TimeZone = .current) -> String {
+    switch format {
+    case .combined: combined(zone)
+    case .json: json
+    }
+  }
+
+  // MARK: Combined
+
+  private func combined(_ zone: TimeZone) -> String {
+    let parts = [
+      Self.escaped(request.client), "- -", "[\(Self.clfDate(date, zone))]",
+      "\"\(requestLine)\"", String(request.status), String(request.bytesSent),
+      Self.quoted(request.referrer), Self.quoted(request.userAgent),
+    ]
+    return parts.joined(separator: " ") + "\n"
+  }
+
+  private var requestLine: String {
+    // Bytes that were not a request.
+    guard request.method != "-" else { return "-" }
+    let target = hasOrigin ? path : shownURL(request.url)
+    let line = "\(request.method) \(target.isEmpty ? "/" : target) \(request.version ?? "HTTP/1.1")"
+    return Self.escaped(line)
+  }
+
+  /// The path and query of the URL.
+  private var path: String {
+    guard let scheme = request.url.range(of: "://") else { return request.url }
+    let rest = request.url[scheme.upperBound...]
+    return rest.firstIndex { "/?".contains($0) }.map { String(rest[$0...]) } ?? "/"
+  }
+
+  private static func quoted(_ text: String?) -> String { "\"\(text.map(escaped) ?? "-")\"" }
+
+  /// Returns the text with every byte that is not printable ASCII, each quote and each backslash as
+  /// `\xHH`, as nginx writes them: nothing that a client sends ends a field or a line, or reaches a
+  /// terminal as a command.
+  static func escaped(_ text: String) -> String {
+    if text.utf8.allSatisfy(isPlain) { return text }
+    var result = ""
+    for byte in text.utf8 {
+      if isPlain(byte) {
+        result.unicodeScalars.append(Unicode.Scalar(byte))
+      } else {
+        let digits = String(byte, radix: 16, uppercase: true)
+        result += digits.utf8.count == 1 ? "\\x0\(digits)" : "\\x\(digits)"
+      }
+    }
+    return result
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    (0x20..<0x7F).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")
+  }
+
+  private static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
+
+  /// Returns a date as in `10/Oct/2000:13:55:36 -0700`.
+  private static func clfDate(_ date: Date, _ zone: TimeZone) -> String {
+    let offset = zone.secondsFromGMT(for: date)
+    // As if it were a time of Greenwich: gmtime_r(3) then returns the parts of the local time.
+    var seconds = time_t(date.timeIntervalSince1970.rounded(.down)) + offset
+    var parts = tm()
+    gmtime_r(&seconds, &parts)
+    let minutes = abs(offset) / 60
+    let day = "\(two(parts.tm_mday))/\(months[Int(parts.tm_mon)])/\(parts.tm_year + 1900)"
+    let time = "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+    return "\(day):\(time) \(offset < 0 ? "-" : "+")\(two(minutes / 60))\(two(minutes % 60))"
+  }
+
+  private static func two(_ number: some BinaryInteger) -> String {
+    number < 10 ? "0\(number)" : "\(number)"
+  }
+
+  // MARK: JSON
+
+  private struct Report: Encodable {
+    var time: String
+    var client: String
+    var method: String
+    var url: String
+    var version: String?
+    var status: Int
+    var bytes: Int64
+    var bytesFromCache: Int64
+    /// The first offset and the one after the last.
+    var range: [Int64]?
+    var source: String
+    var seconds: Double
+    var referrer: String?
+    var userAgent: String?
+    var error: String?
+  }
+
+  private var json: String {
+    let report = Report(
+      time: date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)),
+      client: request.client, method: request.method, url: shownURL(request.url),
+      version: request.version, status: request.status, bytes: request.bytesSent,
+      bytesFromCache: request.bytesFromCache,
+      range: request.range.map { [$0.lowerBound, $0.upperBound] },
+      source: request.source.rawValue, seconds: request.seconds.isFinite ? request.seconds : 0,
+      referrer: request.referrer, userAgent: request.userAgent, error: request.error)
+    // Texts and finite numbers can always be encoded.
+    guard let line = try? JSONText.line(report) else { return "" }
+    return Self.inASCII(line) + "\n"
+  }
+
+  /// Returns JSON with the characters beyond ASCII, and DEL, as `\uHHHH`. They only occur in texts.
+  private static func inASCII(_ json: String) -> String {
+    if json.utf8.allSatisfy({ $0 < 0x7F }) { return json }
+    var result = ""
+    for scalar in json.unicodeScalars {
+      if scalar.value < 0x7F {
+        result.unicodeScalars.append(scalar)
+        continue
+      }
+      for part in String(scalar).utf16 {
+        let digits = String(part, radix: 16)
+        result += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import NIOCore
+import Refrain
+
+/// Responds to one request of a proxy's operator. Such requests are neither logged nor counted.
+struct AdminResponder: Sendable {
+  let service: ProxyService
+  let request: ClientRequest
+  let writer: ResponseWriter
+
+  /// No web origin may change anything, not even one that may read through the proxy.
+  private static let policy = RequestPolicy(
+    hasOrigin: false, methods: .none, allowedWebOrigin: nil)
+
+  /// Responds on the admin listener.
+  ///
+  /// - Parameter address: that of the admin listener.
+  func run(listening address: ListeningAddress?) async {
+    await responding {
+      try check(listening: address)
+      let target = request.head.target
+      guard target.hasPrefix("/") else {
+        throw HTTPError(400, "The request target is not a path.")
+      }
+      try await answer(target)
+    }
+  }
+
+  /// Responds to a target whose token was removed.
+  func run(target: String) async {
+    await responding { try await answer(target) }
+  }
+
+  /// Responds to a balancer at the proxy's own address.
+  func runHealth() async {
+    await responding {
+      try check(listening: service.address)
+      try await send(await service.healthForClients())
+    }
+  }
+
+  private func responding(_ work: () async throws -> Void) async {
+    do {
+      try await work()
+    } catch let error as HTTPError {
+      await say(error)
+    } catch is ClientDisconnected {
+      await writer.abort()
+    } catch is CancellationError {
+      await writer.abort()
+    } catch let error as MediaCacheError {
+      await say(Responder.httpError(for: error))
+    } catch {
+      await say(HTTPError(500, "\(error)"))
+    }
+  }
+
+  /// - Throws: 421 if the request is for another name: that of a web page, pointed here.
+  private func check(listening address: ListeningAddress?) throws(HTTPError) {
+    guard let host = request.head.fields["Host"] else { return }
+    guard
+      service.routes.isOurs(
+        host: host, localAddress: request.localAddress, listening: address)
+    else { throw HTTPError(421, "This is not \(host). Use the address or a name of the proxy.") }
+  }
+
+  private func answer(_ target: String) async throws {
+    let head = request.head
+    let method = head.method
+    let fields = head.fields
+    let path = String(target.prefix { $0 != "?" })
+    let query = target.firstIndex(of: "?").map { String(target[target.index(after: $0)...]) }
+    let handler = try service.adminRoutes.handler(method, path)
+    if method != "GET", method != "HEAD" {
+      // A page of another site has the browser's right to reach this computer, and no other.
+      guard !Self.policy.isFromAnotherSite(fields, host: fields["Host"]) else {
+        throw HTTPError(403, "A page of another site may not send a \(method) here.")
+      }
+    }
+    let writer = writer
+    let answer = try await handler(
+      service,
+      AdminRequest(
+        method: method, path: path, query: query, fields: fields,
+        nextBodyPart: { try await writer.nextBodyPart().map { Array($0.readableBytesView) } }))
+    try await send(answer)
+  }
+
+  private func send(_ answer: AdminAnswer) async throws {
+    var fields = answer.fields
+    fields.append("Date", HTTPDate.format(Date()))
+    if fields["Cache-Control"] == nil { fields.append("Cache-Control", "no-store") }
+    var body: ResponseHead.Body
+    switch answer.body {
+    case .bytes(let bytes): body = .length(Int64(bytes.count))
+    case .stream: body = .open
+    }
+    let isHEAD = request.head.isHEAD
+    if isHEAD {
+      body = if case .length(let length) = body { .omitted(length) } else { .omitted(nil) }
+    }
+    try await writer.begin(
+      ResponseHead(status: answer.status, fields: fields, body: body, isMeasured: false))
+    if !isHEAD {
+      switch answer.body {
+      case .bytes(let bytes):
+        if !bytes.isEmpty { try await writer.write(ByteBuffer(bytes: bytes)) }
+      case .stream(let parts):
+        for await part in parts where !part.isEmpty {
+          try await writer.write(ByteBuffer(bytes: part))
+        }
+      }
+    }
+    try await writer.end()
+  }
+
+  private func say(_ error: HTTPError) async {
+    guard await !writer.hasBegun else { return await writer.abort() }
+    var fields = HeaderFields()
+    // RFC 9110 §15.5.6.
+    if error.status == 405 {
+      fields.append(
+        "Allow", service.adminRoutes.allow(String(request.head.target.prefix { $0 != "?" })))
+    }
+    let isHEAD = request.head.isHEAD
+    do {
+      let (made, body) = try ProblemDetails.answer(error, fields: fields)
+      var head = made
+      head.isMeasured = false
+      if isHEAD { head.body = .omitted(Int64(body.count)) }
+      try await writer.begin(head)
+      if !isHEAD { try await writer.write(ByteBuffer(bytes: body)) }
+      try await writer.end()
+    } catch {
+      await writer.abort()
+    }
+  }
+}

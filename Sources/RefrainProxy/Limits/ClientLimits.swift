@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+import Refrain
+
+extension CacheProxy {
+  /// What one client may use. A client is an IPv4 address or an IPv6 network (/64): behind a
+  /// balancer, all of its clients together are one.
+  public struct ClientLimits: Sendable, Hashable {
+    /// The most connections at a time; a further one receives 429. Nil: no limit.
+    public var connections: Int?
+
+    /// The most requests per second, in the long run; two seconds' worth, and at least ten, may
+    /// come at once. A further one receives 429 with `Retry-After`. Nil: no limit.
+    public var requestsPerSecond: Double?
+
+    /// The most bytes of bodies per second, over all connections. Nil: no limit.
+    public var bytesPerSecond: Int64?
+
+    public init() {}
+
+    var isEmpty: Bool { self == ClientLimits() }
+  }
+}
+
+/// What the clients have used lately. A pure value; times are seconds of one clock.
+struct ClientTable: Sendable {
+  private struct Use: Sendable {
+    var connections = 0
+    var requests: TokenBucket?
+    var bytes: TokenBucket?
+  }
+
+  private let limits: CacheProxy.ClientLimits
+  private var uses: [ClientNetwork: Use] = [:]
+  /// The number of clients from which on those are forgotten that use nothing.
+  private var sweepCount = ClientTable.leastSweep
+  private static let leastSweep = 1024
+  /// Never more clients without a connection than this, whatever they have used.
+  private static let most = 65_536
+
+  init(_ limits: CacheProxy.ClientLimits) { self.limits = limits }
+
+  var count: Int { uses.count }
+
+  /// Counts a connection, unless the client has too many. Balanced by `leave`.
+  mutating func enter(_ client: ClientNetwork, at now: Double) -> Bool {
+    let connections = uses[client]?.connections ?? 0
+    if let most = limits.connections, connections >= most { return false }
+    if uses[client] == nil, uses.count >= sweepCount { sweep(at: now) }
+    uses[client, default: Use()].connections += 1
+    return true
+  }
+
+  mutating func leave(_ client: ClientNetwork, at now: Double) {
+    uses[client]?.connections -= 1
+    forgetIfUnused(client, at: now)
+  }
+
+  /// Counts a request, unless the client has sent too many.
+  ///
+  /// - Returns: nil if it may be served; else the seconds until the next one may.
+  mutating func admit(_ client: ClientNetwork, at now: Double) -> Double? {
+    guard let rate = limits.requestsPerSecond else { return nil }
+    let full = TokenBucket(rate: rate, capacity: max(2 * rate, 10), at: now)
+    return uses[client, default: Use()].requests.use(orElse: full) { $0.take(1, at: now) }
+  }
+
+  /// Counts bytes for a client. Returns the seconds to wait before more are sent.
+  mutating func spend(_ count: Int64, for client: ClientNetwork, at now: Double) -> Double {
+    guard let limit = limits.bytesPerSecond else { return 0 }
+    let rate = Double(limit)
+    let full = TokenBucket(rate: rate, capacity: rate / 4, at: now)
+    return uses[client, default: Use()].bytes.use(orElse: full) {
+      $0.spend(Double(count), at: now)
+    }
+  }
+
+  private mutating func forgetIfUnused(_ client: ClientNetwork, at now: Double) {
+    guard let use = uses[client], use.connections <= 0, isOver(use, at: now) else { return }
+    uses[client] = nil
+  }
+
+  private func isOver(_ use: Use, at now: Double) -> Bool {
+    use.requests?.isFull(at: now) != false && use.bytes?.isFull(at: now) != false
+  }
+
+  private mutating func sweep(at now: Double) {
+    uses = uses.filter { $0.value.connections > 0 || !isOver($0.value, at: now) }
+    if uses.count >= Self.most { uses = uses.filter { $0.value.connections > 0 } }
+    sweepCount = max(Self.leastSweep, 2 * uses.count)
+  }
+}
+
+extension Optional<TokenBucket> {
+  fileprivate mutating func use<Result>(
+    orElse new: TokenBucket, _ body: (inout TokenBucket) -> Result
+  ) -> Result {
+    var bucket = self ?? new
+    defer { self = bucket }
+    return body(&bucket)
+  }
+}

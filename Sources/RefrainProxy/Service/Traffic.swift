@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+import RefrainLocks
+
+/// Counts the responses of a proxy. May be used from any thread.
+final class Traffic: Sendable {
+  struct Values: Sendable, Hashable {
+    /// By the order of `ServedRequest.Source.allCases`.
+    var requests = Array(repeating: Int64(0), count: ServedRequest.Source.allCases.count)
+    var sentBytes = Array(repeating: Int64(0), count: ServedRequest.Source.allCases.count)
+    /// The sent bytes that were stored before their request came.
+    var savedBytes: Int64 = 0
+    /// The requests that shared one to the origin with others.
+    var joins: Int64 = 0
+    var errors: Int64 = 0
+    /// The entries that the operator has purged.
+    var purgedEntries: Int64 = 0
+    /// Those of relayed requests, which bypass the cache.
+    var relayedRequests: Int64 = 0
+    var relayedBytes: Int64 = 0
+    /// In seconds, from the end of a request's head to the head of its response.
+    var firstByte = Histogram(
+      bounds: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
+    /// In bytes per second, of responses that are long enough.
+    var throughput = Histogram(
+      bounds: [64e3, 128e3, 256e3, 512e3, 1e6, 2e6, 4e6, 8e6, 16e6, 32e6, 64e6, 128e6, 512e6, 2e9])
+  }
+
+  /// The outcome of one request.
+  struct Outcome: Sendable {
+    var source: ServedRequest.Source
+    var bytesSent: Int64
+    var savedBytes: Int64 = 0
+    var isJoined = false
+    var hasError = false
+    /// From the end of the request's head to the last byte of the response.
+    var seconds: Double
+  }
+
+  /// Shorter responses end before they show a rate.
+  static let shortestMeasured: Int64 = 64 << 10
+
+  private let state = Mutex(Values())
+
+  var values: Values { state.withLock { $0 } }
+
+  func note(_ outcome: Outcome) {
+    state.withLock { values in
+      let index = outcome.source.index
+      values.requests[index] += 1
+      values.sentBytes[index] += outcome.bytesSent
+      values.savedBytes += outcome.savedBytes
+      if outcome.isJoined { values.joins += 1 }
+      if outcome.hasError { values.errors += 1 }
+      if outcome.bytesSent >= Self.shortestMeasured, outcome.seconds > 0 {
+        values.throughput.note(Double(outcome.bytesSent) / outcome.seconds)
+      }
+    }
+  }
+
+  func noteFirstByte(after seconds: Double) {
+    state.withLock { $0.firstByte.note(seconds) }
+  }
+
+  func notePurge(_ entries: Int) { state.withLock { $0.purgedEntries += Int64(entries) } }
+
+  func noteRelayedRequest() { state.withLock { $0.relayedRequests += 1 } }
+
+  func noteRelayed(_ bytes: Int) { state.withLock { $0.relayedBytes += Int64(bytes) } }
+}
+
+extension ServedRequest.Source {
+  /// In the order of declaration.
+  static let allCases: [Self] = [.hit, .revalidated, .partial, .miss, .relayed, .stale, .proxy]
+
+  fileprivate var index: Int {
+    switch self {
+    case .hit: 0
+    case .revalidated: 1
+    case .partial: 2
+    case .miss: 3
+    case .relayed: 4
+    case .stale: 5
+    case .proxy: 6
+    }
+  }
+}

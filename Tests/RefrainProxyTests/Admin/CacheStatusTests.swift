@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// Cache-Status, Via and Age over the wire.
+@Suite(.timeLimit(.minutes(2))) struct CacheStatusTests {
+  /// Splits the field's only member into its name and its parameters.
+  private func members(_ reply: Reply) throws -> (name: String, parameters: [String: String]) {
+    let text = try #require(reply["Cache-Status"])
+    var parts = text.split(separator: "; ").map(String.init)
+    let name = parts.removeFirst()
+    var parameters: [String: String] = [:]
+    for part in parts {
+      let pair = part.split(separator: "=", maxSplits: 1).map(String.init)
+      parameters[pair[0]] = pair.count > 1 ? pair[1] : ""
+    }
+    return (name, parameters)
+  }
+
+  @Test func `A miss, a hit and a confirmation name the node, the key and the time left`()
+    async throws
+  {
+    try await withNode { test async throws in
+      test.serve("/a", ["Cache-Control": "max-age=60"])
+      let key = "\"\(test.key("/a").rawValue)\""
+      let miss = try members(try await test.get("/a"))
+      #expect(miss.name == "node-1")
+      #expect(miss.parameters["fwd"] == "uri-miss" && miss.parameters["stored"] == "")
+      // The proxy always requests a range.
+      #expect(miss.parameters["fwd-status"] == "206")
+      #expect(miss.parameters["key"] == key)
+      #expect(["59", "60"].contains(miss.parameters["ttl"]))
+      for _ in 0..<3 {
+        let reply = try await test.get("/a")
+        let hit = try members(reply)
+        #expect(hit.name == "node-1" && hit.parameters["hit"] == "")
+        #expect(hit.parameters["key"] == key && hit.parameters["fwd"] == nil)
+        let (age, left) = (reply["Age"].flatMap { Int($0) }, hit.parameters["ttl"])
+        #expect(age.map { (58...60).contains($0 + (left.flatMap { Int($0) } ?? 0)) } == true)
+      }
+      test.serve("/b", Caching.stale())
+      _ = try await test.get("/b")
+      let confirmed = try members(try await test.get("/b"))
+      #expect(confirmed.parameters["fwd"] == "stale")
+      #expect(confirmed.parameters["fwd-status"] == "304")
+      #expect(confirmed.parameters["ttl"]?.hasPrefix("-") == true)
+    }
+  }
+
+  @Test func `Responses of a node carry its name in Via`() async throws {
+    try await withNode { test async throws in
+      test.serve("/a", ["Cache-Control": "max-age=60", "Via": "1.1 origin"])
+      for _ in 0..<3 { #expect(try await test.get("/a")["Via"] == "1.1 node-1") }
+      test.serve("/b", ["Cache-Control": "no-store", "Via": "1.1 origin"])
+      _ = try await test.get("/b")
+      let via = try await test.get("/b").fields.filter { $0.name == "Via" }.map(\.value)
+      #expect(via == ["1.1 origin", "1.1 node-1"])
+      let relayed = try members(try await test.get("/b"))
+      #expect(relayed.parameters["fwd"] == "bypass" && relayed.parameters["hit"] == nil)
+      let asked = try await test.settledLog("/a").requests[0].request
+      #expect(asked.headers.first("CDN-Loop")?.hasPrefix("node-1-") == true)
+    }
+    // Between a player and the origins there is only this proxy.
+    try await withProxy { test async throws in
+      test.serve("/a", ["Cache-Control": "max-age=60"])
+      for _ in 0..<3 { #expect(try await test.get("/a")["Via"] == nil) }
+    }
+  }
+
+  @Test func `An invalid name of a node is refused`() async throws {
+    try await withProxy { test async throws in
+      for change: @Sendable (inout CacheProxy.Configuration) -> Void in [
+        { $0.nodeName = "a b" }, { $0.nodeName = "" }, { $0.healthPath = "up" },
+        { $0.healthPath = "/" }, { $0.healthPath = "/a?b" },
+      ] {
+        var configuration = CacheProxy.Configuration()
+        change(&configuration)
+        let code = #expect(throws: CacheProxyError.self) {
+          _ = try CacheProxy(cache: test.cache, configuration: configuration)
+        }?.code
+        #expect(code == .invalidConfiguration)
+      }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+/// Parses an exposition strictly, by the rules of OpenMetrics 1.0.
+struct OpenMetricsReader {
+  struct Malformed: Error, CustomStringConvertible {
+    var description: String
+  }
+
+  struct Family {
+    var type: String
+    var unit: String?
+    var help: String?
+    var samples: [Sample] = []
+  }
+
+  struct Sample {
+    var name: String
+    var labels: [String: String]
+    var value: Double
+  }
+
+  private(set) var families: [String: Family] = [:]
+  private var current: String?
+
+  init(_ text: String) throws {
+    guard text.hasSuffix("\n# EOF\n") else { throw Malformed(description: "No # EOF at the end") }
+    for line in text.dropLast("# EOF\n".count).split(
+      separator: "\n", omittingEmptySubsequences: false
+    ).dropLast() {
+      try read(line)
+    }
+    try close()
+  }
+
+  /// The value of the only sample of a name with these labels.
+  func value(_ name: String, _ labels: [String: String] = [:]) -> Double? {
+    let found = families.values.flatMap(\.samples).filter { $0.name == name && $0.labels == labels }
+    return found.count == 1 ? found[0].value : nil
+  }
+
+  private mutating func read(_ line: Substring) throws {
+    guard line.hasPrefix("# ") else { return try readSample(line) }
+    let parts = line.dropFirst(2).split(separator: " ", maxSplits: 2).map(String.init)
+    guard parts.count == 3 else { throw Malformed(description: "Not a descriptor: \(line)") }
+    let (kind, name, value) = (parts[0], parts[1], parts[2])
+    if kind == "TYPE" {
+      try close()
+      guard families[name] == nil else { throw Malformed(description: "\(name) comes twice") }
+      guard ["counter", "gauge", "histogram", "info"].contains(value) else {
+        throw Malformed(description: "No such type: \(line)")
+      }
+      families[name] = Family(type: value)
+      current = name
+      return
+    }
+    guard name == current, families[name]?.samples.isEmpty == true else {
+      throw Malformed(description: "In the wrong place: \(line)")
+    }
+    switch kind {
+    case "UNIT":
+      guard families[name]?.unit == nil, name.hasSuffix("_\(value)") else {
+        throw Malformed(description: "The name does not end with the unit: \(line)")
+      }
+      families[name]?.unit = value
+    case "HELP":
+      guard families[name]?.help == nil else { throw Malformed(description: "Twice: \(line)") }
+      families[name]?.help = value
+    default: throw Malformed(description: "Not a descriptor: \(line)")
+    }
+  }
+
+  private mutating func readSample(_ line: Substring) throws {
+    guard let current, let family = families[current] else {
+      throw Malformed(description: "A sample of no family: \(line)")
+    }
+    let name = String(line.prefix { $0 != "{" && $0 != " " })
+    let suffixes =
+      switch family.type {
+      case "counter": ["_total"]
+      case "histogram": ["_bucket", "_sum", "_count"]
+      case "info": ["_info"]
+      default: [""]
+      }
+    guard suffixes.contains(where: { name == current + $0 }) else {
+      throw Malformed(description: "\(name) is no sample of a \(family.type)")
+    }
+    var rest = line.dropFirst(name.count)
+    var labels: [String: String] = [:]
+    if rest.hasPrefix("{") {
+      guard let end = rest.firstIndex(of: "}") else { throw Malformed(description: "\(line)") }
+      for label in rest[rest.index(after: rest.startIndex)..<end].split(separator: ",") {
+        let parts = label.split(separator: "=", maxSplits: 1)
+        guard parts.count == 2, parts[1].count >= 2, parts[1].hasPrefix("\""),
+          parts[1].hasSuffix("\""), labels[String(parts[0])] == nil
+        else { throw Malformed(description: "Not a label: \(label)") }
+        labels[String(parts[0])] = String(parts[1].dropFirst().dropLast())
+      }
+      rest = rest[rest.index(after: end)...]
+    }
+    guard rest.hasPrefix(" "), let value = Double(rest.dropFirst()), value.isFinite, value >= 0
+    else { throw Malformed(description: "No value: \(line)") }
+    let isNew = !family.samples.contains { $0.name == name && $0.labels == labels }
+    guard isNew else { throw Malformed(description: "The sample comes twice: \(line)") }
+    families[current]?.samples.append(Sample(name: name, labels: labels, value: value))
+  }
+
+  /// Checks the family that has ended.
+  private func close() throws {
+    guard let current, let family = families[current] else { return }
+    guard family.help != nil, !family.samples.isEmpty else {
+      throw Malformed(description: "\(current) has no help or no samples")
+    }
+    guard family.type == "histogram" else { return }
+    let buckets = family.samples.filter { $0.name.hasSuffix("_bucket") }
+    let bounds = buckets.map { $0.labels["le"].flatMap { $0 == "+Inf" ? .infinity : Double($0) } }
+    guard bounds.allSatisfy({ $0 != nil }), bounds.last == .infinity,
+      zip(bounds, bounds.dropFirst()).allSatisfy({ $0.0 ?? 0 < $0.1 ?? 0 }),
+      zip(buckets, buckets.dropFirst()).allSatisfy({ $0.0.value <= $0.1.value }),
+      family.samples.first(where: { $0.name.hasSuffix("_count") })?.value == buckets.last?.value
+    else { throw Malformed(description: "\(current) is not a histogram") }
+  }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import Glibc
+  import Testing
+
+  @testable import RefrainProxy
+
+  /// A port that outlives a proxy: as a given socket, or as one that two proxies share.
+  @Suite(.timeLimit(.minutes(2))) struct PortHandoverTests {
+    /// Returns a socket bound to a free port of 127.0.0.1.
+    private func socket(listens: Bool) throws -> CInt {
+      let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+      let descriptor = Glibc.socket(AF_INET, type, 0)
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      let result = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+      try #require(descriptor >= 0 && result == 0)
+      if listens { try #require(listen(descriptor, 100) == 0) }
+      return descriptor
+    }
+
+    @Test func `A request waits in the given socket for the next proxy`() async throws {
+      let descriptor = try socket(listens: true)
+      defer { close(descriptor) }
+      let given = try ListeningSocket(descriptor: descriptor)
+      #expect(given.address.host == "127.0.0.1" && given.address.port > 0)
+      let port = given.address.port
+      let origin = try await OriginServer.start()
+      origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      let song = SyntheticBytes(seed: 1).bytes(in: 0..<1000)
+      @Sendable func configure(
+        _ configuration: inout CacheProxy.Configuration, _ origin: OriginServer
+      ) {
+        configuration.origin = origin.baseURL
+        // Without effect.
+        configuration.port = 1
+        configuration.socket = given
+      }
+      try await withProxy(origin: origin, proxy: configure) { test async throws in
+        #expect(test.proxy.listeningAddress == given.address)
+        #expect(test.proxy.configuration.port == port)
+        #expect(try await test.get("/a").body == song)
+      }
+      #expect(FreePort.accepts(port))
+      try await RawConnection.open(port: port) { connection in
+        try await connection.request("/a", host: "127.0.0.1:\(port)")
+        try await withProxy(origin: origin, proxy: configure) { _ async throws in
+          #expect(try await connection.readReply().body == song)
+        }
+      }
+      await origin.stop()
+    }
+
+    @Test func `A socket beyond loopback needs an origin, as an address does`() throws {
+      let descriptor = Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+      defer { close(descriptor) }
+      // Listening without an address, on a free port of all of them.
+      try #require(listen(descriptor, 1) == 0)
+      var configuration = CacheProxy.Configuration()
+      configuration.socket = try ListeningSocket(descriptor: descriptor)
+      #expect(configuration.socket?.address.host == "0.0.0.0")
+      #expect(throws: CacheProxyError.self) { try Routes(configuration.resolved) }
+      configuration.origin = URL(string: "https://example.org")
+      _ = try Routes(configuration.resolved)
+    }
+
+    @Test func `A descriptor that does not listen is refused`() throws {
+      let bound = try socket(listens: false)
+      let local = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+      let file = open("/dev/null", O_RDONLY)
+      defer { for descriptor in [bound, local, file] { close(descriptor) } }
+      for descriptor in [bound, local, file, -1] {
+        #expect(throws: CacheProxyError.self) { try ListeningSocket(descriptor: descriptor) }
+      }
+    }
+
+    @Test func `Of two proxies that share a port, the newer one receives the connections`()
+      async throws
+    {
+      func configure(_ name: String, _ port: Int) -> (inout CacheProxy.Configuration) -> Void {
+        {
+          $0.sharesPort = true
+          $0.nodeName = name
+          $0.port = port
+        }
+      }
+      try await withReverseProxy(proxy: configure("n0", 0)) { first in
+        // Three at a time have no order; two have, again and again.
+        for round in 1...3 {
+          try await withReverseProxy(proxy: configure("n\(round)", first.port)) { second in
+            for test in [first, second] {
+              test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+            }
+            for _ in 0..<20 {
+              let reply = try await second.get("/a")
+              #expect(reply["Cache-Status"]?.hasPrefix("n\(round);") == true)
+            }
+          }
+          let reply = try await first.get("/a")
+          #expect(reply["Cache-Status"]?.hasPrefix("n0;") == true)
+        }
+      }
+    }
+
+    @Test func `A port is shared only if both proxies allow it`() async throws {
+      try await withReverseProxy { first in
+        await #expect(throws: CacheProxyError.self) {
+          try await withReverseProxy(proxy: {
+            $0.sharesPort = true
+            $0.port = first.port
+          }) { _ in }
+        }
+      }
+    }
+  }
+#endif
