@@ -7,7 +7,8 @@ UNAME := $(shell uname -s)
 LIBRARIES := libcurl
 DEPS := libcurl4-openssl-dev pkg-config
 # Programs that tests run against, and libraries that are loaded at run time.
-CLIENTS := ffmpeg nginx rclone python3 curl openssl mpv vlc chromium tmux tinyproxy microsocks
+CLIENTS := ffmpeg nginx rclone python3 curl openssl mpv vlc chromium tmux tinyproxy microsocks \
+  promtool
 ifeq ($(UNAME),Linux)
 CLIENTS += libmpv.so.2 libsystemd.so.0 dbus-daemon playerctl busctl Xvfb xdotool import convert
 endif
@@ -15,12 +16,12 @@ endif
 PACKAGES := python3-pip $(patsubst vlc,vlc-bin vlc-plugin-base,\
   $(patsubst tinyproxy,tinyproxy-bin,$(patsubst libmpv.so.2,libmpv2,\
   $(patsubst libsystemd.so.0,libsystemd0,$(patsubst dbus-daemon,dbus,\
-  $(patsubst busctl,systemd,$(patsubst Xvfb,xvfb,\
-  $(patsubst import,imagemagick,$(filter-out convert,$(CLIENTS))))))))))
+  $(patsubst busctl,systemd,$(patsubst promtool,prometheus,$(patsubst Xvfb,xvfb,\
+  $(patsubst import,imagemagick,$(filter-out convert,$(CLIENTS)))))))))))
 # Players of HLS and DASH in web pages, which tests run in Chromium.
 SCRIPTS := hls.js video.js
 # Programs that benchmarks compare with or measure with.
-RACE := nginx wrk curl ffmpeg mpv libmpv2
+RACE := nginx wrk curl ffmpeg mpv libmpv2 xvfb
 # The release build. On Linux it contains Swift's libraries: the program starts a third faster and
 # runs on machines without Swift.
 RELEASE := -c release --product refrain
@@ -34,7 +35,7 @@ URL ?= --sample
 WIDTH := --experimental-maximum-parallelization-width 6
 
 # Everything that is formatted by swift-format.
-SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources packaging
 
 .DEFAULT_GOAL := help
 .PHONY: help build release play test test-bare test-tsan test-asan soak bench docs format lint deps sound clients clean
@@ -124,6 +125,8 @@ clients:
 	@echo "For the tests against real programs: brew install $(CLIENTS)"
 	@./.ci/install-scripts $(SCRIPTS)
 endif
+
+include packaging/targets.mk
 
 clean: ## Remove build products.
 	rm -rf .build .build-tsan .build-asan

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+# Packages, and the cluster of the examples. PROGRAM=… packs another program than this build's.
+
+packed = $(or $(PROGRAM),.build/release/refrain)
+# The best program that is there, for trials.
+present = $(or $(PROGRAM),$(firstword $(wildcard .build/release/refrain .build/debug/refrain)))
+built := $(if $(PROGRAM),,release)
+# Tools, as Debian packages; elsewhere a message names them.
+PACKING := dpkg-dev debhelper lintian
+TESTING := mmdebstrap systemd-container
+CLUSTER := haproxy nginx curl
+
+.PHONY: install deb deb-test dist dist-test cluster cluster-test check-packaging
+
+install: ## Install what `make release` built, to PREFIX (/usr/local).
+	@packaging/install '$(packed)'
+
+deb: $(built) ## Pack the program for Debian and Ubuntu: .build/deb/*.deb.
+	$(call install,$(PACKING))
+	@packaging/deb '$(packed)'
+
+deb-test: ## Install, run, upgrade and remove the package of `make deb` in a fresh system (as root).
+	$(call install,$(TESTING))
+	@packaging/deb-test .build/deb/*.deb
+
+dist: $(built) ## Pack the program as a tarball: .build/dist/*.tar.xz, with a checksum.
+	@packaging/dist '$(packed)'
+
+dist-test: deps ## Build and pack twice from nothing; the checksums must be equal. Slow.
+	@SWIFT='$(SWIFT)' packaging/dist-test $(RELEASE)
+
+check-packaging: ## Check manual, completions, units and examples, with the program of `make build`.
+	@packaging/check '$(or $(PROGRAM),.build/debug/refrain)'
+
+cluster: ## Run three nodes behind HAProxy here, for ORIGIN=https://… or files of its own.
+	$(call install,$(CLUSTER))
+	@examples/cluster/run '$(present)' $(ORIGIN)
+
+cluster-test: ## Try the cluster: a catalogue, the loss of a node, its return.
+	$(call install,$(CLUSTER))
+	@examples/cluster/try '$(present)'
