@@ -37,7 +37,7 @@ struct AccessLogOptions: ParsableArguments {
   /// than opening it again from then on.
   func begin(hasOrigin: Bool, _ options: GlobalOptions) async throws -> AccessLog? {
     guard let path else {
-      ReopenSignal.receive {}
+      Self.onReopening {}
       return nil
     }
     // Opening waits for the disk, and for the reader of a named pipe.
@@ -48,7 +48,13 @@ struct AccessLogOptions: ParsableArguments {
       }
     }
     let log = AccessLog(file, format: format ?? .combined, hasOrigin: hasOrigin)
-    ReopenSignal.receive { log.reopen() }
+    Self.onReopening { log.reopen() }
     return log
+  }
+
+  /// Calls `body` at each SIGUSR1, with which programs that rotate logs ask to open them again.
+  /// Without a descriptor for it the signal is ignored: it must not end the program.
+  private static func onReopening(_ body: @escaping @Sendable () -> Void) {
+    if !SignalPipe.receive([SIGUSR1], { _ in body() }) { signal(SIGUSR1, SIG_IGN) }
   }
 }
