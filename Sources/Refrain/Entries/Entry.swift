@@ -11,6 +11,7 @@ final class Entry: Sendable {
   let asked: AskedResource
   /// The requests that confirm the stored bytes for other signatures.
   let confirmations = JoinedCalls<SignatureQuestion, SignatureAnswer>()
+  let counts = Mutex(EntryCounts())
   private let slot: EntrySlot
 
   private struct State {
@@ -23,9 +24,6 @@ final class Entry: Sendable {
     var isShutDown = false
     var isClosed = false
     var closeWaiters: [CheckedContinuation<Void, Never>] = []
-    var received: Int64 = 0
-    var requests = 0
-    var status: Int?
     var wholeReaders = 0
     var filler: Task<Void, Never>?
     var fillerNumber = 0
@@ -351,28 +349,6 @@ final class Entry: Sendable {
       state.representation.invalidate(at: now)
       state.storage.noteRecordStale()
     }
-  }
-
-  // MARK: Counting
-
-  func countReceived(_ bytes: Int) {
-    state.withLock { $0.received += Int64(bytes) }
-    context.counters.noteReceived(bytes)
-    context.events.sendTraffic(.received(key, bytes))
-  }
-
-  func countRequest() {
-    state.withLock { $0.requests += 1 }
-    context.counters.noteRequest()
-  }
-
-  /// Records the status of the origin's last response.
-  func noteStatus(_ status: Int) { state.withLock { $0.status = status } }
-
-  var lastStatus: Int? { state.withLock { $0.status } }
-
-  var traffic: (received: Int64, requests: Int) {
-    state.withLock { ($0.received, $0.requests) }
   }
 
   // MARK: Filling
