@@ -137,8 +137,8 @@
     }
   }
 
-  /// A lock on the folder of a path, for a moment. Where it cannot be had (the folder is not
-  /// readable, or somebody keeps the lock), the work is done without.
+  /// A lock on the folder of a path, for a moment. If the folder is not readable, or another program
+  /// keeps the lock for a second, the work is done without.
   private struct FolderLock {
     private let file: CInt
 
