@@ -51,28 +51,28 @@ play: sound build ## Play the sample tune cold and warm, or URL=https://… thro
 
 test: deps ## Run all tests; tests whose client is not installed are skipped and listed.
 	@./.ci/clients $(CLIENTS) $(SCRIPTS)
-	@SWIFT='$(SWIFT)' ./.ci/test $(WIDTH)
+	@SWIFT='$(SWIFT)' ./.ci/test -- $(WIDTH)
 
 # The suites that start programs of the system, or load its libmpv. All is built where this runs.
 CLIENT_SUITES := ^(RealOrigin|RealClient|RefrainCLI|RefrainPlayer|RefrainAVFoundation)Tests\.
 
 test-bare: deps ## The suites that need clients, as on a machine that has none of them.
 	@REFRAIN_HIDE_CLIENTS=1 ./.ci/clients $(CLIENTS) $(SCRIPTS)
-	REFRAIN_HIDE_CLIENTS=1 SWIFT='$(SWIFT)' ./.ci/test $(WIDTH) --filter '$(CLIENT_SUITES)'
+	REFRAIN_HIDE_CLIENTS=1 SWIFT='$(SWIFT)' ./.ci/test -- $(WIDTH) --filter '$(CLIENT_SUITES)'
 
 test-tsan: deps ## All tests under the thread sanitizer.
 	REFRAIN_THREAD_SANITIZER=1 TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.supp \
-	  SWIFT='$(SWIFT)' ./.ci/test --scratch-path .build-tsan --sanitize=thread $(WIDTH)
+	  SWIFT='$(SWIFT)' ./.ci/test --scratch-path .build-tsan --sanitize=thread -- $(WIDTH)
 
 # Not for leaks: references that Swift keeps in tagged pointers, and the stacks of tasks that run when
 # a program exits, are leaks to the sanitizer. Tests count what readers leave behind instead.
 test-asan: deps ## All tests under the address sanitizer.
 	REFRAIN_ADDRESS_SANITIZER=1 \
 	  ASAN_OPTIONS=detect_leaks=0:suppressions=$(CURDIR)/Tests/address-sanitizer.supp \
-	  SWIFT='$(SWIFT)' ./.ci/test --scratch-path .build-asan --sanitize=address $(WIDTH)
+	  SWIFT='$(SWIFT)' ./.ci/test --scratch-path .build-asan --sanitize=address -- $(WIDTH)
 
 soak: deps ## The long tests: many seeds, many kills.
-	REFRAIN_SOAK=1 SWIFT='$(SWIFT)' ./.ci/test $(WIDTH)
+	REFRAIN_SOAK=1 SWIFT='$(SWIFT)' ./.ci/test -- $(WIDTH)
 
 release: deps ## Build the program for use: .build/release/refrain.
 	$(SWIFT) build $(RELEASE)
