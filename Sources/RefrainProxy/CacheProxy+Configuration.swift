@@ -75,8 +75,8 @@ extension CacheProxy {
     public var redirectsPages = false
 
     /// Whether the proxy's own URL (`baseURL`) is a page that shows what is stored and fetched, and
-    /// can add, pin and remove resources. Whoever knows the token may use it. Without effect with
-    /// `origin`, which has no token.
+    /// can add, pin and remove resources. Whoever knows the token may use it. With `origin`, which
+    /// has no token, the page is at `adminAddress` instead, and there is none without that.
     public var servesPage = false
 
     /// The name of this proxy in `Cache-Status` (RFC 9211) and `Via`, and the beginning of its name
@@ -84,9 +84,9 @@ extension CacheProxy {
     /// each of several nodes its own.
     public var nodeName = "refrain"
 
-    /// The address of a listener for the operator alone, with `/health`, `/metrics` and purging;
-    /// port 0 selects a free one. Nil: none. Whoever reaches it can watch and change the cache: use
-    /// loopback, or a network that clients do not reach.
+    /// The address of a listener for the operator alone, with `/health`, `/metrics`, purging, and
+    /// with `origin` the page (`servesPage`); port 0 selects a free one. Nil: none. Whoever reaches
+    /// it can watch and change the cache: use loopback, or a network that clients do not reach.
     ///
     /// Without an `origin` the same pages are also under the token, as in `/TOKEN/health`.
     public var adminAddress: ListeningAddress?

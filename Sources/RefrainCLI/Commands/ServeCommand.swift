@@ -17,7 +17,8 @@ struct ServeCommand: AsyncParsableCommand {
       valid when the proxy restarts; 'refrain rm --all' removes them.
 
       The proxy's URL is also a page: it shows what is stored and fetched, plays it, and adds, \
-      pins and removes resources. --open opens it in a browser.
+      pins and removes resources. --open opens it in a browser. With --origin, the page is at the \
+      URL of --admin.
 
       With --origin the proxy is instead a caching reverse proxy of that one server, path for \
       path and without a token, and stores what a shared cache may store (RFC 9111).
@@ -40,8 +41,8 @@ struct ServeCommand: AsyncParsableCommand {
 
       With --admin, the second line of standard output is the URL of a listener for the operator, \
       with /health (200, or 503 while the proxy drains or the disk fails; '/health?origin' asks \
-      the origin too), /metrics (OpenMetrics) and purging ('refrain rm --node'). Without --origin, \
-      all of it is also under the proxy's URL.
+      the origin too), /metrics (OpenMetrics), purging ('refrain rm --node') and, with --origin, \
+      the page. Without --origin, all of it is also under the proxy's URL.
 
       SIGINT and SIGTERM stop the proxy: running responses have a few seconds to finish. With \
       --drain, it first reports that it is about to end, and serves for that long. A second \
@@ -178,8 +179,9 @@ struct ServeCommand: AsyncParsableCommand {
         with an expired signature. Omit one of them.
         """)
     }
-    guard !open || origin == nil else {
-      throw ValidationError("With --origin the proxy has no page. Omit --open.")
+    guard !open || origin == nil || node.admin != nil || (try? sockets())?.admin != nil else {
+      throw ValidationError(
+        "With --origin the page is on the operator's listener. Add --admin, or omit --open.")
     }
     guard limits.hours == nil || whole else {
       throw ValidationError("--hours bounds what --whole fetches. Add --whole, or omit --hours.")
@@ -225,7 +227,9 @@ struct ServeCommand: AsyncParsableCommand {
         await serving.stop()
         throw error
       }
-      if command.open, let page = proxy.baseURL { await BrowserOpening.open(page, cache, options) }
+      if command.open, let page = command.page(of: proxy) {
+        await BrowserOpening.open(page, cache, options)
+      }
       let result: Result<Void, any Error>
       do {
         result = .success(try await serving.untilEnd(draining: command.drain))
@@ -251,12 +255,18 @@ struct ServeCommand: AsyncParsableCommand {
     configuration.headers = options.fields
     configuration.fetchesWhole = whole
     configuration.maximumConnections = maxConnections
-    configuration.servesPage = origin == nil
+    configuration.servesPage = true
     node.apply(to: &configuration)
     limits.apply(to: &configuration)
     // Without a valid socket, validation has ended the command.
     if let sockets = try? sockets() { handover.apply(to: &configuration, sockets) }
     return configuration
+  }
+
+  /// Returns the URL of the page, which has no place among an origin's resources.
+  private func page(of proxy: CacheProxy) -> URL? {
+    guard origin != nil else { return proxy.baseURL }
+    return proxy.adminListeningAddress.flatMap { URL(string: "http://\($0)/") }
   }
 
   /// Returns the stored record of the proxy. If none can be stored, the proxy serves with a new

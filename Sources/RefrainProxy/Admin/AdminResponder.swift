@@ -23,6 +23,15 @@ struct AdminResponder: Sendable {
       guard target.hasPrefix("/") else {
         throw HTTPError(400, "The request target is not a path.")
       }
+      if let page = service.pageForOperator, PageTarget.isOfPage(target),
+        !service.adminRoutes.servesEverywhere(request.head.method)
+      {
+        var answer = PageAnswer(
+          service: service, page: page, request: request, writer: writer, report: AnswerReport(),
+          target: target)
+        answer.isOnOtherListener = true
+        return try await answer.run()
+      }
       try await answer(target)
     }
   }

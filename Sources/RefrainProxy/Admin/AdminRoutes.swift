@@ -27,6 +27,9 @@ struct AdminRoutes: Sendable {
   /// Whether there is a handler of any method for a path.
   func contains(path: some StringProtocol) -> Bool { handlers[String(path)] != nil }
 
+  /// Whether a method has a handler for all paths.
+  func servesEverywhere(_ method: String) -> Bool { everywhere[method] != nil }
+
   /// - Throws: 404 if no handler has that path, 405 if none has that method.
   func handler(_ method: String, _ path: String) throws(HTTPError) -> Handler {
     if let handler = everywhere[method] { return handler }

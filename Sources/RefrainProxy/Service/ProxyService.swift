@@ -62,8 +62,10 @@ final class ProxyService: Sendable {
     clients = Clients(configuration.clientLimits)
     fills = BackgroundFills(cache: cache, hours: configuration.fillHours)
     slidOut = SlidOutEviction(cache: cache, growing: growing)
+    let hasPlaceForPage = routes.token != nil || configuration.adminAddress != nil
     page =
-      configuration.servesPage ? Self.page(cache, routes: routes, originFields: originFields) : nil
+      configuration.servesPage && hasPlaceForPage
+      ? Self.page(cache, routes: routes, originFields: originFields) : nil
     log = Self.log(configuration.log, page)
   }
 
@@ -95,6 +97,10 @@ final class ProxyService: Sendable {
       own(request)
     }
   }
+
+  /// The page, if it is on the operator's listener: where there is a token, it is under the token
+  /// alone, which would be shown to whoever reaches that listener.
+  var pageForOperator: Page? { routes.token == nil ? page : nil }
 
   var isStopping: Bool { stopping.load(ordering: .relaxed) }
 

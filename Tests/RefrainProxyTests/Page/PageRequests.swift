@@ -54,8 +54,14 @@ extension TestProxy {
 
   /// Returns the rows of the page by the last part of their URLs.
   func rows() async throws -> [String: [String: Any]] {
-    let reply = try await page("/page/state")
-    let parts = try JSONSerialization.jsonObject(with: Data(reply.body)) as? [[String: Any]]
+    try await page("/page/state").rows
+  }
+}
+
+extension Reply {
+  /// The rows in a response of `/page/state`, by the last part of their URLs.
+  var rows: [String: [String: Any]] {
+    let parts = (try? JSONSerialization.jsonObject(with: Data(body))) as? [[String: Any]]
     var rows: [String: [String: Any]] = [:]
     for row in (parts ?? []).flatMap({ $0["rows"] as? [[String: Any]] ?? [] }) {
       let url = row["url"] as? String ?? ""
@@ -63,9 +69,7 @@ extension TestProxy {
     }
     return rows
   }
-}
 
-extension Reply {
   /// The member `error` of a refusal.
   var refusal: String? { json["error"] as? String }
 

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// The page of a reverse proxy: on the operator's listener, and nowhere else.
+@Suite(.timeLimit(.minutes(1))) struct PageOfNodeTests {
+  private func withPage(_ body: (TestProxy) async throws -> Void) async throws {
+    try await withNode(proxy: { $0.servesPage = true }, body)
+  }
+
+  /// The fields that the page's own script and its browser send with a change.
+  private func changeFields(_ test: TestProxy) -> [String] {
+    test.changeFields.map { $0.replacing(test.host, with: "127.0.0.1:\(test.adminPort)") }
+  }
+
+  @Test func `The operator's listener has the page and its files`() async throws {
+    try await withPage { test async throws in
+      for file in PageFile.allCases {
+        let reply = try await test.admin(file.rawValue)
+        #expect(reply.status == 200 && reply.body == file.bytes, "\(file)")
+      }
+    }
+  }
+
+  @Test func `Media of the page come from the proxy, which is another web origin`() async throws {
+    try await withPage { test async throws in
+      test.origin.serve(
+        OriginResource(.bytes([1, 2, 3]), contentType: "audio/flac"), at: "/a.flac")
+      let page = try await test.admin("/")
+      let policy = try #require(page["Content-Security-Policy"])
+      #expect(policy.contains("media-src 'self' http://\(test.host);"))
+      let asked = test.origin.url("/a.flac").absoluteString
+      let address = try #require(
+        try await test.admin("/page/address?url=\(asked)").json["address"] as? String)
+      #expect(address == "http://\(test.host)/a.flac")
+      let media = try await test.connect { try await $0.reply(to: "/a.flac", host: test.host) }
+      #expect(media.body == [1, 2, 3])
+    }
+  }
+
+  @Test func `A row is removed by the page`() async throws {
+    try await withPage { test async throws in
+      test.origin.serve(
+        OriginResource(
+          .bytes([1, 2, 3]), contentType: "audio/flac", etag: "\"1\"",
+          headers: [Field("Cache-Control", "max-age=60")]), at: "/a.flac")
+      _ = try await test.connect { try await $0.reply(to: "/a.flac", host: test.host) }
+      let rows = try await test.admin("/page/state").rows
+      let key = try #require(rows["a.flac"]?["key"] as? String)
+      let json = #"{"action":"remove","key":"\#(key)"}"#
+      let refused = try await test.admin("/page/action", method: "POST", body: json)
+      #expect(refused.status == 403, "without the field of a change")
+      let done = try await test.admin(
+        "/page/action", changeFields(test), method: "POST", body: json)
+      #expect(done.status == 200, "\(done.text)")
+      #expect(try await test.admin("/page/state").rows.isEmpty)
+    }
+  }
+
+  @Test func `Other names, and pages of other sites, are refused`() async throws {
+    try await withPage { test async throws in
+      for place in PageFile.allCases.map(\.rawValue) + ["/page/state", "/page/events"] {
+        let rebound = try await test.admin(place, host: "evil.example:\(test.adminPort)")
+        #expect(rebound.status == 421, "\(place)")
+        let foreign = try await test.admin(place, ["Origin: https://evil.example"])
+        #expect(foreign.status == 403, "\(place)")
+        // A page that the proxy serves for its origin is a foreign one as well.
+        let proxied = try await test.admin(place, ["Origin: http://\(test.host)"])
+        #expect(proxied.status == 403, "\(place)")
+      }
+    }
+  }
+
+  @Test func `Clients of the proxy find the origin's resources at the same paths`() async throws {
+    try await withPage { test async throws in
+      for place in ["/", "/page/state", "/page/main.js"] {
+        test.origin.serve(OriginResource(.bytes([7]), contentType: "text/plain"), at: place)
+        let reply = try await test.connect { try await $0.reply(to: place, host: test.host) }
+        #expect(reply.body == [7] && reply["Content-Security-Policy"] == nil, "\(place)")
+      }
+    }
+  }
+
+  @Test func `PURGE of the root removes the origin's root`() async throws {
+    try await withPage { test async throws in
+      let reply = try await test.admin("/", method: "PURGE")
+      #expect(reply.status == 200 && reply["Content-Type"]?.hasPrefix("application/json") == true)
+    }
+  }
+
+  @Test func `Where there is a token, the operator's listener has no page`() async throws {
+    try await RefrainProxyTests.withPage(
+      proxy: { configuration, _ in
+        configuration.adminAddress = ListeningAddress(host: "127.0.0.1", port: 0)
+      }
+    ) { test, _ async throws in
+      #expect(try await test.admin("/").status == 404)
+      #expect(try await test.admin("/page/state").status == 404)
+      #expect(try await test.page("/").status == 200)
+    }
+  }
+}
