@@ -32,19 +32,24 @@ struct ScanBuffer: Sendable {
 /// Counts samples as time, without a growing error. A pure value.
 struct SampleClock: Sendable {
   private var before = Duration.zero
+  /// Less than a second.
   private var samples: Int64 = 0
   private var rate: Int64 = 1
 
-  var time: Duration {
-    let (whole, rest) = samples.quotientAndRemainder(dividingBy: rate)
-    return before + .seconds(whole) + .nanoseconds(rest * 1_000_000_000 / rate)
-  }
+  /// The longest step, in seconds: a longer one is a jump of the stream's own times, or not true.
+  private static let longestStep: Int64 = 120
 
+  var time: Duration { before + .nanoseconds(samples * 1_000_000_000 / rate) }
+
+  /// Advances by `count` samples of `rate` per second, unless that is a jump.
   mutating func advance(by count: Int64, at rate: Int64) {
-    if rate != self.rate, rate > 0 {
+    guard rate > 0, count > 0, count / rate < Self.longestStep else { return }
+    if rate != self.rate {
       before = time
       (samples, self.rate) = (0, rate)
     }
-    samples += count
+    let (whole, rest) = (samples + count).quotientAndRemainder(dividingBy: rate)
+    before += .seconds(whole)
+    samples = rest
   }
 }

@@ -105,6 +105,26 @@ struct LiveFramingTests {
     #expect(framing.header(1) == Array(page(0, begins: true, opus) + page(0, tags)))
   }
 
+  /// The first packet of Vorbis, with its samples per second.
+  private func vorbis(_ rate: UInt32) -> [UInt8] {
+    var packet = [1] + Array("vorbis".utf8) + [UInt8](repeating: 0, count: 23)
+    for index in 0..<4 { packet[12 + index] = UInt8(truncatingIfNeeded: rate >> (8 * index)) }
+    return packet
+  }
+
+  @Test func `Times that jump in Ogg do not count, however far`() {
+    var framing = LiveFraming()
+    var bytes = Data()
+    for rate in [1, 44_100, .max, 1] as [UInt32] {
+      bytes += page(0, begins: true, vorbis(rate))
+      for granule in [1, .max, 0, .max, 5, .max - 1, .min] as [Int64] {
+        bytes += page(granule, [UInt8](repeating: 3, count: 9))
+      }
+    }
+    #expect(points(bytes, seed: 12, into: &framing).count == 28)
+    #expect(framing.end == .zero)
+  }
+
   @Test func `Sound in WAV begins at whole samples`() {
     var framing = LiveFraming()
     let wav = NumberedFrames.wav(seconds: 3)
