@@ -106,9 +106,11 @@
       return offset
     }
 
-    /// Returns the length in bytes. Blocks until the origin's first response.
+    /// Returns the length in bytes. Blocks until the origin's first response; not if the stream is
+    /// recorded, since libmpv asks again and again while it plays.
     func size() -> Int64 {
-      let reader = state.withLock { $0.reader }
+      let reader = state.withLock { $0.view == nil ? $0.reader : nil }
+      guard let reader else { return Int64(MPV_ERROR_UNSUPPORTED.rawValue) }
       do {
         if let length = try reader.contentInformationBlocking().length { return length }
         return Int64(MPV_ERROR_UNSUPPORTED.rawValue)

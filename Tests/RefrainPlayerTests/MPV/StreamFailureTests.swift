@@ -55,7 +55,7 @@
         let item = EngineItem(
           id: EngineItem.ID(rawValue: 1), media: listening.media, fill: .onDemand)
         let playback = MPVPlayback(item: item, cache: listening.cache)
-        let reads = try await Self.onAThread {
+        let reads = try await onAThread {
           let stream = try MPVStream(of: playback)
           defer { stream.cancel() }
           var total: Int64 = 0
@@ -73,7 +73,7 @@
 
         // The origin is reachable again.
         listening.origin.script(Listening.path, FaultScript())
-        let rest = try await Self.onAThread {
+        let rest = try await onAThread {
           let stream = try MPVStream(of: playback)
           defer { stream.cancel() }
           var total: Int64 = 0
@@ -124,15 +124,6 @@
 
     private static func read(_ stream: MPVStream) -> Int64 {
       withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 16) { stream.read(into: $0) }
-    }
-
-    /// Runs `body` on a thread: libmpv's threads may block; those of Swift's concurrency may not.
-    private static func onAThread<Value: Sendable>(
-      _ body: @escaping @Sendable () throws -> Value
-    ) async throws -> Value {
-      try await withCheckedThrowingContinuation { continuation in
-        Thread { continuation.resume(with: Result { try body() }) }.start()
-      }
     }
   }
 #endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import CMPV
+  import Foundation
+  import OriginServer
+  import Refrain
+  import TestSupport
+  import Testing
+
+  @testable import RefrainPlayer
+
+  /// A station that is recorded, as libmpv's demuxer reads it.
+  @MainActor
+  @Suite(.timeLimit(.minutes(1)))
+  struct RecordedStreamTests {
+    private func serve(_ bytes: Data, _ listening: Listening, _ script: FaultScript) -> MPVPlayback
+    {
+      listening.origin.serve(
+        OriginResource(
+          .bytes(bytes), contentType: "audio/mpeg", supportsRanges: false, declaresLength: false,
+          headers: [Field("icy-name", "Radio Refrain"), Field("Cache-Control", "no-store")]),
+        at: "/radio")
+      listening.origin.script("/radio", script)
+      let item = EngineItem(
+        id: EngineItem.ID(rawValue: 1), media: Media(listening.origin.url("/radio")),
+        fill: .onDemand, rewind: .seconds(7200))
+      return MPVPlayback(item: item, cache: listening.cache)
+    }
+
+    /// Reads from a stream until it has `count` bytes, or fails or ends. Blocks.
+    private nonisolated static func read(_ stream: MPVStream, _ count: Int) -> Data {
+      var data = Data()
+      withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 16) { buffer in
+        while data.count < count {
+          let part = UnsafeMutableRawBufferPointer(
+            rebasing: buffer[..<min(buffer.count, count - data.count)])
+          let read = stream.read(into: part)
+          guard read > 0 else { return }
+          data.append(contentsOf: part[..<Int(read)])
+        }
+      }
+      return data
+    }
+
+    @Test func `Neither length nor bytes of a recorded stream wait for a lost origin`()
+      async throws
+    {
+      try await Listening.with { listening in
+        let sent = NumberedFrames.mp3(0..<100)
+        let playback = serve(
+          NumberedFrames.mp3(0..<200), listening,
+          .on(.number(1), .drop(at: .body(Int64(sent.count)))).on(.from(2), .delay(nil)))
+        defer { playback.stopRecording() }
+        let first = try await onAThread {
+          let stream = try MPVStream(of: playback)
+          #expect(!Self.read(stream, 1).isEmpty)
+          return stream
+        }
+        defer { first.cancel() }
+        try await listening.origin.wait(for: "/radio") { $0.stalled == 1 }
+        // As after a seek.
+        let (size, bytes) = try await onAThread {
+          let stream = try MPVStream(of: playback)
+          defer { stream.cancel() }
+          return (stream.size(), Self.read(stream, sent.count))
+        }
+        #expect(size == Int64(MPV_ERROR_UNSUPPORTED.rawValue) && bytes == sent)
+      }
+    }
+  }
+#endif
