@@ -71,6 +71,19 @@ struct LiveFraming: Sendable {
     }
   }
 
+  /// Records that the next bytes are those of another response, which begins anywhere.
+  mutating func breakOff() {
+    switch format {
+    case .mpeg(var frames):
+      frames.breakOff()
+      format = .mpeg(frames)
+    case .ogg(var pages):
+      pages.breakOff()
+      format = .ogg(pages)
+    case .undecided, .wav, .unknown: break
+    }
+  }
+
   private mutating func decide(_ opening: [UInt8]) -> [LivePoint] {
     guard opening.count >= 12 else {
       format = .undecided(opening)

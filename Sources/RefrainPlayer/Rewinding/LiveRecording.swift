@@ -155,6 +155,7 @@
             let fresh = try await reopen()
             before = state.withLock { state in
               state.reader = fresh
+              state.ring.breakOff()
               return state.ring.end
             }
           } catch {

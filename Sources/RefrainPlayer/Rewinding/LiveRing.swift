@@ -80,6 +80,9 @@ struct LiveRing: Sendable {
     end += Int64(bytes.count)
   }
 
+  /// Records that the connection broke off: the next bytes are those of another response.
+  mutating func breakOff() { framing.breakOff() }
+
   /// Records the title that applies from its byte on.
   mutating func note(_ title: StreamTitle) {
     guard titles.last != title else { return }

@@ -111,6 +111,12 @@ struct MPEGFrames: Sendable {
     return points
   }
 
+  /// Records that the next bytes are those of another response.
+  mutating func breakOff() {
+    buffer.breakOff()
+    kind = nil
+  }
+
   /// Returns whether two frames of the same kind follow a frame; nil: they have yet to arrive.
   /// Other bytes may look like one header.
   private static func follows(_ frame: Frame, _ bytes: [UInt8], at index: Int) -> Bool? {

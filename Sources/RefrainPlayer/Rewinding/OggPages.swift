@@ -49,6 +49,12 @@ struct OggPages: Sendable {
     return points
   }
 
+  /// Records that the next bytes are those of another response.
+  mutating func breakOff() {
+    buffer.breakOff()
+    lastGranule = nil
+  }
+
   /// Takes a whole page. Returns a point if it has sound that a decoder can start with.
   private mutating func take(
     _ bytes: [UInt8], page: Range<Int>, body: Int

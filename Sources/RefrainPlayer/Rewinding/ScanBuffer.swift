@@ -23,6 +23,12 @@ struct ScanBuffer: Sendable {
     skipped += count - dropped
   }
 
+  /// Drops all bytes, and expects no more of what they began: other ones follow.
+  mutating func breakOff() {
+    start += Int64(bytes.count)
+    (bytes, skipped) = ([], 0)
+  }
+
   /// Returns the number of `count` bytes at an index, the least significant first.
   static func number(_ bytes: [UInt8], at index: Int, count: Int) -> Int64 {
     (0..<count).reduce(0) { $0 | Int64(truncatingIfNeeded: bytes[index + $1]) << (8 * Int64($1)) }

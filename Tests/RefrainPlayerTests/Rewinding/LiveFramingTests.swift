@@ -105,6 +105,42 @@ struct LiveFramingTests {
     #expect(framing.header(1) == Array(page(0, begins: true, opus) + page(0, tags)))
   }
 
+  @Test func `A stream of Ogg that breaks off inside a page goes on with its next response`() {
+    let opus = Array("OpusHead".utf8) + [UInt8](repeating: 1, count: 11)
+    let tags = Array("OpusTags".utf8) + [UInt8](repeating: 2, count: 600)
+    let head = page(0, begins: true, opus) + page(0, tags)
+    func sound(_ start: Int64) -> Data {
+      (1...10 as ClosedRange<Int64>).reduce(into: Data()) {
+        $0 += page(start + $1 * 48_000, [UInt8](repeating: 3, count: 700))
+      }
+    }
+    // The rest of the page reaches beyond the headers, or into them.
+    for cut in [20, 50, 400, 700] {
+      var framing = LiveFraming()
+      let half = page(11 * 48_000, [UInt8](repeating: 3, count: 700)).prefix(cut)
+      let first = head + sound(0) + half
+      #expect(points(first, seed: 13, into: &framing).count == 10)
+      #expect(framing.end == .seconds(9))
+      framing.breakOff()
+      let found = points(head + sound(1_000_000_000), seed: 14, into: &framing)
+      let headers = Array(repeating: 1, count: 10)
+      #expect(found.map(\.header) == headers)
+      #expect(found.first?.offset == Int64(first.count + head.count))
+      #expect(framing.header(1) == Array(head) && framing.end == .seconds(18))
+    }
+  }
+
+  @Test func `A stream of MP3 that breaks off inside a frame goes on with its next response`() {
+    var framing = LiveFraming()
+    let first = NumberedFrames.mp3(0..<20).dropLast(50)
+    #expect(points(Data(first), seed: 15, into: &framing).count == 20)
+    framing.breakOff()
+    let found = points(NumberedFrames.mp3(50..<70), seed: 16, into: &framing)
+    let offsets: [Int64] = (0..<20).map { Int64(first.count + $0 * SilentMP3.frameLength) }
+    #expect(found.map(\.offset) == offsets)
+    #expect(isNear(framing.end, NumberedFrames.frame * 40))
+  }
+
   /// The first packet of Vorbis, with its samples per second.
   private func vorbis(_ rate: UInt32) -> [UInt8] {
     var packet = [1] + Array("vorbis".utf8) + [UInt8](repeating: 0, count: 23)
