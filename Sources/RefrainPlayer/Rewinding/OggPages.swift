@@ -62,8 +62,8 @@ struct OggPages: Sendable {
     let granule = ScanBuffer.number(bytes, at: page.lowerBound + 6, count: 8)
     if bytes[page.lowerBound + 5] & 2 != 0 { begin(Array(bytes[body..<page.upperBound])) }
     guard number >= 0 else { return nil }
-    // Pages of headers have the position 0.
-    if isInHeaders, granule == 0, (headers[number]?.count ?? 0) < Self.longestHeader {
+    // Pages of headers have the position 0, or -1 if no packet ends on them (a large cover).
+    if isInHeaders, granule <= 0, (headers[number]?.count ?? 0) < Self.longestHeader {
       headers[number, default: []] += bytes[page]
       return nil
     }
@@ -71,8 +71,7 @@ struct OggPages: Sendable {
     guard let rate else { return nil }
     let point = LivePoint(
       offset: buffer.start + Int64(page.lowerBound), time: clock.time, header: number)
-    // No packet ends on a page with the position -1.
-    if granule >= 0 {
+    if granule > 0 {
       // A station is joined in the middle: its first page only states where it is.
       if let lastGranule, granule > lastGranule {
         clock.advance(by: granule - lastGranule, at: rate)

@@ -67,14 +67,14 @@ struct LiveFramingTests {
     #expect(isNear(framing.end, .nanoseconds(1_024_000_000_000 * 60 / 44_100)))
   }
 
-  /// A page with one packet.
+  /// A page with one packet, which goes on in the next page if its length is a multiple of 255.
   private func page(_ granule: Int64, begins: Bool = false, _ packet: [UInt8]) -> Data {
     var data = Data("OggS".utf8)
     data.append(contentsOf: [0, begins ? 2 : 0])
     withUnsafeBytes(of: granule.littleEndian) { data.append(contentsOf: $0) }
     data.append(Data(count: 12))
-    let lacing =
-      [UInt8](repeating: 255, count: packet.count / 255) + [UInt8(packet.count % 255)]
+    let (whole, rest) = packet.count.quotientAndRemainder(dividingBy: 255)
+    let lacing = [UInt8](repeating: 255, count: whole) + (rest > 0 ? [UInt8(rest)] : [])
     data.append(UInt8(lacing.count))
     data.append(contentsOf: lacing + packet)
     return data
@@ -103,6 +103,24 @@ struct LiveFramingTests {
     #expect(found.map(\.time) == times)
     #expect(framing.end == .seconds(18))
     #expect(framing.header(1) == Array(page(0, begins: true, opus) + page(0, tags)))
+  }
+
+  @Test func `Headers of Ogg may be longer than a page`() {
+    let opus = Array("OpusHead".utf8) + [UInt8](repeating: 1, count: 11)
+    // With a cover: no packet ends on the first two of three pages.
+    let tags = Array("OpusTags".utf8) + [UInt8](repeating: 2, count: 150_000)
+    let head =
+      page(0, begins: true, opus) + page(-1, Array(tags[..<65_025]))
+      + page(-1, Array(tags[65_025..<130_050])) + page(0, Array(tags[130_050...]))
+    var bytes = head
+    for second in 0..<10 as Range<Int64> {
+      bytes += page(1_000_000_000 + second * 48_000, [UInt8](repeating: 3, count: 700))
+    }
+    var framing = LiveFraming()
+    let found = points(bytes, seed: 17, into: &framing)
+    #expect(framing.header(0) == Array(head))
+    #expect(found.count == 10 && found.first?.offset == Int64(head.count))
+    #expect(framing.end == .seconds(9))
   }
 
   @Test func `A stream of Ogg that breaks off inside a page goes on with its next response`() {
