@@ -14,6 +14,8 @@
     private struct State {
       /// One for each time that a stream was opened or its reader replaced.
       var readers: [MediaReader] = []
+      /// The bytes read by readers that are no longer in `readers`.
+      var bytesReadBefore: Int64 = 0
       var streams: [Weak<MPVStream>] = []
       var failures = StreamFailures()
       /// The error while the origin cannot be reached.
@@ -54,9 +56,10 @@
     }
 
     var statistics: MediaReader.Statistics? {
-      let readers = state.withLock { $0.readers }
+      let (readers, bytesReadBefore) = state.withLock { ($0.readers, $0.bytesReadBefore) }
       // Readers of one resource count the same traffic: the first one's count includes all of it.
       guard var sum = readers.first?.statistics else { return nil }
+      sum.bytesRead += bytesReadBefore
       for reader in readers.dropFirst() { sum.bytesRead += reader.statistics.bytesRead }
       // A part that several of them read counts once.
       sum.bytesFromDisk = readers.reduce(into: RangeSet<Int64>()) {
@@ -182,7 +185,21 @@
       return reader
     }
 
+    var readers: [MediaReader] { state.withLock { $0.readers } }
+
     func add(_ reader: MediaReader) { state.withLock { $0.readers.append(reader) } }
+
+    /// Replaces a reader of a live stream, which reads no more.
+    func replace(_ old: MediaReader, by fresh: MediaReader) {
+      let bytesRead = old.statistics.bytesRead
+      state.withLock { state in
+        state.readers.append(fresh)
+        // The first one counts the traffic of all.
+        guard let index = state.readers.firstIndex(where: { $0 === old }), index > 0 else { return }
+        state.readers.remove(at: index)
+        state.bytesReadBefore += bytesRead
+      }
+    }
   }
 
   /// What is known of a stream (HLS, DASH). A pure value.

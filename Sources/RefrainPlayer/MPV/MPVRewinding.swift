@@ -72,11 +72,11 @@
         noteChange()
       }
       withRewinding { $0.recording = recording }
-      recording.start { [weak self] in
+      recording.start { [weak self] old in
         guard let self, let resource = item.media.resource else { throw CancellationError() }
-        let reader = try await cache.open(resource, fill: item.fill)
-        add(reader)
-        return reader
+        let fresh = try await cache.open(resource, fill: item.fill)
+        replace(old, by: fresh)
+        return fresh
       }
       return MPVRecordedView(recording: recording)
     }

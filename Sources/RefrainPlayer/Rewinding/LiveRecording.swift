@@ -47,8 +47,8 @@
 
     /// Starts recording, until `cancel()`.
     ///
-    /// - Parameter reopen: opens a further reader after the connection broke off.
-    func start(reopen: @escaping @Sendable () async throws -> MediaReader) {
+    /// - Parameter reopen: opens a further reader, in place of this one, whose connection broke off.
+    func start(reopen: @escaping @Sendable (MediaReader) async throws -> MediaReader) {
       // Writing to a file blocks.
       let task = Task(executorPreference: IOThreads.shared) { await self.run(reopen) }
       let isCancelled = state.withLock { state in
@@ -133,7 +133,7 @@
 
     // MARK: Recording
 
-    private func run(_ reopen: @Sendable () async throws -> MediaReader) async {
+    private func run(_ reopen: @Sendable (MediaReader) async throws -> MediaReader) async {
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
       defer { buffer.deallocate() }
       var patience = NetworkPatience()
@@ -152,12 +152,16 @@
           let error = MediaCacheError(carrying: error)
           guard await waits(after: error, &patience) else { return finish(.failure(error)) }
           do {
-            let fresh = try await reopen()
-            before = state.withLock { state in
+            let old = reader
+            let fresh = try await reopen(old)
+            let isCancelled = state.withLock { state in
               state.reader = fresh
               state.ring.breakOff()
-              return state.ring.end
+              before = state.ring.end
+              return state.isCancelled
             }
+            old.cancel()
+            if isCancelled { fresh.cancel() }
           } catch {
             return finish(.failure(MediaCacheError(carrying: error)))
           }

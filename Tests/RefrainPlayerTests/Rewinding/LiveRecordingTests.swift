@@ -37,7 +37,7 @@
         let file = try await IOThreads.shared.run { try cache.makeScratchFile() }
         let recording = LiveRecording(
           try await cache.open(url), keeping: rewind, in: file, blockSize: 16 << 10)
-        recording.start { try await cache.open(url) }
+        recording.start { _ in try await cache.open(url) }
         defer { recording.cancel() }
         try await body(recording, file)
       }

@@ -67,5 +67,29 @@
         #expect(size == Int64(MPV_ERROR_UNSUPPORTED.rawValue) && bytes == sent)
       }
     }
+
+    @Test func `A station that breaks off again and again has two readers at most`() async throws {
+      try await Listening.with { listening in
+        let length = 40 * SilentMP3.frameLength
+        let playback = serve(
+          NumberedFrames.mp3(0..<80), listening,
+          .on(.first(4), .drop(at: .body(Int64(length)))).on(.from(5), .status(404)))
+        defer { playback.stopRecording() }
+        let bytes = try await onAThread {
+          let stream = try MPVStream(of: playback)
+          defer { stream.cancel() }
+          return Self.read(stream, .max)
+        }
+        #expect(bytes.count == 4 * length && playback.error?.status == 404)
+        let statistics = try #require(playback.statistics)
+        #expect(statistics.bytesRead == Int64(bytes.count))
+        #expect(statistics.bytesFromOrigin >= Int64(bytes.count))
+        let readers = playback.readers
+        try #require(readers.count == 2)
+        await #expect(throws: CancellationError.self) {
+          try await readers[0].contentInformation()
+        }
+      }
+    }
   }
 #endif
