@@ -171,18 +171,26 @@
       guard let resource = item.media.resource else {
         throw MediaCacheError(.badURL, "A file is not read through the cache.")
       }
-      let opened = Handover<MediaReader>()
       let (cache, fill) = (cache, item.fill)
-      Task {
-        do {
-          opened.give(.success(try await cache.open(resource, fill: fill)))
-        } catch {
-          opened.give(.failure(error))
-        }
-      }
-      let reader = try opened.wait().get()
+      let reader = try waiting { try await cache.open(resource, fill: fill) }
       add(reader)
       return reader
+    }
+
+    /// Runs `body` in a task, and returns its result. Blocks the calling thread, which is one of
+    /// mpv's.
+    func waiting<Value: Sendable>(
+      _ body: @escaping @Sendable () async throws -> Value
+    ) throws -> Value {
+      let done = Handover<Value>()
+      Task {
+        do {
+          done.give(.success(try await body()))
+        } catch {
+          done.give(.failure(error))
+        }
+      }
+      return try done.wait().get()
     }
 
     var readers: [MediaReader] { state.withLock { $0.readers } }

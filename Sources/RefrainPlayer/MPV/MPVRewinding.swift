@@ -62,14 +62,22 @@
     /// Whether one can seek in the item although it is live.
     var canRewind: Bool { recording?.window != nil }
 
-    /// Starts recording the stream of a reader of which nothing was read. Blocks for the disk.
-    func record(_ reader: MediaReader, keeping rewind: Duration) throws -> MPVRecordedView {
-      let recording = LiveRecording(
-        reader, keeping: rewind, in: try cache.makeScratchFile()
-      ) { [weak self] in
-        guard let self else { return }
-        absence = self.recording?.absence
-        noteChange()
+    /// Starts recording the stream of a reader of which nothing was read. Returns nil if there is
+    /// no room for that: the stream plays without. Blocks for the disk.
+    func record(_ reader: MediaReader, keeping rewind: Duration) -> MPVRecordedView? {
+      let recording: LiveRecording
+      do {
+        recording = LiveRecording(
+          reader, keeping: rewind, in: try cache.makeScratchFile()
+        ) { [weak self] in
+          guard let self else { return }
+          absence = self.recording?.absence
+          noteChange()
+        }
+        try waiting { try await recording.prepare() }
+      } catch {
+        cache.report(warning: "The live sound is not recorded, and does not rewind: \(error)")
+        return nil
       }
       withRewinding { $0.recording = recording }
       recording.start { [weak self] old in

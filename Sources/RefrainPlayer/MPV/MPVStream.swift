@@ -163,14 +163,14 @@
   /// Live streams that are recorded.
   extension MPVStream {
     /// Returns the view of a recorded stream; nil: the stream is not recorded. The first call waits
-    /// for the origin's response, and starts the recording of a live stream.
+    /// for the origin's response, and starts the recording of a live stream if there is room.
     private func recordedView() throws -> MPVRecordedView? {
       let (reader, view, isDecided) = state.withLock { ($0.reader, $0.view, $0.isDecided) }
       guard !isDecided, let rewind = playback.item.rewind else { return view }
       state.withLock { $0.isReading = true }
       defer { state.withLock { $0.isReading = false } }
       _ = try reader.contentInformationBlocking()
-      let made = reader.isPassing ? try playback.record(reader, keeping: rewind) : nil
+      let made = reader.isPassing ? playback.record(reader, keeping: rewind) : nil
       let isCancelled = state.withLock { state in
         (state.view, state.isDecided) = (made, true)
         return state.isCancelled

@@ -6,9 +6,9 @@
 
   /// Records a live stream in a ring on disk, from one request, and lets one read in it.
   ///
-  /// The ring keeps the sound of a duration, and at most half of the cache's limit. Times are
-  /// counted in the samples of the frames, so that they are exact; a stream of an unknown format is kept by
-  /// the byte, and cannot be sought in.
+  /// The ring keeps the sound of a duration, and at most half of the cache's limit; less on a full
+  /// disk. Times are counted in the samples of the frames, so that they are exact; a stream of an
+  /// unknown format is kept by the byte, and cannot be sought in.
   final class LiveRecording: Sendable {
     private let file: ScratchFile
     private let state: Mutex<State>
@@ -27,6 +27,8 @@
       var reported = Duration.zero
       var task: Task<Void, Never>?
       var isCancelled = false
+      /// Whether the disk had no room for a further block.
+      var isDiskFull = false
     }
 
     /// - Parameters:
@@ -45,9 +47,16 @@
         State(reader: reader, ring: LiveRing(keeping: rewind, blockSize: blockSize)))
     }
 
+    /// Makes room for the first block, with which a recording goes on whatever becomes of the disk.
+    ///
+    /// - Throws: `MediaCacheError`, `.storage` if there is none.
+    func prepare() async throws {
+      try await Task(executorPreference: IOThreads.shared) { try await self.grow() }.value
+    }
+
     /// Starts recording, until `cancel()`.
     ///
-    /// - Parameter reopen: opens a further reader, in place of this one, whose connection broke off.
+    /// - Parameter reopen: opens a further reader in place of one whose connection broke off.
     func start(reopen: @escaping @Sendable (MediaReader) async throws -> MediaReader) {
       // Writing to a file blocks.
       let task = Task(executorPreference: IOThreads.shared) { await self.run(reopen) }
@@ -220,19 +229,40 @@
         }
       }
       if let place = place() { return place }
-      let (size, block) = state.withLock { ($0.ring.slots.fileSize, $0.ring.slots.blockSize) }
-      let isAllowed = file.limit.map { size + block <= max($0 / 2, block) } ?? true
-      if isAllowed, await file.reserve(block) {
-        state.withLock { $0.ring.grow() }
-      } else if !state.withLock({ $0.ring.dropFirst() }) {
-        throw MediaCacheError(
-          .storage, "The cache has no room for recording live sound.",
-          remedy: "Raise its limit, or play without rewinding.")
+      do {
+        try await grow()
+      } catch {
+        guard state.withLock({ $0.ring.dropFirst() }) else { throw error }
       }
       guard let place = place() else {
         throw MediaCacheError(.storage, "The recorded live stream has no place in its file.")
       }
       return place
+    }
+
+    /// Adds a block to the file. Blocks for the disk.
+    ///
+    /// - Throws: `MediaCacheError`, `.storage` if there is no room for it.
+    private func grow() async throws {
+      let (size, block, isDiskFull) = state.withLock {
+        ($0.ring.slots.fileSize, $0.ring.slots.blockSize, $0.isDiskFull)
+      }
+      let isAllowed = file.limit.map { size + block <= max($0 / 2, block) } ?? true
+      guard !isDiskFull, isAllowed, await file.reserve(block) else {
+        throw MediaCacheError(
+          .storage, "The cache has no room for recording live sound.",
+          remedy: "Raise its limit, or play without rewinding.")
+      }
+      do {
+        // What is recorded there later needs no more room on the disk.
+        try [UInt8](repeating: 0, count: Int(block)).withUnsafeBytes {
+          try file.write($0, at: size)
+        }
+      } catch {
+        state.withLock { $0.isDiskFull = true }
+        throw error
+      }
+      state.withLock { $0.ring.grow() }
     }
 
     /// - Parameter before: the bytes of earlier responses, which the title's offset does not count.

@@ -24,7 +24,8 @@
 
     /// Records a station of `frames` frames.
     private func withRecording(
-      of frames: Int, keeping rewind: Duration, limit: Int64? = nil, script: FaultScript? = nil,
+      of frames: Int, keeping rewind: Duration, limit: Int64? = nil,
+      on disk: any Disk = SystemDisk(), script: FaultScript? = nil,
       _ body: (LiveRecording, ScratchFile) async throws -> Void
     ) async throws {
       var configuration = MediaCache.Configuration()
@@ -33,13 +34,23 @@
         listening.origin.serve(station(0..<frames), at: "/radio")
         // The station goes off the air, unless the script says otherwise.
         listening.origin.script("/radio", script ?? .on(.from(2), .status(404)))
-        let (cache, url) = (listening.cache, listening.origin.url("/radio"))
+        let url = listening.origin.url("/radio")
+        let cache = try MediaCache(
+          directory: listening.directory.appending(path: "recorded"), configuration: configuration,
+          disk: disk)
         let file = try await IOThreads.shared.run { try cache.makeScratchFile() }
         let recording = LiveRecording(
           try await cache.open(url), keeping: rewind, in: file, blockSize: 16 << 10)
         recording.start { _ in try await cache.open(url) }
-        defer { recording.cancel() }
-        try await body(recording, file)
+        let result: Result<Void, any Error>
+        do {
+          result = .success(try await body(recording, file))
+        } catch {
+          result = .failure(error)
+        }
+        recording.cancel()
+        await cache.close()
+        try result.get()
       }
     }
 
@@ -125,6 +136,19 @@
         let place = try #require(recording.place(at: window.start))
         let rest = try await #require(read(recording, from: place.point.offset))
         #expect(NumberedFrames.mp3(0..<10_000).suffix(rest.count) == rest)
+      }
+    }
+
+    @Test func `A full disk shortens what is recorded, and does not end it`() async throws {
+      let disk = FullDisk(room: 200_000)
+      try await withRecording(of: 5000, keeping: .seconds(7200), on: disk) { recording, _ in
+        let end = try await end(of: recording)
+        #expect(abs((end - NumberedFrames.frame * 5000).inSeconds) < 0.001)
+        #expect(recording.ringSize == 12 * (16 << 10))
+        let window = try #require(recording.window)
+        let place = try #require(recording.place(at: window.start))
+        let rest = try await #require(read(recording, from: place.point.offset))
+        #expect(rest.count > 150_000 && NumberedFrames.mp3(0..<5000).suffix(rest.count) == rest)
       }
     }
 

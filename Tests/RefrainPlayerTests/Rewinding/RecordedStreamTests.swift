@@ -3,18 +3,19 @@
   import CMPV
   import Foundation
   import OriginServer
-  import Refrain
   import TestSupport
   import Testing
 
+  @testable import Refrain
   @testable import RefrainPlayer
 
   /// A station that is recorded, as libmpv's demuxer reads it.
   @MainActor
   @Suite(.timeLimit(.minutes(1)))
   struct RecordedStreamTests {
-    private func serve(_ bytes: Data, _ listening: Listening, _ script: FaultScript) -> MPVPlayback
-    {
+    private func serve(
+      _ bytes: Data, _ listening: Listening, _ script: FaultScript, through cache: MediaCache? = nil
+    ) -> MPVPlayback {
       listening.origin.serve(
         OriginResource(
           .bytes(bytes), contentType: "audio/mpeg", supportsRanges: false, declaresLength: false,
@@ -24,7 +25,7 @@
       let item = EngineItem(
         id: EngineItem.ID(rawValue: 1), media: Media(listening.origin.url("/radio")),
         fill: .onDemand, rewind: .seconds(7200))
-      return MPVPlayback(item: item, cache: listening.cache)
+      return MPVPlayback(item: item, cache: cache ?? listening.cache)
     }
 
     /// Reads from a stream until it has `count` bytes, or fails or ends. Blocks.
@@ -89,6 +90,27 @@
         await #expect(throws: CancellationError.self) {
           try await readers[0].contentInformation()
         }
+      }
+    }
+
+    @Test func `A station plays although there is no room for recording it`() async throws {
+      try await Listening.with { listening in
+        let cache = try MediaCache(
+          directory: listening.directory.appending(path: "full"),
+          configuration: MediaCache.Configuration(), disk: FullDisk(room: 0))
+        let events = cache.events()
+        let sent = NumberedFrames.mp3(0..<80)
+        let playback = serve(sent, listening, FaultScript(), through: cache)
+        let bytes = try await onAThread {
+          let stream = try MPVStream(of: playback)
+          defer { stream.cancel() }
+          return Self.read(stream, sent.count)
+        }
+        #expect(bytes == sent && playback.recording == nil && playback.isLive)
+        for await event in events {
+          if case .warning(let text) = event, text.contains("not recorded") { break }
+        }
+        await cache.close()
       }
     }
   }
