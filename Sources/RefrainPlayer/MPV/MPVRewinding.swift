@@ -113,6 +113,7 @@
         rewinding.hasFallenBehind = false
       }
       let following = playing.following
+      if waiting != nil { tell(.waiting(playback.item.id, nil)) }
       (waiting, interruption, isWaitingForCache) = (nil, nil, false)
       let (item, entry) = enter(playback, "replace")
       let replaced = playing.replaceAll(with: entry == nil ? nil : item, entry: entry ?? 0)

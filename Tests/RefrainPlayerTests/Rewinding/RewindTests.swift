@@ -143,6 +143,28 @@
       }
     }
 
+    @Test func `A seek back while sound is awaited ends the wait`() async throws {
+      try await Listening.with { listening in
+        let radio = serve(listening, seconds: 200, speed: 400)
+        _ = hold(listening, at: 100)
+        var hasSought = false
+        _ = try await runs(listening, radio, keeping: .seconds(7200)) { event, player in
+          switch event {
+          case .status(.buffering(.bytes)):
+            guard !hasSought, let window = player.liveWindow, window.end > .seconds(95) else {
+              break
+            }
+            hasSought = true
+            player.seek(to: .seconds(20))
+          case .status(.playing): return !hasSought
+          default: break
+          }
+          return true
+        }
+        #expect(hasSought)
+      }
+    }
+
     @Test func `A pause longer than the ring goes on at its start`() async throws {
       try await Listening.with { listening in
         let radio = serve(listening, seconds: 1500, speed: 400)
