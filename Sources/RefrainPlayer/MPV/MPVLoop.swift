@@ -197,6 +197,7 @@
       } else if playback.item.media.url.isFileURL {
         address = playback.item.media.url.path(percentEncoded: false)
       } else {
+        playback.withRewinding { $0.isForgotten = false }
         let added = registry.add(playback)
         (number, address) = (added.number, added.address)
       }

@@ -8,6 +8,8 @@
   struct MPVRewinding: Sendable {
     /// Nil: the item is not recorded, or not yet.
     var recording: LiveRecording?
+    /// Whether the item is no longer in libmpv's list: nothing is recorded of it any more.
+    var isForgotten = false
     /// The view of the next stream that libmpv opens.
     var nextView: MPVRecordedView?
     /// The position in the recording at which libmpv's times begin.
@@ -64,7 +66,9 @@
 
     /// Starts recording the stream of a reader of which nothing was read. Returns nil if there is
     /// no room for that: the stream plays without. Blocks for the disk.
-    func record(_ reader: MediaReader, keeping rewind: Duration) -> MPVRecordedView? {
+    ///
+    /// - Throws: `CancellationError` after `stopRecording()`.
+    func record(_ reader: MediaReader, keeping rewind: Duration) throws -> MPVRecordedView? {
       let recording: LiveRecording
       do {
         recording = LiveRecording(
@@ -79,7 +83,14 @@
         cache.report(warning: "The live sound is not recorded, and does not rewind: \(error)")
         return nil
       }
-      withRewinding { $0.recording = recording }
+      let isWanted = withRewinding { rewinding in
+        if !rewinding.isForgotten { rewinding.recording = recording }
+        return !rewinding.isForgotten
+      }
+      guard isWanted else {
+        recording.cancel()
+        throw CancellationError()
+      }
       recording.start { [weak self] old in
         guard let self, let resource = item.media.resource else { throw CancellationError() }
         let fresh = try await cache.open(resource, fill: item.fill)
@@ -89,10 +100,10 @@
       return MPVRecordedView(recording: recording)
     }
 
-    /// Ends the recording. What libmpv still reads of it fails.
+    /// Ends the recording, until libmpv gets the item again. What it still reads of it fails.
     func stopRecording() {
       let recording = withRewinding { rewinding in
-        defer { rewinding.recording = nil }
+        defer { (rewinding.recording, rewinding.isForgotten) = (nil, true) }
         return rewinding.recording
       }
       recording?.cancel()

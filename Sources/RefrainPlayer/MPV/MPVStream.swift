@@ -170,7 +170,7 @@
       state.withLock { $0.isReading = true }
       defer { state.withLock { $0.isReading = false } }
       _ = try reader.contentInformationBlocking()
-      let made = reader.isPassing ? playback.record(reader, keeping: rewind) : nil
+      let made = reader.isPassing ? try playback.record(reader, keeping: rewind) : nil
       let isCancelled = state.withLock { state in
         (state.view, state.isDecided) = (made, true)
         return state.isCancelled

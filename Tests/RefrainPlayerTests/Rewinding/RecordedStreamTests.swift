@@ -93,6 +93,23 @@
       }
     }
 
+    @Test func `Nothing is recorded of an item that is over`() async throws {
+      try await Listening.with { listening in
+        let playback = serve(NumberedFrames.mp3(0..<80), listening, FaultScript())
+        // As libmpv's thread does when an item ends while its first bytes are awaited.
+        try await onAThread {
+          let reader = try playback.openReader()
+          _ = try reader.contentInformationBlocking()
+          playback.stopRecording()
+          #expect(throws: CancellationError.self) {
+            try playback.record(reader, keeping: .seconds(7200))
+          }
+          #expect(throws: CancellationError.self) { try reader.contentInformationBlocking() }
+        }
+        #expect(playback.recording == nil)
+      }
+    }
+
     @Test func `A station plays although there is no room for recording it`() async throws {
       try await Listening.with { listening in
         let cache = try MediaCache(
