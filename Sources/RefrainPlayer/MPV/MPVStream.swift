@@ -194,7 +194,7 @@
         case .failed(let error):
           playback.fail(at: position, error)
           return -1
-        case .dropped(let start) where view.recording.isUnknown:
+        case .dropped(let start) where view.recording.window == nil:
           view.offset += start - offset
           state.withLock { [view] in $0.view = view }
           continue

@@ -62,7 +62,7 @@ struct LiveFraming: Sendable {
       return frames.take(new)
     case .ogg(var pages):
       format = .unknown
-      defer { format = .ogg(pages) }
+      defer { format = pages.isUnknown ? .unknown : .ogg(pages) }
       return pages.take(new)
     case .wav(var blocks):
       format = .unknown

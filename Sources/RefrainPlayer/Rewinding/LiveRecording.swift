@@ -89,9 +89,6 @@
     /// The reader of the current response.
     var reader: MediaReader { state.withLock(\.reader) }
 
-    /// Whether the stream's format is none in which one can seek.
-    var isUnknown: Bool { state.withLock(\.ring.framing.isUnknown) }
-
     /// The bytes of the ring on disk.
     var ringSize: Int64 { state.withLock(\.ring.slots.fileSize) }
 

@@ -26,7 +26,9 @@ struct LiveRing: Sendable {
   /// The recorded part; nil while there is none in which one can seek.
   var window: LiveWindow? {
     let end = framing.end
-    guard let first = index.firstPoint(notBefore: end - rewind, from: start) else { return nil }
+    guard !framing.isUnknown,
+      let first = index.firstPoint(notBefore: end - rewind, from: start)
+    else { return nil }
     return LiveWindow(start: first.time, end: end)
   }
 

@@ -21,8 +21,8 @@ struct OggPages: Sendable {
 
   var end: Duration { clock.time }
 
-  /// Whether the codec of the current stream is known.
-  var isKnown: Bool { rate != nil }
+  /// Whether sound came of which the codec is unknown: it has no times.
+  private(set) var isUnknown = false
 
   func header(_ number: Int) -> [UInt8]? { headers[number] }
 
@@ -61,14 +61,20 @@ struct OggPages: Sendable {
   ) -> LivePoint? {
     let granule = ScanBuffer.number(bytes, at: page.lowerBound + 6, count: 8)
     if bytes[page.lowerBound + 5] & 2 != 0 { begin(Array(bytes[body..<page.upperBound])) }
-    guard number >= 0 else { return nil }
+    guard number >= 0 else {
+      isUnknown = true
+      return nil
+    }
     // Pages of headers have the position 0, or -1 if no packet ends on them (a large cover).
     if isInHeaders, granule <= 0, (headers[number]?.count ?? 0) < Self.longestHeader {
       headers[number, default: []] += bytes[page]
       return nil
     }
     isInHeaders = false
-    guard let rate else { return nil }
+    guard let rate else {
+      isUnknown = true
+      return nil
+    }
     let point = LivePoint(
       offset: buffer.start + Int64(page.lowerBound), time: clock.time, header: number)
     if granule > 0 {

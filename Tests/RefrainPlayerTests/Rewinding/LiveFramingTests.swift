@@ -67,29 +67,16 @@ struct LiveFramingTests {
     #expect(isNear(framing.end, .nanoseconds(1_024_000_000_000 * 60 / 44_100)))
   }
 
-  /// A page with one packet, which goes on in the next page if its length is a multiple of 255.
-  private func page(_ granule: Int64, begins: Bool = false, _ packet: [UInt8]) -> Data {
-    var data = Data("OggS".utf8)
-    data.append(contentsOf: [0, begins ? 2 : 0])
-    withUnsafeBytes(of: granule.littleEndian) { data.append(contentsOf: $0) }
-    data.append(Data(count: 12))
-    let (whole, rest) = packet.count.quotientAndRemainder(dividingBy: 255)
-    let lacing = [UInt8](repeating: 255, count: whole) + (rest > 0 ? [UInt8(rest)] : [])
-    data.append(UInt8(lacing.count))
-    data.append(contentsOf: lacing + packet)
-    return data
-  }
-
   @Test func `Pages of Ogg have the headers of their chained stream and its times`() {
     let opus = Array("OpusHead".utf8) + [UInt8](repeating: 1, count: 11)
     let tags = Array("OpusTags".utf8) + [UInt8](repeating: 2, count: 600)
     var (bytes, offsets) = (Data(), [Int64]())
     // A station is joined in the middle.
     for start in [1_000_000, 0] as [Int64] {
-      bytes += page(0, begins: true, opus) + page(0, tags)
+      bytes += oggPage(0, begins: true, opus) + oggPage(0, tags)
       for index in 1...10 as ClosedRange<Int64> {
         offsets.append(Int64(bytes.count))
-        bytes += page(start + index * 48_000, [UInt8](repeating: 3, count: 700))
+        bytes += oggPage(start + index * 48_000, [UInt8](repeating: 3, count: 700))
       }
     }
     var framing = LiveFraming()
@@ -102,7 +89,7 @@ struct LiveFramingTests {
     let times: [Duration] = seconds.map { .seconds($0) }
     #expect(found.map(\.time) == times)
     #expect(framing.end == .seconds(18))
-    #expect(framing.header(1) == Array(page(0, begins: true, opus) + page(0, tags)))
+    #expect(framing.header(1) == Array(oggPage(0, begins: true, opus) + oggPage(0, tags)))
   }
 
   @Test func `Headers of Ogg may be longer than a page`() {
@@ -110,11 +97,11 @@ struct LiveFramingTests {
     // With a cover: no packet ends on the first two of three pages.
     let tags = Array("OpusTags".utf8) + [UInt8](repeating: 2, count: 150_000)
     let head =
-      page(0, begins: true, opus) + page(-1, Array(tags[..<65_025]))
-      + page(-1, Array(tags[65_025..<130_050])) + page(0, Array(tags[130_050...]))
+      oggPage(0, begins: true, opus) + oggPage(-1, Array(tags[..<65_025]))
+      + oggPage(-1, Array(tags[65_025..<130_050])) + oggPage(0, Array(tags[130_050...]))
     var bytes = head
     for second in 0..<10 as Range<Int64> {
-      bytes += page(1_000_000_000 + second * 48_000, [UInt8](repeating: 3, count: 700))
+      bytes += oggPage(1_000_000_000 + second * 48_000, [UInt8](repeating: 3, count: 700))
     }
     var framing = LiveFraming()
     let found = points(bytes, seed: 17, into: &framing)
@@ -126,16 +113,16 @@ struct LiveFramingTests {
   @Test func `A stream of Ogg that breaks off inside a page goes on with its next response`() {
     let opus = Array("OpusHead".utf8) + [UInt8](repeating: 1, count: 11)
     let tags = Array("OpusTags".utf8) + [UInt8](repeating: 2, count: 600)
-    let head = page(0, begins: true, opus) + page(0, tags)
+    let head = oggPage(0, begins: true, opus) + oggPage(0, tags)
     func sound(_ start: Int64) -> Data {
       (1...10 as ClosedRange<Int64>).reduce(into: Data()) {
-        $0 += page(start + $1 * 48_000, [UInt8](repeating: 3, count: 700))
+        $0 += oggPage(start + $1 * 48_000, [UInt8](repeating: 3, count: 700))
       }
     }
     // The rest of the page reaches beyond the headers, or into them.
     for cut in [20, 50, 400, 700] {
       var framing = LiveFraming()
-      let half = page(11 * 48_000, [UInt8](repeating: 3, count: 700)).prefix(cut)
+      let half = oggPage(11 * 48_000, [UInt8](repeating: 3, count: 700)).prefix(cut)
       let first = head + sound(0) + half
       #expect(points(first, seed: 13, into: &framing).count == 10)
       #expect(framing.end == .seconds(9))
@@ -170,9 +157,9 @@ struct LiveFramingTests {
     var framing = LiveFraming()
     var bytes = Data()
     for rate in [1, 44_100, .max, 1] as [UInt32] {
-      bytes += page(0, begins: true, vorbis(rate))
+      bytes += oggPage(0, begins: true, vorbis(rate))
       for granule in [1, .max, 0, .max, 5, .max - 1, .min] as [Int64] {
-        bytes += page(granule, [UInt8](repeating: 3, count: 9))
+        bytes += oggPage(granule, [UInt8](repeating: 3, count: 9))
       }
     }
     #expect(points(bytes, seed: 12, into: &framing).count == 28)
@@ -187,6 +174,18 @@ struct LiveFramingTests {
     let times: [Duration] = (0..<12).map { .milliseconds($0 * 250) }
     #expect(found.map(\.offset) == offsets && found.map(\.time) == times)
     #expect(framing.end == .seconds(3) && framing.header(0) == Array(wav.prefix(44)))
+  }
+
+  @Test func `Ogg of another codec, or without a beginning, has no points`() {
+    let sound = oggPage(48_000, [UInt8](repeating: 3, count: 700))
+    let head = oggPage(0, begins: true, Array("Speex   1.2".utf8)) + oggPage(0, [1])
+    var framing = LiveFraming()
+    #expect(points(head, seed: 18, into: &framing) == [] && !framing.isUnknown)
+    for bytes in [head + sound, sound] {
+      framing = LiveFraming()
+      #expect(points(bytes, seed: 19, into: &framing) == [] && framing.isUnknown)
+      #expect(framing.end == .zero && !framing.canContinue)
+    }
   }
 
   @Test func `Bytes of no known format have no points`() {

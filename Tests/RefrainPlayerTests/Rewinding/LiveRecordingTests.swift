@@ -175,7 +175,7 @@
 
   extension LiveRecording {
     /// Whether nothing more is recorded.
-    fileprivate var isOver: Bool {
+    var isOver: Bool {
       var byte: UInt8 = 0
       return withUnsafeMutableBytes(of: &byte) { buffer in
         switch read(into: buffer, at: .max / 2, waiter: DispatchSemaphore(value: 0)) {

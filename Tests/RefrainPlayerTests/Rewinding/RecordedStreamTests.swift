@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import CMPV
+  import Dispatch
   import Foundation
   import OriginServer
   import TestSupport
@@ -13,6 +14,16 @@
   @MainActor
   @Suite(.timeLimit(.minutes(1)))
   struct RecordedStreamTests {
+    /// Ogg in which no place is known at which a decoder can start.
+    private static let speex: Data = {
+      var data = oggPage(0, begins: true, Array("Speex   1.2".utf8)) + oggPage(0, [1])
+      for number in 1...2500 as ClosedRange<Int64> {
+        let digits = Array("\(number) ".utf8)
+        data += oggPage(number * 16_000, (0..<700).map { digits[$0 % digits.count] })
+      }
+      return data
+    }()
+
     private func serve(
       _ bytes: Data, _ listening: Listening, _ script: FaultScript, through cache: MediaCache? = nil
     ) -> MPVPlayback {
@@ -93,6 +104,29 @@
       }
     }
 
+    @Test func `A reader behind a recording that cannot be sought in goes on in what is left`()
+      async throws
+    {
+      var configuration = MediaCache.Configuration()
+      configuration.limit = 1 << 20
+      try await Listening.with(configuration) { listening in
+        let playback = serve(Self.speex, listening, .on(.all, .stall(at: .body(10_000))))
+        defer { playback.stopRecording() }
+        let stream = try await onAThread { try MPVStream(of: playback) }
+        defer { stream.cancel() }
+        let first = try await onAThread { Self.read(stream, 1000) }
+        #expect(first == Self.speex.prefix(1000))
+        let recording = try #require(playback.recording)
+        try await listening.origin.wait(for: "/radio") { $0.stalled == 1 }
+        listening.origin.release("/radio")
+        try await eventually("what follows is dropped, and the station is over") {
+          recording.hasDropped(1000) && recording.isOver
+        }
+        let rest = try await onAThread { Self.read(stream, .max) }
+        #expect(!rest.isEmpty && Self.speex.suffix(rest.count) == rest)
+      }
+    }
+
     @Test func `Nothing is recorded of an item that is over`() async throws {
       try await Listening.with { listening in
         let playback = serve(NumberedFrames.mp3(0..<80), listening, FaultScript())
@@ -128,6 +162,18 @@
           if case .warning(let text) = event, text.contains("not recorded") { break }
         }
         await cache.close()
+      }
+    }
+  }
+
+  extension LiveRecording {
+    /// Whether a byte was recorded, and is no longer.
+    fileprivate func hasDropped(_ offset: Int64) -> Bool {
+      withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { buffer in
+        switch read(into: buffer, at: offset, waiter: DispatchSemaphore(value: 0)) {
+        case .dropped: true
+        case .bytes, .wait, .end, .failed: false
+        }
       }
     }
   }
