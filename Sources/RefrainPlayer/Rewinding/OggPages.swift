@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: MIT
 
-/// Finds the pages of Ogg (RFC 3533 §6) with Vorbis, Opus or FLAC, one chained stream after the
-/// other. A pure value.
+/// Finds the pages of Ogg (RFC 3533 §6) with Vorbis, Opus or FLAC, also beside other streams (a
+/// picture), one chain after the other. A pure value.
 struct OggPages: Sendable {
   private var buffer = ScanBuffer()
   private var clock = SampleClock()
-  /// The headers of the chained streams so far, which a decoder needs first; only the latest are
-  /// kept.
+  /// The headers of the chains so far, which a decoder needs first; only the latest are kept.
   private var headers: [Int: [UInt8]] = [:]
   private var number = -1
   private var isInHeaders = false
-  /// The samples per second of granule positions; nil: the codec is unknown.
+  /// Whether each page of the chain so far begins a stream: all streams begin together (RFC 3533
+  /// §4).
+  private var isBeginning = false
+  /// The number of the stream whose positions count, the first one of a known codec.
+  private var serial: Int64?
+  /// The samples per second of its positions; nil: no codec is known.
   private var rate: Int64?
   private var lastGranule: Int64?
 
-  /// The most bytes of the headers of one stream, which may include a cover.
+  /// The most bytes of the headers of one chain, which may include a cover.
   private static let longestHeader = 1 << 20
   private static let keptHeaders = 256
   private static let pageHeader = 27
@@ -52,7 +56,7 @@ struct OggPages: Sendable {
   /// Records that the next bytes are those of another response.
   mutating func breakOff() {
     buffer.breakOff()
-    lastGranule = nil
+    (isBeginning, lastGranule) = (false, nil)
   }
 
   /// Takes a whole page. Returns a point if it has sound that a decoder can start with.
@@ -60,7 +64,15 @@ struct OggPages: Sendable {
     _ bytes: [UInt8], page: Range<Int>, body: Int
   ) -> LivePoint? {
     let granule = ScanBuffer.number(bytes, at: page.lowerBound + 6, count: 8)
-    if bytes[page.lowerBound + 5] & 2 != 0 { begin(Array(bytes[body..<page.upperBound])) }
+    let serial = ScanBuffer.number(bytes, at: page.lowerBound + 14, count: 4)
+    if bytes[page.lowerBound + 5] & 2 != 0 {
+      if !isBeginning { beginChain() }
+      if rate == nil {
+        (rate, self.serial) = (Self.rate(Array(bytes[body..<page.upperBound])), serial)
+      }
+    } else {
+      isBeginning = false
+    }
     guard number >= 0 else {
       isUnknown = true
       return nil
@@ -75,6 +87,7 @@ struct OggPages: Sendable {
       isUnknown = true
       return nil
     }
+    guard serial == self.serial else { return nil }
     let point = LivePoint(
       offset: buffer.start + Int64(page.lowerBound), time: clock.time, header: number)
     if granule > 0 {
@@ -87,12 +100,18 @@ struct OggPages: Sendable {
     return point
   }
 
-  /// Begins a chained stream with its first packet.
-  private mutating func begin(_ packet: [UInt8]) {
+  private mutating func beginChain() {
     number += 1
     headers[number] = []
     headers[number - Self.keptHeaders] = nil
-    (isInHeaders, lastGranule, rate) = (true, nil, nil)
+    (isInHeaders, isBeginning) = (true, true)
+    (lastGranule, serial, rate) = (nil, nil, nil)
+  }
+
+  /// Returns the samples per second that the first packet of a stream states; nil: the codec is not
+  /// known.
+  private static func rate(_ packet: [UInt8]) -> Int64? {
+    var rate: Int64 = 0
     if packet.count >= 16, packet.starts(with: [1] + "vorbis".utf8) {
       rate = ScanBuffer.number(packet, at: 12, count: 4)
     } else if packet.starts(with: "OpusHead".utf8) {
@@ -100,6 +119,6 @@ struct OggPages: Sendable {
     } else if packet.count >= 30, packet.starts(with: [0x7F] + "FLAC".utf8) {
       rate = Int64(packet[27]) << 12 | Int64(packet[28]) << 4 | Int64(packet[29] >> 4)
     }
-    if rate == 0 { rate = nil }
+    return rate > 0 ? rate : nil
   }
 }

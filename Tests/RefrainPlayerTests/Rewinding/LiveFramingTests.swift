@@ -153,6 +153,31 @@ struct LiveFramingTests {
     return packet
   }
 
+  @Test func `Sound beside a picture in Ogg has its own points and times`() {
+    let theora = [0x80] + Array("theora".utf8) + [UInt8](repeating: 1, count: 35)
+    let picture = [UInt8](repeating: 4, count: 900)
+    let sound = [UInt8](repeating: 3, count: 700)
+    let head =
+      oggPage(0, begins: true, of: 7, theora) + oggPage(0, begins: true, of: 9, vorbis(44_100))
+      + oggPage(0, of: 7, picture) + oggPage(0, of: 9, sound)
+    var (bytes, offsets) = (Data(), [Int64]())
+    for _ in 0..<2 {
+      bytes += head
+      for second in 1...10 as ClosedRange<Int64> {
+        bytes += oggPage(second * 25 << 6, of: 7, picture)
+        offsets.append(Int64(bytes.count))
+        bytes += oggPage(second * 44_100, of: 9, sound)
+        bytes += oggPage(second * 25 << 6 + 12, of: 7, picture)
+      }
+    }
+    var framing = LiveFraming()
+    let found = points(bytes, seed: 20, into: &framing)
+    let headers = Array(repeating: 0, count: 10) + Array(repeating: 1, count: 10)
+    #expect(found.map(\.offset) == offsets && found.map(\.header) == headers)
+    #expect(framing.header(0) == Array(head) && framing.header(1) == Array(head))
+    #expect(framing.end == .seconds(18))
+  }
+
   @Test func `Times that jump in Ogg do not count, however far`() {
     var framing = LiveFraming()
     var bytes = Data()
