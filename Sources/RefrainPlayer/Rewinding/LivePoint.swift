@@ -18,12 +18,12 @@ struct LiveIndex: Sendable {
   /// Ascending by offset and time.
   private(set) var points: [LivePoint] = []
 
-  /// Adds a point that lies behind all others; it is left out if it is too near to the last one.
+  /// Adds a point that lies behind all others. If it is too near to the last one, it is left out,
+  /// or replaces that if it has another header.
   mutating func add(_ point: LivePoint) {
-    if let last = points.last, point.header == last.header,
-      point.time - last.time < Self.interval
-    {
-      return
+    if let last = points.last, point.time - last.time < Self.interval {
+      guard point.header != last.header else { return }
+      points.removeLast()
     }
     points.append(point)
   }

@@ -10,10 +10,13 @@ struct LiveRing: Sendable {
   private(set) var slots: RingSlots
   /// The byte up to which the stream is recorded.
   private(set) var end: Int64 = 0
-  private var titles: [StreamTitle] = []
+  private(set) var titles: [StreamTitle] = []
 
   /// The bytes that are kept of a stream of an unknown format, whose duration nobody knows.
   private static let unknownLength: Int64 = 16 << 20
+
+  /// The titles that are kept, the latest ones.
+  static let titleLimit = 4096
 
   init(keeping rewind: Duration, blockSize: Int64) {
     self.rewind = rewind
@@ -89,5 +92,6 @@ struct LiveRing: Sendable {
   mutating func note(_ title: StreamTitle) {
     guard titles.last != title else { return }
     titles.append(title)
+    if titles.count > Self.titleLimit { titles.removeFirst() }
   }
 }
