@@ -27,7 +27,7 @@
       case .playIndex(let index): .player([.jump(try item(index).id)])
       case .remove(let index): .player([.remove(try item(index).id)])
       case .move(let source, let target): try move(source, to: target)
-      case .clear: .player(others.map { .remove($0.id) })
+      case .clear: .player([.removeOthers])
       case .load(let text, let place): .load(text, place)
       case .seek(let target, let kind): try seek(target, kind)
       case .stop(let keepsQueue): .player([keepsQueue ? .stop : .removeAll])
@@ -40,10 +40,6 @@
     }
 
     // MARK: The queue
-
-    private var others: [PlayQueue.Item] {
-      player.queue.items.filter { $0.id != player.item?.id }
-    }
 
     private func item(_ index: ControlCommand.Index) throws(ControlRefusal) -> PlayQueue.Item {
       let items = player.queue.items

@@ -10,6 +10,8 @@ package enum PlayerCommand: Sendable, Hashable {
   case remove(PlayQueue.Item.ID)
   case move(PlayQueue.Item.ID, to: Int)
   case removeAll
+  /// Removes all items but the current one.
+  case removeOthers
   case jump(PlayQueue.Item.ID)
   case next
   case previous

@@ -118,7 +118,7 @@
         (.next(isForced: false), [.next]), (.previous(isForced: false), [.seek(.zero), .previous]),
         (.playIndex(.at(0)), [.jump(id(0))]), (.playIndex(.current), [.jump(id(1))]),
         (.playIndex(.none), [.stop]), (.remove(.at(2)), [.remove(id(2))]),
-        (.remove(.current), [.remove(id(1))]), (.clear, [.remove(id(0)), .remove(id(2))]),
+        (.remove(.current), [.remove(id(1))]), (.clear, [.removeOthers]),
         (.move(0, to: 2), [.move(id(0), to: 1)]), (.move(2, to: 0), [.move(id(2), to: 0)]),
         (.move(0, to: 3), [.move(id(0), to: 2)]),
         (.seek(-5, .relative), [.skip(.seconds(-5))]),

@@ -98,7 +98,9 @@ struct PlayerLife {
       case 4: .insert(media(), at: max(0, min(index, player.queue.items.count)))
       case 5: .remove(id())
       case 6: .move(id(), to: max(0, index))
-      case 7: Int.random(in: 0..<8, using: &random) == 0 ? .removeAll : .resume
+      case 7:
+        Int.random(in: 0..<8, using: &random) == 0
+          ? .removeAll : index == 0 ? .removeOthers : .resume
       case 8: .jump(id())
       case 9, 10: .next
       case 11: .previous
