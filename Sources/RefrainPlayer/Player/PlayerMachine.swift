@@ -153,6 +153,8 @@ struct PlayerMachine {
   mutating func loadAgain(_ actions: inout [PlayerAction]) {
     guard let item = state.item else { return rest(.idle, &actions) }
     actions.append(.retry(after: nil))
+    // It is recorded from its first sound on again.
+    state.liveWindow = nil
     // A live stream has no position to resume at.
     load(item, at: state.isLive ? .zero : state.position, &actions)
   }

@@ -66,6 +66,18 @@ struct RewindingPlayerTests {
     #expect(machine.state.metadata.streamTitle == "Heard")
   }
 
+  @Test func `A station that is loaded again has no recorded part yet`() throws {
+    var (machine, id) = try playing(window)
+    let lost = MediaCacheError(.unreachable, "The connection broke.")
+    _ = machine.handle(EngineEvent.failed(id, lost))
+    #expect(machine.state.status == .buffering(.network(lost)))
+    let actions = machine.handle(PlayerCommand.retry)
+    #expect(actions.contains { if case .load = $0 { true } else { false } })
+    #expect(machine.state.isLive && machine.state.liveWindow == nil)
+    #expect(machine.state.behindLive == nil)
+    #expect(targets(machine.handle(PlayerCommand.seek(.seconds(50)))) == [])
+  }
+
   @Test func `The next item has no recorded part`() throws {
     var (machine, _) = try playing(window)
     _ = machine.handle(.play([Media(URL(filePath: "/song"))], startingAt: 0, from: .zero))
