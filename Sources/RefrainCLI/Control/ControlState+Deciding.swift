@@ -66,7 +66,7 @@
         guard isForced else { throw Self.failed("This is the first item.") }
         return .player([])
       }
-      // A live stream does not seek.
+      // A live stream does not seek to its first seconds; a recorded one may begin later.
       return .player(player.isLive ? [.jump(previous.id)] : [.seek(.zero), .previous])
     }
 
@@ -83,12 +83,14 @@
       _ target: Double, _ kind: ControlCommand.SeekKind
     ) throws(ControlRefusal) -> ControlDecision {
       guard isOccupied else { throw Self.failed("Nothing plays.") }
-      guard !player.isLive else { throw Self.failed("A live stream does not seek.") }
+      guard !player.isLive || player.liveWindow != nil else {
+        throw Self.failed("A live stream seeks only in what is recorded of it (--rewind).")
+      }
       switch kind {
       case .relative: return .player([.skip(.seconds(target))])
       case .absolute:
         // Counted from the end.
-        let start = target < 0 ? try length() : .zero
+        let start = target < 0 ? try end() : .zero
         return .player([.seek(max(.zero, start + .seconds(target)))])
       case .absolutePercent, .relativePercent:
         guard abs(target) <= 100 else {
@@ -100,7 +102,15 @@
       }
     }
 
+    private func end() throws(ControlRefusal) -> Duration {
+      if let window = player.liveWindow { return window.end }
+      return try length()
+    }
+
     private func length() throws(ControlRefusal) -> Duration {
+      guard !player.isLive else {
+        throw Self.failed("A live stream has no duration. Seek in seconds.")
+      }
       guard let duration = player.duration else {
         throw Self.failed("The duration is not known yet. Seek in seconds from the start.")
       }

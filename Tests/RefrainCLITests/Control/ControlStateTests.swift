@@ -201,6 +201,28 @@
       #expect(throws: ControlRefusal.self) { try last.decide(.previous(isForced: false)) }
     }
 
+    @Test(
+      arguments: [
+        (.seek(-60, .relative), [.skip(.seconds(-60))]),
+        (.seek(90, .absolute), [.seek(.seconds(90))]),
+        (.seek(-480, .absolute), [.seek(.seconds(520))]),
+        (.seek(-5000, .absolute), [.seek(.zero)]),
+        (set(.timePosition, .integer(400)), [.seek(.seconds(400))]),
+        (.add(.timePosition, -5), [.skip(.seconds(-5))]),
+        // The player itself would begin the recorded part again.
+        (.previous(isForced: false), [.jump(id(0))]),
+      ] as [(ControlCommand, [PlayerCommand])])
+    func `Recorded live sound seeks, and counts back from the newest`(
+      _ action: ControlCommand, _ expected: [PlayerCommand]
+    ) throws {
+      var live = Self.playing
+      (live.player.isLive, live.player.duration) = (true, nil)
+      live.player.liveWindow = LiveWindow(start: .seconds(300), end: .seconds(1000))
+      #expect(try live.decide(action) == .player(expected))
+      #expect(throws: ControlRefusal.self) { try live.decide(.seek(50, .absolutePercent)) }
+      #expect(throws: ControlRefusal.self) { try live.decide(.seek(-5, .relativePercent)) }
+    }
+
     // MARK: Observing
 
     @Test func `A watch reports the first value, and then changes alone`() {
