@@ -293,7 +293,8 @@ public final class MediaCache: Sendable {
   /// that have it open continue with the files that they hold.
   ///
   /// - Returns: the disk space freed, in bytes; nil if there was no such entry.
-  /// - Throws: `MediaCacheError`, `.inUse` if another process is writing it, `.storage`.
+  /// - Throws: `MediaCacheError`, `.inUse` if another process is writing it, `.storage`;
+  ///   `CancellationError`, with nothing removed.
   @discardableResult
   public func remove(_ key: CacheKey) async throws -> Int64? {
     try await Removal(context: context).removeAllRepresentations(key)

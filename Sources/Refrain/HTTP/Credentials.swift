@@ -63,6 +63,17 @@ struct Selection: Sendable, Hashable {
     [variantMark, credentialsMark].contains { other.rawValue.hasPrefix(key.rawValue + $0) }
   }
 
+  /// Whether a key is that of another representation of a resource with one of these keys.
+  static func isRepresentation(_ other: CacheKey, ofAny keys: Set<CacheKey>) -> Bool {
+    let text = other.rawValue
+    guard text.utf8.contains(UInt8(ascii: " ")) else { return false }
+    return [variantMark, credentialsMark].contains { mark in
+      text.ranges(of: mark).contains {
+        keys.contains(CacheKey(rawValue: String(text[..<$0.lowerBound])))
+      }
+    }
+  }
+
   /// Returns the key of the resource of which another key is a representation; nil if it is none.
   static func resourceKey(of representation: CacheKey) -> CacheKey? {
     let text = representation.rawValue

@@ -63,25 +63,52 @@ struct CacheInspector: Sendable {
       headers: record.storedHeaders, variant: record.variant, grants: record.grants)
   }
 
-  /// Returns the keys of other representations of a resource. Reads every record if there may be
-  /// any.
-  func representations(of key: CacheKey) throws(DiskError) -> [CacheKey] {
+  /// Returns the keys of other representations of resources. If there may be any, reads every
+  /// record, once for all of the resources.
+  ///
+  /// - Throws: `DiskError`; `CancellationError`.
+  func representations(of keys: Set<CacheKey>) async throws -> Set<CacheKey> {
     let open = context.table.openEntries.map(\.key)
-    var keys = open.filter { Selection.isRepresentation($0, of: key) }
+    var others = Set(open.filter { Selection.isRepresentation($0, ofAny: keys) })
+    var searched: Set<CacheKey> = []
+    for key in keys {
+      try Task.checkCancellation()
+      if await IOThreads.background.run({ mayHaveOthers(key) }) { searched.insert(key) }
+    }
+    guard !searched.isEmpty else { return others }
+    others.formUnion(
+      try await self.keys { [searched] key, _ in
+        Selection.isRepresentation(key, ofAny: searched)
+      })
+    return others
+  }
+
+  /// Whether other representations of a resource may be stored. Blocks.
+  private func mayHaveOthers(_ key: CacheKey) -> Bool {
     let known = context.table.openEntry(for: key)?.current?.withState(\.selection)
     // If nothing is stored under the key itself, entries of other credentials may exist.
-    if let selection = selection(for: key) ?? known, selection.varying.isEmpty,
-      selection.grants == [Credentials.none]
-    {
-      return keys
-    }
-    for name in try context.budget.names() {
-      let directory = context.budget.entryDirectory(named: name)
-      guard let (record, _) = try? directory.loadRecord() else { continue }
-      let other = CacheKey(rawValue: record.key)
-      if Selection.isRepresentation(other, of: key), !keys.contains(other) { keys.append(other) }
-    }
-    return keys
+    guard let selection = selection(for: key) ?? known else { return true }
+    return !selection.varying.isEmpty || selection.grants != [Credentials.none]
+  }
+
+  /// Returns the keys of the stored entries that fulfil a condition. Reads every record.
+  ///
+  /// - Throws: `DiskError`; `CancellationError`.
+  func keys(
+    where isIncluded: @Sendable @escaping (CacheKey, EntryRecord) -> Bool
+  ) async throws -> [CacheKey] {
+    let budget = context.budget
+    return try await Sweep(budget: budget).run { names, _ in
+      try names.compactMap { name -> CacheKey? in
+        try Task.checkCancellation()
+        // Nothing of an unreadable entry is used.
+        guard let (record, _) = try? budget.entryDirectory(named: name).loadRecord() else {
+          return nil
+        }
+        let key = CacheKey(rawValue: record.key)
+        return isIncluded(key, record) ? key : nil
+      }
+    }.flatMap(\.self)
   }
 
   private func summary(

@@ -72,14 +72,12 @@ extension MediaCache {
     var keys = selection.keys
     do {
       if selection.needsSearch {
-        keys.formUnion(try await inspector.keys(in: selection))
+        keys.formUnion(
+          try await inspector.keys { key, record in
+            selection.contains(key, url: record.url, fields: record.storedHeaders)
+          })
       } else {
-        for key in selection.keys {
-          keys.formUnion(
-            try await IOThreads.background.run { () throws(DiskError) in
-              try inspector.representations(of: key)
-            })
-        }
+        keys.formUnion(try await inspector.representations(of: selection.keys))
       }
     } catch let error as DiskError {
       throw MediaCacheError(
@@ -87,23 +85,6 @@ extension MediaCache {
         remedy: "Check the disk and the permissions of the cache directory.")
     }
     return keys
-  }
-}
-
-extension CacheInspector {
-  /// Returns the keys of the stored entries that a purge concerns. Reads every record.
-  func keys(in selection: PurgeSelection) async throws -> [CacheKey] {
-    let budget = context.budget
-    return try await Sweep(budget: budget).run { names, _ in
-      names.compactMap { name -> CacheKey? in
-        // Nothing of an unreadable entry is used.
-        guard let (record, _) = try? budget.entryDirectory(named: name).loadRecord() else {
-          return nil
-        }
-        let key = CacheKey(rawValue: record.key)
-        return selection.contains(key, url: record.url, fields: record.storedHeaders) ? key : nil
-      }
-    }.flatMap(\.self)
   }
 }
 

@@ -6,7 +6,7 @@ package struct PurgeSelection: Sendable, Hashable {
   /// The keys of resources, with all their representations.
   package var keys: Set<CacheKey> = []
   /// The beginnings of URLs, at least with the slash after the host.
-  package private(set) var prefixes: [String] = []
+  package private(set) var prefixes: Set<String> = []
   /// Tags that the origin's responses have (`tags(in:)`).
   package var tags: Set<String> = []
   package var isEverything = false
@@ -26,8 +26,7 @@ package struct PurgeSelection: Sendable, Hashable {
       guard let host = text.firstRange(of: "://")?.upperBound else { continue }
       let isWhole = text[host...].contains { $0 == "/" || $0 == "?" }
       // Otherwise the hosts whose names begin with this one would be meant, too.
-      let prefix = isWhole ? text : text + "/"
-      if !prefixes.contains(prefix) { prefixes.append(prefix) }
+      prefixes.insert(isWhole ? text : text + "/")
     }
   }
 

@@ -9,13 +9,10 @@ struct Removal: Sendable {
   ///
   /// - Returns: the bytes of disk that were freed; nil if nothing was stored.
   func removeAllRepresentations(_ key: CacheKey) async throws -> Int64? {
-    let context = context
-    let others: [CacheKey]
+    let others: Set<CacheKey>
     do {
-      others = try await IOThreads.background.run { () throws(DiskError) in
-        try CacheInspector(context: context).representations(of: key)
-      }
-    } catch {
+      others = try await CacheInspector(context: context).representations(of: [key])
+    } catch let error as DiskError {
       throw MediaCacheError(
         .storage, "The entries of the cache could not be listed: \(error).",
         remedy: "Check the disk and the permissions of the cache directory.")

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import RefrainLocks
+import Testing
+
+@testable import Refrain
+
+/// The cost of purges by URL in a cache of many entries, in reads of their records.
+@Suite(.timeLimit(.minutes(1))) struct PurgeCostTests {
+  private static let count = 60
+  /// The record is compared with itself after its journals were read.
+  private static let readsPerRecord = 2
+
+  /// Runs `body` with a cache that has entries.
+  private func withEntries(_ body: (MediaCache, WatchedDisk) async throws -> Void) async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let configuration = TestCache.configuration {
+      $0.transport = MemoryTransport(seed: 1, length: 2000)
+    }
+    let filling = try MediaCache(directory: directory, configuration: configuration)
+    for number in 0..<Self.count { try await filling.prefetch(Resource(url: url("\(number)"))) }
+    await filling.close()
+    let disk = WatchedDisk()
+    let cache = try MediaCache(directory: directory, configuration: configuration, disk: disk)
+    try await body(cache, disk)
+    disk.fail(nil)
+    await cache.close()
+  }
+
+  private func url(_ name: String) throws -> URL {
+    try #require(URL(string: "http://origin.test/\(name).wav"))
+  }
+
+  private func selection(_ names: [String]) throws -> PurgeSelection {
+    var selection = PurgeSelection()
+    for name in names { selection.keys.insert(CacheKey(url: try url(name))) }
+    return selection
+  }
+
+  /// Calls `body` before each read of a stored record.
+  private func watchRecords(_ disk: WatchedDisk, _ body: @Sendable @escaping () -> Void) {
+    disk.fail { operation, path in
+      if operation == .openForReading, path.hasSuffix("/\(EntryRecord.fileName)"),
+        SystemFiles.status(of: path) != nil
+      {
+        body()
+      }
+      return nil
+    }
+  }
+
+  @Test func `A purge by many unknown URLs reads each record once`() async throws {
+    try await withEntries { cache, disk in
+      let reads = Atomic(0)
+      watchRecords(disk) { reads.add(1, ordering: .relaxed) }
+      let selection = try selection((0..<50).map { "unknown-\($0)" })
+      #expect(try await cache.purge(selection, isSoft: false).entries == 0)
+      #expect(reads.load(ordering: .relaxed) == Self.count * Self.readsPerRecord)
+    }
+  }
+
+  @Test func `A purge by known and unknown URLs removes the known ones`() async throws {
+    try await withEntries { cache, _ in
+      let selection = try selection(["1", "unknown", "2"])
+      let purged = try await cache.purge(selection, isSoft: false)
+      #expect(purged.entries == 2 && purged.failures.isEmpty)
+      #expect(try await cache.entries().count == Self.count - 2)
+    }
+  }
+
+  @Test func `A purge that is cancelled reads no further records`() async throws {
+    try await withEntries { cache, disk in
+      let selection = try selection(["unknown"])
+      let reads = Atomic(0)
+      let purge = Mutex<Task<MediaCache.Purged, any Error>?>(nil)
+      watchRecords(disk) {
+        reads.add(1, ordering: .relaxed)
+        purge.withLock { $0?.cancel() }
+      }
+      // Under the lock: the first read waits until the task can be cancelled.
+      let task = purge.withLock { purge in
+        let task = Task { try await cache.purge(selection, isSoft: false) }
+        purge = task
+        return task
+      }
+      await #expect(throws: CancellationError.self) { try await task.value }
+      // Each thread finishes the record that it is reading.
+      #expect(reads.load(ordering: .relaxed) <= Sweep.width * Self.readsPerRecord)
+    }
+  }
+}
+
+struct RepresentationKeyTests {
+  @Test(
+    arguments: [
+      ("a vary:x", true), ("a for:x", true), ("a vary:x for:y", true), ("b for:x vary:y", true),
+      ("c vary:x for:y", true), ("c vary:x", false), ("c", false), ("a", false), ("a/b", false),
+      ("a/b vary:x", false), ("", false),
+    ])
+  func `A representation of one of several resources is found`(key: String, isFound: Bool) {
+    let keys: Set<CacheKey> = Set(["a", "b", "c vary:x"].map { CacheKey(rawValue: $0) })
+    let other = CacheKey(rawValue: key)
+    #expect(Selection.isRepresentation(other, ofAny: keys) == isFound)
+    #expect(keys.contains { Selection.isRepresentation(other, of: $0) } == isFound)
+  }
+}
