@@ -50,7 +50,11 @@ final class ProxyConnection: ChannelDuplexHandler {
   var recent: (target: ByteBuffer, resource: CachedHit)?
   /// The last Host that was accepted as the proxy's own.
   var checkedHost: ByteBuffer?
-  lazy var clientText = context?.remoteAddress?.ipAddress ?? "?"
+  /// The client's address; of an IPv4 client in that form, also at a socket for IPv6.
+  lazy var clientText: String = {
+    guard let address = context?.remoteAddress?.ipAddress else { return "?" }
+    return MappedAddress.ipv4(address) ?? address
+  }()
   /// The client as its limits see it.
   lazy var network = ClientNetwork(clientText)
   /// Whether it counts as one of the client's connections.

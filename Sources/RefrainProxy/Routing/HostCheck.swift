@@ -13,17 +13,21 @@ struct HostCheck: Sendable {
 
   /// - Parameters:
   ///   - addresses: numeric addresses, with or without brackets, and names of this machine besides
-  ///     `localhost`. Invalid ones are ignored.
+  ///     `localhost`. Invalid ones are ignored. An IPv4 address in its IPv6 form stands for both
+  ///     forms.
   ///   - names: those that the user gave, which are recognized with any port. `localhost` and
   ///     loopback addresses are recognized with the listening port only.
   ///   - port: the listening port.
   init(addresses: [String], names: [String] = [], port: Int) {
+    let mapped = addresses.compactMap {
+      MappedAddress.ipv4($0.trimmingCharacters(in: ["[", "]"]))
+    }
     let bracketed = addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
     let given = Set(names.compactMap { Authority($0)?.plainHost })
     self.names = given.filter {
       !LoopbackAddress.contains($0.trimmingCharacters(in: ["[", "]"]))
     }
-    hosts = Set((bracketed + ["localhost"]).compactMap { Authority($0)?.plainHost })
+    hosts = Set((bracketed + mapped + ["localhost"]).compactMap { Authority($0)?.plainHost })
       .union(given.subtracting(self.names))
     self.port = port
     common = hosts.union(self.names).sorted().map { Array("\($0):\(port)".utf8) }

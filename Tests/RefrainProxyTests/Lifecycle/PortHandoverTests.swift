@@ -57,6 +57,38 @@
       await origin.stop()
     }
 
+    /// Returns a socket that listens on a free port of all addresses, of IPv4 too; nil if the
+    /// machine has no IPv6.
+    private func dualSocket() throws -> CInt? {
+      let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+      let descriptor = Glibc.socket(AF_INET6, type, 0)
+      guard descriptor >= 0 else { return nil }
+      var isForOne: CInt = 0
+      let size = socklen_t(MemoryLayout<CInt>.size)
+      try #require(
+        setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_V6ONLY, &isForOne, size) == 0)
+      // Listening without an address, on a free port of all of them.
+      try #require(listen(descriptor, 100) == 0)
+      return descriptor
+    }
+
+    @Test func `A given socket of IPv6 serves the clients of IPv4`() async throws {
+      guard let descriptor = try dualSocket() else { return }
+      defer { close(descriptor) }
+      let given = try ListeningSocket(descriptor: descriptor)
+      try await withReverseProxy(proxy: { $0.socket = given }) { test async throws in
+        test.serve("/a", ["Cache-Control": "max-age=60"])
+        for host in [test.host, test.host, "localhost:\(test.port)"] {
+          let reply = try await test.connect { try await $0.reply(to: "/a", host: host) }
+          #expect(reply.status == 200 && reply.body == Caching.bytes(1), "\(host)")
+        }
+        let other = try await test.connect { try await $0.reply(to: "/a", host: "10.0.0.9:1") }
+        #expect(other.status == 421)
+        try await eventually("all requests are logged") { test.log.all.count == 4 }
+        #expect(test.log.all.allSatisfy { $0.client == "127.0.0.1" })
+      }
+    }
+
     @Test func `A socket beyond loopback needs an origin, as an address does`() throws {
       let descriptor = Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
       defer { close(descriptor) }

@@ -61,6 +61,20 @@ import Testing
     #expect(!isOurs)
   }
 
+  @Test(
+    arguments: [
+      ("10.0.0.5:8080", true), ("[::ffff:10.0.0.5]:8080", true), ("[::FFFF:a00:5]:8080", true),
+      ("[2001:db8::1]:8080", true), ("10.0.0.5", false), ("10.0.0.5:80", false),
+      ("10.0.0.6:8080", false), ("[::10.0.0.5]:8080", false), ("[::ffff:10.0.0.6]:8080", false),
+    ])
+  func `An IPv4 address is recognized at a socket for IPv6`(value: String, isOurs: Bool) {
+    for address in ["::ffff:10.0.0.5", "[::ffff:10.0.0.5]"] {
+      let check = HostCheck(addresses: [address, "::", "2001:db8::1"], port: 8080)
+      #expect(check.isOurs(value) == isOurs)
+      #expect(Array(value.utf8).withUnsafeBytes { check.isOurs($0) } == isOurs)
+    }
+  }
+
   @Test func `Port 80 may be omitted`() {
     let check = HostCheck(addresses: ["127.0.0.1"], port: 80)
     #expect(check.isOurs("127.0.0.1") && check.isOurs("localhost:80"))
