@@ -68,6 +68,9 @@ public final class CacheProxy: Sendable {
   /// The number of clients connected now.
   var connectionCount: Int { service.connections.current }
 
+  /// The number of connections to the listener for the operator.
+  var adminConnectionCount: Int { admin?.connectionCount ?? 0 }
+
   /// The address on which the proxy listens; nil while it does not.
   public var listeningAddress: ListeningAddress? { service.address }
 

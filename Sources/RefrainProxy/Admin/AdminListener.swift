@@ -4,25 +4,29 @@ import NIOPosix
 import Refrain
 import RefrainLocks
 
-/// The listening socket for a proxy's operator, and its connections. It stays open until all
-/// clients of the proxy itself have been served: the state of a proxy that ends can be watched.
+/// The listening socket for a proxy's operator, which is bound again if it is lost, and its
+/// connections. It stays open until all clients of the proxy itself have been served: the state of
+/// a proxy that ends can be watched.
 final class AdminListener: Sendable {
   private let service: ProxyService
   /// Where to listen; port 0 for any free one.
   private let wanted: ListeningAddress
   private let place: ListeningPlace
   private let responders = RunningResponders()
+  /// More connections than watchers need, and few enough for the descriptors that clients leave.
+  private let count = ConnectionCount { 16 }
   private let state = Mutex(State())
 
   private struct State {
     var channel: (any Channel)?
     var address: ListeningAddress?
+    /// Kept if the socket is lost: watchers know this port.
+    var port: Int?
+    /// Binds the socket again.
+    var keeping: Task<Void, Never>?
     var isStopped = false
     var connections: [ObjectIdentifier: NIOLoopBound<ProxyConnection>] = [:]
   }
-
-  /// Far more than watchers need, and few enough to leave descriptors to clients.
-  private static let mostConnections = 64
 
   init(service: ProxyService, at address: ListeningAddress) {
     self.service = service
@@ -36,33 +40,77 @@ final class AdminListener: Sendable {
   /// The address on which it listens; nil while it does not.
   var address: ListeningAddress? { state.withLock { $0.address } }
 
+  /// The number of watchers connected now.
+  var connectionCount: Int { count.current }
+
   /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
   func start() async throws {
+    let channel = try await bind()
+    state.withLock { $0.keeping = Task { await keepListening(channel) } }
+  }
+
+  /// Binds the socket again whenever it is lost, until `stop()`. The proxy serves its clients
+  /// meanwhile.
+  private func keepListening(_ first: any Channel) async {
+    var failures = 0
+    // Fails if it is closed already.
+    try? await first.closeFuture.get()
+    while true {
+      let isStopped = state.withLock { state in
+        (state.channel, state.address) = (nil, nil)
+        return state.isStopped
+      }
+      if isStopped { return }
+      do {
+        let channel = try await bind()
+        failures = 0
+        try await channel.closeFuture.get()
+      } catch {
+        if failures == 0 { service.cache.report(warning: "\(error)") }
+        // The system may need a moment. `stop()` ends the pause.
+        failures += 1
+        try? await Task.sleep(for: .milliseconds(min(25 * failures, 500)))
+      }
+    }
+  }
+
+  private func bind() async throws -> any Channel {
     let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 64)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .serverChannelInitializer { [count] channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(AcceptGuard(count: count))
+        }
+      }
       .childChannelOption(.allowRemoteHalfClosure, value: true)
       .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
       .childChannelOption(.maxMessagesPerRead, value: 2)
       .childChannelInitializer { [self] channel in
         channel.eventLoop.makeCompletedFuture { try accept(channel) }
       }
-    let channel = try await place.open(bootstrap) { [service] in
+    let port = state.withLock { $0.port }
+    let channel = try await place.open(bootstrap, port: port) { [service] in
       service.cache.report(warning: $0)
     }
-    state.withLock { state in
-      state.channel = channel
-      state.address = ListeningAddress(
-        host: channel.localAddress?.ipAddress ?? wanted.host,
-        port: channel.localAddress?.port ?? wanted.port)
+    let bound = ListeningAddress(
+      host: channel.localAddress?.ipAddress ?? wanted.host,
+      port: channel.localAddress?.port ?? wanted.port)
+    let isLate = state.withLock { state in
+      state.port = bound.port
+      guard !state.isStopped else { return true }
+      (state.channel, state.address) = (channel, bound)
+      return false
     }
+    if isLate { channel.close(promise: nil) }
+    return channel
   }
 
   private func accept(_ channel: any Channel) throws {
     let id = ObjectIdentifier(channel)
-    let isSurplus = state.withLock { $0.connections.count >= Self.mostConnections }
     let connection = ProxyConnection(
-      service: service, isSurplus: isSurplus, isForOperator: true, responders: responders
+      service: service, isSurplus: count.enter() == .surplus, isForOperator: true,
+      responders: responders
     ) { [self] request, writer in
       await AdminResponder(service: service, request: request, writer: writer)
         .run(listening: address)
@@ -74,6 +122,7 @@ final class AdminListener: Sendable {
       return true
     }
     channel.closeFuture.whenComplete { [self] _ in
+      count.leave()
       state.withLock { $0.connections[id] = nil }
     }
     guard isWelcome else { throw ChannelError.ioOnClosedChannel }
@@ -82,13 +131,15 @@ final class AdminListener: Sendable {
 
   /// Closes the socket and all connections, and waits for running handlers.
   func stop() async {
-    let (channel, connections) = state.withLock { state in
+    let (channel, keeping, connections) = state.withLock { state in
       state.isStopped = true
       state.address = nil
-      return (state.channel, Array(state.connections.values))
+      return (state.channel, state.keeping, Array(state.connections.values))
     }
     // Fails if it is closed already.
     try? await channel?.close().get()
+    keeping?.cancel()
+    await keeping?.value
     for connection in connections {
       connection.eventLoop.execute { connection.value.cut() }
     }

@@ -66,6 +66,28 @@
       }
     }
 
+    @Test func `The operator's listening socket is bound again after it is lost`() async throws {
+      try await withNode { test in
+        let port = test.adminPort
+        for _ in 0..<3 {
+          #expect(try await test.admin("/health").status == 200)
+          let descriptor = try #require(Self.listener(at: port))
+          #expect(shutdown(descriptor, CInt(SHUT_RDWR)) == 0)
+          try await eventually("it listens again") {
+            FreePort.accepts(port) && test.adminPort == port
+          }
+        }
+        #expect(try await test.admin("/health").status == 200)
+      }
+      // Its end is not the loss of the socket.
+      try await withNode { test in
+        let port = test.adminPort
+        await test.proxy.stop()
+        try await PlainSocket.nobodyListens(port: port)
+        #expect(test.proxy.adminListeningAddress == nil)
+      }
+    }
+
     /// Returns the descriptor of this process that listens on the port.
     private static func listener(at port: Int) -> CInt? {
       let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
