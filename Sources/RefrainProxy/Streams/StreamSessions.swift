@@ -19,8 +19,12 @@ final class StreamSessions: Sendable {
   private struct State {
     var sessions: [String: StreamSession] = [:]
     var begun: [Beginning: StreamSession] = [:]
-    /// When the stored sessions were last read, in seconds of uptime.
+    /// When the stored sessions were last read for a request, in seconds of uptime.
     var lastRead: Double?
+    /// The reading for requests that is under way.
+    var reading: Task<Void, Never>?
+    /// The one that has not begun yet.
+    var nextReading: Task<Void, Never>?
 
     mutating func insert(_ session: StreamSession) {
       sessions[session.id] = session
@@ -37,6 +41,7 @@ final class StreamSessions: Sendable {
   private let state = Mutex(State())
   private let saving: SessionSaving?
   private let now: @Sendable () -> Moment
+  private let pause: @Sendable (Duration) async -> Void
   private let unclaimed = UnclaimedCookies()
   /// Collects the cookies of manifests' responses to requests without a session and without
   /// credentials.
@@ -45,9 +50,14 @@ final class StreamSessions: Sendable {
   /// - Parameters:
   ///   - saving: where the sessions are kept; nil: in memory alone.
   ///   - now: returns the time.
-  init(saving: SessionSaving? = nil, now: @escaping @Sendable () -> Moment = { .now }) {
+  ///   - pause: waits between two readings of the stored sessions.
+  init(
+    saving: SessionSaving? = nil, now: @escaping @Sendable () -> Moment = { .now },
+    pause: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+  ) {
     self.saving = saving
     self.now = now
+    self.pause = pause
     let unclaimed = unclaimed
     observer = ResponseObserver { url, headers in
       let type = headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
@@ -77,18 +87,44 @@ final class StreamSessions: Sendable {
   }
 
   /// As `session`; an unknown one may have begun in another process meanwhile, from which this one
-  /// takes over: the stored ones are then read again, at most once a second.
+  /// takes over: the stored ones are then read again, at most once a second. Requests that arrive
+  /// meanwhile wait for the same reading.
   func find(_ id: String) async -> StreamSession? {
     if let session = session(id) { return session }
     guard saving != nil else { return nil }
-    let now = now().uptime.seconds
-    let isDue = state.withLock { state in
-      guard now - (state.lastRead ?? -.infinity) >= 1 else { return false }
-      state.lastRead = now
-      return true
+    if let reading = state.withLock({ $0.reading }) {
+      await reading.value
+      if let session = session(id) { return session }
     }
-    if isDue { await restore() }
+    // One that was under way may have begun before the session was stored.
+    await nextReading().value
     return session(id)
+  }
+
+  /// Returns the reading that begins next, at least a second after the last one.
+  private func nextReading() -> Task<Void, Never> {
+    let now = now().uptime.seconds
+    return state.withLock { state in
+      if let next = state.nextReading { return next }
+      let wait = state.lastRead.map { min(1, $0 + 1 - now) } ?? 0
+      let task = Task { [before = state.reading] in
+        if wait > 0 { await pause(.seconds(wait)) }
+        await before?.value
+        beginReading()
+        await restore()
+        self.state.withLock { $0.reading = nil }
+      }
+      state.nextReading = task
+      return task
+    }
+  }
+
+  private func beginReading() {
+    let now = now().uptime.seconds
+    state.withLock { state in
+      state.lastRead = now
+      (state.reading, state.nextReading) = (state.nextReading, nil)
+    }
   }
 
   /// Stores the sessions, and every change at once from now on: another process takes over.
@@ -121,7 +157,8 @@ final class StreamSessions: Sendable {
 
   // MARK: Restarts
 
-  /// Reads the sessions that an earlier proxy with the same token stored.
+  /// Reads the sessions that an earlier proxy with the same token stored. A known one is replaced
+  /// if another proxy has used it since.
   func restore() async {
     guard let saving else { return }
     let now = now()
@@ -129,13 +166,17 @@ final class StreamSessions: Sendable {
     state.withLock { state in
       // The most recently used last, which then continues a stream that began twice.
       for record in contents.records.reversed() {
-        guard let url = record.validURL, state.sessions[record.id] == nil else { continue }
+        guard let url = record.validURL else { continue }
+        let use = Int(record.lastUse.timeIntervalSince1970)
+        if let known = state.sessions[record.id], known.secondsOfLastUse >= use { continue }
         let session = StreamSession(
           record, url: url, begun: now.uptime, noteChange: noteChange)
         // One that has begun here is newer.
         let known = state.begun[Beginning(url: url, headers: session.headers)]
         state.insert(session)
-        if let known, state.sessions[known.id] != nil { state.insert(known) }
+        if let known, known.id != session.id, state.sessions[known.id] != nil {
+          state.insert(known)
+        }
       }
     }
     if contents.isOutdated { saving.schedule(self, isUrgent: true) }
