@@ -4,6 +4,7 @@
 enum StoredFields {
   /// Larger fields do not describe media, and are left out.
   static let longestField = 4 << 10
+  /// The most bytes of all fields, besides the vital ones.
   static let longestAll = 16 << 10
 
   /// Fields that describe the message and not the resource (RFC 9110 §7.6.1, RFC 9111 §3.1), or the
@@ -52,9 +53,10 @@ enum StoredFields {
       let size = field.name.utf8.count + field.value.utf8.count
       // Without Vary, all requests would receive one representation; without its tags, a response
       // could not be purged by them.
-      let isVital = Self.vital.contains(field.name.lowercased())
-      guard isVital || (size <= longestField && size <= room) else { continue }
-      room -= size
+      if !Self.vital.contains(field.name.lowercased()) {
+        guard size <= longestField, size <= room else { continue }
+        room -= size
+      }
       merged.append(field.name, field.value)
     }
     return merged
