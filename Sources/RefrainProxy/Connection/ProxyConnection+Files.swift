@@ -21,16 +21,40 @@ extension ProxyConnection {
     return framed(count, context) { write(file, range, context, $0) }
   }
 
-  /// Writes a part of a file as it is, without framing or accounting.
+  /// The bytes written as one region, so that those before are counted if the client leaves.
+  private static let shortestRegion: Int64 = 4 << 20
+  /// Each region costs memory while the client does not read.
+  private static let mostRegions: Int64 = 64
+
+  /// Writes a hit's part of a file as it is, without framing or accounting.
   func send(
     _ file: EntryFile, _ range: ByteRange, _ context: ChannelHandlerContext,
     _ promise: EventLoopPromise<Void>
   ) {
-    if service.configuration.sendsFiles { return write(file, range, context, promise) }
-    copy(file, range, promise) { [self] bytes in
-      guard let context = self.context, !isClosing else { return nil }
-      return context.writeAndFlush(wrapOutboundOut(.byteBuffer(bytes)))
+    guard service.configuration.sendsFiles else {
+      return copy(file, range, promise) { [self] bytes in
+        guard let context = self.context, !isClosing else { return nil }
+        let written = context.writeAndFlush(wrapOutboundOut(.byteBuffer(bytes)))
+        return counting(Int64(bytes.readableBytes), written)
+      }
     }
+    let step = max(Self.shortestRegion, (range.upperBound - range.lowerBound) / Self.mostRegions)
+    var rest = range
+    while rest.upperBound - rest.lowerBound > step {
+      let end = rest.lowerBound + step
+      let written = context.eventLoop.makePromise(of: Void.self)
+      write(file, rest.lowerBound..<end, context, written)
+      _ = counting(step, written.futureResult)
+      rest = end..<rest.upperBound
+    }
+    write(file, rest, context, promise)
+  }
+
+  private func counting(
+    _ count: Int64, _ written: EventLoopFuture<Void>
+  ) -> EventLoopFuture<Void> {
+    written.assumeIsolated().whenSuccess { [self] in noteAccepted(count) }
+    return written
   }
 
   private func write(

@@ -16,6 +16,7 @@ extension ProxyConnection {
     guard let context else { return false }
     service.traffic.noteFirstByte(after: Double((now - started).nanoseconds) / 1e9)
     if closes { closesAfterAnswer = true }
+    acceptedOfHit = 0
     boundSending(false, context)
     let length = hit.range.upperBound - hit.range.lowerBound
     let promise = context.eventLoop.makePromise(of: Void.self)
@@ -42,7 +43,7 @@ extension ProxyConnection {
     var isSent = true
     if case .failure = result { isSent = false }
     let seconds = Self.seconds(since: started)
-    let bytesSent = isSent ? sent : 0
+    let bytesSent = isSent ? sent : acceptedOfHit
     service.traffic.note(
       Traffic.Outcome(
         source: .hit, bytesSent: bytesSent, savedBytes: bytesSent, seconds: seconds))
@@ -54,10 +55,17 @@ extension ProxyConnection {
       request.bytesFromCache = bytesSent
       request.addFields(of: head, service)
       log(request)
-      service.page?.traffic.noteSent(bytesSent)
+      service.page?.traffic.noteSent(bytesSent - acceptedOfHit)
     }
     // No further request is served for a client that is gone.
     finished(keepsAlive: isSent && !closesAfterAnswer)
+  }
+
+  /// Counts a part of the hit's body that the socket has accepted: the client may leave before the
+  /// end.
+  func noteAccepted(_ count: Int64) {
+    acceptedOfHit += count
+    service.page?.traffic.noteSent(count)
   }
 
   static func seconds(since start: NIODeadline) -> Double {

@@ -48,6 +48,8 @@ final class ProxyConnection: ChannelDuplexHandler {
   var isProcessing = false
   /// The last resource served at once, with the bytes of its target.
   var recent: (target: ByteBuffer, resource: CachedHit)?
+  /// The bytes of the hit's body that the socket has accepted, as counted before its end.
+  var acceptedOfHit: Int64 = 0
   /// The last Host that was accepted as the proxy's own.
   var checkedHost: ByteBuffer?
   /// The client's address; of an IPv4 client in that form, also at a socket for IPv6.
