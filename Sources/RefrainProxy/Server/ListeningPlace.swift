@@ -50,10 +50,24 @@ enum ListeningPlace: Sendable {
     do {
       guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "fcntl") }
       // It is closed with the channel, also if that cannot be made.
-      return try await bootstrap.withBoundSocket(descriptor).get()
+      let channel = try await bootstrap.withBoundSocket(descriptor).get()
+      try await Self.lengthenQueue(of: channel)
+      return channel
     } catch {
       throw Listener.explained(error, socket.address.host, socket.address.port)
     }
+  }
+
+  /// Lets many connections wait to be accepted: for a given socket, SwiftNIO sets a short queue.
+  private static func lengthenQueue(of channel: any Channel) async throws {
+    try await channel.eventLoop.submit {
+      try channel.pipeline.syncOperations.withUnsafeTransportIfAvailable(
+        of: NIOBSDSocket.Handle.self
+      ) {
+        // If it fails, the queue stays short.
+        _ = listen($0, 1024)
+      }
+    }.get()
   }
 
   /// Directs new connections to this socket, away from one of an earlier process that is about to

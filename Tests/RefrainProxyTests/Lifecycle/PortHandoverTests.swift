@@ -89,6 +89,21 @@
       }
     }
 
+    @Test func `A given socket has the queue of one that the proxy opens`() async throws {
+      let descriptor = try socket(listens: true)
+      defer { close(descriptor) }
+      let given = try ListeningSocket(descriptor: descriptor)
+      let most = try String(contentsOfFile: "/proc/sys/net/core/somaxconn", encoding: .utf8)
+      let longest = try #require(UInt32(most.trimmingCharacters(in: .whitespacesAndNewlines)))
+      try await withReverseProxy(proxy: { $0.socket = given }) { _ in
+        var info = tcp_info()
+        var size = socklen_t(MemoryLayout<tcp_info>.size)
+        try #require(getsockopt(descriptor, CInt(IPPROTO_TCP), TCP_INFO, &info, &size) == 0)
+        // Of a socket that listens: the length of its queue.
+        #expect(info.tcpi_sacked == min(1024, longest))
+      }
+    }
+
     @Test func `A socket beyond loopback needs an origin, as an address does`() throws {
       let descriptor = Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
       defer { close(descriptor) }
