@@ -16,7 +16,7 @@ public final class CacheProxy: Sendable {
   /// Creates a proxy, which does not listen before `run()`.
   ///
   /// - Throws: `CacheProxyError`, `.invalidConfiguration` if the configuration would make an open
-  ///   proxy, or contains an invalid token, origin or host.
+  ///   proxy, or contains an invalid token, origin, host, name, path or limit.
   public init(cache: MediaCache, configuration: Configuration = Configuration())
     throws(CacheProxyError)
   {

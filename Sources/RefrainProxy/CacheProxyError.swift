@@ -4,7 +4,8 @@
 /// do about it.
 public struct CacheProxyError: Error, Sendable, Hashable, CustomStringConvertible {
   public enum Code: String, Sendable, Hashable, Codable {
-    /// The configuration would make an open proxy, or contains an invalid token, origin or host.
+    /// The configuration would make an open proxy, or contains an invalid token, origin, host,
+    /// name, path or limit.
     case invalidConfiguration
     /// The port is in use.
     case addressInUse

@@ -5,19 +5,33 @@ extension CacheProxy {
   /// What one client may use. A client is an IPv4 address or an IPv6 network (/64): behind a
   /// balancer, all of its clients together are one.
   public struct ClientLimits: Sendable, Hashable {
-    /// The most connections at a time; a further one receives 429. Nil: no limit.
+    /// The most connections at a time, at least 1; a further one receives 429. Nil: no limit.
     public var connections: Int?
 
-    /// The most requests per second, in the long run; two seconds' worth, and at least ten, may
-    /// come at once. A further one receives 429 with `Retry-After`. Nil: no limit.
+    /// The most requests per second, in the long run, more than 0; two seconds' worth, and at least
+    /// ten, may come at once. A further one receives 429 with `Retry-After`. Nil: no limit.
     public var requestsPerSecond: Double?
 
-    /// The most bytes of bodies per second, over all connections. Nil: no limit.
+    /// The most bytes of bodies per second, over all connections, at least 1. Nil: no limit.
     public var bytesPerSecond: Int64?
 
     public init() {}
 
     var isEmpty: Bool { self == ClientLimits() }
+
+    /// - Throws: `.invalidConfiguration` for a limit that permits nothing.
+    func check() throws(CacheProxyError) {
+      var invalid: String?
+      if let connections, connections < 1 { invalid = "\(connections) connections" }
+      if let rate = requestsPerSecond, !rate.isFinite || rate <= 0 {
+        invalid = "\(rate) requests per second"
+      }
+      if let rate = bytesPerSecond, rate < 1 { invalid = "\(rate) bytes per second" }
+      guard let invalid else { return }
+      throw CacheProxyError(
+        .invalidConfiguration, "A limit of \(invalid) for each client permits nothing.",
+        remedy: "Use a limit above 0, or nil for none.")
+    }
   }
 }
 

@@ -49,7 +49,8 @@ struct Routes: Sendable {
     }
   }
 
-  /// - Throws: `.invalidConfiguration` for a name or a path that no field can contain.
+  /// - Throws: `.invalidConfiguration` for a name or a path that no field can contain, and for a
+  ///   limit that permits nothing.
   private static func check(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
     guard CacheStatus.isNodeName(configuration.nodeName) else {
       throw CacheProxyError(
@@ -66,6 +67,7 @@ struct Routes: Sendable {
           remedy: "Write it as /health.")
       }
     }
+    try configuration.clientLimits.check()
   }
 
   private static func base(_ url: URL) throws(CacheProxyError) -> String {

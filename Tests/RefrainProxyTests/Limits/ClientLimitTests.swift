@@ -53,6 +53,26 @@ import Testing
     }
   }
 
+  @Test func `A limit that permits nothing is refused`() throws {
+    func check(_ change: (inout CacheProxy.ClientLimits) -> Void) throws {
+      var configuration = CacheProxy.Configuration()
+      change(&configuration.clientLimits)
+      _ = try Routes(configuration)
+    }
+    func refuses(_ change: (inout CacheProxy.ClientLimits) -> Void) -> Bool {
+      let error = #expect(throws: CacheProxyError.self) { try check(change) }
+      return error?.code == .invalidConfiguration
+    }
+    for count in [0, -1, Int.min] { #expect(refuses { $0.connections = count }) }
+    for rate in [0, -1, .nan, .infinity, -Double.infinity] {
+      #expect(refuses { $0.requestsPerSecond = rate })
+    }
+    for rate in [0, -1, Int64.min] { #expect(refuses { $0.bytesPerSecond = rate }) }
+    try check { limits in
+      (limits.connections, limits.requestsPerSecond, limits.bytesPerSecond) = (1, 0.001, 1)
+    }
+  }
+
   @Test func `A balancer's checks are not limited`() async throws {
     try await withLimits({ $0.requestsPerSecond = 0.01 }, { $0.healthPath = "/up" }) { test in
       try await test.connect { connection async throws in
