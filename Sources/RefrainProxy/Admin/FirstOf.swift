@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-/// Returns the result of `task`, or nil once `limit` has passed. The task continues.
+/// Returns the result of `task`, or nil once `limit` has passed. The task continues, and with it a
+/// small one that waits for it.
 func value<Value: Sendable>(
   of task: Task<Value, Never>, within limit: Duration
 ) async -> Value? {

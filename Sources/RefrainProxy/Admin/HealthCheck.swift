@@ -71,25 +71,25 @@ final class HealthCheck: Sendable {
   private func diskTrial() async -> MediaCache.DiskTrial {
     let cache = cache
     let trial = Self.current(disk) { await cache.tryDisk() }
-    return await value(of: trial, within: Self.longestTrial)
+    return await Self.result(of: trial)
       ?? .fails("The disk has not completed a small write in \(Self.longestTrial).")
   }
 
   private func originTrial(_ url: URL) async -> String {
     let cache = cache
     let trial = Self.current(origin) { await Self.ask(url, cache) }
-    return await value(of: trial, within: Self.longestTrial)
+    return await Self.result(of: trial)
       ?? "The origin has not answered in \(Self.longestTrial)."
   }
 
   /// Returns the running trial, or the last one if it is recent, or a new one.
   private static func current<Value: Sendable>(
     _ state: borrowing Mutex<Trial<Value>?>, _ work: @Sendable @escaping () async -> Value
-  ) -> Task<Value, Never> {
+  ) -> Trial<Value> {
     state.withLock { trial in
       // One that hangs is not repeated: each would take a thread for as long.
       if let trial, !trial.done.isSet || ContinuousClock.now - trial.began < pace {
-        return trial.task
+        return trial
       }
       let done = Done()
       let task = Task {
@@ -97,9 +97,19 @@ final class HealthCheck: Sendable {
         done.set()
         return value
       }
-      trial = Trial(task: task, began: .now, done: done)
-      return task
+      let new = Trial(task: task, began: .now, done: done)
+      trial = new
+      return new
     }
+  }
+
+  /// Returns the result of a trial; nil if it takes too long.
+  private static func result<Value: Sendable>(of trial: Trial<Value>) async -> Value? {
+    if trial.done.isSet { return await trial.task.value }
+    let left = longestTrial - (ContinuousClock.now - trial.began)
+    // Whoever waits for a trial that hangs waits as long as it does.
+    guard left > .zero else { return nil }
+    return await value(of: trial.task, within: left)
   }
 
   /// Any response shows that the origin is there, unless it is a server error.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import RefrainProxy
 import Testing
+
+@testable import RefrainProxy
 
 /// `/health`, for balancers and the operator.
 @Suite(.timeLimit(.minutes(2))) struct HealthTests {
@@ -82,6 +83,26 @@ import Testing
       configuration.adminAddress = ListeningAddress(host: "127.0.0.1", port: 0)
     }) { test async throws in
       #expect(try await test.admin("/health?origin").status == 400)
+    }
+  }
+
+  @Test func `A trial that hangs is waited for once`() async throws {
+    try await withNode { test async throws in
+      test.serve("/", [:])
+      test.origin.script("/", .on(.number(1), .delay(nil)))
+      let health = HealthCheck(cache: test.cache)
+      // Waiting for each would take five minutes.
+      for _ in 0..<200 {
+        let report = await health.report(
+          isDraining: false, node: "node-1", asking: test.origin.baseURL)
+        #expect(report.httpStatus == 503 && report.origin?.contains("has not answered") == true)
+      }
+      #expect(test.origin.log("/").requests.count <= 1)
+      test.origin.release("/")
+      try await eventually("the origin has answered") {
+        await health.report(isDraining: false, node: "node-1", asking: test.origin.baseURL)
+          .httpStatus == 200
+      }
     }
   }
 
