@@ -17,9 +17,9 @@ struct AdminResponder: Sendable {
   ///
   /// - Parameter address: that of the admin listener.
   func run(listening address: ListeningAddress?) async {
-    await responding {
+    let target = request.head.target
+    await responding(to: target) {
       try check(listening: address)
-      let target = request.head.target
       guard target.hasPrefix("/") else {
         throw HTTPError(400, "The request target is not a path.")
       }
@@ -38,30 +38,30 @@ struct AdminResponder: Sendable {
 
   /// Responds to a target whose token was removed.
   func run(target: String) async {
-    await responding { try await answer(target) }
+    await responding(to: target) { try await answer(target) }
   }
 
   /// Responds to a balancer at the proxy's own address.
   func runHealth() async {
-    await responding {
+    await responding(to: request.head.target) {
       try check(listening: service.address)
       try await send(await service.healthForClients())
     }
   }
 
-  private func responding(_ work: () async throws -> Void) async {
+  private func responding(to target: String, _ work: () async throws -> Void) async {
     do {
       try await work()
     } catch let error as HTTPError {
-      await say(error)
+      await say(error, to: target)
     } catch is ClientDisconnected {
       await writer.abort()
     } catch is CancellationError {
       await writer.abort()
     } catch let error as MediaCacheError {
-      await say(Responder.httpError(for: error))
+      await say(Responder.httpError(for: error), to: target)
     } catch {
-      await say(HTTPError(500, "\(error)"))
+      await say(HTTPError(500, "\(error)"), to: target)
     }
   }
 
@@ -124,13 +124,12 @@ struct AdminResponder: Sendable {
     try await writer.end()
   }
 
-  private func say(_ error: HTTPError) async {
+  private func say(_ error: HTTPError, to target: String) async {
     guard await !writer.hasBegun else { return await writer.abort() }
     var fields = HeaderFields()
     // RFC 9110 §15.5.6.
     if error.status == 405 {
-      fields.append(
-        "Allow", service.adminRoutes.allow(String(request.head.target.prefix { $0 != "?" })))
+      fields.append("Allow", service.adminRoutes.allow(String(target.prefix { $0 != "?" })))
     }
     let isHEAD = request.head.isHEAD
     do {

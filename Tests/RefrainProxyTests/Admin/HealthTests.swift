@@ -139,6 +139,12 @@ import Testing
         let reply = try await test.connect { try await $0.reply(to: target, host: host) }
         #expect(reply.status == status, "\(target) at \(host)")
       }
+      for (page, allowed) in [("health", "GET, HEAD, PURGE"), ("purge", "POST, PURGE")] {
+        let reply = try await test.connect {
+          try await $0.reply(to: "/\(token)/\(page)?x", method: "DELETE", host: test.host)
+        }
+        #expect(reply.status == 405 && reply["Allow"] == allowed, "\(page)")
+      }
       #expect(test.proxy.adminListeningAddress == nil)
     }
   }
