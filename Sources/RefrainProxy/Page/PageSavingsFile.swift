@@ -17,6 +17,8 @@ actor PageSavingsFile {
   private var isOpen = false
   private var lastSave = Date.distantPast
   private var hasWarned = false
+  /// The newest save, running or done.
+  private var saving: Task<Void, Never>?
 
   init(_ cache: MediaCache, _ traffic: PageTraffic) {
     (self.cache, self.traffic) = (cache, traffic)
@@ -44,11 +46,20 @@ actor PageSavingsFile {
 
   func save() async {
     guard isOpen else { return }
+    // One after the other: each adds what those before have not.
+    let task = Task { [before = saving] in
+      await before?.value
+      await saveNow()
+    }
+    saving = task
+    await task.value
+  }
+
+  private func saveNow() async {
     lastSave = cache.now.wall
     let now = traffic.savings
     let news = now.since(added)
     guard news.all != PageSavings.Amount() else { return }
-    added = now
     let files = cache.privateFiles
     do {
       try await IOThreads.background.run {
@@ -59,6 +70,7 @@ actor PageSavingsFile {
           try files.replace(Self.name, with: Array(JSONEncoder().encode(sum)), syncs: false)
         }
       }
+      added = now
     } catch {
       guard !hasWarned else { return }
       hasWarned = true
@@ -66,11 +78,12 @@ actor PageSavingsFile {
     }
   }
 
-  /// An unreadable file counts as none: the figures are not worth a failure.
+  /// An unreadable or damaged file counts as none: the figures are not worth a failure.
   private static func read(_ files: PrivateFiles) -> PageSavings? {
-    guard let contents = try? files.contents(of: name, limit: longest), !contents.isCut else {
-      return nil
-    }
-    return try? JSONDecoder().decode(PageSavings.self, from: Data(contents.bytes))
+    guard let contents = try? files.contents(of: name, limit: longest), !contents.isCut,
+      let savings = try? JSONDecoder().decode(PageSavings.self, from: Data(contents.bytes)),
+      savings.isPlausible
+    else { return nil }
+    return savings
   }
 }

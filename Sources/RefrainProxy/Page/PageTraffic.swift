@@ -83,6 +83,11 @@ struct PageSavings: Sendable, Hashable, Codable {
     /// Those of them that were stored before the request.
     var saved: Int64 = 0
 
+    /// Whether it can have been counted: sums of such amounts do not overflow.
+    var isPlausible: Bool {
+      [requests, hits, sent, saved].allSatisfy { (0...1 << 53).contains($0) }
+    }
+
     static func + (a: Amount, b: Amount) -> Amount {
       Amount(
         requests: a.requests + b.requests, hits: a.hits + b.hits, sent: a.sent + b.sent,
@@ -102,6 +107,9 @@ struct PageSavings: Sendable, Hashable, Codable {
   private var midnight = Date.distantPast
 
   init() {}
+
+  /// Whether the amounts can have been counted.
+  var isPlausible: Bool { today.isPlausible && all.isPlausible }
 
   mutating func note(_ request: ServedRequest, at date: Date) {
     turn(to: date)

@@ -45,6 +45,61 @@ import Testing
     #expect(sum.all == savings.all && sum.today == savings.today)
   }
 
+  private func withCache(_ body: (MediaCache) async throws -> Void) async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let cache = try MediaCache(directory: directory)
+    try await body(cache)
+    await cache.close()
+  }
+
+  /// Returns what a program finds that starts now.
+  private func found(in cache: MediaCache) async -> PageSavings {
+    let traffic = PageTraffic { Date() }
+    await PageSavingsFile(cache, traffic).open()
+    return traffic.savings
+  }
+
+  @Test(arguments: [.max, .min, -1, (1 << 53) + 1] as [Int64])
+  func `A damaged file counts as none`(value: Int64) async throws {
+    try await withCache { cache in
+      let amount = #"{"requests":1,"hits":1,"saved":1,"sent":\#(value)}"#
+      let whole = #"{"requests":1,"hits":1,"saved":1,"sent":1}"#
+      for (all, today) in [(amount, whole), (whole, amount), (amount, amount)] {
+        let traffic = PageTraffic { Date() }
+        let file = PageSavingsFile(cache, traffic)
+        let text = #"{"all":\#(all),"day":"\#(traffic.savings.day)","today":\#(today)}"#
+        try cache.privateFiles.replace("savings.json", with: Array(text.utf8))
+        await file.open()
+        #expect(traffic.savings.all == .init())
+        traffic.note(request(.hit, saved: 100))
+        await file.save()
+        #expect(await found(in: cache).all == .init(requests: 1, hits: 1, sent: 100, saved: 100))
+      }
+    }
+  }
+
+  @Test func `Savings that could not be written are written the next time, once`() async throws {
+    try await withCache { cache in
+      let traffic = PageTraffic { Date() }
+      let file = PageSavingsFile(cache, traffic)
+      await file.open()
+      traffic.note(request(.hit, saved: 100))
+      let path = cache.privateFiles.path(of: "savings.json")
+      try FileManager.default.createDirectory(
+        atPath: path + "/x", withIntermediateDirectories: true)
+      await file.save()
+      try FileManager.default.removeItem(atPath: path)
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<5 { group.addTask { await file.save() } }
+      }
+      #expect(await found(in: cache).all.saved == 100)
+      traffic.note(request(.hit, saved: 100))
+      await file.save()
+      #expect(await found(in: cache).all.saved == 200)
+    }
+  }
+
   @Test func `The savings survive a restart, and count cached bytes once`() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     defer { try? FileManager.default.removeItem(at: directory) }
