@@ -79,14 +79,18 @@ struct PageAnswer: Sendable {
     return fields
   }
 
+  private func head(
+    _ status: Int, _ fields: HeaderFields, _ body: ResponseHead.Body
+  ) -> ResponseHead {
+    ResponseHead(status: status, fields: fields, body: body, isMeasured: false)
+  }
+
   private func send(_ bytes: [UInt8], type: String, status: Int = 200) async throws {
     var fields = fields
     fields.append("Content-Type", type)
     let length = Int64(bytes.count)
     report.note { $0.status = status }
-    try await writer.begin(
-      ResponseHead(
-        status: status, fields: fields, body: isHEAD ? .omitted(length) : .length(length)))
+    try await writer.begin(head(status, fields, isHEAD ? .omitted(length) : .length(length)))
     if !isHEAD { try await writer.write(ByteBuffer(bytes: bytes)) }
     try await writer.end()
   }
@@ -108,8 +112,7 @@ struct PageAnswer: Sendable {
     report.note { $0.status = error.status }
     let length = Int64(json.bytes.count)
     try await writer.begin(
-      ResponseHead(
-        status: error.status, fields: fields, body: isHEAD ? .omitted(length) : .length(length)))
+      head(error.status, fields, isHEAD ? .omitted(length) : .length(length)))
     if !isHEAD { try await writer.write(ByteBuffer(bytes: json.bytes)) }
     try await writer.end()
   }
@@ -119,7 +122,7 @@ struct PageAnswer: Sendable {
     var fields = fields
     fields.append("Location", (service.routes.token.map { "/\($0)" } ?? "") + "/")
     report.note { $0.status = 308 }
-    try await writer.begin(ResponseHead(status: 308, fields: fields, body: .length(0)))
+    try await writer.begin(head(308, fields, .length(0)))
     try await writer.end()
   }
 
@@ -158,8 +161,7 @@ struct PageAnswer: Sendable {
     var fields = fields
     fields.append("Content-Type", "text/event-stream")
     report.note { $0.status = 200 }
-    try await writer.begin(
-      ResponseHead(status: 200, fields: fields, body: isHEAD ? .omitted(nil) : .open))
+    try await writer.begin(head(200, fields, isHEAD ? .omitted(nil) : .open))
     var news = PageReport(page)
     var lastWrite = ContinuousClock.now
     while !isHEAD, !service.isStopping {

@@ -9,6 +9,19 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct MetricsTests {
   private static let promtool = RequiredProgram("promtool")
 
+  @Test func `The page's own responses do not count in the time to first byte`() async throws {
+    try await withPage { test, _ async throws in
+      for place in ["", "/", "/page/state", "/page/main.js", "/page/action"] {
+        _ = try await test.page(place)
+      }
+      _ = try await test.page("/page/events", method: "HEAD")
+      #expect(test.proxy.service.traffic.values.firstByte.count == 0)
+      test.serve("/a", ["Cache-Control": "max-age=60"])
+      _ = try await test.get("/a")
+      #expect(test.proxy.service.traffic.values.firstByte.count == 1)
+    }
+  }
+
   @Test func `A histogram counts each value once`() {
     var histogram = Histogram(bounds: [1, 2, 4])
     for value in [0.5, 1, 1.5, 4, 5, 100, -1, .nan, .infinity] { histogram.note(value) }
