@@ -68,7 +68,8 @@ extension MediaCache {
   }
 
   private static func trial(of budget: DiskBudget) -> DiskTrial {
-    let path = "\(budget.directory)/trial-\(getpid())-\(budget.id)"
+    // Several proxies over one cache may try the disk at once.
+    let path = "\(budget.directory)/trial-\(UUID().uuidString)"
     let disk = budget.disk
     // A fixed size, so that a truncated file shows.
     let bytes = [UInt8](repeating: 0x5A, count: 512)
