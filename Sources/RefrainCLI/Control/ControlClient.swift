@@ -164,6 +164,21 @@
       output = ControlOutput()
     }
 
+    /// Adds the changes of observed properties, and sends what the system accepts. Returns the time
+    /// of the next changes that are held back.
+    mutating func report(
+      _ state: ControlState, _ now: ContinuousClock.Instant
+    ) -> ContinuousClock.Instant? {
+      while true {
+        let next = look(at: state, now)
+        let wasSlow = output.isSlow
+        flush()
+        // What a slow client was spared is added when it has caught up: nothing else may happen
+        // that would be a reason to look again.
+        if !wasSlow || output.isSlow { return next }
+      }
+    }
+
     /// Adds the changes of observed properties. Returns the time of the next ones that are held
     /// back.
     @discardableResult

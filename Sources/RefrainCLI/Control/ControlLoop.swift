@@ -49,8 +49,7 @@
         for index in clients.indices {
           let number = clients[index].number
           clients[index].work(news.state, at: now) { perform($0, number) }
-          if let time = clients[index].look(at: news.state, now) { end = min(end ?? time, time) }
-          clients[index].flush()
+          if let time = clients[index].report(news.state, now) { end = min(end ?? time, time) }
         }
         if news.isClosing { return leave() }
         removeThoseOver()
