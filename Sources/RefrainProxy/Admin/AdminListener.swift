@@ -77,6 +77,8 @@ final class AdminListener: Sendable {
   private func bind() async throws -> any Channel {
     let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 64)
+      // Nobody is accepted before the address is known, to which requests must be addressed.
+      .serverChannelOption(.autoRead, value: false)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelInitializer { [count] channel in
         channel.eventLoop.makeCompletedFuture {
@@ -102,7 +104,12 @@ final class AdminListener: Sendable {
       (state.channel, state.address) = (channel, bound)
       return false
     }
-    if isLate { channel.close(promise: nil) }
+    if isLate {
+      channel.close(promise: nil)
+    } else {
+      // Fails if it is closed already.
+      try? await channel.setOption(.autoRead, value: true).get()
+    }
     return channel
   }
 

@@ -116,6 +116,9 @@ final class Listener: Sendable {
     let port = state.withLock { $0.port } ?? configuration.port
     let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .serverChannelOption(.backlog, value: 1024)
+      // Nobody is accepted before the address is known, by which requests are recognized as meant
+      // for this proxy: clients may wait already, in a given socket or at a shared port.
+      .serverChannelOption(.autoRead, value: false)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .serverChannelInitializer { [count] channel in
         channel.eventLoop.makeCompletedFuture {
@@ -141,7 +144,12 @@ final class Listener: Sendable {
       defer { state.waiters = [:] }
       return (Array(state.waiters.values), state.phase != .running)
     }
-    if isLate { channel.close(promise: nil) }
+    if isLate {
+      channel.close(promise: nil)
+    } else {
+      // Fails if it is closed already.
+      try? await channel.setOption(.autoRead, value: true).get()
+    }
     for waiter in waiters { waiter.resume() }
     return channel
   }

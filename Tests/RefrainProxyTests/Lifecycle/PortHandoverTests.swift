@@ -48,10 +48,26 @@
         #expect(try await test.get("/a").body == song)
       }
       #expect(FreePort.accepts(port))
-      try await RawConnection.open(port: port) { connection in
-        try await connection.request("/a", host: "127.0.0.1:\(port)")
+      // Several, of which the first are accepted as soon as the proxy can.
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        let (asked, told) = AsyncStream<Void>.makeStream()
+        for _ in 0..<30 {
+          group.addTask {
+            try await RawConnection.open(port: port) { connection in
+              try await connection.request("/a", host: "127.0.0.1:\(port)")
+              told.yield()
+              let reply = try await connection.readReply()
+              #expect(reply.status == 200 && reply.body == song, "\(reply.status)")
+            }
+          }
+        }
+        var count = 0
+        for await _ in asked {
+          count += 1
+          if count == 30 { break }
+        }
         try await withProxy(origin: origin, proxy: configure) { _ async throws in
-          #expect(try await connection.readReply().body == song)
+          try await group.waitForAll()
         }
       }
       await origin.stop()
