@@ -176,20 +176,4 @@
       }
     }
   }
-
-  /// Runs blocking work away from the threads that tests run on.
-  enum OnAThread {
-    static func run(_ work: @escaping () throws -> Void) async throws {
-      let work = Unchecked(work)
-      try await withCheckedThrowingContinuation { (done: CheckedContinuation<Void, any Error>) in
-        Thread.detachNewThread { done.resume(with: Result { try work.value() }) }
-      }
-    }
-
-    /// Unchecked: one thread after the other uses it.
-    private struct Unchecked: @unchecked Sendable {
-      let value: () throws -> Void
-      init(_ value: @escaping () throws -> Void) { self.value = value }
-    }
-  }
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import Refrain
   import RefrainLocks
+  import TestSupport
 
   @testable import RefrainCLI
 
@@ -64,7 +64,9 @@
       file = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
       // Nothing takes that long: a test fails instead of waiting for ever.
       var patience = timeval(tv_sec: 60, tv_usec: 0)
-      setsockopt(file, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+      for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+        setsockopt(file, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
+      }
       var address = sockaddr_un()
       address.sun_family = sa_family_t(AF_UNIX)
       withUnsafeMutableBytes(of: &address.sun_path) {
@@ -90,7 +92,7 @@
 
     /// Sends all bytes, or those until the player closes the connection.
     func send(bytes: [UInt8]) async {
-      await IOThreads.background.run { [file] in
+      try? await OnAThread.run { [file] in
         var rest = bytes[...]
         while !rest.isEmpty {
           let count = rest.withUnsafeBytes {
@@ -116,7 +118,9 @@
           return Array(bytes[..<end])
         }
         if let line { return line }
-        let more = try await IOThreads.background.run { [file] () throws -> [UInt8] in
+        // Not on the cache's own threads: there the player, of which this may be waiting for a reply,
+        // would wait for this.
+        let more = try await OnAThread.run { [file] () throws -> [UInt8] in
           var bytes = [UInt8](repeating: 0, count: 64 << 10)
           let count = recv(file, &bytes, bytes.count, 0)
           // The player closes connections with commands that it has not read.
