@@ -131,7 +131,9 @@
       guard isOccupied else { return false }
       let start = kind == "relative" ? position : target < 0 && kind == "absolute" ? 10 : 0
       let distance = kind == "absolute-percent" ? target / 10 : target
-      position = max(0, kind == "relative" ? min(10, start + distance) : start + distance)
+      let wanted = max(0, kind == "relative" ? min(10, start + distance) : start + distance)
+      // The program counts exactly: 5.8 - 4 is 1.8.
+      position = (wanted * 1e6).rounded() / 1e6
       return true
     }
   }

@@ -59,8 +59,10 @@
         #expect(try await client.get("path") == .string(url))
         #expect(try await client.ask(#""set_property","pause",true"#).error == "success")
         #expect(try await client.ask(#""seek",10,"absolute""#).error == "success")
+        // libmpv seeks to a frame of the sound, not to a sample.
         try await eventually("it is there") {
-          try await client.get("time-pos")?.finite == 10
+          let position = try await client.get("time-pos")?.finite ?? 0
+          return abs(position - 10) < 0.5
         }
         let list = program.directory.appending(path: "list.m3u")
         try Data("#EXTM3U\n#EXTINF:14,From a list\n\(url)?2\n".utf8).write(to: list)
@@ -130,6 +132,7 @@
           try await tmux.waits(for: "none.ogg does not exist.", "Check its name")
           try await tmux.press("A")
           try await tmux.type("q")
+          try await tmux.waits(for: "Add q")
           try await tmux.press("Escape")
           try await tmux.waits(until: "it is left") { !$0.contains { $0.contains("Add q") } }
           #expect(try await client.get("playlist-count") == .integer(3))

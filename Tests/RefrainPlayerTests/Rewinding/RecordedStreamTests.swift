@@ -39,6 +39,12 @@
       return MPVPlayback(item: item, cache: cache ?? listening.cache)
     }
 
+    /// Responses that break off when the origin is told to: what it sends just before may be lost.
+    private func breaking(_ requests: RequestMatcher, at count: Int) -> FaultScript {
+      let place = BodyPosition.body(Int64(count))
+      return .on(requests, .stall(at: place), .drop(at: place))
+    }
+
     /// Reads from a stream until it has `count` bytes, or fails or ends. Blocks.
     private nonisolated static func read(_ stream: MPVStream, _ count: Int) -> Data {
       var data = Data()
@@ -61,15 +67,17 @@
         let sent = NumberedFrames.mp3(0..<100)
         let playback = serve(
           NumberedFrames.mp3(0..<200), listening,
-          .on(.number(1), .drop(at: .body(Int64(sent.count)))).on(.from(2), .delay(nil)))
+          breaking(.number(1), at: sent.count).on(.from(2), .delay(nil)))
         defer { playback.stopRecording() }
         let first = try await onAThread {
           let stream = try MPVStream(of: playback)
-          #expect(!Self.read(stream, 1).isEmpty)
+          #expect(Self.read(stream, sent.count) == sent)
           return stream
         }
         defer { first.cancel() }
         try await listening.origin.wait(for: "/radio") { $0.stalled == 1 }
+        listening.origin.release("/radio")
+        try await listening.origin.wait(for: "/radio") { $0.requests.count == 2 }
         // As after a seek.
         let (size, bytes) = try await onAThread {
           let stream = try MPVStream(of: playback)
@@ -85,14 +93,19 @@
         let length = 40 * SilentMP3.frameLength
         let playback = serve(
           NumberedFrames.mp3(0..<80), listening,
-          .on(.first(4), .drop(at: .body(Int64(length)))).on(.from(5), .status(404)))
+          breaking(.first(4), at: length).on(.from(5), .status(404)))
         defer { playback.stopRecording() }
-        let bytes = try await onAThread {
-          let stream = try MPVStream(of: playback)
-          defer { stream.cancel() }
-          return Self.read(stream, .max)
+        let stream = try await onAThread { try MPVStream(of: playback) }
+        defer { stream.cancel() }
+        var bytes = Data()
+        for _ in 1...4 {
+          bytes += try await onAThread { Self.read(stream, length) }
+          try await listening.origin.wait(for: "/radio") { $0.stalled == 1 }
+          listening.origin.release("/radio")
         }
-        #expect(bytes.count == 4 * length && playback.error?.status == 404)
+        bytes += try await onAThread { Self.read(stream, .max) }
+        #expect(bytes.count == 4 * length)
+        #expect(playback.error?.status == 404, "\(String(describing: playback.error))")
         let statistics = try #require(playback.statistics)
         #expect(statistics.bytesRead == Int64(bytes.count))
         #expect(statistics.bytesFromOrigin >= Int64(bytes.count))

@@ -2,6 +2,7 @@
 import Foundation
 import OriginServer
 import Refrain
+import TestSupport
 import Testing
 
 @testable import RefrainProxy
@@ -57,7 +58,9 @@ import Testing
       let done = try await test.admin(
         "/page/action", changeFields(test), method: "POST", body: json)
       #expect(done.status == 200, "\(done.text)")
-      #expect(try await test.admin("/page/state").rows.isEmpty)
+      try await eventually("the row is gone") {
+        try await test.admin("/page/state").rows.isEmpty
+      }
     }
   }
 
