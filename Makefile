@@ -32,7 +32,10 @@ endif
 URL ?= --sample
 
 # Limits parallel tests: each has its own origin and threads, and a time limit against hanging.
-WIDTH := --experimental-maximum-parallelization-width 6
+WIDTH := --experimental-maximum-parallelization-width 8
+
+# Optimises the core and the player in builds for debugging too (see Package.swift).
+export REFRAIN_OPTIMIZED ?= 1
 
 # Everything that is formatted by swift-format.
 SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources packaging
@@ -77,6 +80,8 @@ soak: deps ## The long tests: many seeds, many kills.
 release: deps ## Build the program for use: .build/release/refrain.
 	$(SWIFT) build $(RELEASE)
 
+# Its own package, to which this one is a dependency.
+bench: export REFRAIN_OPTIMIZED := 0
 bench: deps ## Measure speed, memory and cost against goals; NAME=proxy selects one benchmark.
 	$(call install,$(RACE))
 	@test -n "$$REFRAIN_BENCH_PROGRAM" || $(SWIFT) build $(RELEASE)

@@ -18,6 +18,10 @@ if isThreadSanitized {
   settings.append(.enableUpcomingFeature("MemberImportVisibility"))
 }
 
+/// A build for debugging whose core and player are optimised all the same, which `make` says by this:
+/// the tests spend most of their time there. Nobody who uses the package sets it.
+let isOptimized = Context.environment["REFRAIN_OPTIMIZED"] == "1"
+
 // The privacy manifest: App Store Connect asks for one beside code that reads the dates of files.
 // Only Apple's build systems have a use for it, and it costs a bundle of resources.
 #if os(macOS)
@@ -208,3 +212,8 @@ for target in package.targets where target.type != .system && !inC.contains(targ
   target.dependencies.append("RefrainLocks")
 }
 package.targets.append(.target(name: "RefrainLocks", swiftSettings: settings))
+
+// The flag counts as unsafe, and packages with such flags cannot be dependencies: never set there.
+for target in package.targets where isOptimized && ["Refrain", "RefrainPlayer"].contains(target.name) {
+  target.swiftSettings?.append(.unsafeFlags(["-O"], .when(configuration: .debug)))
+}
