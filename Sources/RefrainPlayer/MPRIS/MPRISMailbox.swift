@@ -87,11 +87,12 @@
     /// The descriptor to wait for.
     var descriptor: CInt { contents.withLock(\.wake) }
 
-    /// Returns the state and the jump to announce, and removes the jump.
+    /// Returns the state and the jump to announce, and removes the jump. Clears the wake-up, except
+    /// that of `close`: the thread may have asked `isClosing` before.
     func take() -> (state: MPRISState, jump: Int64?) {
       contents.withLock { contents in
         var count: UInt64 = 0
-        _ = read(contents.wake, &count, 8)
+        if !contents.isClosing { _ = read(contents.wake, &count, 8) }
         defer { contents.jump = nil }
         return (contents.state, contents.jump)
       }

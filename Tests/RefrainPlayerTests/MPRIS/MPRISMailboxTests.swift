@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
+  import Glibc
   import Testing
 
   @testable import RefrainPlayer
@@ -35,6 +36,31 @@
       (state.player.status, state.player.wantsToPlay) = (.idle, false)
       mailbox.publish(state)
       #expect(mailbox.take().jump == nil)
+    }
+
+    @Test func `Taking the state ends the wake-up by a change`() throws {
+      let state = MPRISState.sample()
+      let mailbox = try #require(MPRISMailbox(state))
+      #expect(!isAwake(mailbox))
+      mailbox.publish(state)
+      #expect(isAwake(mailbox))
+      _ = mailbox.take()
+      #expect(!isAwake(mailbox))
+    }
+
+    @Test func `Taking the state does not lose the wake-up by closing`() throws {
+      let mailbox = try #require(MPRISMailbox(MPRISState.sample()))
+      // The thread asks whether to end, takes the state, and then waits for the descriptor.
+      #expect(!mailbox.isClosing)
+      mailbox.close()
+      _ = mailbox.take()
+      #expect(isAwake(mailbox))
+    }
+
+    /// Whether the bus's thread would not wait now.
+    private func isAwake(_ mailbox: MPRISMailbox) -> Bool {
+      var descriptor = pollfd(fd: mailbox.descriptor, events: Int16(POLLIN), revents: 0)
+      return poll(&descriptor, 1, 0) == 1
     }
   }
 #endif
