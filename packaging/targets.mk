@@ -8,7 +8,7 @@ built := $(if $(PROGRAM),,release)
 # Tools, as Debian packages; elsewhere a message names them.
 PACKING := dpkg-dev debhelper lintian
 TESTING := mmdebstrap systemd-container
-CLUSTER := haproxy nginx curl
+CLUSTER := haproxy nginx curl python3
 
 .PHONY: install deb deb-test dist dist-test cluster cluster-test check-packaging
 
