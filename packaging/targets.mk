@@ -10,7 +10,8 @@ PACKING := dpkg-dev debhelper lintian
 TESTING := mmdebstrap systemd-container
 CLUSTER := haproxy nginx curl python3
 
-.PHONY: install deb deb-test dist dist-test cluster cluster-test check-packaging
+.PHONY: install deb deb-test dist dist-test cluster cluster-test \
+  cluster-throughput check-packaging
 
 install: ## Install what `make release` built, to PREFIX (/usr/local).
 	@packaging/install '$(packed)'
@@ -39,3 +40,7 @@ cluster: ## Run three nodes behind HAProxy here, for ORIGIN=https://… or files
 cluster-test: ## Try the cluster: a catalogue, the loss of a node, its return.
 	$(call install,$(CLUSTER))
 	@examples/cluster/try '$(present)'
+
+cluster-throughput: ## Compare three nodes with one, and show what limits them.
+	$(call install,$(CLUSTER) wrk)
+	@examples/cluster/throughput '$(present)'
