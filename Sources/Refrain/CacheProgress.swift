@@ -46,6 +46,14 @@ extension MediaCache {
     return CacheProgress(length: summary.length, spans: summary.spans)
   }
 
+  /// Returns the ranges of the entry open under a key that are being fetched: those of requests
+  /// that run, or are sent again after a delay. An unknown end is `Int64.max`. Changes with the
+  /// events `fetchStarted` and `fetchFinished`; unlike those, it is right about requests that share
+  /// bytes, or were shortened, or began earlier.
+  package func fetchingRanges(of key: CacheKey) -> RangeSet<Int64> {
+    context.table.openEntry(for: key)?.current?.withState(\.fetching) ?? RangeSet()
+  }
+
   /// Returns the progress now and after each change, at most ten times a second, until the
   /// consuming task is cancelled or the cache is closed.
   public func progressUpdates(of resource: Resource) -> AsyncStream<CacheProgress> {

@@ -90,6 +90,8 @@ struct Fetch: Sendable {
         generation.withState { $0.endRest(id) }
       }
     }
+    // Whoever hears of the end does not find this fetch running.
+    generation.withState { $0.fetches[id]?.hasEnded = true }
     if let error { context.events.send(.failed(entry.key, error)) }
     context.events.send(.fetchFinished(entry.key, range, error))
     generation.perform { $0.fetchEnded(id, error: error, isForBackground: isForBackground) }

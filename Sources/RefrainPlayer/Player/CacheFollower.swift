@@ -36,10 +36,15 @@ final class CacheFollower: Sendable {
         for await event in events where shared.note(event, of: keys) { post.yield() }
         post.finish()
       },
-      Task {
+      Task { [weak cache] in
         for await _ in news {
           if Task.isCancelled { return }
-          await tell(shared.now)
+          var activity = shared.now
+          // Events alone do not say what runs: requests may overlap, or be shortened.
+          for key in keys {
+            if let ranges = cache?.fetchingRanges(of: key) { activity.fetching.formUnion(ranges) }
+          }
+          await tell(activity)
           // On cancellation, the stream ends.
           try? await Task.sleep(for: .milliseconds(100))
         }
@@ -51,6 +56,7 @@ final class CacheFollower: Sendable {
     for task in tasks { task.cancel() }
   }
 
+  /// The parts of an activity that are reported; which fetches run is asked.
   private final class Shared: Sendable {
     private let activity = Mutex(Activity())
 
@@ -61,10 +67,7 @@ final class CacheFollower: Sendable {
     /// Records the event if it concerns the resource, and returns whether it does.
     func note(_ event: CacheEvent, of keys: [CacheKey]) -> Bool {
       switch event {
-      case .fetchStarted(let key, let range) where keys.contains(key):
-        activity.withLock { $0.fetching.insert(contentsOf: range) }
-      case .fetchFinished(let key, let range, _) where keys.contains(key):
-        activity.withLock { $0.fetching.remove(contentsOf: range) }
+      case .fetchStarted(let key, _), .fetchFinished(let key, _, _): return keys.contains(key)
       case .streamTitle(let key, let title) where keys.contains(key):
         activity.withLock { $0.streamTitle = title }
       default: return false

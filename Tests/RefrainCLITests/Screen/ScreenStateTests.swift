@@ -93,8 +93,8 @@
         try await tmux.enter("./refrain play --paused \(url)")
         // Bytes requested beyond the stalled position arrive.
         let lines = try await tmux.waits(until: "a part of it") { lines in
-          lines.contains { $0.contains("Paused") } && (stored(lines) ?? 0) > 30
-            && isConsistent(lines)
+          lines.contains { $0.contains("Paused") } && lines.contains { $0.contains("╌") }
+            && (stored(lines) ?? 0) > 30 && isConsistent(lines)
         }
         expectWithin(size, lines)
         let bar = try bar(lines)

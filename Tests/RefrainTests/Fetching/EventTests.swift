@@ -53,6 +53,28 @@ import Testing
     }
   }
 
+  @Test func `A request does not run any more once its end is reported`() async throws {
+    try await withCache { test in
+      let count = 100
+      for number in 0..<count {
+        test.origin.serve(.synthetic(seed: 7, length: 1000), at: "/\(number)")
+      }
+      let events = test.cache.events(includingTraffic: false)
+      let reading = Task {
+        for number in 0..<count { _ = try await test.read("/\(number)") }
+        await test.cache.close()
+      }
+      var ended = 0
+      for await event in events {
+        guard case .fetchFinished(let key, _, _) = event else { continue }
+        ended += 1
+        #expect(test.cache.fetchingRanges(of: key).isEmpty)
+      }
+      try await reading.value
+      #expect(ended == count)
+    }
+  }
+
   @Test func `A retried failure is reported with its error`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")

@@ -87,6 +87,38 @@ import Testing
     #expect(state.endsInVain(id))
   }
 
+  @Test func `A fetch is reported as running until its end is reported`() throws {
+    var state = state(length: 1 << 20)
+    let reader = attach(&state)
+    #expect(state.fetching.isEmpty)
+    _ = wait(&state, reader, at: 1000)
+    let id = try #require(state.fetches.keys.first)
+    let range = try #require(state.fetches[id]?.range)
+    #expect(state.fetching == RangeSet(range))
+    // It still has to be removed.
+    state.fetches[id]?.hasEnded = true
+    #expect(state.fetching.isEmpty)
+  }
+
+  @Test func `Fetches that share bytes are each reported as running`() throws {
+    var state = state(length: 1 << 20)
+    state.fetches[1] = .init(range: 0..<500, position: 0)
+    state.fetches[2] = .init(range: 400..<900, position: 450)
+    #expect(state.fetching == RangeSet(0..<900))
+    _ = state.fetchEnded(1, error: nil)
+    #expect(state.fetching == RangeSet(400..<900))
+  }
+
+  @Test func `A confirmation is reported as running once it brings bytes`() throws {
+    var state = state(length: 1000)
+    let reader = attach(&state, awaitsConfirmation: true)
+    _ = wait(&state, reader, at: 0)
+    let id = try #require(state.fetches.keys.first)
+    #expect(state.fetching.isEmpty)
+    state.fetches[id]?.isConfirmation = false
+    #expect(!state.fetching.isEmpty)
+  }
+
   @Test func `A fetch that receives part of its range is followed by one for the rest`() throws {
     var state = state(length: 1 << 20)
     state.storage.forbid(.none, .noRoom)

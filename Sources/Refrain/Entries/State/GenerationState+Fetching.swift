@@ -205,6 +205,15 @@ extension GenerationState {
     return false
   }
 
+  /// The ranges that fetches bring, from the event of their start to that of their end.
+  var fetching: RangeSet<Int64> {
+    var ranges = RangeSet<Int64>()
+    for fetch in fetches.values where !fetch.isConfirmation && !fetch.hasEnded {
+      ranges.insert(contentsOf: fetch.range)
+    }
+    return ranges
+  }
+
   mutating func resumePaused() -> [Action] {
     var actions: [Action] = []
     for (id, fetch) in fetches {

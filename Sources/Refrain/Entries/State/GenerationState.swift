@@ -65,6 +65,8 @@ struct GenerationState: Sendable {
     /// Whether it was ended for lack of readers, so that a missing response says nothing about the
     /// origin.
     var isCalledOff = false
+    /// Whether its end is being reported: it sends no further request.
+    var hasEnded = false
     /// The number of new bytes that it brought.
     var brought: Int64 = 0
     /// The end of all that it brought so far: a whole response starts at the first byte again.
