@@ -91,6 +91,8 @@ extension GenerationState {
   }
 
   mutating func start(_ range: ByteRange, isBackground: Bool) -> Action {
+    // Another attempt says more than what became of earlier ones.
+    for reader in readers.keys { readers[reader]?.missedCut = nil }
     let id = makeID()
     fetches[id] = Fetch(
       range: range, position: range.lowerBound,

@@ -51,6 +51,7 @@ extension GenerationState {
     if let error {
       let readers = readers
       let information = info
+      let waiting = Set(waiters.values.map(\.reader))
       let wakes = takeWaiters { waiter in
         let awaits = readers[waiter.reader]?.awaitsConfirmation == true
         if fetch.isConfirmation { return awaits }
@@ -60,6 +61,7 @@ extension GenerationState {
       }
       if !wakes.isEmpty { actions.append(.wake(wakes, error)) }
       if isForBackground { restBackground() }
+      keepCut(error, of: fetch, except: waiting)
     }
     // Readers that came while a confirmation was being called off have waited for it in vain.
     if fetch.isConfirmation, !isSuperseded, !isClosed,

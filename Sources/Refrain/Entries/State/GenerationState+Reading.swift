@@ -43,7 +43,10 @@ extension GenerationState {
         reader.isActive && step >= 0
         && (step <= limits.firstRequest
           || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-      if !goesOn { runEnded(reader) }
+      if !goesOn {
+        runEnded(reader)
+        reader.missedCut = nil
+      }
       reader.runLength = goesOn ? reader.runLength + step : 0
       reader.position = offset
       reader.isActive = true
@@ -116,6 +119,7 @@ extension GenerationState {
     if isOffline {
       return (.failure(Self.offline), [])
     }
+    if let error = takeMissedCut(by: waiter) { return (.failure(error), []) }
     readers[waiter.reader]?.isActive = true
     waiters[id] = waiter
     let actions =

@@ -43,6 +43,8 @@ struct GenerationState: Sendable {
     var wasServed = false
     /// Whether it waits for bytes until the origin has confirmed this generation.
     var awaitsConfirmation = false
+    /// The cut that it has come upon without waiting there yet.
+    var missedCut: MissedCut?
     var terms = FreshnessRequirements()
   }
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+
+/// The error of a response that was cut short, for a reader that was receiving its last bytes at that
+/// moment, and did not wait for more.
+struct MissedCut: Sendable {
+  /// Where the response ended.
+  var position: Int64
+  var error: MediaCacheError
+}
+
+/// Without these errors, such a reader would have the response read again from its start. Where each
+/// one ends a few bytes further on, it would do so again and again.
+extension GenerationState {
+  /// Keeps the error of a fetch for the readers that are about to wait for its next byte.
+  ///
+  /// - Parameter waiting: the readers that received the error, or wait for other bytes.
+  mutating func keepCut(
+    _ error: MediaCacheError, of fetch: Fetch, except waiting: Set<ReaderID>
+  ) {
+    // A range begins where the response ended.
+    guard error.retry == .cutShort, ignoresRanges || info?.supportsRanges == false else { return }
+    let position = fetch.position
+    for (id, reader) in readers where !waiting.contains(id) {
+      guard reader.isActive, reader.isReading, !reader.awaitsConfirmation,
+        reader.position <= position, position < reader.end
+      else { continue }
+      // A player that arrives later may find the origin repaired.
+      let isNear = !LastCut.isProgress(position - reader.position, at: position)
+      guard reader.isBackground || isNear else { continue }
+      readers[id]?.missedCut = MissedCut(position: position, error: error)
+    }
+  }
+
+  /// Returns the error that a reader missed, once, if it would now wait for bytes after the cut.
+  mutating func takeMissedCut(by waiter: Waiter) -> MediaCacheError? {
+    guard let offset = waiter.offset, let cut = readers[waiter.reader]?.missedCut else {
+      return nil
+    }
+    readers[waiter.reader]?.missedCut = nil
+    let comes = fetches.values.contains { $0.bringsBytes && $0.isAhead(offset) }
+    return offset >= cut.position && !comes ? cut.error : nil
+  }
+}
