@@ -53,9 +53,11 @@ struct GetQueue<Item: Sendable>: Sendable {
         while next < items.count, running < window.width {
           let (item, own) = (items[next], Turn(index: next, reported: reportedItems))
           group.addTask {
-            do { return (own.index, .success(try await work(item, own))) } catch {
-              return (own.index, .failure(error))
-            }
+            let result: Result<Int64?, any Error>
+            do { result = .success(try await work(item, own)) } catch { result = .failure(error) }
+            // Not `(index, .success(try await …))`: optimised by Swift 6.3, a task that returns such a
+            // tuple from both branches may return 0 as the index.
+            return (own.index, result)
           }
           next += 1
           running += 1
