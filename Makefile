@@ -74,8 +74,8 @@ test-asan: deps ## All tests under the address sanitizer.
 	  ASAN_OPTIONS=detect_leaks=0:suppressions=$(CURDIR)/Tests/address-sanitizer.supp \
 	  SWIFT='$(SWIFT)' ./.ci/test --scratch-path .build-asan --sanitize=address -- $(WIDTH)
 
-soak: deps ## The long tests: many seeds, many kills.
-	REFRAIN_SOAK=1 SWIFT='$(SWIFT)' ./.ci/test -- $(WIDTH)
+soak: deps ## The long tests: many seeds, many kills; NAME=MixedLoadTests selects a suite.
+	REFRAIN_SOAK=1 SWIFT='$(SWIFT)' ./.ci/test -- $(WIDTH) $(if $(NAME),--filter '$(NAME)')
 
 release: deps ## Build the program for use: .build/release/refrain.
 	$(SWIFT) build $(RELEASE)

@@ -2,6 +2,7 @@
 import Foundation
 import OriginServer
 import RefrainLocks
+import TestSupport
 import Testing
 
 @testable import Refrain

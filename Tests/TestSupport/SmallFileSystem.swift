@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 
 #if canImport(Glibc)
   import Glibc
 #endif
 
 /// A real file system of a few MiB in memory, if this process may mount one.
-final class SmallFileSystem {
-  let directory: URL
+package final class SmallFileSystem: Sendable {
+  package let directory: URL
 
   /// Returns nil where mounting is not allowed; `reason` says why.
-  static func mount(bytes: Int) -> (SmallFileSystem?, reason: String) {
+  package static func mount(bytes: Int) -> (SmallFileSystem?, reason: String) {
     #if os(Linux)
-      let directory = TestCache.temporaryDirectory()
+      let directory = FileManager.default.temporaryDirectory
+        .appending(path: "refrain-mount-\(UUID().uuidString)", directoryHint: .isDirectory)
       let path = directory.path(percentEncoded: false)
       guard mkdir(path, 0o700) == 0 else { return (nil, String(cString: strerror(errno))) }
       guard Glibc.mount("tmpfs", path, "tmpfs", 0, "size=\(bytes)") == 0 else {
