@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
+  import TestSupport
   import Testing
 
   /// A running program, in a process that ends with the tests on every outcome.
@@ -60,8 +61,8 @@
       }
       for index in sockets.indices {
         posix_spawn_file_actions_adddup2(&actions, CInt(500 + index), CInt(3 + index))
-        posix_spawn_file_actions_addclose(&actions, CInt(500 + index))
       }
+      actions.closeFiles(from: CInt(3 + sockets.count))
       var attributes = posix_spawnattr_t()
       posix_spawnattr_init(&attributes)
       defer { posix_spawnattr_destroy(&attributes) }

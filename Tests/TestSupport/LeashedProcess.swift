@@ -11,7 +11,8 @@ import RefrainLocks
 #endif
 
 /// A program that runs for a test and is killed when the test ends, and also when the test's own
-/// process ends in any way: it depends on a pipe that the system closes with its last writer.
+/// process ends in any way: it depends on a pipe that the system closes with its last writer. It
+/// inherits no other descriptor.
 ///
 /// Started with posix_spawn(3) and waited for with waitpid(2). `Process` recognizes the end of a
 /// program by a socket among its descriptors: a shell that reuses that descriptor seems to have
@@ -54,6 +55,7 @@ package final class LeashedProcess: Sendable {
       &actions, STDOUT_FILENO, output.path(percentEncoded: false), O_WRONLY | O_CREAT | O_TRUNC,
       0o600)
     posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO)
+    actions.closeFiles(from: 3)
     let all = ProcessInfo.processInfo.environment.merging(environment) { $1 }
     let words = Self.cStrings(
       ["sh", "-c", Self.script, "sh"] + [directory, program].map { $0.path(percentEncoded: false) }

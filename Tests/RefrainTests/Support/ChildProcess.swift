@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import TestSupport
 
 #if canImport(Glibc)
   import Glibc
@@ -13,7 +14,6 @@ final class ChildProcess {
   private let input: Int32
   let output: Int32
   private var status: Int32?
-  private static let starting = NSLock()
 
   struct Failure: Error, CustomStringConvertible {
     var description: String
@@ -36,9 +36,6 @@ final class ChildProcess {
   init(_ mode: String, _ directory: URL, _ url: URL, _ number: UInt64) throws {
     var toChild: [Int32] = [-1, -1]
     var fromChild: [Int32] = [-1, -1]
-    // Another child started in the meantime must not inherit the ends of these pipes.
-    Self.starting.lock()
-    defer { Self.starting.unlock() }
     guard Self.pipe(&toChild), Self.pipe(&fromChild) else { throw Failure(description: "pipe") }
     #if canImport(Glibc)
       var actions = posix_spawn_file_actions_t()
@@ -48,6 +45,7 @@ final class ChildProcess {
     posix_spawn_file_actions_init(&actions)
     posix_spawn_file_actions_adddup2(&actions, toChild[0], 0)
     posix_spawn_file_actions_adddup2(&actions, fromChild[1], 1)
+    actions.closeFiles(from: 3)
     defer { posix_spawn_file_actions_destroy(&actions) }
     let path = directory.path(percentEncoded: false)
     let arguments = [Self.path, mode, path, url.absoluteString, String(number)]
