@@ -106,11 +106,32 @@ public final class OriginServer: Sendable {
   /// Sets the path's script from the next request on, which becomes number 1.
   public func script(_ path: String, _ script: FaultScript) { state.script(path, script) }
 
-  /// Returns the path's log since the start or since `resetLog`.
-  public func log(_ path: String) -> OriginLog { state.log(path) }
+  /// Returns the path's log since the start or since `resetLog`. It contains all that clients have
+  /// received: this blocks for the moment that connections need to record it.
+  public func log(_ path: String) -> OriginLog {
+    settle(path)
+    return state.log(path)
+  }
 
-  /// Clears the path's log; request numbers continue.
-  public func resetLog(_ path: String) { state.resetLog(path) }
+  /// Clears the path's log, including what clients have received so far; request numbers continue.
+  public func resetLog(_ path: String) {
+    settle(path)
+    state.resetLog(path)
+  }
+
+  /// Waits until each event loop with a connection of the path has finished what it was doing: a
+  /// client can receive the end of a response before the loop that wrote it has recorded that.
+  private func settle(_ path: String) {
+    // An event loop must not wait for another one, and cannot wait for itself.
+    guard MultiThreadedEventLoopGroup.currentEventLoop == nil else { return }
+    let turns = DispatchGroup()
+    for loop in state.eventLoops(of: path) {
+      turns.enter()
+      loop.execute { turns.leave() }
+    }
+    // A limit, because every wait ends; a loop does not stay busy for a second.
+    _ = turns.wait(timeout: .now() + .seconds(5))
+  }
 
   /// Waits until the path's log meets the condition, and returns it. The condition must not call
   /// the server. Throws only when the task is cancelled.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 
+import Foundation
 import OriginServer
 import Testing
 
@@ -12,7 +13,7 @@ struct OriginLogTests {
         for range in ["0-99", "50-149", "900-"] {
           _ = try await connection.reply(to: "/a", ["Range: bytes=\(range)"])
         }
-        let log = try await origin.wait(for: "/a") { $0.running == 0 }
+        let log = origin.log("/a")
         #expect(log.requests.map(\.request.range) == ["bytes=0-99", "bytes=50-149", "bytes=900-"])
         #expect(log.requests.map(\.status) == [206, 206, 206])
         #expect(log.requests.map(\.bodyBytesSent) == [100, 100, 100])
@@ -35,11 +36,35 @@ struct OriginLogTests {
     try await withOrigin { origin in
       for seed in [1, 2] as [UInt64] {
         origin.serve(.synthetic(seed: seed, length: 1000), at: "/a")
-        #expect(try await get(origin, "/a").isComplete)
+        try await #expect(get(origin, "/a").isComplete)
       }
-      let log = try await origin.wait(for: "/a") { $0.running == 0 }
+      let log = origin.log("/a")
       #expect(log.bytesSentTwice == 0)
       #expect(log.bodyBytesSent == 2000)
+    }
+  }
+
+  @Test func `The log contains what a client has just received`() async throws {
+    try await withOrigin { origin in
+      origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
+      // Keeps the connection between recording the bytes, which the client has by then, and
+      // recording the end of the response.
+      let slow = Task {
+        try await origin.wait(for: "/a") { log in
+          if log.running == 1, log.requests.last?.bodyBytesSent == 1000 {
+            Thread.sleep(forTimeInterval: 0.01)
+          }
+          return false
+        }
+      }
+      defer { slow.cancel() }
+      for count in 1...8 {
+        try await RawConnection.open(port: origin.port) { connection in
+          try await #expect(connection.reply(to: "/a").isComplete)
+          let log = origin.log("/a")
+          #expect(log.running == 0 && log.bodyBytesSent == Int64(count) * 1000)
+        }
+      }
     }
   }
 
@@ -53,9 +78,9 @@ struct OriginLogTests {
       origin.serve(.synthetic(seed: 2, length: length), at: "/b")
       try await RawConnection.open(port: origin.port, receiveBuffer: 64 * 1024) { connection in
         try await connection.request("/a")
-        #expect(try await connection.readHead().status == 200)
-        #expect(try await connection.read(upTo: 1_000_000).count == 1_000_000)
-        #expect(try await get(origin, "/b").isComplete)
+        try await #expect(connection.readHead().status == 200)
+        try await #expect(connection.read(upTo: 1_000_000).count == 1_000_000)
+        try await #expect(get(origin, "/b").isComplete)
         #expect(origin.log("/a").bodyBytesSent < 8 << 20)
       }
       let log = try await origin.wait(for: "/a") { $0.openConnections == 0 }

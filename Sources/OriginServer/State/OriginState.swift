@@ -125,6 +125,14 @@ final class OriginState: Sendable {
   var channels: [any Channel] { state.withLock { Array($0.channels.values) } }
   var connectionsAccepted: Int { state.withLock { $0.connectionsAccepted } }
 
+  /// Returns the event loops of the open connections that requested the path.
+  func eventLoops(of path: String) -> [any EventLoop] {
+    let loops = state.withLock { state in
+      state.paths[path]?.connections.compactMap { state.channels[$0]?.eventLoop } ?? []
+    }
+    return Array(Dictionary(loops.map { (ObjectIdentifier($0), $0) }) { first, _ in first }.values)
+  }
+
   // MARK: The log
 
   func log(_ path: String) -> OriginLog { state.withLock { $0.paths[path]?.log ?? OriginLog() } }
