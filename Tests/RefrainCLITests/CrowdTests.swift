@@ -8,6 +8,9 @@
   @testable import RefrainCLI
 
   /// `refrain serve` with many clients, and with few descriptors.
+  ///
+  /// One test at a time: the clients of each take up to a thousand of the descriptors that this
+  /// process may have open.
   @Suite(.timeLimit(.minutes(4)), .serialized)
   struct CrowdTests {
     private static let length = 8 << 20

@@ -3,11 +3,15 @@
   import TestSupport
   import Testing
 
+  /// One trace after the other in a soak, whose times are compared.
+  private let order: any SuiteTrait =
+    TestSeed.isSoak ? ParallelizationTrait.serialized : ConditionTrait.enabled(if: true)
+
   /// The costs of Refrain beside four earlier designs under the same requests.
   ///
   /// docs/earlier-designs.md has the figures: the lines that this prints with REFRAIN_SOAK=1, with
   /// the runs one after the other. Times are only printed, and mean little outside of a soak.
-  @Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(4)))) struct EarlierDesignTests {
+  @Suite(order, .timeLimit(.minutes(TestSeed.minutes(4)))) struct EarlierDesignTests {
     @Test(arguments: DesignTrace.all)
     func `Refrain writes no byte twice, holds at most 1 MiB and fetches little extra`(
       _ trace: DesignTrace

@@ -8,7 +8,7 @@
   @testable import RefrainCLI
 
   /// `refrain play` in a terminal: the effects of keys.
-  @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: Tmux.canPlay))
+  @Suite(.timeLimit(.minutes(2)), .enabled(if: Tmux.canPlay))
   struct ScreenKeyTests {
     /// Plays a list of five entries, each the tune.
     private func withList(

@@ -8,7 +8,7 @@
   @testable import RefrainCLI
 
   /// `refrain play` in a terminal: its display of the state.
-  @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: Tmux.canPlay))
+  @Suite(.timeLimit(.minutes(2)), .enabled(if: Tmux.canPlay))
   struct ScreenStateTests {
     static let sizes = [ScreenSize(columns: 80, rows: 24), ScreenSize(columns: 120, rows: 40)]
 

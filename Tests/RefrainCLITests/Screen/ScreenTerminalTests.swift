@@ -9,7 +9,7 @@
 
   /// `refrain play` in a terminal: sizes, stopping and continuing, and the terminal's state at
   /// exit.
-  @Suite(.serialized, .timeLimit(.minutes(2)), .enabled(if: Tmux.canPlay))
+  @Suite(.timeLimit(.minutes(2)), .enabled(if: Tmux.canPlay))
   struct ScreenTerminalTests {
     /// Plays the tune; the file `pid` contains the program's process ID.
     private func playing(

@@ -7,7 +7,7 @@ import Testing
 
 /// Random clients of a proxy that is restarted again and again on one directory, checked against
 /// the origin's bytes.
-@Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(3)))) struct ProxyModelTests {
+@Suite(.timeLimit(.minutes(TestSeed.minutes(3)))) struct ProxyModelTests {
   @Test func `Every byte is correct despite random clients and origin faults`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (proxy model with faults)")

@@ -7,7 +7,7 @@ import Testing
 
 /// Connections full of requests, valid and invalid, split, cut off and abandoned, over real
 /// sockets.
-@Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(2)))) struct SocketFuzzTests {
+@Suite(.timeLimit(.minutes(TestSeed.minutes(2)))) struct SocketFuzzTests {
   @Test
   func `Random connections break no valid request and reach no forbidden resource`() async throws {
     var fuzz = Fuzz()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import RefrainProxy
 
-@Suite(.serialized) struct RequestFuzzTests {
+struct RequestFuzzTests {
   private struct Stream {
     var bytes: [UInt8] = []
     /// The parts of each request.

@@ -7,7 +7,7 @@ import Testing
 
 /// Random readers over a random origin, against a model of the allowed bytes: those of one version
 /// that the origin has had.
-@Suite(.serialized, .timeLimit(.minutes(TestSeed.minutes(3)))) struct ModelTests {
+@Suite(.timeLimit(.minutes(TestSeed.minutes(3)))) struct ModelTests {
   @Test func `Random operations under faults never return wrong bytes or hang`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (model with faults)")

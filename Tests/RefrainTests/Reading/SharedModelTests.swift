@@ -9,7 +9,7 @@ import Testing
 /// Several caches in one directory, each with a limit, through random operations: every byte is
 /// right, the limit holds at every instant, and the counted size falls short of the size on disk by
 /// no more than the reserve below the limit.
-@Suite(.serialized, .timeLimit(.minutes(TestSeed.isSoak ? 60 : 3)))
+@Suite(.timeLimit(.minutes(TestSeed.isSoak ? 60 : 3)))
 struct SharedModelTests {
   private static let limit: Int64 = 3 << 20
   private static let lengths: [Int64] = [700_001, 1_500_003, 65_536, 2_200_019, 9_000_011, 2000]
