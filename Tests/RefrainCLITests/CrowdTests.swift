@@ -31,13 +31,10 @@
           [
             "serve", "--port", "0", "--quiet", "--origin", origin.baseURL.absoluteString,
           ] + options
-        // Descriptors that other tests have open at the moment may be inherited, and would count.
-        let alone =
-          #"for f in /proc/$$/fd/*; do n=${f##*/}; ((n > 2)) && eval "exec $n>&-"; done; "#
         let limit = openFiles.map { "ulimit -n \($0); " } ?? ""
         let serve = try RunningProgram(
           program, path: "/bin/bash",
-          ["-c", "\(alone)\(limit)exec \"$0\" \"$@\"", executable] + arguments)
+          ["-c", "\(limit)exec \"$0\" \"$@\"", executable] + arguments)
         let base = try await serve.nextLine()
         let port = try #require(URL(string: base)?.port)
         try await body(origin, serve, port)
