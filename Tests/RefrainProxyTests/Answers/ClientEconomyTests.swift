@@ -15,8 +15,9 @@ import Testing
     "GET \(target) HTTP/1.1\r\nHost: \(test.host)\r\n\(range)\r\n"
   }
 
-  /// The client's receive buffer is small, because bytes in it count as taken.
-  @Test func `A client that stalls after 1 MiB costs the origin at most 4 MiB`() async throws {
+  /// The client's receive buffer is small, because bytes in it count as taken. That of the proxy's
+  /// connection to the origin grows to 6 MiB or more (tcp(7)).
+  @Test func `A client that stalls after 1 MiB costs the origin at most 8 MiB`() async throws {
     let origin = try await OriginServer.start(sendBuffer: 256 << 10)
     try await withProxy(origin: origin) { test in
       test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a")
@@ -33,7 +34,7 @@ import Testing
       let body = try #require(AnswerReader.read(start).first).body
       #expect(body == Self.bytes.bytes(in: 0..<Int64(body.count)))
       let log = try await test.settledLog("/a")
-      #expect(log.bodyBytesSent <= 4 << 20)
+      #expect(log.bodyBytesSent <= 8 << 20)
       #expect(log.bytesSentTwice == 0)
       try await eventually("it is gone") { test.proxy.connectionCount == 0 }
       try await eventually("it is in the log") { test.log.all.count == 1 }
@@ -131,7 +132,7 @@ import Testing
       }
       let log = try await test.settledLog("/a")
       // The capacity of the sockets, and little more.
-      #expect(log.bodyBytesSent - closed.bodyBytesSent <= 6 << 20)
+      #expect(log.bodyBytesSent - closed.bodyBytesSent <= 8 << 20)
     }
     await origin.stop()
   }
