@@ -5,7 +5,9 @@
 
   /// Many clients at once, each with its own connection, on one thread of the test: all of them
   /// send their requests first, and then read a little in turn.
-  final class Crowd {
+  ///
+  /// Unchecked: one thread after the other uses it.
+  final class Crowd: @unchecked Sendable {
     struct Failure: Error, CustomStringConvertible {
       var description: String
     }

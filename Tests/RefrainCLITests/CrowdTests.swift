@@ -68,7 +68,7 @@
         // All misses, then all hits.
         for _ in 0..<2 {
           let crowd = Crowd()
-          try await OnAThread.run {
+          try await onThread {
             for index in 0..<1000 {
               try crowd.connect(port: port)
               let lower = (index * 7919 * 1021) % (Self.length - size)
@@ -151,7 +151,7 @@
         // Far more than the sockets hold: a client that is answered stays connected.
         func ask(_ count: Int) async throws -> [Int] {
           let crowd = Crowd()
-          try await OnAThread.run {
+          try await onThread {
             for _ in 0..<count { try crowd.connect(port: port) }
             for index in 0..<count {
               // A client that was refused already cannot send a request.

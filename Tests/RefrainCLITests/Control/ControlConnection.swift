@@ -92,7 +92,7 @@
 
     /// Sends all bytes, or those until the player closes the connection.
     func send(bytes: [UInt8]) async {
-      try? await OnAThread.run { [file] in
+      try? await onThread { [file] in
         var rest = bytes[...]
         while !rest.isEmpty {
           let count = rest.withUnsafeBytes {
@@ -120,7 +120,7 @@
         if let line { return line }
         // Not on the cache's own threads: there the player, of which this may be waiting for a reply,
         // would wait for this.
-        let more = try await OnAThread.run { [file] () throws -> [UInt8] in
+        let more = try await onThread { [file] () throws -> [UInt8] in
           var bytes = [UInt8](repeating: 0, count: 64 << 10)
           let count = recv(file, &bytes, bytes.count, 0)
           // The player closes connections with commands that it has not read.

@@ -47,7 +47,7 @@
       _ = connection.sd.unref(connection.bus)
     }
 
-    private func onThread<Value: Sendable>(
+    private func onQueue<Value: Sendable>(
       _ work: @escaping @Sendable (Connection) throws -> Value
     ) async throws -> Value {
       try await withCheckedThrowingContinuation { continuation in
@@ -65,7 +65,7 @@
       _ destination: String, _ path: String, _ interface: String, _ member: String,
       _ arguments: [BusArgument] = []
     ) async throws -> [BusItem] {
-      try await onThread { connection in
+      try await onQueue { connection in
         let (sd, more) = (connection.sd, connection.more)
         var created: OpaquePointer?
         try check(more.newCall(connection.bus, &created, destination, path, interface, member))
@@ -105,7 +105,7 @@
 
     /// Returns the signals that have arrived.
     func signals() async throws -> [Signal] {
-      try await onThread { connection in
+      try await onQueue { connection in
         let (sd, more) = (connection.sd, connection.more)
         var signals: [Signal] = []
         while true {

@@ -155,13 +155,3 @@ private func closeDescriptor(_ descriptor: CInt) { _ = close(descriptor) }
 private func sendBytes(_ descriptor: CInt, _ bytes: UnsafeRawBufferPointer, _ flags: CInt) -> Int {
   send(descriptor, bytes.baseAddress, bytes.count, flags)
 }
-
-/// Runs blocking work on a separate thread: Swift has one thread per core, and the proxy needs
-/// them.
-func onThread<Value: Sendable>(
-  _ body: @escaping @Sendable () throws -> Value
-) async throws -> Value {
-  try await withCheckedThrowingContinuation { continuation in
-    Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
-  }
-}

@@ -18,21 +18,12 @@ struct ChangedInformationTests {
         if length == 2000 {
           try await #expect(reader.contentInformation().length == length)
         } else {
-          let known = try await Self.onThread {
+          let known = try await onThread {
             try reader.contentInformationBlocking().length
           }
           #expect(known == length)
         }
       }
-    }
-  }
-
-  /// Runs `body` on a thread that may block.
-  private static func onThread<Result: Sendable>(
-    _ body: @Sendable @escaping () throws -> Result
-  ) async throws -> Result {
-    try await withCheckedThrowingContinuation { continuation in
-      Thread.detachNewThread { continuation.resume(with: .init(catching: body)) }
     }
   }
 }

@@ -142,12 +142,3 @@ final class ChildProcess {
     return numbers[0]..<(numbers[0] + numbers[1])
   }
 }
-
-/// Runs blocking work on a thread of its own, where it delays no task.
-func onThread<Result: Sendable>(
-  _ work: @Sendable @escaping () throws -> Result
-) async throws -> Result {
-  try await withCheckedThrowingContinuation { continuation in
-    Thread.detachNewThread { continuation.resume(with: Swift.Result { try work() }) }
-  }
-}
