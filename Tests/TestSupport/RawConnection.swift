@@ -30,7 +30,9 @@ package final class RawConnection {
       bootstrap = bootstrap.channelOption(
         .socketOption(.so_rcvbuf), value: SocketOptionValue(receiveBuffer))
     }
-    let channel = try await bootstrap.connect(host: address, port: port) { channel in
+    // An address, not the name of a host, for which two look-ups would be made.
+    let server = try SocketAddress(ipAddress: address, port: port)
+    let channel = try await bootstrap.connect(to: server) { channel in
       channel.eventLoop.makeCompletedFuture {
         try NIOAsyncChannel(
           wrappingChannelSynchronously: channel,
@@ -145,7 +147,7 @@ package final class RawConnection {
     var searched = 0
     while true {
       while searched + 4 <= received.count {
-        if received[searched..<searched + 4].elementsEqual([13, 10, 13, 10]) {
+        if received[searched + 3] == 10, received[searched..<searched + 4] == [13, 10, 13, 10] {
           let head = String(decoding: received[..<searched], as: UTF8.self)
           received.removeFirst(searched + 4)
           return head

@@ -36,7 +36,7 @@ package final class RawServer: Sendable {
       var byte: UInt8 = 0
       while received.count < 1 << 20, recv(descriptor, &byte, 1, 0) == 1 {
         received.append(byte)
-        if received.suffix(4) == [13, 10, 13, 10] { break }
+        if endsWithEmptyLine(received) { break }
       }
       requests.add(1, ordering: .relaxed)
       return String(decoding: received, as: UTF8.self)

@@ -20,8 +20,11 @@ public struct SyntheticBytes: Sendable, Equatable {
     var random = SplitMix64(seed: seed)
     let size = (Self.noisePlaces + Self.blockSize) / 8
     noise = [UInt64](unsafeUninitializedCapacity: size) { buffer, count in
-      for index in buffer.indices { buffer[index] = random.next().littleEndian }
-      count = size
+      // Not `for`: without optimisation, iterating over a range takes most of the time.
+      while count < size {
+        buffer[count] = random.next().littleEndian
+        count += 1
+      }
     }
   }
 

@@ -18,8 +18,7 @@ public enum Tune {
     for note in score.chords { Voice.chords.add(note, to: &mix, rate: sampleRate) }
     for note in score.bass { Voice.bass.add(note, to: &mix, rate: sampleRate) }
     addRoom(to: &mix)
-    let peak = mix.reduce(0) { max($0, abs($1)) }
-    return mix.map { Int16(($0 / peak * loudest).rounded()) }
+    return loud(mix)
   }()
 
   /// The samples as a RIFF/WAVE file of PCM.
@@ -56,6 +55,25 @@ public enum Tune {
   /// Seconds after the last note.
   private static let tail = 0.7
   private static let loudest = 26_000.0
+
+  /// Returns the mix as samples, at most as far from zero as `loudest`.
+  private static func loud(_ mix: [Double]) -> [Int16] {
+    // Not `map` and `reduce`, which take most of the time without optimisation.
+    mix.withUnsafeBufferPointer { mix in
+      var peak = 0.0
+      var index = 0
+      while index < mix.count {
+        peak = max(peak, abs(mix[index]))
+        index += 1
+      }
+      return [Int16](unsafeUninitializedCapacity: mix.count) { samples, count in
+        while count < mix.count {
+          samples[count] = Int16((mix[count] / peak * loudest).rounded())
+          count += 1
+        }
+      }
+    }
+  }
 
   /// Adds each side, delayed and softer, to the other.
   private static func addRoom(to mix: inout [Double]) {

@@ -120,12 +120,14 @@
       until what: String, _ condition: ([String]) -> Bool
     ) async throws -> [String] {
       var last: [String] = []
+      var pause = Duration.milliseconds(20)
       do {
         try await eventually(what) {
           last = try await screen()
           if condition(last) { return true }
-          // Each look starts a process.
-          try await Task.sleep(for: .milliseconds(20))
+          // Each look starts processes.
+          try await Task.sleep(for: pause)
+          pause = min(pause * 2, .milliseconds(100))
           return false
         }
       } catch is NeverHappened {

@@ -9,8 +9,9 @@ enum NumberedFrames {
     for number in numbers {
       data.append(contentsOf: [0xFF, 0xFB, 0x90, 0x00])
       // Without a byte that looks like the start of a frame.
-      let digits = Array(String(number).utf8) + [UInt8(ascii: " ")]
-      for index in 0..<(SilentMP3.frameLength - 4) { data.append(digits[index % digits.count]) }
+      var digits = Array(String(number).utf8) + [UInt8(ascii: " ")]
+      while digits.count < SilentMP3.frameLength - 4 { digits += digits }
+      data.append(contentsOf: digits[..<(SilentMP3.frameLength - 4)])
     }
     return data
   }

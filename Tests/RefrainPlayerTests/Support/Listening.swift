@@ -4,6 +4,7 @@
   import OriginServer
   import Refrain
   import RefrainPlayer
+  import TestSupport
   import Testing
 
   /// An origin with the tune, whole and in three tracks, an empty cache, and a file for the sound.
@@ -107,7 +108,9 @@
     var hasEnded: Bool { events.last == .status(.ended) }
 
     /// Whether all of the tune was heard, sample for sample.
-    var isTheTune: Bool { samples == Tune.samples }
+    var isTheTune: Bool {
+      samples.withUnsafeBytes { heard in Tune.samples.withUnsafeBytes { areEqual(heard, $0) } }
+    }
 
     var failure: MediaCacheError? {
       if case .status(.failed(let error)) = events.last { error } else { nil }

@@ -200,7 +200,7 @@ struct ModelClient: Sendable {
     _ count: Int, of request: Request, from client: PlainSocket
   ) throws -> String? {
     var head: [UInt8] = []
-    while head.suffix(4) != [13, 10, 13, 10] {
+    while !endsWithEmptyLine(head) {
       let byte = try client.receive(exactly: 1)
       guard !byte.isEmpty else { return "the connection ends in the head: \(request)" }
       head += byte

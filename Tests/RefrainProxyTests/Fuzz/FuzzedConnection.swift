@@ -102,7 +102,7 @@ struct FuzzedConnection: Sendable {
       let length = Int64(parts[3]), let index = lengths.firstIndex(of: length),
       lower <= upper, upper < bytes[index].count
     else { return "a strange Content-Range" }
-    return bytes[index][lower...upper].elementsEqual(reply.body) ? nil : "wrong bytes"
+    return areEqual(bytes[index][lower...upper], reply.body) ? nil : "wrong bytes"
   }
 }
 

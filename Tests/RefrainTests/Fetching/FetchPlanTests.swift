@@ -238,24 +238,28 @@ import Testing
       let position = demand.position
       let isComing = running.contains { $0.ahead.contains(position) }
       let isServed = readable.contains(position)
-      let what = Comment("seed \(seed), round \(round): \(plan) \(demand) \(readable) \(running)")
+      let asked = plan
+      // Only for a failure: it takes longer than everything else.
+      func what() -> Comment {
+        "seed \(seed), round \(round): \(asked) \(demand) \(readable) \(running)"
+      }
       switch plan.decide(for: demand, readable: readable, running: running) {
       case .none:
-        if demand.isWaiting { #expect(isServed || isComing, what) }
+        if demand.isWaiting { #expect(isServed || isComing, what()) }
       case .start(let range):
-        #expect(!range.isEmpty, what)
-        if let end = plan.length { #expect(range.upperBound <= end, what) }
+        #expect(!range.isEmpty, what())
+        if let end = plan.length { #expect(range.upperBound <= end, what()) }
         guard plan.supportsRanges != false else { continue }
-        #expect(readable.intersection(RangeSet(range)).isEmpty, what)
-        for fetch in running { #expect(!fetch.ahead.overlaps(range), what) }
-        if demand.isWaiting, !isServed, !isComing { #expect(range.lowerBound == position, what) }
+        #expect(readable.intersection(RangeSet(range)).isEmpty, what())
+        for fetch in running { #expect(!fetch.ahead.overlaps(range), what()) }
+        if demand.isWaiting, !isServed, !isComing { #expect(range.lowerBound == position, what()) }
       case .startAndTruncate(let range, let index):
-        #expect(!range.isEmpty && range.lowerBound == position && demand.isWaiting, what)
-        #expect(running[index].ahead.contains(position), what)
-        #expect(readable.intersection(RangeSet(range)).isEmpty, what)
-        if let end = plan.length { #expect(range.upperBound <= end, what) }
+        #expect(!range.isEmpty && range.lowerBound == position && demand.isWaiting, what())
+        #expect(running[index].ahead.contains(position), what())
+        #expect(readable.intersection(RangeSet(range)).isEmpty, what())
+        if let end = plan.length { #expect(range.upperBound <= end, what()) }
         for (other, fetch) in running.enumerated() where other != index {
-          if !fetch.ahead.contains(position) { #expect(!fetch.ahead.overlaps(range), what) }
+          if !fetch.ahead.contains(position) { #expect(!fetch.ahead.overlaps(range), what()) }
         }
       }
     }

@@ -96,7 +96,7 @@ struct SpanTests {
 
   @Test func `Bytes in memory agree with the model`() {
     var (seed, random) = random("bytesInMemoryAgreeWithTheModel")
-    for _ in 0..<100 {
+    for _ in 0..<(TestSeed.isSoak ? 1000 : 20) {
       var transient = TransientBytes()
       var model = [UInt8?](repeating: nil, count: 200)
       for step in 0..<12 {

@@ -98,9 +98,11 @@ import Testing
     let length = index < 2 && !TestSeed.isSanitized ? Int(Manifest.longest) : 1 << 18
     let start = Array("#EXTM3U\n\(head)".utf8)
     let unit = Array(filler.utf8)
-    var body = start
-    body.reserveCapacity(length + unit.count)
-    while body.count < length { body += unit }
+    var filling = unit
+    while filling.count < length + unit.count { filling += filling }
+    // The end of a filler, as if they were added one by one.
+    let count = (max(0, length - start.count) + unit.count - 1) / unit.count * unit.count
+    let body = start + filling[..<count]
     let references = HLSReferences(of: body, url: HLSPlaylists.url).references
     #expect(references.last.map { $0.line.upperBound <= body.count } ?? true)
     let multivariant = HLSMultivariantPlaylist(body, url: HLSPlaylists.url)

@@ -266,9 +266,16 @@ extension PowerCutDisk.Image {
           atPath: target, withIntermediateDirectories: true)
       case .file(let id):
         let bytes = files[id]?.afterCut(&random) ?? []
-        try Data(bytes).write(to: URL(filePath: target))
+        try Self.write(bytes, to: target)
       case nil: break
       }
     }
+  }
+
+  /// Writes a file without syncing it, which `Data.write` does.
+  private static func write(_ bytes: [UInt8], to path: String) throws {
+    guard let file = fopen(path, "w") else { throw CocoaError(.fileWriteUnknown) }
+    let count = fwrite(bytes, 1, bytes.count, file)
+    guard fclose(file) == 0, count == bytes.count else { throw CocoaError(.fileWriteUnknown) }
   }
 }
