@@ -43,7 +43,9 @@ public enum Tune {
     number(UInt16(16))
     text("data")
     number(UInt32(bytes))
-    samples.map(\.littleEndian).withUnsafeBytes { file.append(contentsOf: $0) }
+    // Swapped only on a machine with the other order of bytes.
+    let ordered = Int16(1).littleEndian == 1 ? samples : samples.map(\.littleEndian)
+    ordered.withUnsafeBytes { file.append(contentsOf: $0) }
     return file
   }()
 

@@ -17,7 +17,7 @@ struct PlayerModelTests {
       .appending(path: "refrain-model-\(UUID().uuidString)", directoryHint: .isDirectory)
     defer { try? FileManager.default.removeItem(at: directory) }
     let cache = try MediaCache(directory: directory)
-    let lives = TestSeed.isSoak ? 100_000 : TestSeed.isSanitized ? 500 : 1_500
+    let lives = TestSeed.isSoak ? 100_000 : TestSeed.isSanitized ? 500 : 600
     for life in 0..<lives {
       var run = PlayerLife(cache: cache, random: SeededGenerator(seed: seed &+ UInt64(life)))
       let trouble = run.live(steps: 40)

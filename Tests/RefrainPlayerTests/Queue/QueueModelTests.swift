@@ -9,7 +9,7 @@ import Testing
     let seed = TestSeed.next()
     print("QueueModelTests: REFRAIN_SEED=\(seed)")
     var generator = SeededGenerator(seed: seed)
-    let sequences = TestSeed.isSoak ? 200_000 : TestSeed.isSanitized ? 1_000 : 4_000
+    let sequences = TestSeed.isSoak ? 200_000 : TestSeed.isSanitized ? 1_000 : 1_500
     for sequence in 0..<sequences {
       var run = QueueRun(seed: generator.next())
       for _ in 0..<Int.random(in: 5..<30, using: &generator) {

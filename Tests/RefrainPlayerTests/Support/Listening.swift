@@ -153,7 +153,9 @@
       }
       put(36 + samples.count * 2, at: 4)
       put(samples.count * 2, at: 40)
-      samples.map(\.littleEndian).withUnsafeBytes { file.append(contentsOf: $0) }
+      // Swapped only on a machine with the other order of bytes.
+      let ordered = Int16(1).littleEndian == 1 ? samples : samples.map(\.littleEndian)[...]
+      ordered.withUnsafeBytes { file.append(contentsOf: $0) }
       return file
     }
   }
