@@ -189,8 +189,7 @@ public final class MediaCache: Sendable {
 
   /// Returns the entry stored under a key, or nil.
   public func entry(for key: CacheKey) async throws -> EntrySummary? {
-    await context.table.settledEntry(for: key)?.recordNow()
-    return try await inspector { $0.entry(for: key) }
+    try await context.table.look(at: key) { try await inspector { $0.entry(for: key) } }
   }
 
   /// Returns the disk usage of the directory. Looks at every entry.

@@ -197,6 +197,11 @@ final class Entry: Sendable {
     for waiter in waiters { waiter.resume() }
   }
 
+  /// Whether the last holder has left, or the entry was shut down: its last record is written, or
+  /// about to be.
+  var isClosed: Bool { state.withLock(\.isClosed) }
+
+  /// Waits until the entry has written its last record.
   func waitUntilClosed() async {
     await withCheckedContinuation { continuation in
       let isOver = state.withLock { state in

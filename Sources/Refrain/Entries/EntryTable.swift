@@ -111,6 +111,29 @@ final class EntryTable: Sendable {
     }
   }
 
+  /// Returns the entry that is open under a key, held once more, after waiting for one that is being
+  /// opened or closed.
+  func heldEntry(for key: CacheKey) async -> Entry? {
+    while let entry = await settledEntry(for: key) {
+      if entry.tryHold() { return entry }
+      await entry.waitUntilClosed()
+      await Task.yield()
+    }
+    return nil
+  }
+
+  /// Looks at an entry in memory and on disk, and again if it closed meanwhile: the first look may
+  /// have found it on disk before its last record was written, and not in memory any more.
+  func look<Found>(at key: CacheKey, _ look: () async throws -> Found) async rethrows -> Found {
+    let entry = await settledEntry(for: key)
+    await entry?.recordNow()
+    let found = try await look()
+    guard let entry, entry.isClosed else { return found }
+    await entry.waitUntilClosed()
+    // All that was stored before the call is on disk now, whoever has opened the entry since.
+    return try await look()
+  }
+
   /// Returns every open entry, after waiting for those that are being opened or closed.
   func settledEntries() async -> [Entry] {
     let keys = state.withLock { Array($0.slots.keys) }

@@ -10,7 +10,9 @@ struct Pinning: Sendable {
   func pin(_ key: CacheKey) async throws -> Bool {
     let context = context
     await context.budget.knowPinned()
-    let open = await context.table.settledEntry(for: key)
+    // Held: its storage knows whether this process has the entry's lock.
+    let open = await context.table.heldEntry(for: key)
+    defer { open?.release() }
     await open?.recordNow()
     let work = Task(executorPreference: IOThreads.background) { () throws -> Bool in
       guard let entry = CacheInspector(context: context).entry(for: key) else { return false }

@@ -30,7 +30,9 @@ struct Removal: Sendable {
   /// - Returns: the bytes of disk that were freed; nil if nothing was stored.
   func remove(_ name: String, _ key: CacheKey?) async throws -> Int64? {
     let context = context
-    let open: Entry? = if let key { await context.table.settledEntry(for: key) } else { nil }
+    // Held: if it closed meanwhile, it could be opened and written to again beside this.
+    let open: Entry? = if let key { await context.table.heldEntry(for: key) } else { nil }
+    defer { open?.release() }
     let directory = context.budget.entryDirectory(named: name)
     let work = Task(executorPreference: IOThreads.background) { () throws -> Int64? in
       let size: Int64

@@ -51,17 +51,19 @@ extension MediaCache {
   ///
   /// - Parameter range: nil: all of the resource.
   func storedAmount(of key: CacheKey, in range: ByteRange?) async -> StoredAmount {
-    await context.table.settledEntry(for: key)?.recordNow()
     let inspector = CacheInspector(context: context)
     let part = WantedPart(keys: [key], range: range)
-    return await IOThreads.background.run { inspector.amount(of: part) }
+    return await context.table.look(at: key) {
+      await IOThreads.background.run { inspector.amount(of: part) }
+    }
   }
 
   /// Returns the manifest stored under a key; nil if it is not complete, or too long for one.
   package func storedManifest(for key: CacheKey) async -> StoredManifest? {
-    await context.table.settledEntry(for: key)?.recordNow()
     let inspector = CacheInspector(context: context)
-    return await IOThreads.background.run { inspector.manifest(for: key) }
+    return await context.table.look(at: key) {
+      await IOThreads.background.run { inspector.manifest(for: key) }
+    }
   }
 
   /// Returns the manifest stored under the key of a URL, if clients can reach it there without a
