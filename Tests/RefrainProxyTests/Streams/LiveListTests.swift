@@ -84,13 +84,18 @@ import Testing
     }
   }
 
-  @Test func `A list that cannot be confirmed is an error after 1.5 target durations`()
-    async throws
-  {
+  /// - Parameter isHeld: whether the list stays open from one request to the next, as with clients
+  ///   that request it in quick succession.
+  @Test(arguments: [false, true])
+  func `A list that cannot be confirmed is an error after 1.5 target durations`(
+    isHeld: Bool
+  ) async throws {
     var stream = LiveStream(liveSegments(20, of: 4))
     stream.window = 3
     try await withLiveStream(stream) { test, time in
       let first = try await test.get(Self.path)
+      let held = isHeld ? try await test.cache.open(test.origin.url(Self.path)) : nil
+      defer { held?.cancel() }
       await test.origin.stopListening()
       time.advance(to: 5.75)
       let stale = try await test.get(Self.path)

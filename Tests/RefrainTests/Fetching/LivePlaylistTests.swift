@@ -140,16 +140,28 @@ import Testing
     await origin.stop()
   }
 
-  @Test func `A live playlist that cannot be confirmed soon becomes an error`() async throws {
+  /// - Parameter isHeld: whether the entry stays open from one request to the next.
+  @Test(arguments: [false, true])
+  func `A live playlist that cannot be confirmed soon becomes an error`(
+    isHeld: Bool
+  ) async throws {
     let time = TestClock()
     try await withCache({ $0.clock = time.now }) { test async throws in
       test.origin.serve(resource(playlist(1), "text/plain", etag: "\"1\""), at: "/a")
       #expect(try await get(test, "/a") == playlist(1))
+      let held = isHeld ? try await test.reader("/a") : nil
+      defer { held?.cancel() }
       test.origin.script("/a", .on(.all, .closeWithoutAnswer))
       time.pass(2)
       #expect(try await get(test, "/a") == playlist(1))
-      time.pass(1.1)
-      await #expect(throws: MediaCacheError.self) { try await get(test, "/a") }
+      // Less than half of the target duration after the attempt to confirm it.
+      time.pass(0.9)
+      #expect(try await get(test, "/a") == playlist(1))
+      time.pass(0.2)
+      // Refusing it to one reader does not allow it to the next.
+      for _ in 0..<2 {
+        await #expect(throws: MediaCacheError.self) { try await get(test, "/a") }
+      }
     }
   }
 

@@ -44,6 +44,8 @@ extension GenerationState {
   func joinsOthers(_ terms: FreshnessRequirements, at now: Moment) -> Bool {
     guard !terms.noCache, let elapsed = vouchedAt.flatMap({ now.uptime.seconds(since: $0) })
     else { return false }
+    // Bytes that served another reader while the origin could not be asked may be too old now.
+    if couldNotBeAsked, !terms.acceptUnconfirmed(freshness, at: wallTime(at: now)) { return false }
     guard terms.isStrict else {
       return !readers.isEmpty && elapsed < (unchangedSeconds ?? Self.joinSeconds)
     }

@@ -103,6 +103,7 @@ extension GenerationState {
       }.keys)
     let wakes = takeWaiters { refused.contains($0.reader) }
     let actions = confirmed(at: now, except: refused)
+    couldNotBeAsked = true
     return wakes.isEmpty ? actions : actions + [.wake(wakes, error)]
   }
 

@@ -145,7 +145,9 @@ struct GenerationState: Sendable {
   /// Whether the previous generation was known to be no web page (`MediaType.isKnownNoPage`).
   var followsNoPage = false
   /// When the origin last responded for this generation, or could not be asked.
-  var vouchedAt: Uptime?
+  var vouchedAt: Uptime? { didSet { couldNotBeAsked = false } }
+  /// Whether the origin could not be asked then.
+  var couldNotBeAsked = false
   /// Whether the origin announces range support, but ignores ranges.
   var ignoresRanges = false
 
