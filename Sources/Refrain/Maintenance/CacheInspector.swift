@@ -64,31 +64,42 @@ struct CacheInspector: Sendable {
   }
 
   /// Returns the keys of other representations of resources. If there may be any, reads every
-  /// record, once for all of the resources.
+  /// record that `RepresentationKeys` does not know yet, once for all of the resources.
   ///
+  /// - Parameter isCertain: whether to search for them even if they are unlikely.
   /// - Throws: `DiskError`; `CancellationError`.
-  func representations(of keys: Set<CacheKey>) async throws -> Set<CacheKey> {
+  func representations(
+    of keys: Set<CacheKey>, isCertain: Bool = false
+  ) async throws -> Set<CacheKey> {
     let open = context.table.openEntries.map(\.key)
     var others = Set(open.filter { Selection.isRepresentation($0, ofAny: keys) })
-    var searched: Set<CacheKey> = []
-    for key in keys {
-      try Task.checkCancellation()
-      if await IOThreads.background.run({ mayHaveOthers(key) }) { searched.insert(key) }
+    var searched = isCertain ? keys : []
+    if !isCertain {
+      for key in keys {
+        try Task.checkCancellation()
+        if await IOThreads.background.run({ mayHaveOthers(key) }) { searched.insert(key) }
+      }
     }
     guard !searched.isEmpty else { return others }
     others.formUnion(
-      try await self.keys { [searched] key, _ in
-        Selection.isRepresentation(key, ofAny: searched)
-      })
+      try await context.representationKeys.representations(of: searched, in: context.budget))
     return others
   }
 
-  /// Whether other representations of a resource may be stored. Blocks.
+  /// Whether other representations of a resource may well be stored. Blocks.
   private func mayHaveOthers(_ key: CacheKey) -> Bool {
     let known = context.table.openEntry(for: key)?.current?.withState(\.selection)
     // If nothing is stored under the key itself, entries of other credentials may exist.
     guard let selection = selection(for: key) ?? known else { return true }
     return !selection.varying.isEmpty || selection.grants != [Credentials.none]
+      || context.configuration.isShared || isSharable(key)
+  }
+
+  /// Whether a shared cache has stored the entry, which stores responses for credentials under keys
+  /// of their own from the start. Blocks.
+  private func isSharable(_ key: CacheKey) -> Bool {
+    let directory = context.budget.entryDirectory(named: KeyHash.name(of: key))
+    return (try? directory.loadRecord().record.isSharable) == true
   }
 
   /// Returns the keys of the stored entries that fulfil a condition. Reads every record.

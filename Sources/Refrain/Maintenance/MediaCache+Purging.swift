@@ -77,7 +77,7 @@ extension MediaCache {
             selection.contains(key, url: record.url, fields: record.storedHeaders)
           })
       } else {
-        keys.formUnion(try await inspector.representations(of: selection.keys))
+        keys.formUnion(try await inspector.representations(of: selection.keys, isCertain: true))
       }
     } catch let error as DiskError {
       throw MediaCacheError(

@@ -57,6 +57,39 @@ import Testing
     }
   }
 
+  /// A response for everybody does not name those for credentials beside it.
+  @Test(arguments: [false, true])
+  func `Responses for credentials are purged beside one for everybody`(isSoft: Bool) async throws {
+    try await withNode { test async throws in
+      let fields = ["Cache-Control": "public, max-age=600, must-revalidate"]
+      let requests = [
+        [], ["Authorization: Basic b25lOm9uZQ=="], ["Authorization: Basic dHdvOnR3bw=="],
+      ]
+      func check(_ seed: UInt64) async throws {
+        for fields in requests {
+          #expect(try await test.get("/a", fields).body == Caching.bytes(seed), "\(fields)")
+        }
+      }
+      test.serve("/a", 1, fields)
+      test.serve("/b", 1, fields)
+      try await check(1)
+      _ = try await test.get("/b")
+      test.serve("/a", 2, fields)
+      try await check(1)
+      // The proxy keeps the responses for everybody open.
+      try await eventually("those for credentials are closed") {
+        await test.cache.figures().openEntries <= 2
+      }
+      let asked = try await test.asked("/a")
+      let soft = isSoft ? ["Fastly-Soft-Purge: 1"] : []
+      let report = try PurgeReport(await test.admin("/a", soft, method: "PURGE"))
+      #expect(report.entries == 3)
+      #expect(try await test.cache.entries().count == (isSoft ? 4 : 1))
+      try await check(2)
+      #expect(try await test.asked("/a") == asked + 3)
+    }
+  }
+
   @Test func `A prefix and everything are purged`() async throws {
     try await withNode { test async throws in
       let paths = ["/album/1", "/album/2?x", "/albums", "/other"]

@@ -60,6 +60,20 @@ import Testing
     }
   }
 
+  @Test func `A further purge reads the records of new entries only`() async throws {
+    try await withEntries { cache, disk in
+      _ = try await cache.purge(try selection(["unknown"]), isSoft: false)
+      try await cache.prefetch(Resource(url: url("new")))
+      try await eventually("the entry is closed") { cache.context.table.isEmpty }
+      let reads = Atomic(0)
+      watchRecords(disk) { reads.add(1, ordering: .relaxed) }
+      for _ in 0..<2 {
+        _ = try await cache.purge(try selection(["unknown", "other"]), isSoft: false)
+      }
+      #expect(reads.load(ordering: .relaxed) == Self.readsPerRecord)
+    }
+  }
+
   @Test func `A purge by known and unknown URLs removes the known ones`() async throws {
     try await withEntries { cache, _ in
       let selection = try selection(["1", "unknown", "2"])
