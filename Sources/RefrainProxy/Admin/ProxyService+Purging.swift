@@ -31,12 +31,24 @@ extension ProxyService {
   }
 
   private func purge(_ request: PurgeRequest) async throws -> AdminAnswer {
-    let selection = try selection(of: request)
+    let purged = try await purge(try selection(of: request), isSoft: request.isSoft)
+    return try .json(
+      PurgeReport(
+        node: configuration.nodeName, entries: purged.entries, freedBytes: purged.freedBytes,
+        soft: request.isSoft))
+  }
+
+  /// Purges entries in all their representations: no further request is answered with what the
+  /// origin sent before.
+  ///
+  /// - Throws: `HTTPError` if some of them could not be purged; `MediaCacheError`, `.storage`;
+  ///   `CancellationError`.
+  func purge(_ selection: PurgeSelection, isSoft: Bool) async throws -> MediaCache.Purged {
     // Responses that were stored for credentials are confirmed before they are used.
     for key in selection.keys { invalidations.insert(key, at: cache.now.wall) }
-    let purged = try await cache.purge(selection, isSoft: request.isSoft)
+    let purged = try await cache.purge(selection, isSoft: isSoft)
     for key in purged.resources { invalidations.insert(key, at: cache.now.wall) }
-    if request.isSoft {
+    if isSoft {
       softPurges.insert(purged.resources)
     } else {
       for key in purged.resources { softPurges.remove(key) }
@@ -51,10 +63,7 @@ extension ProxyService {
         failure.code == .inUse ? 409 : 500,
         "\(failure)\(rest) Entries that were purged: \(purged.entries). A purge may be repeated.")
     }
-    return try .json(
-      PurgeReport(
-        node: configuration.nodeName, entries: purged.entries, freedBytes: purged.freedBytes,
-        soft: request.isSoft))
+    return purged
   }
 
   /// Returns the entries that a request concerns.

@@ -126,9 +126,12 @@ struct PageActions: Sendable {
   private func remove(_ action: PageAction) async throws -> String {
     let (key, keys) = try await keys(action)
     defer { page.feed.look(at: keys) }
-    // Entries held for fast responses would be served on.
-    service.hits.releaseAll()
-    guard try await service.cache.remove(stream: key) != nil else { throw Self.gone }
+    var selection = PurgeSelection()
+    selection.keys = Set(keys).union([key])
+    var isRemoved = try await service.purge(selection, isSoft: false).entries > 0
+    // Parts that were stored since the page looked last.
+    if keys.count > 1, try await service.cache.remove(stream: key) != nil { isRemoved = true }
+    guard isRemoved else { throw Self.gone }
     return "Removed."
   }
 }

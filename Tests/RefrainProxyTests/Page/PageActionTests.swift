@@ -111,6 +111,31 @@ import Testing
     }
   }
 
+  @Test func `Removing a row during a fill leaves no old byte`() async throws {
+    try await withPage { test, _ async throws in
+      let fields = ["Cache-Control": "max-age=600"]
+      test.serve("/a", 2, fields)
+      test.origin.script(
+        "/a",
+        .on(.number(1), .answerFrom(Caching.resource(1, fields)), .stall(at: .body(700))))
+      async let early = test.get("/a")
+      try await test.origin.wait(for: "/a") { $0.stalled == 1 }
+      try await eventually("bytes are stored") {
+        try await test.cache.entry(for: test.key("/a"))?.cachedBytes == 700
+      }
+      let key = test.key("/a").rawValue
+      #expect(try await test.change(#"{"action":"remove","key":"\#(key)"}"#).status == 200)
+      #expect(try await test.get("/a").body == Caching.bytes(2))
+      test.origin.release("/a")
+      let reply = try await early
+      #expect(reply.body == Caching.bytes(1) && reply.isComplete)
+      #expect(try await test.get("/a").body == Caching.bytes(2))
+      #expect(try await test.asked("/a") == 2)
+      let file = try #require(try await test.cache.completeFile(for: test.key("/a")))
+      #expect(try Data(contentsOf: file) == Data(Caching.bytes(2)))
+    }
+  }
+
   @Test func `A stream is added, shown with its variants, and removed as one row`() async throws {
     try await withPage { test, page async throws in
       let entry = "#EXT-X-STREAM-INF:BANDWIDTH="

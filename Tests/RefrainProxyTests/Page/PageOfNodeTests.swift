@@ -64,6 +64,25 @@ import Testing
     }
   }
 
+  @Test func `A row is removed with its responses for credentials`() async throws {
+    try await withPage { test async throws in
+      test.serve("/a", 1, ["Cache-Control": "public, max-age=600"])
+      let authorized = ["Authorization: Basic b25lOm9uZQ=="]
+      for fields in [[], authorized] {
+        #expect(try await test.get("/a", fields).body == Caching.bytes(1))
+      }
+      test.serve("/a", 2, ["Cache-Control": "public, max-age=600"])
+      let json = #"{"action":"remove","key":"\#(test.key("/a").rawValue)"}"#
+      let done = try await test.admin(
+        "/page/action", changeFields(test), method: "POST", body: json)
+      #expect(done.status == 200, "\(done.text)")
+      #expect(try await test.cache.entries().isEmpty)
+      for fields in [[], authorized] {
+        #expect(try await test.get("/a", fields).body == Caching.bytes(2))
+      }
+    }
+  }
+
   @Test func `Other names, and pages of other sites, are refused`() async throws {
     try await withPage { test async throws in
       for place in PageFile.allCases.map(\.rawValue) + ["/page/state", "/page/events"] {
