@@ -124,6 +124,10 @@ extension CacheProxy {
     /// The longest time for which a client may accept no bytes.
     public var sendTimeout: Duration = .seconds(300)
 
+    /// The longest time for which nothing may come for a client that has ended its side of the
+    /// connection: it has probably closed it.
+    package var endedInputTimeout: Duration = .seconds(2)
+
     /// The longest time for which running responses continue after `stop()`.
     public var stopTimeout: Duration = .seconds(5)
 

@@ -14,6 +14,7 @@ extension ProxyConnection {
     guard let context, !isClosing, var answering, !answering.hasHead else { return nil }
     var keepsAlive = answering.keepsAlive && !closesAfterAnswer && !isEnding
     answering.hasHead = true
+    writes += 1
     if head.isMeasured {
       service.traffic.noteFirstByte(after: Self.seconds(since: answering.started))
     }
@@ -55,6 +56,7 @@ extension ProxyConnection {
   ) -> EventLoopFuture<Void> {
     // A chunk of length 0 would end the body.
     guard count > 0 else { return context.eventLoop.makeSucceededVoidFuture() }
+    writes += 1
     let promise = context.eventLoop.makePromise(of: Void.self)
     if answering?.isChunked == true {
       var start = context.channel.allocator.buffer(capacity: 20)

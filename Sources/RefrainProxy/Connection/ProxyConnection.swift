@@ -26,6 +26,9 @@ final class ProxyConnection: ChannelDuplexHandler {
   var input = ByteBuffer()
   var isReadHeld = false
   var isInputClosed = false
+  var isWatchingEndedInput = false
+  /// The number of writes by tasks so far.
+  var writes: UInt64 = 0
 
   /// The request that is being answered.
   var answering: Answering?
@@ -234,6 +237,7 @@ final class ProxyConnection: ChannelDuplexHandler {
     guard answering != nil else { return close() }
     // Requests received behind this one are still served.
     if input.readableBytes == 0 { closesAfterAnswer = true }
+    watchEndedInput()
   }
 
   func failBodyWaiter(_ error: any Error) {

@@ -36,6 +36,59 @@ import Testing
     }
   }
 
+  /// - Parameter hasBegun: whether the origin stalls in the middle of its response.
+  @Test(arguments: [false, true])
+  func `A client that closes while the origin stalls keeps no reader`(
+    hasBegun: Bool
+  ) async throws {
+    try await withProxy(proxy: { configuration, _ in
+      configuration.endedInputTimeout = .milliseconds(100)
+    }) { test in
+      test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
+      test.origin.script("/a", .on(.all, hasBegun ? .stall(at: .body(1000)) : .delay(nil)))
+      let (target, host, port) = (try test.target("/a"), test.host, test.port)
+      try await onThread {
+        let client = try PlainSocket(port: port)
+        try client.send("GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+        if hasBegun {
+          // All that has come: closing with unread bytes would reset the connection.
+          var text = ""
+          while !text.contains("\r\n\r\n") {
+            text += String(decoding: try client.receive(exactly: 1), as: UTF8.self)
+          }
+          _ = try client.receive(exactly: 1000)
+        } else {
+          for _ in 0..<20_000 where test.origin.log("/a").stalled == 0 { usleep(1000) }
+        }
+        client.close()
+      }
+      try await eventually("its reader is gone") { await test.cache.figures().readers == 0 }
+      try await eventually("it is gone") { test.proxy.connectionCount == 0 }
+      test.origin.release("/a")
+    }
+  }
+
+  @Test func `A half-closed client receives a response that pauses for less than its time`()
+    async throws
+  {
+    try await withProxy { test in
+      test.origin.serve(.synthetic(seed: 1, length: 3000), at: "/a")
+      test.origin.script("/a", .on(.all, .stall(at: .body(1000))))
+      let (target, host, port) = (try test.target("/a"), test.host, test.port)
+      async let received = onThread {
+        let client = try PlainSocket(port: port)
+        try client.send("GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+        client.endSending()
+        return try client.receiveToEnd()
+      }
+      try await test.origin.wait(for: "/a") { $0.stalled == 1 }
+      test.origin.release("/a")
+      let reply = try AnswerReader.read(try await received.bytes)
+      #expect(reply.map(\.status) == [200])
+      #expect(reply.first?.body == Self.bytes.bytes(in: 0..<3000))
+    }
+  }
+
   /// Closing a socket with unread bytes resets the connection, and the client loses the unread part
   /// of its response (RFC 9112 §9.6).
   @Test func `A client that keeps sending receives its last response completely`() async throws {

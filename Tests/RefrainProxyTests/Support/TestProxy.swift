@@ -24,6 +24,8 @@ final class TestProxy: Sendable {
     let log = Log()
     var configuration = CacheProxy.Configuration()
     configuration.log = { log.append($0) }
+    // No test depends on the speed of the machine.
+    configuration.endedInputTimeout = .seconds(100)
     change(&configuration)
     proxy = try CacheProxy(cache: cache, configuration: configuration)
     self.log = log
