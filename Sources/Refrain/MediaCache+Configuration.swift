@@ -76,7 +76,8 @@ extension MediaCache {
 
     /// The most bytes per second that are received from all origins together; nil for no limit.
     /// Fetches that a player waits for come before those in the background. More than this may
-    /// arrive in a moment: what lies in the buffers of sockets.
+    /// arrive in a moment: what lies in the buffers of sockets. `MediaCache.originRate` changes it
+    /// later.
     public var originRate: Int64?
 
     /// Which networks may be used for what, and whether requests wait for a network.

@@ -21,6 +21,16 @@ extension MediaCache {
     set { context.setNetwork(newValue) }
   }
 
+  /// The most bytes per second that are received from all origins together; nil for no limit. A
+  /// value below 1 counts as 1.
+  ///
+  /// Applies at once, also to requests that run: those that pause for the old rate notice within a
+  /// quarter of a second.
+  public var originRate: Int64? {
+    get { context.originPace.bytesPerSecond }
+    set { context.originPace.bytesPerSecond = newValue }
+  }
+
   /// The most disk space that the cache may use, in bytes of allocated blocks; nil for no limit.
   public var limit: Int64? { context.budget.limit }
 

@@ -16,8 +16,7 @@ final class CacheContext: Sendable {
   let rests: OriginRests
   let counters: CacheCounters
   let silentOrigins = SilentOrigins()
-  /// Nil if the rate is not bounded.
-  let originPace: OriginPace?
+  let originPace: OriginPace
   let renewals: StreamRenewals
   let recentSignatures = RecentSignatures()
   let representationKeys = RepresentationKeys()
@@ -46,7 +45,7 @@ final class CacheContext: Sendable {
     renewals = StreamRenewals(isSharing: !configuration.isShared)
     settings = Mutex(
       Settings(isOffline: configuration.offline, network: configuration.network))
-    originPace = configuration.originRate.map { OriginPace(bytesPerSecond: $0) }
+    originPace = OriginPace(bytesPerSecond: configuration.originRate)
     self.budget = budget
     self.transport = transport
     self.events = events

@@ -93,15 +93,13 @@ extension Fetch {
 
   /// Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
   private func keepPace(after count: Int, at offset: Int64) async {
-    guard var delay = context.originPace?.delay(after: count) else { return }
+    guard let delay = context.originPace.delay(after: count) else { return }
     generation.perform { $0.announce(id) }
-    while delay > .zero, !Task.isCancelled {
-      await OriginPace.pause(min(delay, .milliseconds(250)))
-      delay -= .milliseconds(250)
+    await context.originPace.pause(delay) {
       // Nobody may be left whom it would serve.
       switch standing(offset) {
-      case .over, .unwanted: return
-      case .foreground, .background: break
+      case .over, .unwanted: true
+      case .foreground, .background: false
       }
     }
   }

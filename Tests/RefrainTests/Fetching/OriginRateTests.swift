@@ -4,7 +4,7 @@ import Testing
 
 @testable import Refrain
 
-/// `MediaCache.Configuration.originRate`.
+/// `MediaCache.Configuration.originRate`, and `MediaCache.originRate` at run time.
 @Suite(.timeLimit(.minutes(1))) struct OriginRateTests {
   private static let length: Int64 = 300_000
 
@@ -27,7 +27,7 @@ import Testing
       #expect(try await b == wanted)
       #expect(ContinuousClock.now - start > .milliseconds(400))
       // Stored bytes cost no time of the rate.
-      let pace = try #require(test.cache.context.originPace)
+      let pace = test.cache.context.originPace
       try await eventually("the pauses are over") { pace.delay(after: 0) == nil }
       _ = try await test.read("/a")
       #expect(pace.delay(after: 0) == nil)
@@ -46,5 +46,31 @@ import Testing
       try await eventually("the origin's response ends") { origin.log("/a").running == 0 }
     }
     await origin.stop()
+  }
+
+  @Test func `A lifted rate ends the pause of a fetch, whatever it owed`() async throws {
+    let origin = try await OriginServer.start()
+    origin.serve(.synthetic(seed: 1, length: 1_000_000), at: "/a")
+    // An hour for all of it: this test's time would be over.
+    try await withCache(origin: origin, { $0.originRate = 277 }) { test in
+      #expect(test.cache.originRate == 277)
+      async let bytes = test.read("/a")
+      let pace = test.cache.context.originPace
+      try await eventually("the fetch pauses") { pace.delay(after: 0) != nil }
+      test.cache.originRate = nil
+      #expect(try await bytes == SyntheticBytes(seed: 1).bytes(in: 0..<1_000_000))
+      #expect(test.cache.originRate == nil && pace.delay(after: 1 << 40) == nil)
+    }
+    await origin.stop()
+  }
+
+  @Test func `A rate that is set again forgets no debt, and another one does`() {
+    let pace = OriginPace(bytesPerSecond: 1000)
+    _ = pace.delay(after: 1_000_000)
+    pace.bytesPerSecond = 1000
+    #expect(pace.delay(after: 0) != nil)
+    pace.bytesPerSecond = 2000
+    #expect(pace.delay(after: 0) == nil)
+    #expect(pace.delay(after: 1_000_000) != nil)
   }
 }
