@@ -3,7 +3,8 @@ public import Foundation
 public import Refrain
 
 extension CacheProxy {
-  /// The settings of a `CacheProxy`. A value: changes after the proxy was created have no effect.
+  /// The settings of a `CacheProxy`. A value: changes after the proxy was created have no effect;
+  /// `update(_:)` changes some of them.
   public struct Configuration: Sendable {
     /// The address to listen on: a numeric address, or a name that resolves to one. Any address
     /// other than loopback needs `origin`, or at least one of `allowedHosts`.

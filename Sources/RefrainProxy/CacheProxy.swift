@@ -8,6 +8,7 @@ import RefrainLocks
 ///
 /// All methods may be called from any thread.
 public final class CacheProxy: Sendable {
+  /// What the proxy was created with. `settings` contains what has changed since.
   public let configuration: Configuration
   let service: ProxyService
   private let listener: Listener

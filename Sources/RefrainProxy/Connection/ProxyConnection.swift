@@ -114,8 +114,8 @@ final class ProxyConnection: ChannelDuplexHandler {
     if isSurplus {
       return refuse(HTTPError(503, "The proxy has too many connections. Try again in a moment."))
     }
-    if !isForOperator, let clients = service.clients {
-      if let refusal = clients.enter(network) { return refuse(refusal) }
+    if !isForOperator {
+      if let refusal = service.clients.enter(network) { return refuse(refusal) }
       isCounted = true
     }
     let bound = NIOLoopBound(self, eventLoop: context.eventLoop)
@@ -136,7 +136,7 @@ final class ProxyConnection: ChannelDuplexHandler {
   func end() {
     if isCounted {
       isCounted = false
-      service.clients?.leave(network)
+      service.clients.leave(network)
     }
     isClosing = true
     clock.stop()
@@ -273,7 +273,7 @@ final class ProxyConnection: ChannelDuplexHandler {
     answering = Answering(
       started: started, isHTTP10: head.minorVersion == 0, keepsAlive: head.keepsAlive,
       expectsContinue: head.expectsContinue)
-    var clients = isForOperator ? nil : service.clients
+    var clients = isForOperator || !service.clients.areLimited ? nil : service.clients
     if clients != nil, service.isHealthCheck(head) { clients = nil }
     let refusal = clients?.admit(network)
     if !isForOperator, refusal == nil, answerAtOnce(head, started) { return }

@@ -187,7 +187,7 @@ extension CachedAnswer {
       service.hits.resource(for: exchange.target)?.isLeased != true,
       let lease = service.cache.hold(reader)
     else { return }
-    let fields = service.fields
+    let (fields, routes, url) = (service.fields, service.routes, exchange.url)
     var status = CacheStatus.hit
     status.key = service.cache.key(for: resource).rawValue
     service.hits.insert(
@@ -198,7 +198,7 @@ extension CachedAnswer {
         var rendered = fields.stored(known)
         fields.addVia(to: &rendered)
         return rendered
-      }, for: exchange.target)
+      }, for: exchange.target, if: { routes.filter?.allows(url) != false })
   }
 }
 

@@ -40,6 +40,9 @@ struct AllowedHosts: Sendable {
     self.patterns = read
   }
 
+  /// Whether no host is named, and all are allowed.
+  var isEmpty: Bool { patterns.isEmpty }
+
   /// Whether the URL's host may be requested. Also checked for an origin's redirects.
   func allows(_ url: URL) -> Bool {
     if patterns.isEmpty { return true }

@@ -9,27 +9,28 @@ struct Routes: Sendable {
   /// Without a trailing slash.
   let origin: String?
   private let originURL: URL?
-  /// The URLs that may be requested; nil: all.
-  let filter: URLFilter?
+  private let hosts: CurrentHosts
+  private let hostsFilter: URLFilter
+  /// Whether only this computer reaches the proxy, or it serves one origin.
+  private let mayFetchAnything: Bool
+  private let address: String
   private let names: [String]
   private let machineName = ProcessInfo.processInfo.hostName
 
   init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
     names = configuration.names
     try Self.check(configuration)
-    let allowed = try AllowedHosts(configuration.allowedHosts)
-    let namesHosts = !configuration.allowedHosts.isEmpty
+    hosts = CurrentHosts(try AllowedHosts(configuration.allowedHosts))
+    mayFetchAnything =
+      configuration.origin != nil || LoopbackAddress.contains(configuration.address)
     if let url = configuration.origin {
       origin = try Self.base(url)
       originURL = url
       token = nil
       // Other targets of the origin's redirects could be in the proxy's own network.
-      let scope = OriginScope(url)
-      filter = URLFilter { url in
-        scope?.contains(url) == true || (namesHosts && allowed.allows(url))
-      }
+      hostsFilter = hosts.filter(besides: OriginScope(url))
     } else {
-      filter = namesHosts ? URLFilter { allowed.allows($0) } : nil
+      hostsFilter = hosts.filter()
       origin = nil
       originURL = nil
       let chosen = configuration.token ?? TokenCheck.random()
@@ -40,14 +41,36 @@ struct Routes: Sendable {
           remedy: "Use at least 16 letters, digits, '-', '.', '_' or '~', or no token at all.")
       }
       token = chosen
-      guard filter != nil || LoopbackAddress.contains(configuration.address) else {
-        throw CacheProxyError(
-          .invalidConfiguration,
-          "On \(configuration.address) this would be an open proxy: others could fetch any URL.",
-          remedy: "Name one origin, or the allowed hosts, or listen on 127.0.0.1.")
+      guard mayFetchAnything || hosts.areNamed else {
+        throw Self.openProxy(configuration.address)
       }
     }
+    address = configuration.address
   }
+
+  private static func openProxy(_ address: String) -> CacheProxyError {
+    CacheProxyError(
+      .invalidConfiguration,
+      "On \(address) this would be an open proxy: others could fetch any URL.",
+      remedy: "Name one origin, or the allowed hosts, or listen on 127.0.0.1.")
+  }
+
+  // MARK: The allowed hosts
+
+  /// The URLs that may be requested; nil: all. It follows changes of the allowed hosts.
+  var filter: URLFilter? { origin != nil || hosts.areNamed ? hostsFilter : nil }
+
+  /// Returns the hosts to allow in place of the present ones.
+  ///
+  /// - Throws: `.invalidConfiguration` for an invalid host, and if this would be an open proxy.
+  func checked(_ allowedHosts: [String]) throws(CacheProxyError) -> AllowedHosts {
+    let hosts = try AllowedHosts(allowedHosts)
+    guard mayFetchAnything || !hosts.isEmpty else { throw Self.openProxy(address) }
+    return hosts
+  }
+
+  /// Allows these hosts from now on, for all copies of these routes.
+  func allow(_ hosts: AllowedHosts) { self.hosts.replace(with: hosts) }
 
   /// - Throws: `.invalidConfiguration` for a name or a path that no field can contain, and for a
   ///   limit that permits nothing.

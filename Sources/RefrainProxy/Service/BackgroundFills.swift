@@ -6,11 +6,15 @@ import RefrainLocks
 /// hours only, if there are any.
 final class BackgroundFills: Sendable {
   private struct State {
+    /// When to fetch; nil: always.
+    var hours: CacheProxy.FillHours?
     var running: [CacheKey: (task: Task<Void, Never>, resource: Resource)] = [:]
     /// Outside of the hours, in order.
     var waiting: [Resource] = []
     var waitingKeys: Set<CacheKey> = []
     var isOver = false
+
+    func isOpen(at minute: Int) -> Bool { hours?.contains(minute: minute) ?? true }
   }
 
   /// The resources that may wait; a further one is begun again by its next client.
@@ -19,9 +23,8 @@ final class BackgroundFills: Sendable {
   private static let mostAtOnce = 4
 
   private let cache: MediaCache
-  private let hours: CacheProxy.FillHours?
   private let minuteOfDay: @Sendable () -> Int
-  private let state = Mutex(State())
+  private let state: Mutex<State>
 
   /// - Parameters:
   ///   - hours: when to fetch; nil: always.
@@ -31,11 +34,12 @@ final class BackgroundFills: Sendable {
     minuteOfDay: @escaping @Sendable () -> Int = { CacheProxy.FillHours.minuteOfDay() }
   ) {
     self.cache = cache
-    self.hours = hours
+    state = Mutex(State(hours: hours))
     self.minuteOfDay = minuteOfDay
   }
 
-  private var isOpen: Bool { hours?.contains(minute: minuteOfDay()) ?? true }
+  /// Changes when to fetch. Takes effect on what runs and waits with the next `followHours()`.
+  func update(_ hours: CacheProxy.FillHours?) { state.withLock { $0.hours = hours } }
 
   /// The number of resources that wait for the hours.
   var waitingCount: Int { state.withLock { $0.waiting.count } }
@@ -43,14 +47,14 @@ final class BackgroundFills: Sendable {
   /// Begins to fetch the resource, now or as soon as the hours permit, unless it is being fetched.
   func begin(_ resource: Resource) {
     let key = cache.key(for: resource)
-    let isOpen = isOpen
+    let minute = minuteOfDay()
     state.withLock { state in
       guard state.running[key] == nil, !state.isOver else { return }
-      if hours == nil {
+      if state.hours == nil {
         begin(resource, key, &state)
       } else {
         Self.hold(resource, key, &state)
-        if isOpen { beginWaiting(&state) }
+        if state.isOpen(at: minute) { beginWaiting(&state) }
       }
     }
   }
@@ -66,10 +70,10 @@ final class BackgroundFills: Sendable {
   }
 
   private func ended(_ key: CacheKey) {
-    let isOpen = isOpen
+    let minute = minuteOfDay()
     state.withLock { state in
       state.running[key] = nil
-      if isOpen, !state.isOver { beginWaiting(&state) }
+      if state.isOpen(at: minute), !state.isOver { beginWaiting(&state) }
     }
   }
 
@@ -89,14 +93,13 @@ final class BackgroundFills: Sendable {
     state.waiting.removeFirst(count)
   }
 
-  /// Begins what waits once the hours have begun; ends what runs once they are over. Called every
-  /// few seconds.
+  /// Begins what waits once the hours have begun, or there are none any more; ends what runs once
+  /// they are over. Called every few seconds.
   func followHours() {
-    guard hours != nil else { return }
-    let isOpen = isOpen
+    let minute = minuteOfDay()
     let ended = state.withLock { state -> [Task<Void, Never>] in
       guard !state.isOver else { return [] }
-      guard !isOpen else {
+      guard !state.isOpen(at: minute) else {
         beginWaiting(&state)
         return []
       }

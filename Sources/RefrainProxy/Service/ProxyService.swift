@@ -28,8 +28,7 @@ final class ProxyService: Sendable {
   let log: (@Sendable (ServedRequest) -> Void)?
   let traffic = Traffic()
   let health: HealthCheck
-  /// Nil if clients have no limits.
-  let clients: Clients?
+  let clients: Clients
   /// The clients that are connected now, without the operator's.
   let connections: ConnectionCount
   /// The pages for the operator.
@@ -37,6 +36,8 @@ final class ProxyService: Sendable {
   private let stopping = Atomic(false)
   private let draining = Atomic(false)
   private let local = Mutex<ListeningAddress?>(nil)
+  /// Held while they are applied, so that concurrent changes do not mix.
+  let currentSettings: Mutex<CacheProxy.Settings>
 
   init(cache: MediaCache, configuration: CacheProxy.Configuration) throws(CacheProxyError) {
     self.cache = cache
@@ -60,6 +61,7 @@ final class ProxyService: Sendable {
       hasOrigin: configuration.origin != nil, methods: configuration.relayedMethods,
       allowedWebOrigin: configuration.allowedWebOrigin)
     clients = Clients(configuration.clientLimits)
+    currentSettings = Mutex(CacheProxy.Settings(of: configuration))
     fills = BackgroundFills(cache: cache, hours: configuration.fillHours)
     slidOut = SlidOutEviction(cache: cache, growing: growing)
     let hasPlaceForPage = routes.token != nil || configuration.adminAddress != nil
@@ -129,7 +131,7 @@ final class ProxyService: Sendable {
 
   /// Whether a request is of the most common kind: for the bytes of a resource, without conditions.
   func canAnswerAtOnce(_ head: RequestHead) -> Bool {
-    clients?.limits.bytesPerSecond == nil && (head.isGET || head.isHEAD) && head.minorVersion == 1
+    !clients.areSlowed && (head.isGET || head.isHEAD) && head.minorVersion == 1
       && head.framing == .none
       && head.marks.isDisjoint(with: Self.slowMarks)
   }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import RefrainLocks
+
+/// The allowed hosts of a proxy, which can change while it runs. May be used from any thread.
+final class CurrentHosts: Sendable {
+  private let current: Mutex<AllowedHosts>
+
+  init(_ hosts: AllowedHosts) { current = Mutex(hosts) }
+
+  /// Whether there are any; without, all hosts are allowed.
+  var areNamed: Bool { !current.withLock { $0.isEmpty } }
+
+  func replace(with hosts: AllowedHosts) { current.withLock { $0 = hosts } }
+
+  /// Whether the URL's host is named.
+  func name(_ url: URL) -> Bool {
+    let hosts = current.withLock { $0 }
+    return !hosts.isEmpty && hosts.allows(url)
+  }
+
+  /// Returns a filter that always follows the hosts of the moment. While none are named, it allows
+  /// public hosts: it then applies only to fetches that began while some were.
+  func filter() -> URLFilter {
+    URLFilter { [self] url in
+      areNamed ? name(url) : !PrivateNetwork.contains(url)
+    }
+  }
+
+  /// Returns a filter that allows what belongs to an origin, and the hosts of the moment.
+  func filter(besides scope: OriginScope?) -> URLFilter {
+    URLFilter { [self] url in scope?.contains(url) == true || name(url) }
+  }
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+import RefrainLocks
+
+/// The settings that change while the proxy runs.
+extension ProxyService {
+  var settings: CacheProxy.Settings { currentSettings.withLock { $0 } }
+
+  /// - Throws: `.invalidConfiguration`; then nothing has changed.
+  func update(_ settings: CacheProxy.Settings) throws(CacheProxyError) {
+    let hosts = try routes.checked(settings.allowedHosts)
+    try settings.clientLimits.check()
+    currentSettings.withLock { current in
+      current = settings
+      routes.allow(hosts)
+      clients.update(settings.clientLimits)
+      fills.update(settings.fillHours)
+    }
+    // They are served without asking whether their host is allowed.
+    hits.releaseAll()
+    fills.followHours()
+  }
+}
