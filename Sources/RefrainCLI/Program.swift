@@ -19,6 +19,10 @@ enum Program {
   /// Returns the exit code: 0 done, 1 failed, 64 wrong usage, 128 plus its number after a signal.
   static func run(_ arguments: [String]) async -> CInt {
     do {
+      if let invocation = try ServeInvocation.find(in: arguments) {
+        try await invocation.command.serve(following: invocation)
+        return 0
+      }
       var command = try RefrainCommand.parseAsRoot(arguments)
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
@@ -30,6 +34,9 @@ enum Program {
       return 128 + interrupted.signal
     } catch let code as ExitCode {
       return code.rawValue
+    } catch let error as ConfigurationError {
+      _ = fail("\(error)")
+      return ExitCode.validationFailure.rawValue
     } catch let error as MediaCacheError {
       return fail("\(error)")
     } catch is CancellationError {

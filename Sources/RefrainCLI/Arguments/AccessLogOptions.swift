@@ -35,7 +35,7 @@ struct AccessLogOptions: ParsableArguments {
 
   /// Opens the file and begins to write; nil if there is to be no log. SIGUSR1 has no other effect
   /// than opening it again from then on.
-  func begin(hasOrigin: Bool, _ options: GlobalOptions) async throws -> AccessLog? {
+  func begin(hasOrigin: Bool, _ threshold: LogThreshold) async throws -> AccessLog? {
     guard let path else {
       Self.onReopening {}
       return nil
@@ -43,7 +43,7 @@ struct AccessLogOptions: ParsableArguments {
     // Opening waits for the disk, and for the reader of a named pipe.
     let file = try await IOThreads.background.run {
       try AccessLogFile(path: path) { text in
-        guard options.logLevel >= .warning else { return }
+        guard threshold.includes(.warning) else { return }
         Console.shared.note("refrain: \(printable(text))")
       }
     }

@@ -49,6 +49,15 @@ struct ServeCommand: AsyncParsableCommand {
       signal stops it at once. The exit code is then 130 or 143; 1 if the proxy cannot listen, 64 \
       for wrong usage.
 
+      With --config, options are also in a file: one a line, as on the command line but without \
+      the dashes and without quotes, as in 'limit 20G' and 'quiet'. Lines that begin with '#' are \
+      comments. The command line overrides the file; options that may be given several times add \
+      to it. SIGHUP reads the file again and applies --allow-host, --limit, \
+      --max-client-connections, --request-rate, --limit-rate, --origin-rate, --hours and \
+      --log-level without closing a connection; others are reported, and take effect at the next \
+      start. A file with an error changes nothing; the error is on standard error. Without \
+      --config, SIGHUP ends the program.
+
       An upgrade without a failed request: start the new program with --share-port beside the old \
       one, which was started with it too; when it prints its first line, send SIGTERM to the old \
       one. Both use one cache. Responses that take longer than some seconds need --drain. With a \
@@ -61,6 +70,7 @@ struct ServeCommand: AsyncParsableCommand {
         refrain serve --origin https://media.example.org --listen 0.0.0.0:8080
         refrain serve --origin https://media.example.org --admin 127.0.0.1:8574 --drain 10
         refrain serve --listen 192.168.1.5 --allow-host '*.example.org' --name media.local
+        refrain serve --config /etc/refrain/serve.conf
       """)
 
   @Option(
@@ -129,6 +139,14 @@ struct ServeCommand: AsyncParsableCommand {
 
   @Flag(help: "Open the proxy's page in a browser.")
   var open = false
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Read options from this file too, one a line and without the dashes. SIGHUP reads it again.
+      """, valueName: "file"),
+    completion: .file())
+  var config: String?
 
   @Flag(help: "Print no lines for requests.")
   var quiet = false
@@ -205,18 +223,27 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  func run() async throws {
+  func run() async throws { try await serve(following: nil) }
+
+  /// Serves until a signal.
+  ///
+  /// - Parameter invocation: this command with the file of its options, which is read again at
+  ///   each SIGHUP; nil: without a file.
+  func serve(following invocation: ServeInvocation?) async throws {
+    // First: until then the signal ends the program.
+    let hangUps = invocation.map { _ in HangUps.begin() }
     OpenFileLimit.raise()
+    let threshold = LogThreshold(options.logLevel)
     let (command, options) = (self, options)
     var cacheConfiguration = network.configuration(options)
     cacheConfiguration.isShared = origin != nil
     cacheConfiguration.originRate = limits.originRate
-    try await withCache(options, configuration: cacheConfiguration) { cache in
+    try await withCache(options, configuration: cacheConfiguration, threshold: threshold) { cache in
       let file = ProxyFile(directory: options.directory)
       let record = try command.record(in: file)
       let log = command.log
       var configuration = command.proxyConfiguration(token: record.token)
-      let accessLog = try await command.accessLog.begin(hasOrigin: command.origin != nil, options)
+      let accessLog = try await command.accessLog.begin(hasOrigin: command.origin != nil, threshold)
       configuration.logsClientFields = accessLog != nil
       configuration.log = command.logging(to: log, and: accessLog)
       let proxy = try CacheProxy.configured(configuration, cache: cache)
@@ -230,12 +257,20 @@ struct ServeCommand: AsyncParsableCommand {
       if command.open, let page = command.page(of: proxy) {
         await BrowserOpening.open(page, cache, options)
       }
+      let reloading = Task {
+        guard let invocation, let hangUps else { return }
+        await ServeReloading(
+          start: invocation, proxy: proxy, cache: cache, threshold: threshold, record: file
+        ).follow(hangUps)
+      }
       let result: Result<Void, any Error>
       do {
         result = .success(try await serving.untilEnd(draining: command.drain))
       } catch {
         result = .failure(error)
       }
+      reloading.cancel()
+      await reloading.value
       await log.end()
       await accessLog?.end()
       try result.get()
@@ -261,6 +296,17 @@ struct ServeCommand: AsyncParsableCommand {
     // Without a valid socket, validation has ended the command.
     if let sockets = try? sockets() { handover.apply(to: &configuration, sockets) }
     return configuration
+  }
+
+  /// The settings of the proxy that can change while it runs.
+  var settings: CacheProxy.Settings { CacheProxy.Settings(of: proxyConfiguration(token: "")) }
+
+  /// Checks what is checked only when a proxy is created.
+  ///
+  /// - Throws: `CacheProxyError`.
+  func check() throws {
+    // Any valid token.
+    try proxyConfiguration(token: String(repeating: "-", count: 32)).check()
   }
 
   /// Returns the URL of the page, which has no place among an origin's resources.

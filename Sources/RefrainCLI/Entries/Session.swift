@@ -4,14 +4,17 @@ import Refrain
 
 /// Opens the cache, does the work, and closes the cache in any case; ends on signals.
 ///
-/// - Parameter configuration: the cache's configuration; nil: that of the options.
+/// - Parameters:
+///   - configuration: the cache's configuration; nil: that of the options.
+///   - threshold: the level of messages, if it can change; nil: that of the options.
 func withCache(
   _ options: GlobalOptions, at directory: URL? = nil,
-  configuration: MediaCache.Configuration? = nil,
+  configuration: MediaCache.Configuration? = nil, threshold: LogThreshold? = nil,
   _ work: @escaping @Sendable (MediaCache) async throws -> Void
 ) async throws {
   try await endingOnSignals {
-    try await withOpenCache(options, at: directory, configuration: configuration, work)
+    try await withOpenCache(
+      options, at: directory, configuration: configuration, threshold: threshold, work)
   }
 }
 
@@ -27,19 +30,13 @@ func withExistingCache(
 /// Opens the cache, does the work, and closes the cache in any case.
 func withOpenCache<Value: Sendable>(
   _ options: GlobalOptions, at directory: URL? = nil,
-  configuration: MediaCache.Configuration? = nil,
+  configuration: MediaCache.Configuration? = nil, threshold: LogThreshold? = nil,
   _ work: @Sendable (MediaCache) async throws -> Value
 ) async throws -> Value {
   let cache = try MediaCache(
     directory: directory ?? options.directory,
     configuration: configuration ?? options.configuration)
-  let events = cache.events(includingTraffic: options.logLevel >= .debug)
-  let log = Task {
-    for await event in events {
-      let (level, text) = event.log
-      if level <= options.logLevel { Console.shared.note("refrain: \(printable(text))") }
-    }
-  }
+  let log = EventLog(cache, threshold ?? LogThreshold(options.logLevel))
   let result: Result<Value, any Error>
   do {
     result = .success(try await work(cache))
@@ -48,7 +45,7 @@ func withOpenCache<Value: Sendable>(
   }
   await cache.close()
   // Closing ends the events; pending ones are still logged.
-  await log.value
+  await log.end()
   Console.shared.clear()
   return try result.get()
 }
