@@ -24,6 +24,7 @@ class Refrain < Formula
     system "swift", "build", *arguments
     # The program with its manual, completions, and on Linux the units of systemd.
     ENV["PREFIX"] = prefix
+    ENV["SYSCONFDIR"] = etc
     ENV["ZSH_FUNCTIONS"] = "share/zsh/site-functions"
     system "packaging/install", ".build/release/refrain"
   end
