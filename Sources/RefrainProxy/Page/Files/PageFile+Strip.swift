@@ -21,7 +21,7 @@ extension PageFile {
       const color = (name) => style.getPropertyValue("--" + name).trim();
       colors = {
         full: color("full"), part: color("part"), none: color("none"), fetch: color("fetch"),
-        reader: color("reader"),
+        reader: color("reader"), rail: color("rail"),
       };
       return colors;
     }
@@ -34,7 +34,7 @@ extension PageFile {
       if (canvas.width !== width) canvas.width = width;
       if (canvas.height !== height) canvas.height = height;
       const context = canvas.getContext("2d");
-      const { full, part, none, fetch, reader } = palette();
+      const { full, part, none, fetch, reader, rail } = palette();
       const lane = Math.round(height * 0.62);
       context.clearRect(0, 0, width, height);
       context.fillStyle = none;
@@ -58,11 +58,14 @@ extension PageFile {
         const from = Math.ceil(x(spans[index])), to = Math.floor(x(spans[index + 1]));
         if (to > from) context.fillRect(from, 0, to - from, lane);
       }
+      // Shows where the strip ends, whatever is stored.
+      context.fillStyle = rail;
+      context.fillRect(0, lane, width, Math.max(1, Math.round(ratio)));
       context.fillStyle = fetch;
       for (let index = 0; index < fetching.length; index += 2) {
         const from = x(fetching[index]);
         context.fillRect(
-          from, lane + ratio, Math.max(2 * ratio, x(fetching[index + 1]) - from),
+          from, lane + 2 * ratio, Math.max(2 * ratio, x(fetching[index + 1]) - from),
           height - lane - 2 * ratio);
       }
       context.fillStyle = reader;
@@ -79,7 +82,10 @@ extension PageFile {
 
     /** What the strip shows, for those who do not see it. */
     export function label(row) {
-      const facts = [percent(row) + " stored"];
+      const whole = (row.spans ?? []).reduce(
+        (sum, bound, index) => sum + (index % 2 === 0 ? -bound : bound), 0);
+      const facts = [(row.parts === undefined ? percent(row)
+        : whole + " of " + count(row.length ?? row.parts, "part")) + " stored"];
       const spans = (row.spans ?? []).length / 2;
       if (row.parts === undefined && spans > 1) facts.push("in " + count(spans, "piece"));
       if ((row.fetching ?? []).length > 0) facts.push("being fetched");

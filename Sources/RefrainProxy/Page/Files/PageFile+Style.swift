@@ -5,16 +5,18 @@ extension PageFile {
   static let styleText = #"""
     :root {
       color-scheme: light dark;
-      --back: #ffffff; --raised: #f3f5f8; --line: #c9d0da; --text: #1b2430; --faint: #55606f;
+      --back: #ffffff; --raised: #f3f5f8; --line: #c9d0da; --edge: #76818f; --text: #1b2430; --faint: #55606f;
       --accent: #1d5bb8; --on-accent: #ffffff; --danger: #b3261e; --chosen: #dce8fa;
-      --full: #1d5bb8; --part: #7fa6de; --none: #e2e6ec; --fetch: #b45309; --reader: #1b2430;
+      --full: #123f86; --part: #5583c9; --none: #e8ebf0; --fetch: #b45309; --reader: #1b2430;
+      --rail: #76818f;
       --row: 46px;
     }
     @media (prefers-color-scheme: dark) {
       :root {
-        --back: #12161c; --raised: #1b212a; --line: #3b4655; --text: #e8edf4; --faint: #a5b1c1;
+        --back: #12161c; --raised: #1b212a; --line: #3b4655; --edge: #76839a; --text: #e8edf4; --faint: #a5b1c1;
         --accent: #7db1ff; --on-accent: #0c1420; --danger: #ff8f86; --chosen: #233450;
-        --full: #6ea6fb; --part: #3f6299; --none: #2a323e; --fetch: #f5a742; --reader: #e8edf4;
+        --full: #8dbaff; --part: #5480c2; --none: #252c37; --fetch: #f5a742; --reader: #e8edf4;
+        --rail: #76839a;
       }
     }
     * { box-sizing: border-box; }
@@ -26,7 +28,8 @@ extension PageFile {
       font: 14px/1.4 system-ui, sans-serif;
     }
     h1 { font-size: 18px; margin: 0; }
-    h2 { font-size: 15px; margin: 0 0 6px; overflow-wrap: anywhere; }
+    h2, h3 { font-size: 15px; margin: 0 0 6px; overflow-wrap: anywhere; }
+    .quiet { position: absolute; clip-path: inset(50%); white-space: nowrap; }
     header { display: flex; flex-wrap: wrap; align-items: center; gap: 6px 22px; }
     #figures { display: flex; flex-wrap: wrap; gap: 4px 22px; margin: 0; }
     #figures dt { color: var(--faint); font-size: 12px; }
@@ -37,17 +40,19 @@ extension PageFile {
     input[type=url], input[type=search] { flex: 1 1 200px; min-width: 0; }
     input, select, button {
       font: inherit; color: inherit; background: var(--raised); min-height: 32px;
-      border: 1px solid var(--line); border-radius: 6px; padding: 3px 10px;
+      border: 1px solid var(--edge); border-radius: 6px; padding: 3px 10px;
     }
     ::placeholder { color: var(--faint); opacity: 1; }
-    input[type=checkbox] { min-height: 0; vertical-align: middle; }
+    .check { display: inline-flex; align-items: center; gap: 4px; min-height: 32px; }
+    input[type=checkbox] { min-height: 0; margin: 0; }
     button { cursor: pointer; }
     button:hover { border-color: var(--accent); }
     button[type=submit] { background: var(--accent); color: var(--on-accent); }
     button.danger { color: var(--danger); border-color: var(--danger); }
     button:disabled { opacity: .5; cursor: default; }
     :focus-visible { outline: 3px solid var(--accent); outline-offset: 1px; }
-    #grid:focus-visible { outline-offset: -3px; }
+    #grid:focus-visible, [role=tab]:focus-visible, [role=tabpanel]:focus-visible,
+    #detail:focus-visible { outline-offset: -3px; }
     [role=tablist] {
       display: flex; flex-wrap: wrap; gap: 4px; border-bottom: 1px solid var(--line);
     }
@@ -55,9 +60,14 @@ extension PageFile {
     [role=tab][aria-selected=true] {
       color: var(--text); font-weight: 600; box-shadow: inset 0 -3px var(--accent);
     }
-    main { flex: 1; min-height: 0; display: flex; }
+    /* Enlarged, or in a low window, the page scrolls; the rows keep some height. */
+    main { flex: 1 0 300px; min-height: 0; display: flex; flex-direction: column; gap: 8px; }
     [role=tabpanel] { flex: 1; min-width: 0; min-height: 0; overflow: auto; }
-    #stored { display: flex; flex-direction: column; gap: 8px; overflow: hidden; }
+    #stored {
+      display: flex; flex-direction: column; gap: 8px; overflow: hidden;
+      /* Room for the rings of the focus. */
+      padding: 4px; margin: -4px;
+    }
     #legend, #keys { margin: 0; color: var(--faint); font-size: 12px; }
     #legend { flex: 1 1 auto; text-align: right; white-space: nowrap; }
     #legend i {
@@ -71,7 +81,7 @@ extension PageFile {
     #legend i.none { outline: 1px solid var(--line); }
     #split { flex: 1; min-height: 0; display: flex; gap: 12px; }
     #grid {
-      flex: 1; min-width: 0; overflow-y: auto; position: relative; border: 1px solid var(--line);
+      flex: 1; min-width: 0; min-height: 130px; overflow-y: auto; position: relative; border: 1px solid var(--line);
       border-radius: 6px;
     }
     #head, .row {
@@ -93,13 +103,13 @@ extension PageFile {
     .name b { display: block; font-weight: 500; overflow: hidden; text-overflow: ellipsis; }
     .name small { display: block; color: var(--faint); overflow: hidden; text-overflow: ellipsis; }
     #head [data-sort] { cursor: pointer; }
-    #head [aria-sort=ascending]::after { content: " ▲"; }
-    #head [aria-sort=descending]::after { content: " ▼"; }
+    #head [aria-sort=ascending]::after { content: " ▲" / ""; }
+    #head [aria-sort=descending]::after { content: " ▼" / ""; }
     .stored, .size, .rate, .used, #head span:nth-child(n+4) {
       text-align: right; font-variant-numeric: tabular-nums;
     }
     canvas { display: block; width: 100%; height: 18px; }
-    #empty { padding: 30px; color: var(--faint); text-align: center; }
+    #empty { display: block; padding: 30px; color: var(--faint); text-align: center; }
     #detail {
       flex: 0 0 380px; overflow: auto; border: 1px solid var(--line); border-radius: 6px;
       padding: 12px; background: var(--raised);
@@ -135,11 +145,12 @@ extension PageFile {
     @media (max-width: 700px) {
       :root { --row: 78px; }
       body { padding: 8px; }
-      #head, #keys, #legend { display: none; }
+      #head { position: absolute; clip-path: inset(50%); width: 1px; overflow: hidden; }
+      #keys, #legend { display: none; }
       #figures { gap: 2px 14px; }
       label:not(.check) { position: absolute; clip-path: inset(50%); white-space: nowrap; }
-      [role=tablist] { flex-wrap: nowrap; overflow-x: auto; scrollbar-width: none; gap: 0; }
-      [role=tab] { padding: 3px 6px; white-space: nowrap; flex: none; }
+      [role=tablist] { gap: 0; }
+      [role=tab] { padding: 3px 6px; white-space: nowrap; }
       #search { flex-basis: 90px; }
       #tools select, #tools button { padding: 3px 5px; }
       .row {
@@ -151,7 +162,17 @@ extension PageFile {
       .row .stored { grid-area: 2 / 3; }
       .row .type, .row .rate, .row .used { display: none; }
     }
-    @media (prefers-reduced-motion: no-preference) { .row { scroll-behavior: auto; } }
-    @media (forced-colors: active) { .row[aria-selected=true] { outline: 2px solid Highlight; } }
+    @media (prefers-reduced-motion: reduce) {
+      *, ::before, ::after { animation: none !important; transition: none !important; }
+      /* The browser moves the bar of a download of unknown length. */
+      progress:indeterminate {
+        appearance: none; height: 10px; border: 1px solid var(--edge); background: var(--none);
+      }
+      progress:indeterminate::-webkit-progress-bar { background: none; }
+    }
+    @media (forced-colors: active) {
+      .row[aria-selected=true], [role=tab][aria-selected=true] { outline: 2px solid Highlight; }
+      #legend i { forced-color-adjust: none; }
+    }
     """#
 }
