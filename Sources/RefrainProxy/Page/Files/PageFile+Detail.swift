@@ -4,7 +4,7 @@ extension PageFile {
   /// The chosen row in full, with the variants of a stream.
   static let detailText = #"""
     import * as store from "./store.js";
-    import { ago, button, count, element, percent, rate, size } from "./format.js";
+    import { ago, button, count, element, keepFocus, percent, rate, size } from "./format.js";
     import { draw, label, onColors, strip } from "./strip.js";
     import { chosenRow, onChoice } from "./list.js";
 
@@ -41,7 +41,11 @@ extension PageFile {
       if (value !== null && text.textContent !== value) text.textContent = value;
     }
 
-    function update() {
+    const grid = document.getElementById("grid");
+
+    function update() { keepFocus(panel, () => [pin, grid], change); }
+
+    function change() {
       const row = isOpen ? chosenRow() : null;
       panel.hidden = row === null;
       if (row === null) { shown = null; return; }
@@ -81,7 +85,7 @@ extension PageFile {
       try {
         const list = await store.variants(key);
         if (chosenRow()?.key !== key) return;
-        variants.replaceChildren(element("h2", "", "Variants"), ...list.map((variant) => {
+        variants.replaceChildren(element("h3", "", "Variants"), ...list.map((variant) => {
           const item = element("div", "variant");
           const parts = (variant.spans ?? []).reduce(
             (sum, bound, index) => sum + (index % 2 === 0 ? -bound : bound), 0);
@@ -113,7 +117,7 @@ extension PageFile {
     export function close() {
       isOpen = false;
       update();
-      document.getElementById("grid").focus();
+      grid.focus();
     }
 
     export function start(given) {

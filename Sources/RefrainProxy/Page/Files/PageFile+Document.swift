@@ -27,7 +27,7 @@ extension PageFile {
       <meter id="disk-meter" min="0" max="1" high="0.95" value="0" hidden
         aria-label="Disk space used"></meter>
     </header>
-    <form id="add" autocomplete="off">
+    <form id="add" autocomplete="off" aria-label="Add a URL">
       <label for="url">Add a URL</label>
       <input id="url" type="url" inputmode="url" required spellcheck="false"
         placeholder="https://example.org/song.flac">
@@ -36,7 +36,8 @@ extension PageFile {
       <button id="play" type="button">Play</button>
       <button id="copy" type="button">Copy proxy URL</button>
     </form>
-    <nav role="tablist" aria-label="Views">
+    <main>
+    <div id="tabs" role="tablist" aria-label="Views">
       <button role="tab" id="tab-stored" aria-controls="stored" aria-selected="true"
         >Stored <span class="count"></span></button>
       <button role="tab" id="tab-downloads" aria-controls="downloads" aria-selected="false"
@@ -45,8 +46,7 @@ extension PageFile {
         tabindex="-1">Requests <span class="count"></span></button>
       <button role="tab" id="tab-problems" aria-controls="problems" aria-selected="false"
         tabindex="-1">Problems <span class="count"></span></button>
-    </nav>
-    <main>
+    </div>
       <section id="stored" role="tabpanel" aria-labelledby="tab-stored">
         <div id="tools">
           <label for="search">Search</label>
@@ -62,35 +62,41 @@ extension PageFile {
             <option value="disk">Disk space</option>
             <option value="rate">Rate</option>
           </select>
-          <button id="direction" type="button" aria-pressed="true">Descending</button>
+          <button id="direction" type="button">Descending</button>
+          <p id="found" class="quiet" role="status"></p>
           <p id="legend"><i class="full"></i>stored <i class="part"></i>partly
             <i class="fetch"></i>being fetched <i class="reader"></i>a reader
             <i class="none"></i>missing</p>
         </div>
         <div id="split">
           <div id="grid" role="grid" tabindex="0" aria-label="Stored resources"
-            aria-describedby="keys">
+            aria-describedby="keys" aria-readonly="true" aria-colcount="7">
             <div id="head" role="row" aria-rowindex="1">
-              <span role="columnheader" data-sort="name">Name</span>
-              <span role="columnheader" data-sort="type">Type</span>
-              <span role="columnheader">Strip</span>
-              <span role="columnheader" data-sort="share">Stored</span>
-              <span role="columnheader" data-sort="size">Size</span>
-              <span role="columnheader" data-sort="rate">Rate</span>
-              <span role="columnheader" data-sort="used">Last use</span>
+              <span role="columnheader" aria-colindex="1" data-sort="name">Name</span>
+              <span role="columnheader" aria-colindex="2" data-sort="type">Type</span>
+              <span role="columnheader" aria-colindex="3">Strip</span>
+              <span role="columnheader" aria-colindex="4" data-sort="share">Stored</span>
+              <span role="columnheader" aria-colindex="5" data-sort="size">Size</span>
+              <span role="columnheader" aria-colindex="6" data-sort="rate">Rate</span>
+              <span role="columnheader" aria-colindex="7" data-sort="used">Last use</span>
             </div>
             <div id="rows" role="rowgroup"></div>
-            <p id="empty" hidden></p>
+            <div id="none" role="row" aria-rowindex="2" hidden>
+              <span id="empty" role="gridcell" aria-colindex="1" aria-colspan="7"></span>
+            </div>
           </div>
-          <aside id="detail" hidden tabindex="-1" aria-label="Selected resource"></aside>
+          <section id="detail" hidden tabindex="-1" aria-label="Selected resource"></section>
         </div>
         <p id="keys">Keys: <kbd>↑</kbd> <kbd>↓</kbd> choose, <kbd>Enter</kbd> shows,
           <kbd>Space</kbd> plays, <kbd>C</kbd> copies the proxy URL, <kbd>P</kbd> pins,
           <kbd>F</kbd> fetches the rest, <kbd>Delete</kbd> removes, <kbd>/</kbd> searches.</p>
       </section>
-      <section id="downloads" role="tabpanel" aria-labelledby="tab-downloads" hidden></section>
-      <section id="requests" role="tabpanel" aria-labelledby="tab-requests" hidden></section>
-      <section id="problems" role="tabpanel" aria-labelledby="tab-problems" hidden></section>
+      <section id="downloads" role="tabpanel" aria-labelledby="tab-downloads" tabindex="0"
+        hidden></section>
+      <section id="requests" role="tabpanel" aria-labelledby="tab-requests" tabindex="0"
+        hidden></section>
+      <section id="problems" role="tabpanel" aria-labelledby="tab-problems" tabindex="0"
+        hidden></section>
     </main>
     <section id="player" aria-label="Player" hidden></section>
     <p id="message" role="status"></p>

@@ -67,6 +67,24 @@ extension PageFile {
       return made;
     }
 
+    const canFocus = (element) =>
+      element?.isConnected && !element.disabled && element !== document.body
+      && element.getClientRects().length > 0;
+
+    /** Moves the focus to the first element that can have it. */
+    export function focusFirst(elements) {
+      elements.find(canFocus)?.focus({ preventScroll: true });
+    }
+
+    /** Makes a change that may hide the focused element. The focus goes to others then: nobody
+     * has to begin at the top of the page again. `others` is called before the change. */
+    export function keepFocus(place, others, change) {
+      const focused = document.activeElement;
+      const next = place.contains(focused) ? others(focused) : null;
+      change();
+      if (next && !canFocus(focused)) focusFirst(next);
+    }
+
     export function button(text, action, style) {
       const made = element("button", style, text);
       made.type = "button";

@@ -10,6 +10,7 @@ extension PageFile {
     const grid = document.getElementById("grid");
     const body = document.getElementById("rows");
     const head = document.getElementById("head");
+    const none = document.getElementById("none");
     const empty = document.getElementById("empty");
     /** Rows drawn beyond the sight, so that scrolling shows no gaps. */
     const margin = 4;
@@ -30,6 +31,7 @@ extension PageFile {
         cells[part] = element("span", part);
         cells[part].setAttribute("role", "gridcell");
         row.append(cells[part]);
+        cells[part].setAttribute("aria-colindex", row.children.length);
       }
       cells.title = element("b");
       cells.place = element("small");
@@ -109,7 +111,7 @@ extension PageFile {
       } else {
         grid.removeAttribute("aria-activedescendant");
       }
-      empty.hidden = count > 0;
+      none.hidden = count > 0;
       setText(
         empty, store.rows.size > 0 ? "No row matches the search."
           : "Nothing is stored yet. Add a URL above, or play one through the proxy.");

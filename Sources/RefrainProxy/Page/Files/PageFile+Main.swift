@@ -7,6 +7,7 @@ extension PageFile {
     import * as list from "./list.js";
     import * as detail from "./detail.js";
     import * as panels from "./panels.js";
+    import { count } from "./format.js";
     import { copy, play } from "./player.js";
 
     const byID = (id) => document.getElementById(id);
@@ -21,10 +22,9 @@ extension PageFile {
       await new Promise((done) => ask.addEventListener("close", done, { once: true }));
       if (ask.returnValue !== "yes") return;
       const index = store.place(row.key);
-      if (await store.act({ action: "remove", key: row.key })) {
-        const next = store.shown[index + 1] ?? store.shown[index - 1];
-        if (next) list.choose(next.key);
-      }
+      // The row may go before the response arrives.
+      const next = store.shown[index + 1] ?? store.shown[index - 1];
+      if (await store.act({ action: "remove", key: row.key }) && next) list.choose(next.key);
     }
 
     /** By the keys of the keyboard. */
@@ -56,6 +56,8 @@ extension PageFile {
       store.view.search = event.target.value;
       store.arrange();
       list.toTop();
+      byID("found").textContent =
+        store.view.search.trim() === "" ? "" : count(store.shown.length, "row") + " found";
     });
     byID("search").addEventListener("keydown", (event) => {
       if (event.key !== "ArrowDown" && event.key !== "Enter") return;
@@ -68,7 +70,6 @@ extension PageFile {
     function setDirection(isDescending) {
       store.view.descending = isDescending;
       direction.textContent = isDescending ? "Descending" : "Ascending";
-      direction.setAttribute("aria-pressed", String(isDescending));
       for (const head of heads) {
         if (head.dataset.sort !== store.view.sort) head.removeAttribute("aria-sort");
         else head.setAttribute("aria-sort", isDescending ? "descending" : "ascending");

@@ -4,7 +4,7 @@ extension PageFile {
   /// The figures, the downloads, the last requests and the problems.
   static let panelsText = #"""
     import * as store from "./store.js";
-    import { button, clock, count, element, rate, size } from "./format.js";
+    import { button, clock, element, keepFocus, rate, size } from "./format.js";
 
     const byID = (id) => document.getElementById(id);
     const tabs = [...document.querySelectorAll("[role=tab]")];
@@ -37,13 +37,22 @@ extension PageFile {
         meter.high = meter.max * 0.95;
         meter.value = state.disk;
         meter.title = size(state.disk) + limit;
+        meter.setAttribute("aria-valuetext", meter.title);
       }
     }
 
     // MARK: Downloads
 
     const items = new Map();
-    const list = element("ul", "list");
+
+    function makeList() {
+      const list = element("ul", "list");
+      // Safari takes the role from a list without bullets.
+      list.setAttribute("role", "list");
+      return list;
+    }
+
+    const list = makeList();
     const noDownloads = element("p", "", "The queue is empty. Add a URL above.");
     const states = {
       waiting: "waits for its turn", running: "is fetched", paused: "paused", done: "complete",
@@ -63,11 +72,27 @@ extension PageFile {
       };
       const buttons = element("span", "buttons");
       buttons.append(parts.pause, parts.resume, parts.up, parts.down, parts.remove);
+      parts.text.id = "download-" + id;
+      for (const one of buttons.children) one.setAttribute("aria-describedby", parts.text.id);
       item.append(parts.text, parts.progress, parts.facts, buttons, parts.error);
       return parts;
     }
 
-    function downloads() {
+    /** Where the focus goes if its button goes: to its counterpart, else to the next download. */
+    function otherButtons(focused) {
+      const all = [...items.values()];
+      const place = all.find((parts) => parts.item.contains(focused));
+      if (!place) return [byID("downloads")];
+      const { pause, resume, up, down, remove, item } = place;
+      const pairs = new Map([[pause, resume], [resume, pause], [up, down], [down, up]]);
+      const near = [item.nextElementSibling, item.previousElementSibling]
+        .map((other) => all.find((parts) => parts.item === other)?.remove);
+      return [pairs.get(focused), remove, ...near, byID("downloads")];
+    }
+
+    function downloads() { keepFocus(byID("downloads"), otherButtons, showDownloads); }
+
+    function showDownloads() {
       const queue = store.state.downloads;
       setCount("downloads", queue.filter((item) => item.state !== "done").length);
       const known = new Set(queue.map((item) => item.id));
@@ -85,7 +110,6 @@ extension PageFile {
           if (parts.item.contains(focused)) focused.focus();
         }
         parts.text.textContent = url;
-        parts.item.setAttribute("aria-label", url + ", " + states[state]);
         const amount = size(stored) + (total === undefined ? "" : " of " + size(total));
         parts.facts.textContent = states[state] + ", " + amount + (pinned ? ", pinned" : "");
         parts.progress.hidden = state === "done" || state === "failed";
@@ -107,13 +131,21 @@ extension PageFile {
 
     // MARK: Requests and problems
 
+    const lastShown = new Map();
+
     function fill(id, entries, make, none) {
       const panel = byID(id);
       setCount(id, entries.length);
       if (panel.hidden) return;
-      const list = element("ul", "list");
-      list.append(...entries.toReversed().map(make));
-      panel.replaceChildren(entries.length > 0 ? list : element("p", "", none));
+      if (panel.children.length === 0) panel.append(element("p", "", none), makeList());
+      const [text, list] = panel.children;
+      text.hidden = entries.length > 0;
+      // What is there stays: a reader of screens loses its place with each new element.
+      const known = entries.lastIndexOf(lastShown.get(id));
+      if (known < 0) list.replaceChildren();
+      list.prepend(...entries.slice(known + 1).toReversed().map(make));
+      while (list.children.length > entries.length) list.lastChild.remove();
+      lastShown.set(id, entries.at(-1));
     }
 
     function requests() {
@@ -160,9 +192,14 @@ extension PageFile {
       for (const [index, tab] of tabs.entries()) {
         tab.addEventListener("click", () => select(tab));
         tab.addEventListener("keydown", (event) => {
-          const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-          if (!step) return;
-          const next = tabs[(index + step + tabs.length) % tabs.length];
+          const last = tabs.length - 1;
+          const place = {
+            ArrowRight: index === last ? 0 : index + 1, ArrowLeft: index === 0 ? last : index - 1,
+            Home: 0, End: last,
+          }[event.key];
+          if (place === undefined) return;
+          event.preventDefault();
+          const next = tabs[place];
           select(next);
           next.focus();
         });

@@ -4,11 +4,15 @@ extension PageFile {
   /// Plays through the proxy, and copies its URLs.
   static let playerText = #"""
     import * as store from "./store.js";
-    import { button, element, name } from "./format.js";
+    import { button, element, focusFirst, name } from "./format.js";
 
     const panel = document.getElementById("player");
 
+    /** Where the focus was when playing began. */
+    let opener = null;
+
     export function stop() {
+      const isFocused = panel.contains(document.activeElement);
       const media = panel.querySelector("audio, video");
       if (media) {
         media.pause();
@@ -17,10 +21,13 @@ extension PageFile {
       }
       panel.replaceChildren();
       panel.hidden = true;
+      if (isFocused) focusFirst([opener, document.getElementById("grid"),
+        document.getElementById("url")]);
     }
 
     /** @param type the content type; undefined while unknown. */
     export async function play(url, type) {
+      if (!panel.contains(document.activeElement)) opener = document.activeElement;
       let source;
       try {
         source = await store.address(url);
@@ -32,6 +39,7 @@ extension PageFile {
         || /\.(mp3|m4a|aac|flac|ogg|oga|opus|wav)([?#]|$)/i.test(url);
       const media = element(isSound ? "audio" : "video");
       media.controls = true;
+      media.setAttribute("aria-label", name(url));
       media.addEventListener("error", () => {
         if (!media.hasAttribute("src")) return;
         store.say(
@@ -47,12 +55,14 @@ extension PageFile {
     }
 
     function copyByHand(text) {
+      const focused = document.activeElement;
       const field = element("textarea");
       field.value = text;
       document.body.append(field);
       field.select();
       const isDone = document.execCommand("copy");
       field.remove();
+      focused?.focus({ preventScroll: true });
       if (!isDone) throw new Error("refused");
     }
 
