@@ -50,7 +50,9 @@ extension PageFile {
     button[type=submit] { background: var(--accent); color: var(--on-accent); }
     button.danger { color: var(--danger); border-color: var(--danger); }
     button:disabled { opacity: .5; cursor: default; }
-    :focus-visible { outline: 3px solid var(--accent); outline-offset: 1px; }
+    :focus-visible, audio:focus-within, video:focus-within {
+      outline: 3px solid var(--accent); outline-offset: 1px;
+    }
     #grid:focus-visible, [role=tab]:focus-visible, [role=tabpanel]:focus-visible,
     #detail:focus-visible { outline-offset: -3px; }
     [role=tablist] {
