@@ -7,28 +7,6 @@ import Testing
 
 /// The events that keep an open page up to date.
 @Suite(.timeLimit(.minutes(1))) struct PageEventTests {
-  /// Reads events until one satisfies a condition, and returns it.
-  private func next(
-    _ connection: RawConnection, where isWanted: ([String: Any]) -> Bool
-  ) async throws -> [String: Any] {
-    var text: [UInt8] = []
-    while true {
-      let bytes = try await connection.read(upTo: 1)
-      guard let byte = bytes.first else { throw Ended() }
-      text.append(byte)
-      guard text.suffix(2) == [10, 10] else { continue }
-      let line = String(decoding: text, as: UTF8.self)
-      text = []
-      // Between the chunks of the body are their lengths.
-      guard let start = line.range(of: "data: ") else { continue }
-      let json = Data(line[start.upperBound...].utf8.dropLast(2))
-      let event = try JSONSerialization.jsonObject(with: json) as? [String: Any] ?? [:]
-      if isWanted(event) { return event }
-    }
-  }
-
-  private struct Ended: Error {}
-
   private func rows(_ event: [String: Any]) -> [[String: Any]] {
     event["rows"] as? [[String: Any]] ?? []
   }
@@ -42,21 +20,21 @@ import Testing
         try await connection.request("/\(test.token)/page/events", host: test.host)
         let head = try await connection.readHead()
         #expect(head.status == 200 && head["Content-Type"] == "text/event-stream")
-        let all = try await next(connection) { $0["whole"] as? Bool == true }
+        let all = try await connection.nextEvent { $0["whole"] as? Bool == true }
         #expect(rows(all).map { $0["key"] as? String } == [test.key("/a").rawValue])
-        let state = try await next(connection) { $0["state"] != nil }
+        let state = try await connection.nextEvent { $0["state"] != nil }
         let requests = state["requests"] as? [[String: Any]] ?? []
         #expect(requests.first?["source"] as? String == "miss")
         #expect(try await test.get("/b").status == 200)
         let key = test.key("/b").rawValue
-        let news = try await next(connection) { event in
+        let news = try await connection.nextEvent { event in
           rows(event).contains {
             $0["key"] as? String == key && $0["spans"] as? [Int64] == [0, Caching.length]
           }
         }
         #expect(news["whole"] == nil && rows(news).count == 1)
         _ = try await test.cache.remove(test.key("/a"))
-        let gone = try await next(connection) { $0["removed"] != nil }
+        let gone = try await connection.nextEvent { $0["removed"] != nil }
         #expect(gone["removed"] as? [String] == [test.key("/a").rawValue])
       }
     }

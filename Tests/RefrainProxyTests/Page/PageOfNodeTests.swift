@@ -107,6 +107,95 @@ import Testing
     }
   }
 
+  @Test func `A change needs POST, the page's field, and the page's own host and origin`()
+    async throws
+  {
+    try await withPage { test async throws in
+      let page = try #require(test.proxy.service.page)
+      let json = #"{"action":"add","url":"\#(test.origin.url("/a").absoluteString)"}"#
+      let own = changeFields(test)
+      let query = "/page/action?action=add&url=" + test.origin.url("/a").absoluteString
+      for method in ["GET", "HEAD", "PUT", "DELETE", "OPTIONS"] {
+        let reply = try await test.admin(query, own, method: method)
+        #expect(reply.status == 405, "\(method): \(reply.status)")
+      }
+      let wrong: [[String]] = [
+        [], ["Content-Type: application/json"], ["X-Refrain-Page: 1"],
+        own + ["Origin: https://evil.example"], own + ["Origin: null"],
+        // The listener for clients serves the origin's pages: another web origin, the same site.
+        own.map { $0.replacing("127.0.0.1:\(test.adminPort)", with: test.host) },
+        own.map { $0.replacing("same-origin", with: "same-site") },
+        own.map { $0.replacing("same-origin", with: "cross-site") },
+      ]
+      for fields in wrong {
+        let reply = try await test.admin("/page/action", fields, method: "POST", body: json)
+        #expect([403, 415].contains(reply.status), "\(fields): \(reply.status)")
+      }
+      for host in ["evil.example:\(test.adminPort)", "evil.example", test.host] {
+        let fields = own.map { $0.replacing("127.0.0.1:\(test.adminPort)", with: host) }
+        let reply = try await test.admin(
+          "/page/action", fields, method: "POST", host: host, body: json)
+        #expect(reply.status == 421, "\(host): \(reply.status)")
+      }
+      #expect(page.downloads.items.isEmpty)
+      let done = try await test.admin("/page/action", own, method: "POST", body: json)
+      #expect(done.status == 200 && page.downloads.items.count == 1, "\(done.text)")
+    }
+  }
+
+  @Test func `Clients of the proxy cannot ask for changes`() async throws {
+    try await withPage { test async throws in
+      let page = try #require(test.proxy.service.page)
+      let json = #"{"action":"add","url":"\#(test.origin.url("/a").absoluteString)"}"#
+      for (host, fields) in [
+        (test.host, test.changeFields), ("127.0.0.1:\(test.adminPort)", changeFields(test)),
+      ] {
+        let reply = try await test.connect { connection async throws in
+          try await connection.request(
+            "/page/action", fields + ["Content-Length: \(json.utf8.count)"], method: "POST",
+            host: host)
+          try await connection.send(json)
+          return try await connection.readReply()
+        }
+        #expect(reply["Content-Security-Policy"] == nil && reply.json["message"] == nil)
+      }
+      #expect(page.downloads.items.isEmpty)
+    }
+  }
+
+  @Test func `An open page of a node receives what its clients cause`() async throws {
+    try await withPage { test async throws in
+      let fields = [Field("Cache-Control", "max-age=60")]
+      for path in ["/a.flac", "/b.flac"] {
+        test.origin.serve(
+          OriginResource(
+            .bytes([1, 2, 3]), contentType: "audio/flac", etag: "\"1\"", headers: fields),
+          at: path)
+      }
+      let host = "127.0.0.1:\(test.adminPort)"
+      try await RawConnection.open(port: test.adminPort) { connection async throws in
+        try await connection.request("/page/events", host: host)
+        let head = try await connection.readHead()
+        #expect(head.status == 200 && head["Content-Type"] == "text/event-stream")
+        let all = try await connection.nextEvent { $0["whole"] as? Bool == true }
+        #expect((all["rows"] as? [Any])?.isEmpty == true)
+        for path in ["/a.flac", "/b.flac"] {
+          let reply = try await test.connect { try await $0.reply(to: path, host: test.host) }
+          #expect(reply.body == [1, 2, 3])
+          let key = test.key(path).rawValue
+          _ = try await connection.nextEvent { event in
+            (event["rows"] as? [[String: Any]] ?? []).contains {
+              $0["key"] as? String == key && $0["stored"] as? Int == 3
+            }
+          }
+        }
+        _ = try await test.admin("/a.flac", method: "PURGE")
+        let gone = try await connection.nextEvent { $0["removed"] != nil }
+        #expect(gone["removed"] as? [String] == [test.key("/a.flac").rawValue])
+      }
+    }
+  }
+
   @Test func `PURGE of the root removes the origin's root`() async throws {
     try await withPage { test async throws in
       let reply = try await test.admin("/", method: "PURGE")

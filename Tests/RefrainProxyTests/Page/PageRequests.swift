@@ -77,3 +77,25 @@ extension Reply {
     (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any] ?? [:]
   }
 }
+
+extension RawConnection {
+  /// Reads events until one satisfies a condition, and returns it.
+  func nextEvent(where isWanted: ([String: Any]) -> Bool) async throws -> [String: Any] {
+    var text: [UInt8] = []
+    while true {
+      let bytes = try await read(upTo: 1)
+      guard let byte = bytes.first else { throw EventsEnded() }
+      text.append(byte)
+      guard text.suffix(2) == [10, 10] else { continue }
+      let line = String(decoding: text, as: UTF8.self)
+      text = []
+      // Between the chunks of the body are their lengths.
+      guard let start = line.range(of: "data: ") else { continue }
+      let json = Data(line[start.upperBound...].utf8.dropLast(2))
+      let event = try JSONSerialization.jsonObject(with: json) as? [String: Any] ?? [:]
+      if isWanted(event) { return event }
+    }
+  }
+
+  private struct EventsEnded: Error {}
+}
