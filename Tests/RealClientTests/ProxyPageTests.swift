@@ -227,11 +227,3 @@ struct ProxyPageTests {
     }
   }
 }
-
-/// A text as JSON, which JavaScript reads as the same text.
-private enum JSONText {
-  static func of(_ text: String) -> String {
-    guard let data = try? JSONEncoder().encode(text) else { return "\"\"" }
-    return String(decoding: data, as: UTF8.self)
-  }
-}

@@ -11,6 +11,7 @@ struct Proxied {
   let directory: URL
   let cache: MediaCache
   private let proxy: CacheProxy
+  private let isNode: Bool
   /// The number of bytes of each resource received from the origin, until the cache is closed.
   private let counting: Task<[CacheKey: Int64], Never>
 
@@ -20,8 +21,11 @@ struct Proxied {
   /// Returns the proxy's URL of a path.
   func proxied(_ path: String) throws -> URL { try proxy.url(for: origin.url(path)) }
 
-  /// The URL of the proxy's page, if it has one.
-  var page: URL? { proxy.baseURL }
+  /// The URL of the proxy's page, if it has one: that of a node is on the operator's listener.
+  var page: URL? {
+    guard isNode else { return proxy.baseURL }
+    return proxy.adminListeningAddress.flatMap { URL(string: "http://\($0)/") }
+  }
 
   /// Serves the media at a new path, of which nothing is stored.
   func serve(_ media: Media, at path: String) async throws {
@@ -57,14 +61,19 @@ struct Proxied {
   /// - Parameters:
   ///   - webOrigin: a server whose pages may read through the proxy. Default: the origin.
   ///   - hasPage: whether the proxy has a page.
+  ///   - isNode: whether it is a shared reverse proxy of the origin, with a listener for the
+  ///     operator.
   static func with(
     pagesFrom webOrigin: OriginServer? = nil, hasPage: Bool = false,
-    _ body: (Proxied) async throws -> Void
+    isNode: Bool = false, _ body: (Proxied) async throws -> Void
   ) async throws {
     try await withDirectory { directory in
       // Bytes in socket buffers count as sent: no more than on a network.
       let origin = try await OriginServer.start(sendBuffer: 64 << 10)
-      let cache = try MediaCache(directory: directory.appending(path: "cache"))
+      var settings = MediaCache.Configuration()
+      settings.isShared = isNode
+      let cache = try MediaCache(
+        directory: directory.appending(path: "cache"), configuration: settings)
       let events = cache.events(includingTraffic: true)
       let counting = Task {
         var counts: [CacheKey: Int64] = [:]
@@ -76,10 +85,15 @@ struct Proxied {
       var configuration = CacheProxy.Configuration()
       configuration.allowedWebOrigin = (webOrigin ?? origin).baseURL.absoluteString
       configuration.servesPage = hasPage
+      if isNode {
+        configuration.origin = origin.baseURL
+        configuration.adminAddress = ListeningAddress(host: "127.0.0.1", port: 0)
+      }
       let proxy = try CacheProxy(cache: cache, configuration: configuration)
       let running = Task { try await proxy.run() }
       let proxied = Proxied(
-        origin: origin, directory: directory, cache: cache, proxy: proxy, counting: counting)
+        origin: origin, directory: directory, cache: cache, proxy: proxy, isNode: isNode,
+        counting: counting)
       let outcome = await outcome {
         try await proxy.waitUntilListening()
         try await body(proxied)

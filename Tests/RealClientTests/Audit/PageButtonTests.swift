@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Refrain
+import TestSupport
+import Testing
+
+/// Every button of the page, clicked with the mouse.
+@Suite(
+  .enabled(if: RequiredProgram.chromium.isUsable), .timeLimit(.minutes(TestSeed.minutes(3))))
+struct PageButtonTests {
+  private static let names =
+    "[...document.querySelectorAll('.row b')].map((name) => name.textContent)"
+
+  private func withPage(
+    _ body: @Sendable (Proxied, DevTools) async throws -> Void
+  ) async throws {
+    try await Proxied.with(hasPage: true) { proxied in
+      try await DevTools.with(try #require(proxied.page)) { tools in
+        _ = try await tools.call(
+          "Browser.grantPermissions",
+          ["permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]])
+        try await tools.waitForPage()
+        try await body(proxied, tools)
+      }
+    }
+  }
+
+  @Test func `A URL is fetched and pinned, played, stopped, and its proxy URL copied`()
+    async throws
+  {
+    try await withPage { proxied, tools in
+      proxied.origin.serve(FilledPage.tone, at: "/tone.wav")
+      let url = proxied.origin.url("/tone.wav")
+      let key = proxied.cache.key(for: Resource(url: url))
+      let address = try proxied.proxied("/tone.wav").absoluteString
+      try await tools.click(id: "url")
+      try await tools.type(url.absoluteString)
+      try await tools.click(id: "copy")
+      try await tools.says("Copied \(address)")
+      let copied: String = try await tools.evaluate("navigator.clipboard.readText()")
+      #expect(copied == address)
+      // As for a page that is read over a network without TLS.
+      let _: Bool = try await tools.evaluate(
+        """
+        navigator.clipboard.writeText("").then(() => {
+          document.getElementById("message").textContent = "";
+          Object.defineProperty(navigator, "clipboard", { value: undefined, configurable: true });
+          return true;
+        })
+        """)
+      try await tools.click(id: "copy")
+      try await tools.says("Copied \(address)")
+      let again: String = try await tools.evaluate(
+        "(delete navigator.clipboard, navigator.clipboard.readText())")
+      #expect(again == address)
+      let focused: String = try await tools.evaluate("document.activeElement.id")
+      #expect(focused == "copy", "the field for copying took the focus")
+      try await tools.click(id: "play")
+      try await tools.wait(
+        for: "sound",
+        "document.querySelector('#player audio')?.readyState >= 2 "
+          + "&& document.querySelector('#player audio').src === \(JSONText.of(address))")
+      try await tools.click(button: "Stop", in: "#player")
+      try await tools.wait(
+        for: "silence",
+        "document.getElementById('player').hidden && !document.querySelector('audio')")
+      try await tools.click(id: "pin")
+      try await tools.click(id: "fetch")
+      try await tools.says("Added to the downloads.")
+      let field: String = try await tools.evaluate(
+        "document.getElementById('url').value + document.getElementById('downloads').hidden")
+      #expect(field == "false", "the field is empty, the downloads are shown")
+      try await tools.wait(
+        for: "the download is complete",
+        "document.getElementById('downloads').textContent.includes('complete')")
+      let summary = try await proxied.cache.entry(for: key)
+      #expect(summary?.isPinned == true && summary?.length == 8044)
+    }
+  }
+
+  @Test func `A field without a URL asks for one`() async throws {
+    try await withPage { proxied, tools in
+      for button in ["fetch", "play", "copy"] {
+        try await tools.click(id: button)
+        let isAsked: Bool = try await tools.evaluate(
+          "document.activeElement.id === 'url' && !document.activeElement.validity.valid")
+        #expect(isAsked, "\(button)")
+      }
+      try await tools.type("ftp://example.org/a")
+      for button in ["copy", "play", "fetch"] {
+        try await tools.click(id: button)
+        try await tools.wait(
+          for: "a refusal by \(button)",
+          "document.getElementById('message').className === 'error' "
+            + "&& document.getElementById('message').textContent.includes('http')")
+        let _: Bool = try await tools.evaluate(
+          "(document.getElementById('message').className = '', true)")
+      }
+      #expect(try await proxied.cache.entries().isEmpty)
+    }
+  }
+
+  @Test func `Downloads pause, go on, change their order, and leave the queue`() async throws {
+    try await withPage { proxied, tools in
+      for name in ["w", "x", "y", "z"] {
+        proxied.origin.serve(.synthetic(seed: 4, length: 1 << 20), at: "/\(name)")
+        proxied.origin.script("/\(name)", .on(.all, .stall(at: .body(1000))))
+        try await FilledPage.add(proxied.origin.url("/\(name)"), tools)
+      }
+      func wait(for states: String) async throws {
+        try await tools.wait(
+          for: states,
+          """
+          [...document.querySelectorAll("#downloads li")].map((item) =>
+            item.querySelector(".text").textContent.at(-1) + " "
+            + item.querySelector(".facts").textContent.split(",")[0]).join("; ")
+            === "\(states)"
+          """)
+      }
+      func click(_ button: String, of name: String) async throws {
+        try await tools.click(
+          """
+          [...document.querySelectorAll("#downloads li")]
+            .find((item) => item.querySelector(".text").textContent.endsWith("/\(name)"))
+            ?.querySelectorAll("button").values().find((button) =>
+              button.textContent === "\(button)" && button.checkVisibility())
+          """)
+      }
+      let (runs, waits) = ("is fetched", "waits for its turn")
+      try await tools.click(id: "tab-downloads")
+      try await wait(for: "w \(runs); x \(runs); y \(waits); z \(waits)")
+      try await click("Up", of: "z")
+      try await wait(for: "w \(runs); x \(runs); z \(waits); y \(waits)")
+      try await click("Down", of: "z")
+      try await wait(for: "w \(runs); x \(runs); y \(waits); z \(waits)")
+      try await click("Pause", of: "w")
+      try await wait(for: "w paused; x \(runs); y \(runs); z \(waits)")
+      try await click("Go on", of: "w")
+      try await wait(for: "w \(waits); x \(runs); y \(runs); z \(waits)")
+      try await click("Remove", of: "x")
+      try await tools.says("Removed from the queue.")
+      try await wait(for: "w \(runs); y \(runs); z \(waits)")
+    }
+  }
+
+  @Test func `The panel of a row fetches the rest, copies, asks before it removes, and closes`()
+    async throws
+  {
+    try await withPage { proxied, tools in
+      let length: Int64 = 3 << 20
+      proxied.origin.serve(.synthetic(seed: 2, length: length), at: "/film.mkv")
+      let (target, port) = (try proxied.proxied("/film.mkv"), proxied.page?.port ?? 0)
+      let reply = try await RawConnection.open(port: port) {
+        try await $0.reply(
+          to: target.path(percentEncoded: true), ["Range: bytes=0-99"], host: "127.0.0.1:\(port)")
+      }
+      #expect(reply.status == 206)
+      try await tools.click("document.querySelector('.row')")
+      try await tools.click(button: "Fetch the rest", in: "#detail")
+      try await tools.wait(
+        for: "everything is stored, and the button is gone",
+        "document.getElementById('detail').textContent.includes('(100%)') "
+          + "&& !(\(DevTools.button("Fetch the rest", in: "#detail")))")
+      let key = proxied.cache.key(for: Resource(url: proxied.origin.url("/film.mkv")))
+      #expect(try await proxied.cache.progress(of: key).isComplete)
+      try await tools.click(button: "Copy proxy URL", in: "#detail")
+      try await tools.says("Copied ")
+      let copied: String = try await tools.evaluate("navigator.clipboard.readText()")
+      #expect(copied == target.absoluteString)
+      try await tools.click(button: "Remove", in: "#detail")
+      try await tools.click(button: "Keep", in: "#ask")
+      try await tools.wait(for: "no question", "!document.getElementById('ask').open")
+      try await tools.click(button: "Close", in: "#detail")
+      try await tools.wait(for: "no panel", "document.getElementById('detail').hidden")
+      #expect(try await proxied.cache.progress(of: key).isComplete)
+    }
+  }
+
+  @Test func `Rows are sorted by each column, in both orders, and searched`() async throws {
+    try await withPage { proxied, tools in
+      // The four sizes, in the order of their names.
+      for (name, length) in [("a.flac", 3000), ("b.mkv", 1000), ("c.flac", 4000), ("d.mp3", 2000)] {
+        proxied.origin.serve(
+          OriginResource(
+            .synthetic(seed: 1, length: Int64(length)),
+            contentType: "audio/" + name.drop { $0 != "." }.dropFirst(), etag: "\"\(name)\""),
+          at: "/music/x/\(name)")
+        try await FilledPage.add(proxied.origin.url("/music/x/\(name)"), tools)
+      }
+      try await tools.wait(for: "four rows", "document.querySelectorAll('.row').length === 4")
+      try await tools.wait(
+        for: "all is stored",
+        "[...document.querySelectorAll('.row .stored')].every((cell) => cell.textContent === '100%')"
+      )
+      func wait(for order: String) async throws {
+        try await tools.wait(
+          for: order, "\(Self.names).map((name) => name[0]).join('') === '\(order)'")
+      }
+      func head(_ name: String, _ order: String) async throws {
+        let element = "document.querySelector('#head [data-sort=\(name)]')"
+        try await tools.click(element)
+        try await tools.wait(for: "the arrow", "\(element).ariaSort === '\(order)'")
+        let shown: String = try await tools.evaluate(
+          "document.getElementById('sort').value + document.getElementById('direction').textContent"
+        )
+        #expect(shown.lowercased() == name + order)
+      }
+      try await head("name", "ascending")
+      try await wait(for: "abcd")
+      try await head("name", "descending")
+      try await wait(for: "dcba")
+      try await head("size", "descending")
+      try await wait(for: "cadb")
+      try await tools.click(id: "direction")
+      try await wait(for: "bdac")
+      try await head("type", "ascending")
+      try await tools.wait(
+        for: "flac before mkv before mp3", "\(Self.names).slice(2).join() === 'b.mkv,d.mp3'")
+      for column in ["share", "rate", "used"] { try await head(column, "descending") }
+      // As a person does in the field.
+      let _: Bool = try await tools.evaluate("(document.getElementById('sort').focus(), true)")
+      for key in [PageKey.home, .down] { try await tools.press(key) }
+      try await wait(for: "abcd")
+      try await tools.click(id: "search")
+      try await tools.type("flac X/c")
+      try await wait(for: "c")
+      let found: String = try await tools.evaluate("document.getElementById('found').textContent")
+      #expect(found == "1 row found")
+    }
+  }
+
+  @Test func `Each tab shows its panel`() async throws {
+    try await withPage { _, tools in
+      for tab in ["downloads", "requests", "problems", "stored"] {
+        try await tools.click(id: "tab-\(tab)")
+        let shown: [String] = try await tools.evaluate(
+          "[...document.querySelectorAll('[role=tabpanel]:not([hidden])')].map((panel) => panel.id)"
+        )
+        #expect(shown == [tab])
+      }
+    }
+  }
+}
