@@ -31,7 +31,9 @@ extension Player {
     /// playback that falls behind goes on at the earliest sound.
     ///
     /// For stations whose sound is MP3, AAC (ADTS), Ogg or WAV, and engines that can
-    /// (`PlayerCapabilities.rewind`); HLS and other live streams do not seek.
+    /// (`PlayerCapabilities.rewind`); HLS and other live streams do not seek. The headers of Ogg,
+    /// which may include covers, are kept in memory, at most 16 MiB: one can go back as far as they
+    /// reach, and a station with a longer header plays without a window.
     public var rewind: Duration?
 
     /// Where video is shown, if the player makes its own engine. libmpv only

@@ -37,6 +37,14 @@ struct LiveFraming: Sendable {
     }
   }
 
+  /// The first byte from which a decoder can start.
+  var start: Int64 {
+    switch format {
+    case .ogg(let pages): pages.start
+    case .undecided, .mpeg, .wav, .unknown: 0
+    }
+  }
+
   /// Returns the bytes that a decoder needs before those of a point; nil: they are not known.
   func header(_ number: Int) -> [UInt8]? {
     switch format {

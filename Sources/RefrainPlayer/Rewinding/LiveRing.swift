@@ -26,11 +26,14 @@ struct LiveRing: Sendable {
   /// The first byte that can be read.
   var start: Int64 { slots.start }
 
+  /// The first byte at which playback can begin: of the bytes before it, the headers are dropped.
+  private var firstPlace: Int64 { max(start, framing.start) }
+
   /// The recorded part; nil while there is none in which one can seek.
   var window: LiveWindow? {
     let end = framing.end
     guard !framing.isUnknown,
-      let first = index.firstPoint(notBefore: end - rewind, from: start)
+      let first = index.firstPoint(notBefore: end - rewind, from: firstPlace)
     else { return nil }
     return LiveWindow(start: first.time, end: end)
   }
@@ -38,7 +41,7 @@ struct LiveRing: Sendable {
   /// Returns where to begin for a position, and the bytes that a decoder needs first; nil while
   /// there is no such place.
   func place(at position: Duration) -> (point: LivePoint, header: [UInt8])? {
-    guard let window, let point = index.point(at: window.nearest(to: position), from: start),
+    guard let window, let point = index.point(at: window.nearest(to: position), from: firstPlace),
       let header = framing.header(point.header)
     else { return nil }
     return (point, header)

@@ -7,6 +7,11 @@ struct OggPages: Sendable {
   private var clock = SampleClock()
   /// The headers of the chains so far, which a decoder needs first; only the latest are kept.
   private var headers: [Int: [UInt8]] = [:]
+  /// The number of the first chain whose headers are kept, and the bytes of all that are.
+  private var firstKept = 0
+  private var headerBytes = 0
+  /// The offsets at which the chains begin whose headers are kept.
+  private var beginnings: [Int: Int64] = [:]
   private var number = -1
   private var isInHeaders = false
   /// Whether each page of the chain so far begins a stream: all streams begin together (RFC 3533
@@ -18,24 +23,29 @@ struct OggPages: Sendable {
   private var rate: Int64?
   private var lastGranule: Int64?
 
-  /// The most bytes of the headers of one chain, which may include a cover.
-  private static let longestHeader = 1 << 20
+  /// The most bytes of headers, which may include covers, that are kept in memory: those of all
+  /// chains together.
+  static let headerLimit = 16 << 20
   private static let keptHeaders = 256
   private static let pageHeader = 27
 
   var end: Duration { clock.time }
 
-  /// Whether sound came of which the codec is unknown: it has no times.
+  /// Whether no points can be found: sound came of which the codec is unknown and that has no
+  /// times, or the headers of one chain exceed the limit.
   private(set) var isUnknown = false
 
   func header(_ number: Int) -> [UInt8]? { headers[number] }
+
+  /// The first byte from which a decoder can start: the headers of earlier chains are dropped.
+  var start: Int64 { beginnings[firstKept] ?? 0 }
 
   /// Returns a point for each page with sound that is complete by now.
   mutating func take(_ new: UnsafeRawBufferPointer) -> [LivePoint] {
     buffer.append(new)
     let bytes = buffer.bytes
     var (points, index) = ([LivePoint](), 0)
-    while index + Self.pageHeader <= bytes.count {
+    while !isUnknown, index + Self.pageHeader <= bytes.count {
       guard bytes[index..<index + 4].elementsEqual("OggS".utf8) else {
         index += 1
         continue
@@ -66,7 +76,7 @@ struct OggPages: Sendable {
     let granule = ScanBuffer.number(bytes, at: page.lowerBound + 6, count: 8)
     let serial = ScanBuffer.number(bytes, at: page.lowerBound + 14, count: 4)
     if bytes[page.lowerBound + 5] & 2 != 0 {
-      if !isBeginning { beginChain() }
+      if !isBeginning { beginChain(at: buffer.start + Int64(page.lowerBound)) }
       if rate == nil {
         (rate, self.serial) = (Self.rate(Array(bytes[body..<page.upperBound])), serial)
       }
@@ -78,8 +88,8 @@ struct OggPages: Sendable {
       return nil
     }
     // Pages of headers have the position 0, or -1 if no packet ends on them (a large cover).
-    if isInHeaders, granule <= 0, (headers[number]?.count ?? 0) < Self.longestHeader {
-      headers[number, default: []] += bytes[page]
+    if isInHeaders, granule <= 0 {
+      keepHeader(bytes[page])
       return nil
     }
     isInHeaders = false
@@ -100,12 +110,32 @@ struct OggPages: Sendable {
     return point
   }
 
-  private mutating func beginChain() {
+  private mutating func beginChain(at offset: Int64) {
     number += 1
-    headers[number] = []
-    headers[number - Self.keptHeaders] = nil
+    (headers[number], beginnings[number]) = ([], offset)
+    if number - firstKept >= Self.keptHeaders { dropFirstHeader() }
     (isInHeaders, isBeginning) = (true, true)
     (lastGranule, serial, rate) = (nil, nil, nil)
+  }
+
+  /// Keeps a page of the headers of the chain, in place of the headers of the earliest ones if they
+  /// take too much memory.
+  private mutating func keepHeader(_ page: ArraySlice<UInt8>) {
+    while headerBytes + page.count > Self.headerLimit {
+      guard firstKept < number else {
+        (isUnknown, headers, headerBytes) = (true, [:], 0)
+        return
+      }
+      dropFirstHeader()
+    }
+    headers[number, default: []] += page
+    headerBytes += page.count
+  }
+
+  private mutating func dropFirstHeader() {
+    headerBytes -= headers.removeValue(forKey: firstKept)?.count ?? 0
+    beginnings[firstKept] = nil
+    firstKept += 1
   }
 
   /// Returns the samples per second that the first packet of a stream states; nil: the codec is not
