@@ -74,6 +74,14 @@
     /// is the end of the media only if this is nil.
     var error: MediaCacheError? { state.withLock { $0.failures.error } }
 
+    /// Whether the origin has refused the byte at `offset`, or the whole resource, for good. libmpv
+    /// opens a stream and reads from it several times, once per format that it tries; the origin
+    /// is asked once, until the item is loaded again. A recording has its own end, and offsets that
+    /// differ from view to view.
+    func hasRefused(at offset: Int64) -> Bool {
+      state.withLock { $0.rewinding.recording == nil && $0.failures.refusal(at: offset) != nil }
+    }
+
     /// Records that the byte at `offset` could not be read. A cancelled read is no failure.
     func fail(at offset: Int64, _ error: any Error) {
       guard !(error is CancellationError) else { return }

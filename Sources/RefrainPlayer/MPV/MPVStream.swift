@@ -44,6 +44,7 @@
     /// Reads like read(2): returns the number of bytes, 0 at the end, -1 on error. Blocks.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> Int64 {
       guard !buffer.isEmpty else { return 0 }
+      if playback.hasRefused(at: position.load(ordering: .relaxed)) { return -1 }
       do {
         if let view = try recordedView() { return read(view, into: buffer) }
       } catch {
@@ -111,6 +112,7 @@
     func size() -> Int64 {
       let reader = state.withLock { $0.view == nil ? $0.reader : nil }
       guard let reader else { return Int64(MPV_ERROR_UNSUPPORTED.rawValue) }
+      if playback.hasRefused(at: 0) { return Int64(MPV_ERROR_GENERIC.rawValue) }
       do {
         if let length = try reader.contentInformationBlocking().length { return length }
         return Int64(MPV_ERROR_UNSUPPORTED.rawValue)

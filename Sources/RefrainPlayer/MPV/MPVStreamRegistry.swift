@@ -71,7 +71,9 @@
     private func open(
       _ address: String, _ info: UnsafeMutablePointer<mpv_stream_cb_info>
     ) -> CInt {
-      guard let playback = playback(at: address) else { return MPV_ERROR_LOADING_FAILED.rawValue }
+      guard let playback = playback(at: address), !playback.hasRefused(at: 0) else {
+        return MPV_ERROR_LOADING_FAILED.rawValue
+      }
       do {
         try MPVStream(of: playback).install(in: info)
         return 0

@@ -21,7 +21,8 @@
           return MPVSubtitle(url: url, address: url.path(percentEncoded: false))
         }
         let item = EngineItem(
-          id: playback.item.id, media: Media(url, headers: subtitle.headers))
+          id: playback.item.id, media: Media(url, headers: subtitle.headers),
+          fill: playback.item.fill)
         let reading = MPVPlayback(item: item, cache: playback.cache)
         let added = registry.add(reading)
         return MPVSubtitle(

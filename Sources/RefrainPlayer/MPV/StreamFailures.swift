@@ -14,9 +14,17 @@ struct StreamFailures: Sendable {
 
   /// The failures, the latest one last.
   private var failures: [Failure] = []
+  /// Whether any byte was read.
+  private var hasRead = false
 
   /// The error of the latest missing byte; nil if no byte is missing.
   var error: MediaCacheError? { failures.last?.error }
+
+  /// Returns why the byte at `offset` is not requested again; nil: it may be. The origin refused
+  /// this byte for good, or the whole resource if none of its bytes were read.
+  func refusal(at offset: Int64) -> MediaCacheError? {
+    failures.last { $0.error.isRefusal && ($0.offset == offset || !hasRead) }?.error
+  }
 
   /// Records that the byte at `offset` could not be read.
   mutating func fail(at offset: Int64, _ error: MediaCacheError) {
@@ -26,7 +34,15 @@ struct StreamFailures: Sendable {
 
   /// Records that these bytes were read.
   mutating func succeed(in range: Range<Int64>) {
+    if !range.isEmpty { hasRead = true }
     guard !failures.isEmpty else { return }
     failures.removeAll { range.contains($0.offset) }
+  }
+}
+
+extension MediaCacheError {
+  /// Whether the origin responded with a status that another request would receive again.
+  fileprivate var isRefusal: Bool {
+    code == .status && status.map { !RetryPolicy.isTransient(status: $0) } ?? false
   }
 }

@@ -39,6 +39,23 @@
       #expect(failures.error == nil)
     }
 
+    @Test func `A refusal is final for its byte, and for all if none was read`() {
+      let refused = MediaCacheError(.status, "The origin answered 404.", status: 404)
+      var failures = StreamFailures()
+      for passing in [lost, MediaCacheError(.status, "It answered 503.", status: 503)] {
+        failures.fail(at: 0, passing)
+        #expect(failures.refusal(at: 0) == nil)
+      }
+      failures.fail(at: 0, refused)
+      #expect(failures.refusal(at: 0) == refused && failures.refusal(at: 10) == refused)
+      failures.succeed(in: 0..<0)
+      #expect(failures.refusal(at: 10) == refused)
+      failures.succeed(in: 0..<10)
+      failures.fail(at: 10, refused)
+      #expect(failures.refusal(at: 10) == refused)
+      #expect(failures.refusal(at: 0) == nil && failures.refusal(at: 11) == nil)
+    }
+
     /// Reads as a demuxer does: up to the end of the available bytes, at the end of the file, and
     /// again from the start.
     @MainActor
