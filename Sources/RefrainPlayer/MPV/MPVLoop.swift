@@ -263,11 +263,15 @@
       release(items)
     }
 
-    /// Releases the addresses of items.
+    /// Releases the addresses of items, and ends the openings of their streams.
     func release(_ items: [MPVPlaylist.Item]) {
       for item in items {
         item.number.map(registry.remove)
-        for subtitle in item.subtitles { subtitle.number.map(registry.remove) }
+        item.playback.cancelWaits()
+        for subtitle in item.subtitles {
+          subtitle.number.map(registry.remove)
+          subtitle.playback?.cancelWaits()
+        }
       }
     }
 

@@ -12,10 +12,10 @@
     private let state = Mutex(State())
 
     private struct State {
-      /// One for each time that a stream was opened or its reader replaced.
-      var readers: [MediaReader] = []
-      /// The bytes read by readers that are no longer in `readers`.
-      var bytesReadBefore: Int64 = 0
+      var readings = StreamReadings()
+      /// The waits for tasks on threads of mpv.
+      var waits: [UInt64: Task<Void, Never>] = [:]
+      var lastWait: UInt64 = 0
       var streams: [Weak<MPVStream>] = []
       var failures = StreamFailures()
       /// The error while the origin cannot be reached.
@@ -55,18 +55,7 @@
       set { state.withLock { $0.hasGrowingDuration = newValue } }
     }
 
-    var statistics: MediaReader.Statistics? {
-      let (readers, bytesReadBefore) = state.withLock { ($0.readers, $0.bytesReadBefore) }
-      // Readers of one resource count the same traffic: the first one's count includes all of it.
-      guard var sum = readers.first?.statistics else { return nil }
-      sum.bytesRead += bytesReadBefore
-      for reader in readers.dropFirst() { sum.bytesRead += reader.statistics.bytesRead }
-      // A part that several of them read counts once.
-      sum.bytesFromDisk = readers.reduce(into: RangeSet<Int64>()) {
-        $0.formUnion($1.spansReadFromDisk)
-      }.ranges.reduce(0) { $0 + Int64($1.count) }
-      return sum
-    }
+    var statistics: MediaReader.Statistics? { state.withLock { $0.readings }.statistics }
 
     // MARK: What reading came to
 
@@ -123,7 +112,7 @@
     /// Whether the stream is live or cannot be read again: it cannot seek.
     var isLive: Bool {
       let (stream, reader, isRecorded) = state.withLock {
-        ($0.stream, $0.readers.last, $0.rewinding.recording != nil)
+        ($0.stream, $0.readings.last, $0.rewinding.recording != nil)
       }
       return stream.isLive || isRecorded || reader?.isPassing == true
     }
@@ -147,7 +136,7 @@
 
     /// Whether libmpv cannot know where the stream ends.
     var isOpenEnded: Bool {
-      state.withLock { $0.readers.last }.map { $0.hasKnownLength == false } ?? false
+      state.withLock { $0.readings.last }.map { $0.hasKnownLength == false } ?? false
     }
 
     // MARK: Streams
@@ -187,33 +176,50 @@
 
     /// Runs `body` in a task, and returns its result. Blocks the calling thread, which is one of
     /// mpv's.
+    ///
+    /// - Throws: the task's error; `CancellationError` after `cancelWaits()`, where it ends the
+    ///   task.
     func waiting<Value: Sendable>(
       _ body: @escaping @Sendable () async throws -> Value
     ) throws -> Value {
       let done = Handover<Value>()
-      Task {
+      let task = Task {
         do {
           done.give(.success(try await body()))
         } catch {
           done.give(.failure(error))
         }
       }
+      let number = state.withLock { state in
+        state.lastWait += 1
+        state.waits[state.lastWait] = task
+        return state.lastWait
+      }
+      defer { state.withLock { _ = $0.waits.removeValue(forKey: number) } }
       return try done.wait().get()
     }
 
-    var readers: [MediaReader] { state.withLock { $0.readers } }
+    /// Cancels what threads of mpv wait for. mpv itself cannot interrupt a stream before it is
+    /// open.
+    func cancelWaits() {
+      for task in state.withLock({ Array($0.waits.values) }) { task.cancel() }
+    }
 
-    func add(_ reader: MediaReader) { state.withLock { $0.readers.append(reader) } }
+    var readers: [MediaReader] { state.withLock { $0.readings.readers } }
+
+    func add(_ reader: MediaReader) { state.withLock { $0.readings.add(reader) } }
+
+    /// Cancels a reader, which ends its waits and requests.
+    func release(_ reader: MediaReader) {
+      reader.cancel()
+      state.withLock { $0.readings.end(reader) }
+    }
 
     /// Replaces a reader of a live stream, which reads no more.
     func replace(_ old: MediaReader, by fresh: MediaReader) {
-      let bytesRead = old.statistics.bytesRead
       state.withLock { state in
-        state.readers.append(fresh)
-        // The first one counts the traffic of all.
-        guard let index = state.readers.firstIndex(where: { $0 === old }), index > 0 else { return }
-        state.readers.remove(at: index)
-        state.bytesReadBefore += bytesRead
+        state.readings.end(old)
+        state.readings.add(fresh)
       }
     }
   }

@@ -132,7 +132,7 @@
         // The recording goes on.
         return state.view == nil ? state.reader : nil
       }
-      reader?.cancel()
+      if let reader { playback.release(reader) }
       wake.signal()
     }
 
@@ -157,7 +157,7 @@
       }
       guard isReplaced else { return fresh.cancel() }
       playback.add(fresh)
-      reader.cancel()
+      playback.release(reader)
       wake.signal()
     }
   }
@@ -177,7 +177,11 @@
         (state.view, state.isDecided) = (made, true)
         return state.isCancelled
       }
-      if isCancelled { made?.recording.cancel() }
+      if isCancelled, let recording = made?.recording {
+        recording.cancel()
+        // Another stream of the item would read what ends here.
+        playback.withRewinding { if $0.recording === recording { $0.recording = nil } }
+      }
       return made
     }
 

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import TestSupport
+  import Testing
+
+  @testable import Refrain
+  @testable import RefrainPlayer
+
+  /// A stream that libmpv cancels, or that a seek interrupts, releases its readers at once, whatever
+  /// it waits for.
+  @MainActor
+  @Suite(.timeLimit(.minutes(1)))
+  struct StreamReleaseTests {
+    /// What mpv's thread waits for.
+    enum Waiting: CaseIterable, Sendable {
+      case firstByte, length, furtherBytes, lostOrigin
+
+      var script: FaultScript {
+        switch self {
+        case .firstByte, .length: .on(.all, .delay(nil))
+        case .furtherBytes: .on(.all, .stall(at: .resource(33_000)))
+        case .lostOrigin:
+          .on(.first(1), .drop(at: .body(33_000))).on(.from(2), .closeWithoutAnswer)
+        }
+      }
+    }
+
+    /// Whether a read has ended.
+    @MainActor private final class Ending {
+      var hasCome = false
+    }
+
+    private func playback(_ listening: Listening, _ fill: FillPolicy = .onDemand) -> MPVPlayback {
+      let item = EngineItem(id: EngineItem.ID(rawValue: 1), media: listening.media, fill: fill)
+      return MPVPlayback(item: item, cache: listening.cache)
+    }
+
+    /// Reads until there are no bytes. Blocks.
+    private nonisolated static func readAll(_ stream: MPVStream) -> Int64 {
+      withUnsafeTemporaryAllocation(byteCount: 16_384, alignment: 16) { buffer in
+        while true {
+          let count = stream.read(into: buffer)
+          if count <= 0 { return count }
+        }
+      }
+    }
+
+    /// The number of readers of the tune, without one that fills the cache in the background.
+    private func readers(_ listening: Listening) -> Int {
+      let table = listening.cache.context.table
+      return table.openEntries.compactMap(\.current).reduce(0) {
+        $0 + $1.withState { $0.readers.values.count { !$0.isBackground } }
+      }
+    }
+
+    private func readersLeave(_ listening: Listening) async throws {
+      #expect(readers(listening) == 0)
+      try await eventually("the entry is closed") { listening.cache.context.table.isEmpty }
+      listening.origin.release(Listening.path)
+      try await listening.origin.wait(for: Listening.path) { $0.running == 0 }
+    }
+
+    @Test(arguments: Waiting.allCases, [FillPolicy.onDemand, .wholeResource])
+    func `A cancelled stream has no reader any more`(
+      _ waiting: Waiting, _ fill: FillPolicy
+    ) async throws {
+      var configuration = MediaCache.Configuration()
+      configuration.retry.attempts = 1
+      configuration.retry.firstDelay = .milliseconds(1)
+      configuration.firstRequest = 256 << 10
+      try await Listening.with(configuration) { listening in
+        listening.origin.script(Listening.path, waiting.script)
+        let playback = playback(listening, fill)
+        // A read that waits for a lost network is one of an item that plays.
+        playback.isHeard = true
+        let stream = try await onAThread { try MPVStream(of: playback) }
+        let result = Task {
+          try await onAThread {
+            waiting == .length ? stream.size() : Self.readAll(stream)
+          }
+        }
+        switch waiting {
+        case .firstByte, .length:
+          try await listening.origin.wait(for: Listening.path) { $0.stalled > 0 }
+        case .furtherBytes:
+          try await listening.origin.wait(for: Listening.path) { $0.stalled > 0 }
+          try await eventually("it waits") { stream.isReading }
+        case .lostOrigin:
+          try await eventually("it waits for the network") { playback.absence != nil }
+        }
+        stream.cancel()
+        let count = try await result.value
+        #expect(count < 0)
+        #expect(playback.error == nil || waiting == .lostOrigin)
+        try await readersLeave(listening)
+      }
+    }
+
+    @Test func `A stream that was cancelled before it reads or has a length asks for nothing`()
+      async throws
+    {
+      try await Listening.with { listening in
+        let playback = playback(listening)
+        let results = try await onAThread {
+          let stream = try MPVStream(of: playback)
+          stream.cancel()
+          return [Self.readAll(stream), stream.size(), Self.readAll(stream)]
+        }
+        #expect(results.allSatisfy { $0 < 0 } && playback.error == nil)
+        try await readersLeave(listening)
+        #expect(listening.log.requests.isEmpty)
+      }
+    }
+
+    @Test func `Readers that seeks have interrupted are not kept`() async throws {
+      var configuration = MediaCache.Configuration()
+      configuration.firstRequest = 256 << 10
+      try await Listening.with(configuration) { listening in
+        listening.origin.script(Listening.path, .on(.all, .stall(at: .resource(33_000))))
+        let playback = playback(listening)
+        let stream = try await onAThread { try MPVStream(of: playback) }
+        for round in 1...20 as ClosedRange<Int64> {
+          let end = Ending()
+          let result = Task {
+            defer { end.hasCome = true }
+            return try await onAThread { Self.readAll(stream) }
+          }
+          // A seek that comes just before the wait has no effect; libmpv's loop looks again.
+          try await eventually("it waits, and is interrupted") {
+            if playback.statistics?.bytesRead == round * 33_000, stream.isReading {
+              playback.expectSeek()
+              playback.interruptReads()
+            }
+            return end.hasCome
+          }
+          let count = try await result.value
+          #expect(count == -1 && playback.readers.count <= 3 && readers(listening) == 1)
+          #expect(stream.seek(to: 0) == 0)
+        }
+        // A part that several readers have read from disk counts once.
+        let statistics = try #require(playback.statistics)
+        #expect(statistics.bytesRead == 20 * 33_000 && statistics.bytesFromDisk <= 33_000)
+        #expect(playback.error == nil)
+        stream.cancel()
+        try await readersLeave(listening)
+      }
+    }
+
+    @Test func `The opening of a stream ends when its item is no longer wanted`() async throws {
+      try await Listening.with { listening in
+        let playback = playback(listening)
+        let (started, begin) = AsyncStream.makeStream(of: Void.self)
+        let opening = Task {
+          try await onAThread {
+            try playback.waiting {
+              begin.yield()
+              // Stands for a cache in which no entry can be opened for now.
+              try await Task.sleep(for: .seconds(3600))
+            }
+          }
+        }
+        for await _ in started { break }
+        // mpv's thread may register its wait a moment after the task has begun.
+        let ending = Task {
+          while !Task.isCancelled {
+            playback.cancelWaits()
+            await Task.yield()
+          }
+        }
+        await #expect(throws: CancellationError.self) { try await opening.value }
+        ending.cancel()
+      }
+    }
+  }
+#endif
