@@ -16,6 +16,8 @@
     let mailbox: MPVMailbox
     /// The current and the following item; events of others are not reported.
     private var live: Set<EngineItem.ID> = []
+    /// The opening of the first item.
+    private var ahead: OpeningAhead?
     /// The latest playbacks, kept for their statistics.
     private var playbacks: [MPVPlayback] = []
 
@@ -58,6 +60,10 @@
       current = item.id
       mailbox.post(.load(playback(of: item), start: start, isPaused: isPaused))
     }
+
+    /// Gives the engine the opening of the item that it loads next. If it loads another one, the
+    /// opening ends.
+    package func begin(with opening: OpeningAhead?) { ahead = opening }
 
     public func follow(with item: EngineItem?) {
       // libmpv opens a following file early, and without that file's own options: a stream, which
@@ -113,7 +119,7 @@
 
     public func stop() {
       live = []
-      current = nil
+      (current, ahead) = (nil, nil)
       mailbox.post(.stop)
     }
 
@@ -125,7 +131,7 @@
     /// complete.
     public func close() async {
       live = []
-      current = nil
+      (current, ahead) = (nil, nil)
       await mailbox.close()
     }
 
@@ -135,7 +141,9 @@
     private var current: EngineItem.ID?
 
     private func playback(of item: EngineItem) -> MPVPlayback {
-      let playback = MPVPlayback(item: item, cache: cache)
+      let ahead = ahead.flatMap { $0.fits(item) ? $0 : nil }
+      self.ahead = nil
+      let playback = MPVPlayback(item: item, cache: cache, ahead: ahead)
       // Besides the new one, keeps the following, the current and the previous playback.
       playbacks = playbacks.suffix(3) + [playback]
       return playback
