@@ -84,13 +84,18 @@ final class BackgroundFills: Sendable {
 
   private func beginWaiting(_ state: inout State) {
     let count = min(state.waiting.count, max(0, Self.mostAtOnce - state.running.count))
-    for resource in state.waiting.prefix(count) {
-      let key = cache.key(for: resource)
-      state.waitingKeys.remove(key)
-      // One that was ended with the last hours may still be under way.
-      if state.running[key] == nil { begin(resource, key, &state) }
-    }
+    let next = Array(state.waiting.prefix(count))
     state.waiting.removeFirst(count)
+    for resource in next {
+      let key = cache.key(for: resource)
+      if state.running[key] == nil {
+        state.waitingKeys.remove(key)
+        begin(resource, key, &state)
+      } else {
+        // One that was ended with the last hours is still under way, and is followed by this one.
+        state.waiting.append(resource)
+      }
+    }
   }
 
   /// Begins what waits once the hours have begun, or there are none any more; ends what runs once

@@ -200,6 +200,27 @@ import Testing
     }
   }
 
+  @Test func `What new hours have ended goes on with others that follow at once`() async throws {
+    try await withProxy { test async throws in
+      let fills = BackgroundFills(cache: test.cache) { 0 }
+      test.origin.serve(
+        OriginResource(.synthetic(seed: 1, length: Self.length), etag: "\"1\""), at: "/a")
+      test.origin.script("/a", .on(.first(1), .stall(at: .body(30_000))))
+      fills.begin(Resource(url: test.origin.url("/a")))
+      try await eventually("it has begun") { test.origin.log("/a").stalled == 1 }
+      fills.update(CacheProxy.FillHours(parsing: "01-07"))
+      fills.followHours()
+      // The one that was ended may still be under way.
+      fills.update(nil)
+      fills.followHours()
+      try await eventually("it is stored") {
+        test.origin.log("/a").distinctBytesSent == Self.length
+      }
+      #expect(fills.waitingCount == 0)
+      await fills.stop()
+    }
+  }
+
   @Test func `New hours end what they exclude, and keep it for later`() async throws {
     try await withProxy { test async throws in
       let fills = BackgroundFills(cache: test.cache) { 0 }
