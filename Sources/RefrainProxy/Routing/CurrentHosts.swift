@@ -20,11 +20,12 @@ final class CurrentHosts: Sendable {
     return !hosts.isEmpty && hosts.allows(url)
   }
 
-  /// Returns a filter that always follows the hosts of the moment. While none are named, it allows
-  /// public hosts: it then applies only to fetches that began while some were.
-  func filter() -> URLFilter {
+  /// Returns a filter that always follows the hosts of the moment.
+  ///
+  /// - Parameter elsePublicOnly: whether it allows only public hosts while none are named.
+  func filter(elsePublicOnly: Bool) -> URLFilter {
     URLFilter { [self] url in
-      areNamed ? name(url) : !PrivateNetwork.contains(url)
+      areNamed ? name(url) : !elsePublicOnly || !PrivateNetwork.contains(url)
     }
   }
 

@@ -11,6 +11,8 @@ struct Routes: Sendable {
   private let originURL: URL?
   private let hosts: CurrentHosts
   private let hostsFilter: URLFilter
+  /// For what a URL of a private network refers to.
+  private let privateFilter: URLFilter
   /// Whether only this computer reaches the proxy, or it serves one origin.
   private let mayFetchAnything: Bool
   private let address: String
@@ -21,6 +23,7 @@ struct Routes: Sendable {
     names = configuration.names
     try Self.check(configuration)
     hosts = CurrentHosts(try AllowedHosts(configuration.allowedHosts))
+    privateFilter = hosts.filter(elsePublicOnly: false)
     mayFetchAnything =
       configuration.origin != nil || LoopbackAddress.contains(configuration.address)
     if let url = configuration.origin {
@@ -30,7 +33,7 @@ struct Routes: Sendable {
       // Other targets of the origin's redirects could be in the proxy's own network.
       hostsFilter = hosts.filter(besides: OriginScope(url))
     } else {
-      hostsFilter = hosts.filter()
+      hostsFilter = hosts.filter(elsePublicOnly: true)
       origin = nil
       originURL = nil
       let chosen = configuration.token ?? TokenCheck.random()
@@ -185,26 +188,16 @@ struct Routes: Sendable {
   /// refers; nil if the proxy does not follow such a reference: to a host that is not allowed, or
   /// from a public host into a private network.
   func target(for url: URL, from referrer: URL, session: String?) -> String? {
-    if origin == nil {
-      if let filter {
-        guard filter.allows(url) else { return nil }
-      } else if privateNetworkFilter(for: referrer)?.allows(url) == false {
-        return nil
-      }
-    }
+    if origin == nil, !filter(for: referrer).allows(url) { return nil }
     return target(for: url, session: session)
   }
 
-  /// Returns the filter of the redirects of a URL.
-  func filter(for url: URL) -> URLFilter? { filter ?? privateNetworkFilter(for: url) }
-
-  /// Returns the filter that protects private networks from references of a public host. The
-  /// allowed hosts decide instead if there are any.
-  private func privateNetworkFilter(for url: URL) -> URLFilter? {
-    origin == nil && !PrivateNetwork.contains(url) ? Self.publicOnly : nil
+  /// Returns the filter of a URL's requests and of their redirects. While no hosts are named, it
+  /// protects private networks from references of a public host. It follows changes of the allowed
+  /// hosts, whether or not there are any now.
+  func filter(for url: URL) -> URLFilter {
+    origin != nil || !PrivateNetwork.contains(url) ? hostsFilter : privateFilter
   }
-
-  private static let publicOnly = URLFilter { !PrivateNetwork.contains($0) }
 
   private static func path(of text: String, under origin: String) -> String? {
     guard text.hasPrefix(origin) else { return nil }

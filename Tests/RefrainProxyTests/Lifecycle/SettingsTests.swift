@@ -122,6 +122,44 @@ import Testing
     #expect(filter.allows(site) && !filter.allows(home))
   }
 
+  @Test(arguments: ["http://192.168.1.1/", "https://example.com/"])
+  func `What was fetched without allowed hosts follows those named since`(_ text: String) throws {
+    let routes = try Routes(CacheProxy.Configuration())
+    let url = try #require(URL(string: text))
+    let named = try #require(URL(string: "https://example.org/"))
+    let filter = routes.filter(for: url)
+    #expect(filter.allows(url))
+    routes.allow(try routes.checked(["example.org"]))
+    #expect(!filter.allows(url) && filter.allows(named))
+    routes.allow(try routes.checked([]))
+    #expect(filter.allows(url))
+  }
+
+  @Test(arguments: [false, true])
+  func `A response that has begun needs its host to be allowed for further requests`(
+    wasNamed: Bool
+  ) async throws {
+    // Far more than the read-ahead and the buffers of sockets.
+    let length: Int64 = 64 << 20
+    try await withProxy(proxy: { configuration, origin in
+      if wasNamed { configuration.allowedHosts = ["127.0.0.1:\(origin.port)"] }
+    }) { test async throws in
+      test.origin.serve(
+        OriginResource(.synthetic(seed: 1, length: length), etag: "\"1\""), at: "/long")
+      let target = try test.target("/long")
+      try await test.connect { connection async throws in
+        try await connection.request(target, host: test.host)
+        #expect(try await connection.readHead().status == 200)
+        var received = try await connection.read(upTo: 1000)
+        try change(test) { $0.allowedHosts = ["example.org"] }
+        received += try await connection.read(upTo: Int(length) - received.count)
+        #expect(received.count < Int(length))
+        let expected = SyntheticBytes(seed: 1).bytes(in: 0..<Int64(received.count))
+        #expect(areEqual(received, expected))
+      }
+    }
+  }
+
   // MARK: Limits
 
   @Test func `A new limit of connections counts those that are open`() async throws {
