@@ -130,7 +130,11 @@ struct PageActions: Sendable {
     selection.keys = Set(keys).union([key])
     var isRemoved = try await service.purge(selection, isSoft: false).entries > 0
     // Parts that were stored since the page looked last.
-    if keys.count > 1, try await service.cache.remove(stream: key) != nil { isRemoved = true }
+    if keys.count > 1, try await service.cache.remove(stream: key) != nil {
+      isRemoved = true
+      // Those held for fast responses would be served on.
+      service.hits.releaseAll()
+    }
     guard isRemoved else { throw Self.gone }
     return "Removed."
   }
