@@ -65,7 +65,7 @@
           id: EngineItem.ID(rawValue: 1), media: Media(listening.origin.url("/missing")),
           fill: .onDemand)
         let playback = MPVPlayback(item: item, cache: listening.cache)
-        try await onAThread {
+        try await onThread {
           for _ in 0..<3 {
             let stream = try MPVStream(of: playback)
             defer { stream.cancel() }
@@ -91,7 +91,7 @@
           id: EngineItem.ID(rawValue: 1), media: Media(listening.origin.url("/film")),
           fill: .onDemand)
         let playback = MPVPlayback(item: item, cache: listening.cache)
-        try await onAThread {
+        try await onThread {
           for _ in 0..<3 {
             let stream = try MPVStream(of: playback)
             defer { stream.cancel() }
@@ -113,7 +113,7 @@
         let item = EngineItem(
           id: EngineItem.ID(rawValue: 1), media: listening.media, fill: .onDemand)
         let playback = MPVPlayback(item: item, cache: listening.cache)
-        let counts = try await onAThread {
+        let counts = try await onThread {
           let stream = try MPVStream(of: playback)
           defer { stream.cancel() }
           return [Self.read(stream), Self.read(stream)]

@@ -72,7 +72,7 @@
         let item = EngineItem(
           id: EngineItem.ID(rawValue: 1), media: listening.media, fill: .onDemand)
         let playback = MPVPlayback(item: item, cache: listening.cache)
-        let reads = try await onAThread {
+        let reads = try await onThread {
           let stream = try MPVStream(of: playback)
           defer { stream.cancel() }
           var total: Int64 = 0
@@ -90,7 +90,7 @@
 
         // The origin is reachable again.
         listening.origin.script(Listening.path, FaultScript())
-        let rest = try await onAThread {
+        let rest = try await onThread {
           let stream = try MPVStream(of: playback)
           defer { stream.cancel() }
           var total: Int64 = 0

@@ -76,9 +76,9 @@
         let playback = playback(listening, fill)
         // A read that waits for a lost network is one of an item that plays.
         playback.isHeard = true
-        let stream = try await onAThread { try MPVStream(of: playback) }
+        let stream = try await onThread { try MPVStream(of: playback) }
         let result = Task {
-          try await onAThread {
+          try await onThread {
             waiting == .length ? stream.size() : Self.readAll(stream)
           }
         }
@@ -104,7 +104,7 @@
     {
       try await Listening.with { listening in
         let playback = playback(listening)
-        let results = try await onAThread {
+        let results = try await onThread {
           let stream = try MPVStream(of: playback)
           stream.cancel()
           return [Self.readAll(stream), stream.size(), Self.readAll(stream)]
@@ -121,12 +121,12 @@
       try await Listening.with(configuration) { listening in
         listening.origin.script(Listening.path, .on(.all, .stall(at: .resource(33_000))))
         let playback = playback(listening)
-        let stream = try await onAThread { try MPVStream(of: playback) }
+        let stream = try await onThread { try MPVStream(of: playback) }
         for round in 1...20 as ClosedRange<Int64> {
           let end = Ending()
           let result = Task {
             defer { end.hasCome = true }
-            return try await onAThread { Self.readAll(stream) }
+            return try await onThread { Self.readAll(stream) }
           }
           // A seek that comes just before the wait has no effect; libmpv's loop looks again.
           try await eventually("it waits, and is interrupted") {
@@ -154,7 +154,7 @@
         let playback = playback(listening)
         let (started, begin) = AsyncStream.makeStream(of: Void.self)
         let opening = Task {
-          try await onAThread {
+          try await onThread {
             try playback.waiting {
               begin.yield()
               // Stands for a cache in which no entry can be opened for now.

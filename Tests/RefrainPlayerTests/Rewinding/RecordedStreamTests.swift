@@ -69,7 +69,7 @@
           NumberedFrames.mp3(0..<200), listening,
           breaking(.number(1), at: sent.count).on(.from(2), .delay(nil)))
         defer { playback.stopRecording() }
-        let first = try await onAThread {
+        let first = try await onThread {
           let stream = try MPVStream(of: playback)
           #expect(Self.read(stream, sent.count) == sent)
           return stream
@@ -79,7 +79,7 @@
         listening.origin.release("/radio")
         try await listening.origin.wait(for: "/radio") { $0.requests.count == 2 }
         // As after a seek.
-        let (size, bytes) = try await onAThread {
+        let (size, bytes) = try await onThread {
           let stream = try MPVStream(of: playback)
           defer { stream.cancel() }
           return (stream.size(), Self.read(stream, sent.count))
@@ -95,15 +95,15 @@
           NumberedFrames.mp3(0..<80), listening,
           breaking(.first(4), at: length).on(.from(5), .status(404)))
         defer { playback.stopRecording() }
-        let stream = try await onAThread { try MPVStream(of: playback) }
+        let stream = try await onThread { try MPVStream(of: playback) }
         defer { stream.cancel() }
         var bytes = Data()
         for _ in 1...4 {
-          bytes += try await onAThread { Self.read(stream, length) }
+          bytes += try await onThread { Self.read(stream, length) }
           try await listening.origin.wait(for: "/radio") { $0.stalled == 1 }
           listening.origin.release("/radio")
         }
-        bytes += try await onAThread { Self.read(stream, .max) }
+        bytes += try await onThread { Self.read(stream, .max) }
         #expect(bytes.count == 4 * length)
         #expect(playback.error?.status == 404, "\(String(describing: playback.error))")
         let statistics = try #require(playback.statistics)
@@ -125,9 +125,9 @@
       try await Listening.with(configuration) { listening in
         let playback = serve(Self.speex, listening, .on(.all, .stall(at: .body(10_000))))
         defer { playback.stopRecording() }
-        let stream = try await onAThread { try MPVStream(of: playback) }
+        let stream = try await onThread { try MPVStream(of: playback) }
         defer { stream.cancel() }
-        let first = try await onAThread { Self.read(stream, 1000) }
+        let first = try await onThread { Self.read(stream, 1000) }
         #expect(first == Self.speex.prefix(1000))
         let recording = try #require(playback.recording)
         try await listening.origin.wait(for: "/radio") { $0.stalled == 1 }
@@ -135,7 +135,7 @@
         try await eventually("what follows is dropped, and the station is over") {
           recording.hasDropped(1000) && recording.isOver
         }
-        let rest = try await onAThread { Self.read(stream, .max) }
+        let rest = try await onThread { Self.read(stream, .max) }
         #expect(!rest.isEmpty && Self.speex.suffix(rest.count) == rest)
       }
     }
@@ -144,7 +144,7 @@
       try await Listening.with { listening in
         let playback = serve(NumberedFrames.mp3(0..<80), listening, FaultScript())
         // As libmpv's thread does when an item ends while its first bytes are awaited.
-        try await onAThread {
+        try await onThread {
           let reader = try playback.openReader()
           _ = try reader.contentInformationBlocking()
           playback.stopRecording()
@@ -165,7 +165,7 @@
         let events = cache.events()
         let sent = NumberedFrames.mp3(0..<80)
         let playback = serve(sent, listening, FaultScript(), through: cache)
-        let bytes = try await onAThread {
+        let bytes = try await onThread {
           let stream = try MPVStream(of: playback)
           defer { stream.cancel() }
           return Self.read(stream, sent.count)
