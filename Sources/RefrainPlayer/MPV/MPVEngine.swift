@@ -63,7 +63,10 @@
 
     /// Gives the engine the opening of the item that it loads next. If it loads another one, the
     /// opening ends.
-    package func begin(with opening: OpeningAhead?) { ahead = opening }
+    package func begin(with opening: OpeningAhead?) {
+      ahead?.end()
+      ahead = opening
+    }
 
     public func follow(with item: EngineItem?) {
       // libmpv opens a following file early, and without that file's own options: a stream, which
@@ -119,7 +122,8 @@
 
     public func stop() {
       live = []
-      (current, ahead) = (nil, nil)
+      current = nil
+      begin(with: nil)
       mailbox.post(.stop)
     }
 
@@ -131,7 +135,8 @@
     /// complete.
     public func close() async {
       live = []
-      (current, ahead) = (nil, nil)
+      current = nil
+      begin(with: nil)
       await mailbox.close()
     }
 
@@ -142,7 +147,7 @@
 
     private func playback(of item: EngineItem) -> MPVPlayback {
       let ahead = ahead.flatMap { $0.fits(item) ? $0 : nil }
-      self.ahead = nil
+      if ahead != nil { self.ahead = nil } else { begin(with: nil) }
       let playback = MPVPlayback(item: item, cache: cache, ahead: ahead)
       // Besides the new one, keeps the following, the current and the previous playback.
       playbacks = playbacks.suffix(3) + [playback]

@@ -167,7 +167,8 @@
       for stream in state.withLock({ $0.streams }) { stream.value?.interrupt() }
     }
 
-    /// Opens a reader, without a request unless one was made ahead. Blocks the calling thread, which is one of mpv's.
+    /// Opens a reader, without a request unless one was made ahead. Blocks the calling thread,
+    /// which is one of mpv's.
     func openReader() throws -> MediaReader {
       guard let resource = item.media.resource else {
         throw MediaCacheError(.badURL, "A file is not read through the cache.")
@@ -217,8 +218,7 @@
         return (Array(state.waits.values), state.ahead)
       }
       for task in tasks { task.cancel() }
-      // Released outside of the lock.
-      _ = ahead
+      ahead?.end()
     }
 
     var readers: [MediaReader] { state.withLock { $0.readings.readers } }

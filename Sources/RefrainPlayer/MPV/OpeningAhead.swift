@@ -15,10 +15,14 @@
     private let beginning: Task<Void, Never>
     private let outcome: Outcome
 
-    /// Why the first bytes cannot be read.
+    /// What became of the opening.
     private final class Outcome: Sendable {
       let failure = Mutex<MediaCacheError?>(nil)
-      let isTaken = Mutex(false)
+      let ending = Mutex(Ending.pending)
+    }
+
+    private enum Ending {
+      case pending, taken, ended
     }
 
     /// Opens the media and requests its first bytes, unless they are stored. Returns nil for media
@@ -46,11 +50,19 @@
       }
     }
 
-    deinit {
-      guard !outcome.isTaken.withLock({ $0 }) else { return }
-      // The reader is released with the tasks.
+    deinit { end() }
+
+    /// Ends the opening and its request, unless its reader was taken over.
+    func end() {
+      let isFirst = outcome.ending.withLock { ending in
+        defer { if ending == .pending { ending = .ended } }
+        return ending == .pending
+      }
+      guard isFirst else { return }
       opening.cancel()
       beginning.cancel()
+      // It may have been opened by now.
+      Task { [opening] in (try? await opening.value)?.cancel() }
     }
 
     /// Why the first bytes cannot be read; nil: it is not known that they cannot.
@@ -63,11 +75,24 @@
 
     /// Returns the reader, which is the caller's from then on. Does not wait for bytes.
     ///
-    /// - Throws: the error of the first bytes, if they have failed by now; `CancellationError`.
+    /// - Throws: the error of the first bytes, if they have failed by now; `CancellationError`, also
+    ///   if the opening has ended.
     func take() async throws -> MediaReader {
+      let reader = try await withTaskCancellationHandler {
+        try await opening.value
+      } onCancel: {
+        end()
+      }
+      // The caller decides where the reader reads: no look at the first byte may come later, which
+      // could request it again. The request goes on.
+      beginning.cancel()
+      await beginning.value
       if let failure { throw failure }
-      let reader = try await opening.value
-      outcome.isTaken.withLock { $0 = true }
+      let isTaken = outcome.ending.withLock { ending in
+        if ending == .pending { ending = .taken }
+        return ending == .taken
+      }
+      guard isTaken else { throw CancellationError() }
       return reader
     }
   }

@@ -84,16 +84,36 @@
         try await listening.origin.wait(for: Listening.path) { $0.stalled > 0 }
         if hasEngine {
           engine.begin(with: opening)
-          opening = nil
           // Of another item than the one that is loaded.
           let item = EngineItem(id: EngineItem.ID(rawValue: 1), media: listening.tracks[0])
           engine.load(item, at: .zero, isPaused: true)
           engine.stop()
+        } else {
+          opening = nil
         }
-        opening = nil
         try await eventually("it is closed") { listening.cache.context.table.isEmpty }
+        withExtendedLifetime(opening) {}
         listening.origin.release(Listening.path)
         await engine.close()
+      }
+    }
+
+    @Test func `An opening whose reader is taken over waits no more, and its request goes on`()
+      async throws
+    {
+      try await Listening.with { listening in
+        listening.origin.script(Listening.path, .on(.number(1), .delay(nil)))
+        let opening = try opening(listening.media, listening)
+        try await listening.origin.wait(for: Listening.path) { $0.stalled == 1 }
+        let reader = try await opening.take()
+        // Its wait would move the reader back to the first byte.
+        #expect(reader.generation.withState { $0.waiters.isEmpty })
+        opening.end()
+        listening.origin.release(Listening.path)
+        let bytes = try await reader.bytes(in: 0..<1000)
+        #expect(bytes == Tune.wav.prefix(1000))
+        #expect(listening.log.requests.count == 1)
+        reader.cancel()
       }
     }
 
