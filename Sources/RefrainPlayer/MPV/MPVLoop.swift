@@ -142,6 +142,8 @@
       case .command(let words): command(words: words)
       case .quit:
         isQuitting = true
+        // libmpv does not end before its streams are open.
+        forget(playing.replaceAll(with: nil, entry: 0))
         command("quit")
       }
     }
@@ -154,7 +156,9 @@
       playback.noteStream(position: position)
       let (item, entry) = enter(playback, "replace", start: position)
       forget(playing.replaceAll(with: entry == nil ? nil : item, entry: entry ?? 0))
-      if entry == nil { refuse(playback) }
+      guard entry == nil else { return }
+      forget([item])
+      refuse(playback)
     }
 
     func pause(_ isPaused: Bool) {
@@ -270,6 +274,7 @@
         item.playback.cancelWaits()
         for subtitle in item.subtitles {
           subtitle.number.map(registry.remove)
+          subtitle.playback?.stopRecording()
           subtitle.playback?.cancelWaits()
         }
       }

@@ -189,7 +189,7 @@
     /// mpv's.
     ///
     /// - Throws: the task's error; `CancellationError` after `cancelWaits()`, where it ends the
-    ///   task.
+    ///   task, and while the item is not in libmpv's list.
     func waiting<Value: Sendable>(
       _ body: @escaping @Sendable () async throws -> Value
     ) throws -> Value {
@@ -204,6 +204,8 @@
       let number = state.withLock { state in
         state.lastWait += 1
         state.waits[state.lastWait] = task
+        // Nobody would cancel it any more.
+        if state.rewinding.isForgotten { task.cancel() }
         return state.lastWait
       }
       defer { state.withLock { _ = $0.waits.removeValue(forKey: number) } }

@@ -128,8 +128,8 @@
       (waiting, interruption, isWaitingForCache) = (nil, nil, false)
       let (item, entry) = enter(playback, "replace")
       let replaced = playing.replaceAll(with: entry == nil ? nil : item, entry: entry ?? 0)
-      release(replaced)
       for item in replaced where item.playback !== playback { item.playback.stopRecording() }
+      release(replaced)
       guard entry != nil else {
         playback.stopRecording()
         refuse(playback)
