@@ -8,6 +8,14 @@ final class OriginPace: Sendable {
     var bytesPerSecond: Int64?
     /// Nil if the rate is not bounded.
     var bucket: TokenBucket?
+    /// How often the rate has changed.
+    var changes: UInt64 = 0
+  }
+
+  /// How long to pause, and for which rate.
+  struct Delay: Sendable {
+    fileprivate let duration: Duration
+    fileprivate let changes: UInt64
   }
 
   private let state: Mutex<State>
@@ -38,28 +46,32 @@ final class OriginPace: Sendable {
     get { state.withLock { $0.bytesPerSecond } }
     set {
       state.withLock { state in
-        if state.bytesPerSecond != newValue { state = Self.state(newValue) }
+        guard state.bytesPerSecond != newValue else { return }
+        let changes = state.changes + 1
+        state = Self.state(newValue)
+        state.changes = changes
       }
     }
   }
 
   /// Counts received bytes. Returns how long to pause before more are received; nil: not at all.
-  func delay(after count: Int) -> Duration? {
-    let seconds = state.withLock { $0.bucket?.spend(Double(count), at: Self.now) ?? 0 }
-    return seconds > 0 ? .seconds(seconds) : nil
+  func delay(after count: Int) -> Delay? {
+    state.withLock { state in
+      let seconds = state.bucket?.spend(Double(count), at: Self.now) ?? 0
+      return seconds > 0 ? Delay(duration: .seconds(seconds), changes: state.changes) : nil
+    }
   }
 
-  /// Pauses, until the rate changes. Cancellation ends the pause too: whoever reads on then notices
-  /// it.
+  /// Pauses, until the rate changes; not at all if it has changed since the delay was counted.
+  /// Cancellation ends the pause too: whoever reads on then notices it.
   ///
   /// - Parameter isOver: asked several times a second; true ends the pause.
-  func pause(_ delay: Duration, unless isOver: () -> Bool = { false }) async {
-    let rate = bytesPerSecond
-    var rest = delay
-    while rest > .zero, !Task.isCancelled {
+  func pause(_ delay: Delay, unless isOver: () -> Bool = { false }) async {
+    var rest = delay.duration
+    while rest > .zero, !Task.isCancelled, state.withLock(\.changes) == delay.changes {
       try? await Task.sleep(for: min(rest, Self.patience))
       rest -= Self.patience
-      if bytesPerSecond != rate || isOver() { return }
+      if isOver() { return }
     }
   }
 }

@@ -64,6 +64,17 @@ import Testing
     await origin.stop()
   }
 
+  @Test func `A delay that was counted for an earlier rate is no pause`() async throws {
+    let pace = OriginPace(bytesPerSecond: 1)
+    // Eleven days.
+    let delay = try #require(pace.delay(after: 1_000_000))
+    pace.bytesPerSecond = nil
+    await pace.pause(delay)
+    pace.bytesPerSecond = 1
+    await pace.pause(delay)
+    #expect(pace.delay(after: 0) == nil)
+  }
+
   @Test func `A rate that is set again forgets no debt, and another one does`() {
     let pace = OriginPace(bytesPerSecond: 1000)
     _ = pace.delay(after: 1_000_000)
