@@ -54,17 +54,6 @@
       }
     }
 
-    @Test func `A URL that its origin refuses is requested once`() async throws {
-      try await withTune { program, origin, url, output in
-        let missing = origin.url("/missing.wav").absoluteString
-        let run = try await program.run("play", "--audio-output", output, missing, url)
-        #expect(run.status == 1)
-        #expect(run.errorLines.count == 1 && run.errors.contains("404"), "\(run.errors)")
-        #expect(run.lines.count == 1 && run.output.hasPrefix("tune.wav: first sound after "))
-        #expect(origin.log("/missing.wav").requests.count == 1)
-      }
-    }
-
     @Test func `A playlist plays in full, and an unplayable entry is reported`() async throws {
       try await withTune { program, origin, url, output in
         let list = program.directory.appending(path: "list.m3u")

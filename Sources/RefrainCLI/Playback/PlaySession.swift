@@ -105,8 +105,6 @@
       guard screen?.isOver != true, !hasQuit else { return }
       plays += 1
       async let resumption = settings.listening.resumption(in: cache)
-      // While libmpv is started, the first bytes are on their way.
-      let opening = firstMedia(of: media).flatMap { OpeningAhead($0, in: cache) }
       let engine = try await MPVEngine(
         cache: cache, output: settings.output.map { .wavFile(numberedFile($0, plays)) } ?? .device,
         video: settings.video.configuration)
@@ -117,7 +115,6 @@
       configuration.resumption = await resumption
       configuration.rewind = settings.listening.rewind
       if settings.listening.remembers { configuration.savedSession = SavedSession(for: cache) }
-      engine.begin(with: opening)
       let player = Player(cache: cache, engine: engine, configuration: configuration)
       let events = player.events()
       screen?.follow(player, cache)
@@ -154,12 +151,6 @@
       if settings.isShuffled { player.isShuffled = true }
       player.resume()
       if settings.isPaused { player.pause() }
-    }
-
-    /// Returns the media that plays first; nil if that is not known yet.
-    private func firstMedia(of media: [Media]) -> Media? {
-      if let session { return session.queue.current?.media }
-      return settings.isShuffled ? nil : media.first
     }
 
     private func start(_ media: [Media], on player: Player) {

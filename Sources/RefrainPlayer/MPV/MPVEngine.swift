@@ -16,8 +16,6 @@
     let mailbox: MPVMailbox
     /// The current and the following item; events of others are not reported.
     private var live: Set<EngineItem.ID> = []
-    /// The opening of the first item.
-    private var ahead: OpeningAhead?
     /// The latest playbacks, kept for their statistics.
     private var playbacks: [MPVPlayback] = []
 
@@ -59,13 +57,6 @@
       live = [item.id]
       current = item.id
       mailbox.post(.load(playback(of: item), start: start, isPaused: isPaused))
-    }
-
-    /// Gives the engine the opening of the item that it loads next. If it loads another one, the
-    /// opening ends.
-    package func begin(with opening: OpeningAhead?) {
-      ahead?.end()
-      ahead = opening
     }
 
     public func follow(with item: EngineItem?) {
@@ -123,7 +114,6 @@
     public func stop() {
       live = []
       current = nil
-      begin(with: nil)
       mailbox.post(.stop)
     }
 
@@ -136,7 +126,6 @@
     public func close() async {
       live = []
       current = nil
-      begin(with: nil)
       await mailbox.close()
     }
 
@@ -146,9 +135,7 @@
     private var current: EngineItem.ID?
 
     private func playback(of item: EngineItem) -> MPVPlayback {
-      let ahead = ahead.flatMap { $0.fits(item) ? $0 : nil }
-      if ahead != nil { self.ahead = nil } else { begin(with: nil) }
-      let playback = MPVPlayback(item: item, cache: cache, ahead: ahead)
+      let playback = MPVPlayback(item: item, cache: cache)
       // Besides the new one, keeps the following, the current and the previous playback.
       playbacks = playbacks.suffix(3) + [playback]
       return playback

@@ -13,8 +13,6 @@
 
     private struct State {
       var readings = StreamReadings()
-      /// What the first reader is taken from.
-      var ahead: OpeningAhead?
       /// The waits for tasks on threads of mpv.
       var waits: [UInt64: Task<Void, Never>] = [:]
       var lastWait: UInt64 = 0
@@ -32,11 +30,9 @@
       var changed: (@Sendable () -> Void)?
     }
 
-    /// - Parameter ahead: the opening of the item's media, if that was begun earlier.
-    init(item: EngineItem, cache: MediaCache, ahead: OpeningAhead? = nil) {
+    init(item: EngineItem, cache: MediaCache) {
       self.item = item
       self.cache = cache
-      state.withLock { $0.ahead = ahead }
     }
 
     // MARK: What the listener knows
@@ -167,20 +163,13 @@
       for stream in state.withLock({ $0.streams }) { stream.value?.interrupt() }
     }
 
-    /// Opens a reader, without a request unless one was made ahead. Blocks the calling thread,
-    /// which is one of mpv's.
+    /// Opens a reader, without a request. Blocks the calling thread, which is one of mpv's.
     func openReader() throws -> MediaReader {
       guard let resource = item.media.resource else {
         throw MediaCacheError(.badURL, "A file is not read through the cache.")
       }
       let (cache, fill) = (cache, item.fill)
-      let ahead = state.withLock { state in
-        defer { state.ahead = nil }
-        return state.ahead
-      }
-      let reader = try waiting {
-        if let ahead { try await ahead.take() } else { try await cache.open(resource, fill: fill) }
-      }
+      let reader = try waiting { try await cache.open(resource, fill: fill) }
       add(reader)
       return reader
     }
@@ -212,15 +201,10 @@
       return try done.wait().get()
     }
 
-    /// Cancels what threads of mpv wait for, and an opening ahead. mpv itself cannot interrupt a
-    /// stream before it is open.
+    /// Cancels what threads of mpv wait for. mpv itself cannot interrupt a stream before it is
+    /// open.
     func cancelWaits() {
-      let (tasks, ahead) = state.withLock { state in
-        defer { state.ahead = nil }
-        return (Array(state.waits.values), state.ahead)
-      }
-      for task in tasks { task.cancel() }
-      ahead?.end()
+      for task in state.withLock({ Array($0.waits.values) }) { task.cancel() }
     }
 
     var readers: [MediaReader] { state.withLock { $0.readings.readers } }

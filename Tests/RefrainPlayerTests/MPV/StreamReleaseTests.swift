@@ -22,8 +22,7 @@
         case .firstByte, .length: .on(.all, .delay(nil))
         case .furtherBytes: .on(.all, .stall(at: .resource(33_000)))
         case .lostOrigin:
-          .on(.first(1), .drop(at: .body(33_000)))
-            .on(.from(2), .drop(at: .body(0), reset: true))
+          .on(.first(1), .drop(at: .body(33_000))).on(.from(2), .closeWithoutAnswer)
         }
       }
     }
