@@ -27,8 +27,7 @@ extension CacheProxy {
   /// closed.
   ///
   /// - `allowedHosts` decide on requests and redirects from now on, also on open connections. A
-  ///   response that has begun breaks off where it needs a further request to a host that is no
-  ///   longer allowed.
+  ///   response that has begun is sent to its end, unless the host redirects elsewhere.
   /// - `clientLimits`: open connections stay, and count. Another rate begins with its full
   ///   allowance. A limit of bytes applies to responses that begin from now on; those that have
   ///   begun under one follow its changes.

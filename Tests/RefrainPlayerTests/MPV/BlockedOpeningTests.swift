@@ -38,11 +38,9 @@
       playback.cancelWaits()
     }
 
-    @Test(arguments: [true, false])
-    func `An opening ends when its item is over`(_ isAhead: Bool) async throws {
+    @Test func `An opening ends when its item is over`() async throws {
       try await with { media, cache, slots in
-        let playback = MPVPlayback(
-          item: item(media), cache: cache, ahead: isAhead ? OpeningAhead(media, in: cache) : nil)
+        let playback = MPVPlayback(item: item(media), cache: cache)
         let opening = Task { try await onThread { try playback.openReader() } }
         try await eventually("it waits") { slots.waiting == 1 }
         forget(playback)
@@ -50,11 +48,9 @@
       }
     }
 
-    @Test(arguments: [true, false])
-    func `An opening that begins when its item is over ends`(_ isAhead: Bool) async throws {
+    @Test func `An opening that begins when its item is over ends`() async throws {
       try await with { media, cache, _ in
-        let playback = MPVPlayback(
-          item: item(media), cache: cache, ahead: isAhead ? OpeningAhead(media, in: cache) : nil)
+        let playback = MPVPlayback(item: item(media), cache: cache)
         forget(playback)
         await #expect(throws: CancellationError.self) {
           try await onThread { try playback.openReader() }
@@ -62,11 +58,9 @@
       }
     }
 
-    @Test(arguments: [true, false])
-    func `An engine closes while an item is being opened`(_ isAhead: Bool) async throws {
+    @Test func `An engine closes while an item is being opened`() async throws {
       try await with { media, cache, slots in
         let engine = try await MPVEngine(cache: cache, output: .silent)
-        if isAhead { engine.begin(with: OpeningAhead(media, in: cache)) }
         engine.load(item(media), at: .zero, isPaused: true)
         try await eventually("it waits") { slots.waiting == 1 }
         await engine.close()
