@@ -214,6 +214,7 @@ for target in package.targets where target.type != .system && !inC.contains(targ
 package.targets.append(.target(name: "RefrainLocks", swiftSettings: settings))
 
 // The flag counts as unsafe, and packages with such flags cannot be dependencies: never set there.
-for target in package.targets where isOptimized && ["Refrain", "RefrainPlayer"].contains(target.name) {
+let optimized = isOptimized ? ["Refrain", "RefrainPlayer"] : []
+for target in package.targets where optimized.contains(target.name) {
   target.swiftSettings?.append(.unsafeFlags(["-O"], .when(configuration: .debug)))
 }
