@@ -75,13 +75,15 @@ enum WebPlayerPage {
       return canvas.width + "x" + canvas.height + " " + hash.join("");
     }
 
-    // `seeked` may come before the frame is there to be drawn.
+    // `seeked` may come before the frame is there to be drawn, and on a busy machine another one is
+    // shown before it. Waits for that of the time, at 25 in a second; if none comes, takes another.
     function shown(video, time) {
       return new Promise(resolve => {
         const look = (_, frame) =>
-          Math.abs(frame.mediaTime - time) < 0.2
+          time - frame.mediaTime > -0.001 && time - frame.mediaTime < 0.041
             ? resolve() : video.requestVideoFrameCallback(look);
         video.requestVideoFrameCallback(look);
+        setTimeout(resolve, 3000);
       });
     }
 
