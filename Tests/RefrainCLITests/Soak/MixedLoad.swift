@@ -171,8 +171,12 @@
       let head = try await connection.readHead()
       note(proxy) { $0.statuses[head.status, default: 0] += 1 }
       guard head.status == 200 || head.status == 206 else { return false }
-      let range = head.status == 200 ? 0..<lengths[file] : range
-      guard head["Content-Length"].flatMap(Int.init) == range.count else {
+      // A response that is passed on without being stored may contain less than was asked for
+      // (RFC 9110 §15.3.7), and says so.
+      guard
+        let range = Self.range(of: head, length: lengths[file], within: range),
+        head["Content-Length"].flatMap(Int.init) == range.count
+      else {
         note(proxy) { $0.wrong.append("\(Self.path(file)) \(range): \(head.fields)") }
         return false
       }
@@ -196,6 +200,19 @@
       }
       note(proxy) { $0.complete += 1 }
       return manner != .leaving && head["Connection"] != "close"
+    }
+
+    /// Returns the bytes that a response contains; nil if they are not of those asked for.
+    private static func range(
+      of head: Reply, length: Int64, within asked: Range<Int64>
+    ) -> Range<Int64>? {
+      guard head.status == 206 else { return 0..<length }
+      let numbers = head["Content-Range"]?.split { !$0.isNumber }.compactMap { Int64($0) } ?? []
+      guard
+        numbers.count == 3, numbers[0] == asked.lowerBound, numbers[1] >= numbers[0],
+        numbers[1] < asked.upperBound, numbers[2] == length
+      else { return nil }
+      return numbers[0]..<numbers[1] + 1
     }
 
     /// Reads every file from a proxy, when nothing disturbs it any more.
