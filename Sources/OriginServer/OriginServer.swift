@@ -129,7 +129,7 @@ public final class OriginServer: Sendable {
       turns.enter()
       loop.execute { turns.leave() }
     }
-    // A limit, because every wait ends; a loop does not stay busy for a second.
+    // Far longer than a loop is ever busy: a limit only because every wait ends.
     _ = turns.wait(timeout: .now() + .seconds(5))
   }
 

@@ -101,7 +101,7 @@ struct ServeInvocation: Sendable {
   ) -> ConfigurationError {
     let lines = file.lines
     let culprit =
-      // Something is parsed for each of them, which takes up to a millisecond.
+      // Each of these lines costs one run of the parser: up to a millisecond.
       lines.prefix(1000).first { problem(of: [$0.argument]) == message }
       ?? lines.indices.suffix(100).last { index in
         var others = lines
