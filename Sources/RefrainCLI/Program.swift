@@ -23,7 +23,7 @@ enum Program {
         try await invocation.command.serve(following: invocation)
         return 0
       }
-      var command = try RefrainCommand.parseAsRoot(arguments)
+      var command = try await RefrainCommand.asyncParseAsRoot(arguments)
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
