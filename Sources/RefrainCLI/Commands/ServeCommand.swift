@@ -223,15 +223,16 @@ struct ServeCommand: AsyncParsableCommand {
     }
   }
 
-  func run() async throws { try await serve(following: nil) }
+  func run() async throws { try await serve() }
 
   /// Serves until a signal.
   ///
-  /// - Parameter invocation: this command with the file of its options, which is read again at
-  ///   each SIGHUP; nil: without a file.
-  func serve(following invocation: ServeInvocation?) async throws {
-    // First: until then the signal ends the program.
-    let hangUps = invocation.map { _ in HangUps.begin() }
+  /// - Parameters:
+  ///   - invocation: this command with the file of its options; nil: without a file.
+  ///   - hangUps: those since before the file was read. At each it is read again.
+  func serve(
+    following invocation: ServeInvocation? = nil, _ hangUps: AsyncStream<Void>? = nil
+  ) async throws {
     OpenFileLimit.raise()
     let threshold = LogThreshold(options.logLevel)
     let (command, options) = (self, options)

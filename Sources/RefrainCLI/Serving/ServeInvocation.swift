@@ -12,6 +12,11 @@ struct ServeInvocation: Sendable {
   /// Those of the command line, without the name of the command.
   private let arguments: [String]
 
+  /// Whether a command line is one of `serve` that names a file. Reads nothing.
+  static func hasFile(_ line: [String]) -> Bool {
+    arguments(in: line).flatMap(path(in:)) != nil
+  }
+
   /// Reads the file that a command line names. Blocks for as long as the disk takes.
   ///
   /// - Returns: nil if it names none, or is not one of `serve`.
@@ -45,7 +50,7 @@ struct ServeInvocation: Sendable {
     for (index, word) in line.enumerated() where word == ServeCommand.configuration.commandName {
       let before = Array(line[..<index])
       // The word may be the value of an option.
-      guard (try? GlobalOptions.parse(before)) != nil else { continue }
+      guard before.isEmpty || (try? GlobalOptions.parse(before)) != nil else { continue }
       return before + line[(index + 1)...]
     }
     return nil

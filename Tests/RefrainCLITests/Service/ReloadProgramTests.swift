@@ -103,12 +103,47 @@
       }
     }
 
+    @Test func `SIGHUP while the program starts has the file read once more`() async throws {
+      try await Program.with { program in
+        let file = program.directory.appending(path: "serve.conf")
+        // The program has yet to parse these lines when the signal arrives.
+        let hosts = (0..<500).map { "allow-host h\($0).example.org" }
+        try write(["port 0", "quiet", "log-level info"] + hosts, to: file)
+        let opening = try FileOpening(of: file)
+        let serve = try RunningProgram(
+          program, ["serve", "--config", file.path(percentEncoded: false)])
+        try await eventually("the file is opened") { opening.hasHappened }
+        serve.send(SIGHUP)
+        _ = try await serve.nextLine()
+        try await eventually("it is read again") {
+          serve.errors.contains("was read again; nothing changed.\n")
+        }
+        serve.send(SIGTERM)
+        #expect(await serve.end() == 128 + SIGTERM)
+      }
+    }
+
     @Test func `Without a configuration file, SIGHUP ends the program`() async throws {
       try await Program.with { program in
         let serve = try RunningProgram(program, ["serve", "--port", "0", "--quiet"])
         _ = try await serve.nextLine()
         serve.send(SIGHUP)
         #expect(await serve.end() == -SIGHUP)
+      }
+    }
+
+    @Test func `Without a configuration file, SIGHUP stays ignored as by nohup`() async throws {
+      try await Program.with { program in
+        let serve = try RunningProgram(
+          program, path: "/bin/sh",
+          [
+            "-c", #"trap '' HUP; exec "$@""#, "sh", Program.executable().path(), "serve", "--port",
+            "0", "--quiet",
+          ])
+        _ = try await serve.nextLine()
+        serve.send(SIGHUP)
+        serve.send(SIGTERM)
+        #expect(await serve.end() == 128 + SIGTERM)
       }
     }
 

@@ -78,6 +78,7 @@ struct ServeInvocationTests {
         ["--cache", "serve", "--limit", "1G", "serve", "--config", path],
       ] {
         let invocation = try #require(try ServeInvocation.find(in: line), "\(line)")
+        #expect(ServeInvocation.hasFile(line))
         #expect(invocation.path == path && invocation.command.port == 80)
         #expect(invocation.command.options.limit.bytes == 1 << 30)
       }
@@ -89,6 +90,7 @@ struct ServeInvocationTests {
     ["run", "--", "serve", "--config", "x"], ["get", "serve", "--config", "x"],
   ])
   func `Other command lines have no file`(_ line: [String]) throws {
+    #expect(!ServeInvocation.hasFile(line))
     #expect(try ServeInvocation.find(in: line) == nil)
   }
 
