@@ -44,7 +44,7 @@ struct AdminResponder: Sendable {
   /// Responds to a balancer at the proxy's own address.
   func runHealth() async {
     await responding(to: request.head.target) {
-      try check(listening: service.address)
+      try check(listening: service.knownAddress)
       try await send(await service.healthForClients())
     }
   }

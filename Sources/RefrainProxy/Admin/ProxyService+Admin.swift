@@ -24,7 +24,7 @@ extension ProxyService {
     let rest = target.dropFirst(1 + token.utf8.count)
     guard adminRoutes.contains(path: rest.prefix { $0 != "?" }),
       let host = request.head.fields["Host"],
-      routes.isOurs(host: host, localAddress: request.localAddress, listening: address)
+      routes.isOurs(host: host, localAddress: request.localAddress, listening: knownAddress)
     else { return nil }
     return String(rest)
   }

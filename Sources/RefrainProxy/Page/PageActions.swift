@@ -62,7 +62,7 @@ struct PageActions: Sendable {
       throw HTTPError(400, "This is not a URL. Enter an http or https URL.")
     }
     // The same URLs as for clients: hosts that are not allowed are refused here as well.
-    _ = try service.routes.proxied(url, listening: service.address)
+    _ = try service.routes.proxied(url, listening: service.knownAddress)
     guard let host = url.host(), WebURL(url.absoluteString) != nil else {
       throw HTTPError(400, "This is not a URL. Enter an http or https URL.")
     }

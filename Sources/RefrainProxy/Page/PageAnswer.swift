@@ -73,7 +73,7 @@ struct PageAnswer: Sendable {
   private var fields: HeaderFields {
     let media =
       isOnOtherListener
-      ? service.routes.base(listening: service.address).map { String($0.dropLast()) } : nil
+      ? service.routes.base(listening: service.knownAddress).map { String($0.dropLast()) } : nil
     var fields = PageGuard.fields(media: media)
     fields.append("Date", HTTPDate.format(Date()))
     return fields
@@ -205,7 +205,7 @@ struct PageAnswer: Sendable {
     }
     let proxied: URL
     do {
-      proxied = try service.routes.proxied(url, listening: service.address)
+      proxied = try service.routes.proxied(url, listening: service.knownAddress)
     } catch {
       return try await refuse(HTTPError(400, "\(error)"))
     }

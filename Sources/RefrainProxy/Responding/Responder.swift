@@ -57,7 +57,7 @@ struct Responder: Sendable {
     if try await answerPage() { return }
     let named = try service.routes.named(
       by: request.head, target: target, localAddress: request.localAddress,
-      listening: service.address)
+      listening: service.knownAddress)
     report.note { $0.url = named.url.absoluteString }
     if service.originFields.hasSent(fields) {
       throw HTTPError.loop
@@ -96,7 +96,7 @@ struct Responder: Sendable {
   private func answerPage() async throws -> Bool {
     guard let page = service.page,
       let place = try service.routes.pageTarget(
-        of: request.head, localAddress: request.localAddress, listening: service.address)
+        of: request.head, localAddress: request.localAddress, listening: service.knownAddress)
     else { return false }
     report.note { $0.isSilent = true }
     try await PageAnswer(
@@ -194,6 +194,6 @@ struct Exchange: Sendable {
   }
 
   func referrer(_ value: String) -> String? {
-    service.routes.original(of: value, listening: service.address)
+    service.routes.original(of: value, listening: service.knownAddress)
   }
 }

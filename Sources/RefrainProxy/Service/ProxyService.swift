@@ -35,7 +35,7 @@ final class ProxyService: Sendable {
   let adminRoutes = ProxyService.adminRoutes()
   private let stopping = Atomic(false)
   private let draining = Atomic(false)
-  private let local = Mutex<ListeningAddress?>(nil)
+  private let local = Mutex<(now: ListeningAddress?, known: ListeningAddress?)>((nil, nil))
   /// Held while they are applied, so that concurrent changes do not mix.
   let currentSettings: Mutex<CacheProxy.Settings>
 
@@ -121,9 +121,13 @@ final class ProxyService: Sendable {
 
   /// The address on which the proxy listens now.
   var address: ListeningAddress? {
-    get { local.withLock { $0 } }
-    set { local.withLock { $0 = newValue } }
+    get { local.withLock { $0.now } }
+    set { local.withLock { $0 = (newValue, newValue ?? $0.known) } }
   }
+
+  /// The address by which requests are recognized as meant for this proxy: those of connections
+  /// that were accepted before the listening socket was closed, too.
+  var knownAddress: ListeningAddress? { local.withLock { $0.known } }
 
   // MARK: Answering at once
 

@@ -45,6 +45,31 @@
       }
     }
 
+    /// As while the proxy stops, when the listening socket is closed before the connections.
+    @Test func `A connection is served while nothing listens`() async throws {
+      try await withProxy { test in
+        for path in ["/a", "/b"] {
+          test.origin.serve(.synthetic(seed: 1, length: 1000), at: path)
+        }
+        let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<1000)
+        let (port, host) = (test.port, test.host)
+        let (first, second) = (try test.target("/a"), try test.target("/b"))
+        try await test.connect { connection in
+          #expect(try await connection.reply(to: first, host: host).body == bytes)
+          let descriptor = try #require(Self.listener(at: port))
+          let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+          try #require(other >= 0 && dup2(other, descriptor) == descriptor)
+          // Has the port, and does not listen: it cannot be bound again.
+          defer { close(other) }
+          try await eventually("the port is taken") { Self.take(port, other) }
+          test.proxy.examineListener()
+          try await eventually("it no longer listens") { test.proxy.listeningAddress == nil }
+          #expect(try await connection.reply(to: second, host: host).body == bytes)
+        }
+        try await eventually("it listens again") { test.proxy.listeningAddress?.port == port }
+      }
+    }
+
     @Test func `A listening socket that is lost without notice is bound again`() async throws {
       try await withProxy { test in
         let bytes = SyntheticBytes(seed: 1).bytes(in: 0..<1000)
@@ -86,6 +111,25 @@
         try await PlainSocket.nobodyListens(port: port)
         #expect(test.proxy.adminListeningAddress == nil)
       }
+    }
+
+    /// Binds a socket to a port of which connections remain, so that nobody else can.
+    private static func take(_ port: Int, _ descriptor: CInt) -> Bool {
+      var isReusing: CInt = 1
+      let size = socklen_t(MemoryLayout<CInt>.size)
+      setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReusing, size)
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = UInt16(port).bigEndian
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      let result = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+      isReusing = 0
+      setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReusing, size)
+      return result == 0
     }
 
     /// Returns the descriptor of this process that listens on the port.
