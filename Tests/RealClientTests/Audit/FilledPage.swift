@@ -8,7 +8,7 @@ import TestSupport
 /// stream, downloads in several states, requests, and a problem.
 enum FilledPage {
   static func with(
-    _ body: @Sendable (Proxied, DevTools) async throws -> Void
+    hasClipboard: Bool = false, _ body: @Sendable (Proxied, DevTools) async throws -> Void
   ) async throws {
     try await Proxied.with(hasPage: true) { proxied in
       guard let page = proxied.page, let port = page.port else {
@@ -29,7 +29,8 @@ enum FilledPage {
         try await get(path, proxied)
       }
       let slow = try proxied.proxied("/slow.mkv").path(percentEncoded: true)
-      try await DevTools.with(page) { tools in
+      try await DevTools.with(page, isAlone: hasClipboard) { tools in
+        if hasClipboard { try await tools.permitClipboard() }
         try await tools.waitForPage()
         for path in ["/tone.wav", "/waits.flac", "/gone.flac"] {
           try await add(origin.url(path), tools)

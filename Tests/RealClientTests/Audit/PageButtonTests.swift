@@ -13,13 +13,11 @@ struct PageButtonTests {
     "[...document.querySelectorAll('.row b')].map((name) => name.textContent)"
 
   private func withPage(
-    _ body: @Sendable (Proxied, DevTools) async throws -> Void
+    hasClipboard: Bool = false, _ body: @Sendable (Proxied, DevTools) async throws -> Void
   ) async throws {
     try await Proxied.with(hasPage: true) { proxied in
-      try await DevTools.with(try #require(proxied.page)) { tools in
-        _ = try await tools.call(
-          "Browser.grantPermissions",
-          ["permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]])
+      try await DevTools.with(try #require(proxied.page), isAlone: hasClipboard) { tools in
+        if hasClipboard { try await tools.permitClipboard() }
         try await tools.waitForPage()
         try await body(proxied, tools)
       }
@@ -29,7 +27,7 @@ struct PageButtonTests {
   @Test func `A URL is fetched and pinned, played, stopped, and its proxy URL copied`()
     async throws
   {
-    try await withPage { proxied, tools in
+    try await withPage(hasClipboard: true) { proxied, tools in
       proxied.origin.serve(FilledPage.tone, at: "/tone.wav")
       let url = proxied.origin.url("/tone.wav")
       let key = proxied.cache.key(for: Resource(url: url))
@@ -147,7 +145,7 @@ struct PageButtonTests {
   @Test func `The panel of a row fetches the rest, copies, asks before it removes, and closes`()
     async throws
   {
-    try await withPage { proxied, tools in
+    try await withPage(hasClipboard: true) { proxied, tools in
       let length: Int64 = 3 << 20
       proxied.origin.serve(.synthetic(seed: 2, length: length), at: "/film.mkv")
       let (target, port) = (try proxied.proxied("/film.mkv"), proxied.page?.port ?? 0)

@@ -157,10 +157,7 @@ struct PageKeyboardTests {
   }
 
   @Test func `Every key of the list does what the page says`() async throws {
-    try await FilledPage.with { proxied, tools in
-      _ = try await tools.call(
-        "Browser.grantPermissions",
-        ["permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]])
+    try await FilledPage.with(hasClipboard: true) { proxied, tools in
       let tone = proxied.cache.key(for: Resource(url: proxied.origin.url("/tone.wav")))
       try await tools.press(.slash)
       #expect(try await focused(tools) == "input #search")

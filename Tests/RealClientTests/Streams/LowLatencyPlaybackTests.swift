@@ -4,8 +4,8 @@ import OriginServer
 import TestSupport
 import Testing
 
-/// A low-latency HLS stream of fragmented MP4 in hls.js, on two pages at once, each in an instance
-/// of Chromium: they play it through the proxy and directly. Eight seconds; five minutes in a soak.
+/// A low-latency HLS stream of fragmented MP4 in hls.js, on two pages of Chromium at once:
+/// they play it through the proxy and directly. Eight seconds; five minutes in a soak.
 @Suite(
   .enabled(
     if: RequiredProgram.chromium.isUsable && RequiredProgram.ffmpeg.isUsable
@@ -43,7 +43,7 @@ struct LowLatencyPlaybackTests {
     origin.release(LowLatencyPage.ready)
   }
 
-  /// Opens a page in a new profile of Chromium, whose caches are empty.
+  /// Opens a page in Chromium, with caches that are empty.
   private func page(_ number: Int, of test: Proxied) async throws -> LowLatencyPage.Report {
     let report = "\(Page.report)-\(number)"
     let proxied = try test.proxied(Self.proxied + LiveStream.listName)

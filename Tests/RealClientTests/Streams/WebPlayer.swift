@@ -27,8 +27,7 @@ enum WebPlayer: String, Sendable {
     var error: String?
   }
 
-  /// Plays the streams one after the other on a page of the server, in a new profile of Chromium,
-  /// whose caches are empty.
+  /// Plays the streams one after the other on a page of the server, in Chromium with empty caches.
   func play(_ streams: [URL], onPageOf server: OriginServer) async throws -> [Played] {
     server.serve(
       OriginResource(.bytes(try script.contents), contentType: "text/javascript"),
