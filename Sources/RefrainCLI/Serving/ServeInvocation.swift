@@ -83,10 +83,11 @@ struct ServeInvocation: Sendable {
     return command
   }
 
-  /// Returns what is wrong with arguments; nil if nothing is.
+  /// Returns what is wrong with arguments; nil if nothing is. Reads them without the other commands,
+  /// whose setting up costs more than one line does.
   private static func problem(of arguments: [String]) -> String? {
     do {
-      _ = try command(arguments)
+      try ServeCommand.parse(arguments).check()
       return nil
     } catch {
       return message(of: error)
