@@ -145,6 +145,10 @@ struct StreamMap: Sendable {
     }
   }
 
+  mutating func note(fetching ranges: RangeSet<Int64>, of resource: Int, in playlist: Int) {
+    playlists[playlist].timeline?.note(fetching: ranges, of: resource)
+  }
+
   mutating func noteShare(_ share: Double, of playlist: Int) { playlists[playlist].share = share }
 
   /// Returns the resources to look up, of the playlists that play.
@@ -153,6 +157,15 @@ struct StreamMap: Sendable {
       guard let resources = playlists[index].timeline?.takeChanged(), !resources.isEmpty else {
         return nil
       }
+      return (index, resources)
+    }
+  }
+
+  /// Returns the resources whose running requests to look up, of the playlists that play.
+  mutating func takeChangedFetches() -> [(playlist: Int, resources: [Int])] {
+    playing.compactMap { index in
+      guard let resources = playlists[index].timeline?.takeChangedFetches(), !resources.isEmpty
+      else { return nil }
       return (index, resources)
     }
   }
@@ -184,10 +197,10 @@ struct StreamMap: Sendable {
   private mutating func note(_ event: CacheEvent, at place: Place) {
     switch event {
     case .opened: playlists[place.playlist].lastOpening = openings
-    case .fetchStarted(_, let range):
-      playlists[place.playlist].timeline?.noteFetch(of: range, of: place.resource)
-    case .fetchFinished(_, let range, _):
-      playlists[place.playlist].timeline?.noteFetchEnd(of: range, of: place.resource)
+    case .fetchStarted: playlists[place.playlist].timeline?.noteFetchChange(of: place.resource)
+    case .fetchFinished:
+      playlists[place.playlist].timeline?.noteFetchChange(of: place.resource)
+      playlists[place.playlist].timeline?.noteChange(of: place.resource)
     case .failed(_, let error):
       playlists[place.playlist].timeline?.note(error, of: place.resource)
     default: playlists[place.playlist].timeline?.noteChange(of: place.resource)

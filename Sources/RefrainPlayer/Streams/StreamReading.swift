@@ -37,6 +37,16 @@ struct StreamReading: Sendable {
       let share = try await share(of: timeline)
       known.change { $0.noteShare(share, of: index) }
     }
+    // Before the stored amounts: no segment is missing from both.
+    for changed in known.change({ $0.takeChangedFetches() }) ?? [] {
+      guard let timeline = known.map?.playlists[changed.playlist].timeline else { continue }
+      let fetching = changed.resources.map { self.fetching(timeline.keys[$0]) }
+      known.change {
+        for (resource, ranges) in zip(changed.resources, fetching) {
+          $0.note(fetching: ranges, of: resource, in: changed.playlist)
+        }
+      }
+    }
     for changed in known.change({ $0.takeChanged() }) ?? [] {
       guard let timeline = known.map?.playlists[changed.playlist].timeline else { continue }
       let progress = try await progress(of: changed.resources, in: timeline)
@@ -53,6 +63,11 @@ struct StreamReading: Sendable {
   }
 
   private func keys(for url: URL) -> [CacheKey] { cache.possibleKeys(for: Resource(url: url)) }
+
+  /// Returns the ranges that are being fetched of a resource with these keys.
+  private func fetching(_ keys: [CacheKey]) -> RangeSet<Int64> {
+    keys.reduce(into: RangeSet()) { $0.formUnion(cache.fetchingRanges(of: $1)) }
+  }
 
   /// Returns how much of resources is stored, in their order: of those used in parts, the parts
   /// that are stored completely.

@@ -30,6 +30,8 @@ struct StreamTimeline: Sendable {
   private var failures: [Int: MediaCacheError] = [:]
   /// The resources whose stored amount is unknown, or may have changed.
   private var changed: Set<Int>
+  /// The resources of which the running requests are unknown, or may have changed.
+  private var changedFetches: Set<Int>
 
   /// - Parameters:
   ///   - url: the URL of the playlist after redirects.
@@ -80,6 +82,7 @@ struct StreamTimeline: Sendable {
     }
     stored = urls.map { _ in CacheProgress(length: nil, spans: RangeSet()) }
     changed = Set(urls.indices)
+    changedFetches = changed
   }
 
   // MARK: Recording
@@ -88,6 +91,12 @@ struct StreamTimeline: Sendable {
   mutating func takeChanged() -> [Int] {
     defer { changed = [] }
     return changed.sorted()
+  }
+
+  /// Returns the resources whose requests to look up, and counts them as looked up.
+  mutating func takeChangedFetches() -> [Int] {
+    defer { changedFetches = [] }
+    return changedFetches.sorted()
   }
 
   /// Returns what segments use of resources.
@@ -100,14 +109,13 @@ struct StreamTimeline: Sendable {
 
   mutating func noteChange(of resource: Int) { changed.insert(resource) }
 
-  mutating func noteFetch(of range: ByteRange, of resource: Int) {
-    fetching[resource, default: RangeSet()].insert(contentsOf: range)
-  }
+  /// Records that a request of a resource began or ended. The range that the event names does not
+  /// say what is still being fetched: requests may overlap, or be shortened.
+  mutating func noteFetchChange(of resource: Int) { changedFetches.insert(resource) }
 
-  mutating func noteFetchEnd(of range: ByteRange, of resource: Int) {
-    fetching[resource]?.remove(contentsOf: range)
-    if fetching[resource]?.isEmpty == true { fetching[resource] = nil }
-    changed.insert(resource)
+  /// Records the ranges of a resource that are being fetched.
+  mutating func note(fetching ranges: RangeSet<Int64>, of resource: Int) {
+    fetching[resource] = ranges.isEmpty ? nil : ranges
   }
 
   mutating func note(_ failure: MediaCacheError, of resource: Int) { failures[resource] = failure }

@@ -32,9 +32,12 @@ struct StreamFollowingTests {
     var all: [StreamProgress?] = []
   }
 
-  /// - Parameter clock: the cache's time; nil: the machine's.
+  /// - Parameters:
+  ///   - clock: the cache's time; nil: the machine's.
+  ///   - change: further changes to the cache's configuration.
   private func with(
-    clock: LiveClock? = nil, _ body: (Rig) async throws -> Void
+    clock: LiveClock? = nil, cache change: (inout MediaCache.Configuration) -> Void = { _ in },
+    _ body: (Rig) async throws -> Void
   ) async throws {
     let directory = FileManager.default.temporaryDirectory
       .appending(path: "refrain-following-\(UUID().uuidString)", directoryHint: .isDirectory)
@@ -49,6 +52,7 @@ struct StreamFollowingTests {
         Moment(wall: clock.date, uptime: start + clock.now / .seconds(1))
       }
     }
+    change(&configuration)
     let cache = try MediaCache(directory: directory, configuration: configuration)
     let engine = ScriptedEngine()
     let streams = StreamEngine(engine, cache: cache, streamURL: { $0.url })
@@ -95,6 +99,99 @@ struct StreamFollowingTests {
       try await eventually("one is gone") { abs((rig.progress?.fraction ?? 0) - 0.2) < 0.01 }
       for segment in 0..<10 { try await rig.fetch(segment) }
       try await eventually("all are stored") { rig.progress?.isComplete == true }
+    }
+  }
+
+  /// Runs a test with a stream of two segments of four seconds in one file. The first request for
+  /// the file stalls in the first segment, the second one in the second.
+  ///
+  /// - Parameter body: receives the rig, the stream, and the file with the second segment's start.
+  private func withTwoInOneFile(
+    _ body: (Rig, Media, Resource, Int64) async throws -> Void
+  ) async throws {
+    let (length, middle): (Int64, Int64) = (16 << 20, 8 << 20)
+    try await with(cache: { configuration in
+      configuration.joinPatience = .zero
+      configuration.abandonedSilence = .milliseconds(20)
+      // A stalled request waits for the test, however slow the machine is.
+      configuration.silenceTimeout = .seconds(100)
+    }) { rig in
+      let text = """
+        #EXTM3U
+        #EXT-X-VERSION:4
+        #EXT-X-TARGETDURATION:4
+        #EXTINF:4,
+        #EXT-X-BYTERANGE:\(middle)@0
+        all.mp3
+        #EXTINF:4,
+        #EXT-X-BYTERANGE:\(length - middle)@\(middle)
+        all.mp3
+        #EXT-X-ENDLIST
+
+        """
+      rig.origin.serve(
+        OriginResource(
+          .bytes(Array(text.utf8)), contentType: "application/vnd.apple.mpegurl", etag: "\"1\""),
+        at: "/one.m3u8")
+      var file = OriginResource.synthetic(seed: 7, length: length)
+      file.headers.append(Field("Cache-Control", "max-age=3600"))
+      rig.origin.serve(file, at: "/all.mp3")
+      rig.origin.script(
+        "/all.mp3",
+        .on(.number(1), .stall(at: .resource(500_000)))
+          .on(.number(2), .stall(at: .resource(middle + 10))))
+      try await body(
+        rig, Media(rig.origin.url("/one.m3u8")), Resource(url: rig.origin.url("/all.mp3")), middle)
+      rig.origin.release("/all.mp3")
+    }
+  }
+
+  private let bothSegments = Duration.zero..<Duration.seconds(8)
+  private let secondSegment = Duration.seconds(4)..<Duration.seconds(8)
+
+  @Test func `A request that began before the stream is shown until it ends`() async throws {
+    try await withTwoInOneFile { rig, media, file, _ in
+      let prefetch = Task { [cache = rig.cache] in _ = try await cache.prefetch(file) }
+      _ = try await rig.origin.wait(for: "/all.mp3") { $0.stalled == 1 }
+      _ = try await play(media, rig)
+      try await eventually("it is shown") { rig.progress?.fetchingRanges == [bothSegments] }
+      rig.origin.release("/all.mp3")
+      try await prefetch.value
+      try await eventually("all is stored, and no request is left") {
+        rig.progress?.isComplete == true && rig.progress?.fetchingRanges == []
+      }
+    }
+  }
+
+  @Test func `A segment is shown as being fetched though a longer request ends before its own`()
+    async throws
+  {
+    try await withTwoInOneFile { rig, media, file, middle in
+      _ = try await play(media, rig)
+      try await eventually("its duration is known") { rig.progress != nil }
+      let prefetch = Task { [cache = rig.cache] in _ = try await cache.prefetch(file) }
+      _ = try await rig.origin.wait(for: "/all.mp3") { $0.stalled == 1 }
+      try await eventually("the request is shown") {
+        rig.progress?.fetchingRanges == [bothSegments]
+      }
+      // The reader does not wait for that request, which is shortened.
+      let reader = try await rig.cache.open(file)
+      let read = Task { try await reader.bytes(in: middle..<middle + 1000) }
+      _ = try await rig.origin.wait(for: "/all.mp3") { $0.requests.count == 2 }
+      prefetch.cancel()
+      _ = await prefetch.result
+      try await eventually("the second segment alone is shown") {
+        rig.progress?.fetchingRanges == [secondSegment]
+      }
+      #expect(rig.progress?.cachedRanges == [])
+
+      try await eventually("its bytes arrive") {
+        rig.origin.release("/all.mp3")
+        return try await rig.cache.progress(of: file).spans.contains(middle + 999)
+      }
+      #expect(try await read.value.count == 1000)
+      reader.cancel()
+      try await eventually("no request is left") { rig.progress?.fetchingRanges == [] }
     }
   }
 

@@ -60,6 +60,18 @@ struct StreamMapTests {
     }
   }
 
+  /// Answers the look-ups of requests: these segments are being fetched.
+  private func fetch(_ names: [String], in map: inout StreamMap) throws {
+    let keys = Set(try names.map { try key("\($0).ts") })
+    for key in keys { map.note(.fetchStarted(key, 0..<9)) }
+    for changed in map.takeChangedFetches() {
+      let timeline = try #require(map.playlists[changed.playlist].timeline)
+      for resource in changed.resources where !keys.isDisjoint(with: timeline.keys[resource]) {
+        map.note(fetching: RangeSet(0..<9), of: resource, in: changed.playlist)
+      }
+    }
+  }
+
   private func names(_ indices: [Int], _ map: StreamMap) -> [String] {
     indices.map { map.playlists[$0].url.deletingPathExtension().lastPathComponent }
   }
@@ -123,7 +135,7 @@ struct StreamMapTests {
     try store(["low0", "low1", "en1", "en2"], in: &map)
     #expect(seconds(map.progress?.cachedRanges) == [[4, 8]])
     #expect(map.progress?.fraction == 4.0 / 12 && map.progress?.isComplete == false)
-    map.note(.fetchStarted(try key("low2.ts"), 0..<9))
+    try fetch(["low2"], in: &map)
     #expect(seconds(map.progress?.fetchingRanges) == [[8, 12]])
     try store(["low0", "low1", "low2", "en0", "en1", "en2"], in: &map)
     #expect(map.progress?.isComplete == true && map.progress?.fetchingRanges == [])

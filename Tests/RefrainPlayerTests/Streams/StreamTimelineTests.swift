@@ -65,10 +65,17 @@ struct StreamTimelineTests {
     #expect(timeline.urls.count == 1)
     timeline.note(CacheProgress(length: 300, spans: RangeSet(50..<210)), of: 0)
     #expect(seconds(timeline.cachedTimes) == [[4, 8]])
-    timeline.noteFetch(of: 210..<250, of: 0)
+    timeline.note(fetching: RangeSet(210..<250), of: 0)
     #expect(seconds(timeline.fetchingTimes) == [[8, 12]])
-    timeline.noteFetchEnd(of: 210..<250, of: 0)
-    #expect(timeline.fetchingTimes.isEmpty && timeline.takeChanged() == [0])
+    timeline.note(fetching: RangeSet(), of: 0)
+    #expect(timeline.fetchingTimes.isEmpty)
+  }
+
+  @Test func `Requests of a segment are looked up at first, and whenever they change`() throws {
+    var timeline = try timeline("#EXTINF:4,", "a.ts", "#EXTINF:4,", "b.ts")
+    #expect(timeline.takeChangedFetches() == [0, 1] && timeline.takeChangedFetches() == [])
+    timeline.noteFetchChange(of: 1)
+    #expect(timeline.takeChangedFetches() == [1] && timeline.takeChangedFetches() == [])
   }
 
   @Test func `A segment that the origin does not have is not missed`() throws {
