@@ -126,8 +126,19 @@ extension CacheProxy {
     public var sendTimeout: Duration = .seconds(300)
 
     /// The longest time for which nothing may come for a client that has ended its side of the
-    /// connection: it has probably closed it.
-    package var endedInputTimeout: Duration = .seconds(2)
+    /// connection: it may still wait for its response, or have closed the connection. As long as an
+    /// origin may be silent (`MediaCache.Configuration.silenceTimeout`).
+    package var endedInputTimeout: Duration = .seconds(30)
+
+    /// The same, while there are more than `mostEndedInputs` such clients.
+    package var crowdedEndedInputTimeout: Duration = .seconds(2)
+
+    /// The most clients that may wait for `endedInputTimeout`: each one that has gone keeps a reader
+    /// and a descriptor.
+    package var mostEndedInputs = 64
+
+    /// The clock of these timeouts.
+    package var endedInputClock: @Sendable () -> Uptime = { .now }
 
     /// The longest time for which running responses continue after `stop()`.
     public var stopTimeout: Duration = .seconds(5)

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: MIT
 import NIOCore
+import Refrain
+import RefrainLocks
 
 /// Responses to a client that has ended its side of the connection.
 ///
 /// It may still wait for its responses (RFC 9112 §9.6), or have closed the connection: both look the
-/// same until something is sent to it. So it receives what comes, and is taken for gone once nothing
-/// has come for a while: a stalled origin would otherwise keep its reader for as long as it stalls.
+/// same until something is sent to it, to which only a closed connection responds with a reset.
+/// Nothing could be sent early: HTTP/1.0 has no interim responses, a response with a length has no
+/// room, and the clients that end their side are simple ones, which may take a 102 for their
+/// response. TCP's own probes are acknowledged for a closed connection too, for a minute.
+///
+/// So the client receives what comes, and is taken for gone once nothing has come for as long as an
+/// origin may be silent. A client that has gone keeps its reader until then, while its origin stalls;
+/// if there are many of them, for a moment only.
 extension ProxyConnection {
   private static let step = TimeAmount.milliseconds(250)
 
@@ -17,26 +25,52 @@ extension ProxyConnection {
 
   private var written: Written { Written(request: requestNumber, writes: writes) }
 
+  private var now: Uptime { service.configuration.endedInputClock() }
+
   /// Watches the response under way, and those to requests that have arrived already.
   func watchEndedInput() {
     guard !isWatchingEndedInput else { return }
     isWatchingEndedInput = true
-    watch(written, since: .now())
+    service.endedInputs.add(1, ordering: .relaxed)
+    watch(written, since: now)
   }
 
-  private func watch(_ last: Written, since: NIODeadline) {
-    guard let context else { return }
-    let patience = TimeAmount(service.configuration.endedInputTimeout)
-    context.eventLoop.assumeIsolated().scheduleTask(in: min(Self.step, patience)) { [self] in
-      guard let context = self.context, !isClosing, answering != nil else {
-        isWatchingEndedInput = false
-        return
-      }
-      let now = NIODeadline.now()
+  private func endWatch() {
+    isWatchingEndedInput = false
+    service.endedInputs.subtract(1, ordering: .relaxed)
+  }
+
+  private func watch(_ last: Written, since: Uptime) {
+    guard let context else { return endWatch() }
+    context.eventLoop.assumeIsolated().scheduleTask(in: Self.step) { [self] in
+      guard let context = self.context, !isClosing, answering != nil else { return endWatch() }
+      let now = now
       let pending = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
       // A client that accepts bytes slowly is there.
       guard pending == 0, written == last else { return watch(written, since: now) }
-      if now - since < patience { watch(last, since: since) } else { abortAnswer() }
+      let waited = now.seconds(since: since) ?? .infinity
+      let configuration = service.configuration
+      if waited >= configuration.endedInputTimeout / .seconds(1) {
+        endWatch()
+      } else if waited >= configuration.crowdedEndedInputTimeout / .seconds(1), leaveCrowd() {
+        isWatchingEndedInput = false
+      } else {
+        return watch(last, since: since)
+      }
+      abortAnswer()
     }
+  }
+
+  /// Counts the client no more, if there are too many. Returns whether there were.
+  private func leaveCrowd() -> Bool {
+    var count = service.endedInputs.load(ordering: .relaxed)
+    // No more clients leave than are too many, though others leave at the same time.
+    while count > service.configuration.mostEndedInputs {
+      let result = service.endedInputs.compareExchange(
+        expected: count, desired: count - 1, ordering: .relaxed)
+      if result.exchanged { return true }
+      count = result.original
+    }
+    return false
   }
 }

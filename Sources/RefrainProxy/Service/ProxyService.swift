@@ -31,6 +31,8 @@ final class ProxyService: Sendable {
   let clients: Clients
   /// The clients that are connected now, without the operator's.
   let connections: ConnectionCount
+  /// The number of connections whose clients have ended their side, and may wait for a response.
+  let endedInputs = Atomic(0)
   /// The pages for the operator.
   let adminRoutes = ProxyService.adminRoutes()
   private let stopping = Atomic(false)
