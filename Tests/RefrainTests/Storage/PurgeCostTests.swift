@@ -74,6 +74,43 @@ import Testing
     }
   }
 
+  @Test func `What a search remembers of the entries is forgotten after a while`() async throws {
+    try await withEntries { cache, _ in
+      let (budget, searched) = (cache.context.budget, try selection(["unknown"]).keys)
+      let patient = RepresentationKeys()
+      _ = try await patient.representations(of: searched, in: budget)
+      #expect(patient.count == Self.count)
+
+      let forgetful = RepresentationKeys(patience: .zero)
+      _ = try await forgetful.representations(of: searched, in: budget)
+      try await eventually("everything is forgotten") { forgetful.count == 0 }
+      _ = try await forgetful.representations(of: searched, in: budget)
+      try await eventually("everything is forgotten again") { forgetful.count == 0 }
+    }
+  }
+
+  @Test func `A purge finds representations that are forgotten, and stored, meanwhile`()
+    async throws
+  {
+    try await withEntries { cache, disk in
+      func key(_ number: Int) throws -> CacheKey {
+        CacheKey(rawValue: "\(CacheKey(url: try url("\(number)")).rawValue) for:x")
+      }
+      for number in 0..<5 {
+        try await cache.prefetch(Resource(url: url("\(number)"), key: try key(number)))
+      }
+      let keys = cache.context.representationKeys
+      // All but the new entries are remembered at first.
+      _ = try await keys.representations(of: [], in: cache.context.budget)
+      for number in 5..<10 {
+        try await cache.prefetch(Resource(url: url("\(number)"), key: try key(number)))
+      }
+      watchRecords(disk) { keys.forget() }
+      let selection = try selection((0..<10).map { "\($0)" })
+      #expect(try await cache.purge(selection, isSoft: false).entries == 20)
+    }
+  }
+
   @Test func `A purge by known and unknown URLs removes the known ones`() async throws {
     try await withEntries { cache, _ in
       let selection = try selection(["1", "unknown", "2"])
