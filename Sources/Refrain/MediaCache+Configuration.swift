@@ -61,6 +61,10 @@ extension MediaCache {
     /// Called once when the origin responds 401, 403 or 410: returns the resource with a new URL or
     /// new headers, which is requested again under the same key, or nil to give up.
     ///
+    /// A thrown error fails the request as a refusal by the origin, which players do not repeat. An
+    /// error of the network (`URLError`, `TransportError`) fails it as `.unreachable`, as when the
+    /// origin itself cannot be reached; a `MediaCacheError` is passed on.
+    ///
     /// Called once for a whole stream: changed headers, and changed values of query parameters,
     /// also apply to requests of the same stream to the same origin (scheme, host and port) that
     /// have the old ones. A request that is refused all the same is authorized by itself.

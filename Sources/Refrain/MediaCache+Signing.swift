@@ -61,8 +61,7 @@ extension MediaCache {
       terms.waivesSignature = true
       return nil
     }
-    let outcome = try await Self.explaining { try await confirmation.ask() }
-    switch outcome {
+    switch try await confirmation.ask() {
     case .same(let asked):
       resource = resource.replaced(by: asked)
       terms.isJustConfirmed = true
@@ -72,19 +71,6 @@ extension MediaCache {
       terms.waivesSignature = isAssumed
       return isAssumed ? nil : signature.ownKey
     case .failed(let error): throw error
-    }
-  }
-
-  /// Passes on the errors of a confirmation, as those of the user's hook in `OriginExchange`.
-  private static func explaining<Result>(_ work: () async throws -> Result) async throws -> Result {
-    do {
-      return try await work()
-    } catch let error as MediaCacheError {
-      throw error
-    } catch let error as CancellationError {
-      throw error
-    } catch {
-      throw MediaCacheError(.status, "The authorization failed: \(error).")
     }
   }
 

@@ -26,7 +26,7 @@ struct Admission: Sendable {
       try Task.checkCancellation()
       guard attempts > 0, case .failed(let error) = outcome, let status = error.status,
         [401, 403, 410].contains(status),
-        let hook = entry.context.configuration.authorize,
+        let hook = entry.context.authorize,
         let renewed = try await renewals.renewed(asked, status, by: hook)
       else { return outcome }
       asked = renewed.resource

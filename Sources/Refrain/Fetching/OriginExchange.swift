@@ -209,20 +209,10 @@ final class OriginExchange: Sendable {
   static let mostAuthorizations = 2
 
   private func authorize(_ number: Int, _ status: Int) async throws -> AskedResource.Authorization {
-    guard let hook = entry.context.configuration.authorize else { return .none }
+    guard let hook = entry.context.authorize else { return .none }
     let renewals = entry.context.renewals
-    do {
-      return try await entry.asked.authorize(refused: number, status: status) { refused, status in
-        try await renewals.renewed(refused, status, by: hook)
-      }
-    } catch let error as MediaCacheError {
-      throw error
-    } catch is CancellationError {
-      throw CancellationError()
-    } catch {
-      throw MediaCacheError(
-        .status, "The origin answered \(status), and the authorization failed: \(error).",
-        status: status)
+    return try await entry.asked.authorize(refused: number, status: status) { refused, status in
+      try await renewals.renewed(refused, status, by: hook)
     }
   }
 

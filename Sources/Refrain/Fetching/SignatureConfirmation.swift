@@ -15,8 +15,8 @@ struct SignatureConfirmation: Sendable {
     case refused(MediaCacheError, status: Int)
   }
 
-  /// - Throws: `MediaCacheError`, if the origin refuses the URL; `CancellationError`; the error of
-  ///   the user's hook.
+  /// - Throws: `MediaCacheError`, if the origin refuses the URL or the user's hook fails;
+  ///   `CancellationError`.
   func ask() async throws -> SignatureAnswer {
     let outcome = try await entry.confirmations.value(for: SignatureQuestion(resource)) {
       try await askNow()
@@ -38,7 +38,7 @@ struct SignatureConfirmation: Sendable {
       switch await ask(asked) {
       case .outcome(let outcome): return outcome
       case .refused(let error, let status):
-        guard attempts > 0, let hook = entry.context.configuration.authorize,
+        guard attempts > 0, let hook = entry.context.authorize,
           let renewed = try await renewals.renewed(asked, status, by: hook)
         else { return .failed(error) }
         asked = renewed.resource

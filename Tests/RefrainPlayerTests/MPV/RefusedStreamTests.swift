@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
+  import FoundationNetworking
   import OriginServer
   import Refrain
+  import RefrainLocks
   import TestSupport
   import Testing
 
@@ -37,6 +39,41 @@
           #expect(listening.origin.log("/refused.mp3").requests.count == round)
         }
         await referee.close()
+      }
+    }
+
+    /// - Parameter isHeard: whether the item was heard, and its read waits for the network.
+    @Test(arguments: [false, true])
+    func `An item is requested again after the network has interrupted its authorization`(
+      isHeard: Bool
+    ) async throws {
+      let calls = Atomic(0)
+      var configuration = MediaCache.Configuration()
+      configuration.authorize = { resource, _ in
+        guard calls.add(1, ordering: .relaxed).newValue > 1 else {
+          throw URLError(.notConnectedToInternet)
+        }
+        var renewed = resource
+        renewed.headers["Authorization"] = "Bearer new"
+        return renewed
+      }
+      try await Listening.with(configuration) { listening in
+        var guarded = Tune.resource
+        guarded.requiredHeader = Field("Authorization", "Bearer new")
+        listening.origin.serve(guarded, at: "/guarded.wav")
+        let item = EngineItem(
+          id: EngineItem.ID(rawValue: 1), media: Media(listening.origin.url("/guarded.wav")),
+          fill: .onDemand)
+        let playback = MPVPlayback(item: item, cache: listening.cache)
+        playback.isHeard = isHeard
+        try await onThread {
+          let stream = try MPVStream(of: playback)
+          defer { stream.cancel() }
+          if !isHeard { #expect(Self.read(stream) == -1) }
+          #expect(!playback.hasRefused(at: 0))
+          #expect(Self.read(stream) > 0)
+        }
+        #expect(calls.load(ordering: .relaxed) == 2)
       }
     }
 

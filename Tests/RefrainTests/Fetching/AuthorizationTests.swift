@@ -6,6 +6,10 @@ import Testing
 
 @testable import Refrain
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 @Suite(.timeLimit(.minutes(1))) struct AuthorizationTests {
   private let length: Int64 = 2_000_003
   private let bytes = SyntheticBytes(seed: 7)
@@ -96,6 +100,61 @@ import Testing
       let error = await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<10) }
       #expect(error?.status == 401)
       #expect(error?.reason.contains("NoPassword") == true)
+    }
+  }
+
+  @Test(
+    arguments: [
+      URLError(.notConnectedToInternet), URLError(.timedOut),
+      TransportError(.refused, "The token server is down."),
+    ] as [any Error])
+  func `An authorization that the network interrupts is no refusal`(
+    _ cause: any Error
+  ) async throws {
+    let hook = Hook()
+    try await withCache({
+      $0.authorize = { resource, status in
+        hook.calls.withLock { $0.append(status) }
+        if hook.count == 1 { throw cause }
+        var renewed = resource
+        renewed.headers["Authorization"] = "Bearer new"
+        return renewed
+      }
+    }) { test in
+      test.origin.serve(guarded(), at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      let error = await #expect(throws: MediaCacheError.self) { try await reader.bytes(in: 0..<10) }
+      #expect(error?.code == .unreachable && error?.status == nil)
+      #expect(error?.reason.contains("401") == true)
+      #expect(try await Array(reader.bytes(in: 0..<10)) == bytes.bytes(in: 0..<10))
+      #expect(hook.calls.withLock { $0 } == [401, 401])
+    }
+  }
+
+  /// - Parameter isOfNetwork: whether the hook could not reach its server.
+  @Test(arguments: [false, true])
+  func `The error of an authorization for other credentials contains its cause`(
+    isOfNetwork: Bool
+  ) async throws {
+    struct NoPassword: Error {}
+    try await withCache({
+      $0.authorize = { _, _ in
+        if isOfNetwork { throw URLError(.networkConnectionLost) }
+        throw NoPassword()
+      }
+    }) { test in
+      test.origin.serve(guarded(), at: "/a")
+      func resource(_ token: String) -> Resource {
+        Resource(url: test.origin.url("/a"), headers: ["Authorization": "Bearer \(token)"])
+      }
+      try await test.cache.prefetch(resource("new"))
+      let error = await #expect(throws: MediaCacheError.self) {
+        _ = try await test.cache.open(resource("old"))
+      }
+      #expect(error?.code == (isOfNetwork ? .unreachable : .status))
+      #expect(error?.status == (isOfNetwork ? nil : 401))
+      #expect(error?.reason.contains(isOfNetwork ? "URLError" : "NoPassword") == true)
     }
   }
 
