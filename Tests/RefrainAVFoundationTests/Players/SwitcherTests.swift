@@ -10,7 +10,7 @@
   @testable import RefrainAVFoundation
 
   /// A listener who skips from item to item.
-  @Suite(.timeLimit(.minutes(2))) struct SwitcherTests {
+  @Suite(.timeLimit(.minutes(TestSeed.minutes(2)))) struct SwitcherTests {
     private struct Left {
       weak var asset: AVURLAsset?
       weak var session: AssetSession?

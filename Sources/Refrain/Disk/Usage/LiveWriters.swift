@@ -20,13 +20,15 @@ enum LiveWriters {
   /// signal 0 fails with ESRCH. If another process has received the same identifier, the writer is
   /// only detected after the next boot.
   static func dead(among writers: [UsageRecord.Writer]) -> Set<UInt64> {
-    let own = own.withLock { $0 }
     let process = Int64(getpid())
-    return Set(
-      writers.filter { writer in
-        if writer.process == process { return !own.contains(writer.id) }
-        guard let other = pid_t(exactly: writer.process), other > 0 else { return true }
-        return kill(other, 0) != 0 && errno == ESRCH
-      }.map(\.id))
+    let ended = own.withLock { own in
+      writers.filter { $0.process == process && !own.contains($0.id) }
+    }
+    let lost = writers.filter { writer in
+      if writer.process == process { return false }
+      guard let other = pid_t(exactly: writer.process), other > 0 else { return true }
+      return kill(other, 0) != 0 && errno == ESRCH
+    }
+    return Set((ended + lost).map(\.id))
   }
 }
