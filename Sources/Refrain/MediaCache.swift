@@ -67,6 +67,16 @@ public final class MediaCache: Sendable {
     #endif
   }
 
+  /// Starts the threads that read, write and send requests, which otherwise start with the first
+  /// request. For programs that load libraries meanwhile: while glibc maps and relocates the
+  /// libraries of a dlopen(3), it holds a lock that every new thread needs.
+  package func startThreads() {
+    _ = (IOThreads.shared, IOThreads.background)
+    #if os(Linux)
+      (context.transport as? CurlTransport)?.startThread()
+    #endif
+  }
+
   // MARK: Reading
 
   /// Returns a reader of the resource, in the representation that its headers select (RFC 9111

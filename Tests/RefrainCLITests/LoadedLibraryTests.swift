@@ -47,7 +47,8 @@
         #expect(
           run.errors.hasPrefix("refrain: libmpv, which plays the sound, could not be loaded: "))
         #expect(run.errors.hasSuffix("on Debian: apt-get install libmpv2.\n"))
-        #expect(origin.log("/song.flac").requests.isEmpty)
+        // They may be on their way when that is known.
+        #expect(origin.log("/song.flac").requests.count <= 1)
       }
     }
 

@@ -54,6 +54,36 @@
       }
     }
 
+    @Test(arguments: [[], ["--start", "3"], ["--shuffle"]])
+    func `The first bytes are requested once, however late they come`(
+      _ options: [String]
+    ) async throws {
+      try await withTune { program, origin, url, output in
+        origin.script("/tune.wav", .on(.number(1), .delay(nil)))
+        async let playing = program.run(
+          ["play"] + options + ["--audio-output", output, url])
+        try await origin.wait(for: "/tune.wav") { $0.stalled == 1 }
+        origin.release("/tune.wav")
+        let run = try await playing
+        #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
+        let log = origin.log("/tune.wav")
+        #expect(log.requests.count { $0.request.range?.hasPrefix("bytes=0-") ?? true } == 1)
+        #expect(log.bytesSentTwice == 0 || !options.isEmpty)
+        #expect(try Data(contentsOf: URL(filePath: output)).suffix(1000) == Tune.wav.suffix(1000))
+      }
+    }
+
+    @Test func `A URL that its origin refuses is requested once`() async throws {
+      try await withTune { program, origin, url, output in
+        let missing = origin.url("/missing.wav").absoluteString
+        let run = try await program.run("play", "--audio-output", output, missing, url)
+        #expect(run.status == 1)
+        #expect(run.errorLines.count == 1 && run.errors.contains("404"), "\(run.errors)")
+        #expect(run.lines.count == 1 && run.output.hasPrefix("tune.wav: first sound after "))
+        #expect(origin.log("/missing.wav").requests.count == 1)
+      }
+    }
+
     @Test func `A playlist plays in full, and an unplayable entry is reported`() async throws {
       try await withTune { program, origin, url, output in
         let list = program.directory.appending(path: "list.m3u")

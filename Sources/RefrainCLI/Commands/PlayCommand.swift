@@ -239,7 +239,6 @@
     func run() async throws {
       let options = options
       if options.logLevel < .debug { SoundLibraries.silence() }
-      SoundLibraries.loadAhead()
       if listening.listsDevices { return try await SoundDevices.show(asJSON: options.json) }
       try await control.serving(options) { server in
         var settings = settings
@@ -259,6 +258,7 @@
       }
       let makePlain: @MainActor @Sendable () -> PlaySession = { PlaySession(settings, screen: nil) }
       if sample {
+        SoundLibraries.loadAhead()
         // A slowed origin would delay a start later in the tune.
         let isWatched = isScreenWanted && start == .zero && seek == nil
         return try await SamplePlay(options: options, isWatched: isWatched).run(makePlays)
@@ -268,6 +268,11 @@
       // The bytes that a demuxer reads of most formats before the first sound, in one request.
       configuration.firstRequest = 256 << 10
       try await withCache(options, configuration: configuration) { cache in
+        cache.startThreads()
+        // The screen's thread could not start meanwhile either; reading lists takes longer.
+        if !isScreenWanted || !urls.allSatisfy({ MediaFiles.isMedia($0.lastPathComponent) }) {
+          SoundLibraries.loadAhead()
+        }
         let session = resumes ? try await ListeningSettings.lastSession(in: cache) : nil
         let loading = try await Self.load(urls, options, from: cache)
         // Without media there is no screen.

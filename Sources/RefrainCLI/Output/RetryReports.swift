@@ -36,13 +36,16 @@ extension MediaCache {
 
   /// Calls `report` for each request that failed and is sent again, while `work` runs.
   ///
-  /// - Parameter evicted: called with the bytes freed by each removed or shortened entry.
+  /// - Parameters:
+  ///   - events: those of this cache, without traffic; nil: from now on.
+  ///   - evicted: called with the bytes freed by each removed or shortened entry.
   func reportingRetries(
+    in events: AsyncStream<CacheEvent>? = nil,
     isolation: isolated (any Actor)? = #isolation,
     to report: @escaping @Sendable (Retry) async -> Void,
     evicted: @escaping @Sendable (Int64) -> Void = { _ in }, during work: () async throws -> Void
   ) async throws {
-    let events = events(includingTraffic: false)
+    let events = events ?? self.events(includingTraffic: false)
     let task = Task {
       let reports = RetryReports()
       for await event in events {

@@ -104,11 +104,17 @@
     ) async throws {
       guard screen?.isOver != true, !hasQuit else { return }
       plays += 1
+      var configuration = Player.Configuration()
+      let first = settings.isShuffled ? media.indices.randomElement() ?? 0 : 0
+      // While libmpv is loaded and started, the first bytes are on their way, or retried.
+      let requests = cache.events(includingTraffic: false)
+      let beginning = session.map { $0.queue.current?.media } ?? media.dropFirst(first).first
+      let opening = beginning.flatMap { OpeningAhead($0, in: cache, fill: configuration.fill) }
       async let resumption = settings.listening.resumption(in: cache)
       let engine = try await MPVEngine(
         cache: cache, output: settings.output.map { .wavFile(numberedFile($0, plays)) } ?? .device,
         video: settings.video.configuration)
-      var configuration = Player.Configuration()
+      engine.begin(with: opening)
       configuration.streamURL = { try await streams.url(for: $0) }
       configuration.readsTags = settings.readsTags
       try await settings.listening.apply(to: engine)
@@ -118,12 +124,12 @@
       let player = Player(cache: cache, engine: engine, configuration: configuration)
       let events = player.events()
       screen?.follow(player, cache)
-      start(media, on: player)
+      start(media, at: first, on: player)
       let desktop = offer(player, cache)
       settings.control?.follow(player, cache, quit: quitting(player))
       let result: Result<Void, any Error>
       do {
-        try await cache.reportingRetries { [weak self] retry in
+        try await cache.reportingRetries(in: requests) { [weak self] retry in
           await self?.note(retry, of: player, cache)
         } during: {
           try await follow(player, events, Diagnosis(cache: cache), told)
@@ -153,12 +159,11 @@
       if settings.isPaused { player.pause() }
     }
 
-    private func start(_ media: [Media], on player: Player) {
+    private func start(_ media: [Media], at first: Int, on player: Player) {
       if let session { return goOn(with: session, on: player) }
       player.volume = settings.volume
       player.rate = settings.listening.rate ?? 1
       player.repeatMode = settings.repeatMode ?? .off
-      let first = settings.isShuffled ? media.indices.randomElement() ?? 0 : 0
       var media = media
       if plays == 1, media.indices.contains(first) {
         media[first].subtitles += settings.subtitles

@@ -16,6 +16,8 @@
     let mailbox: MPVMailbox
     /// The current and the following item; events of others are not reported.
     private var live: Set<EngineItem.ID> = []
+    /// The opening of the item to be loaded next.
+    private var ahead: OpeningAhead?
     /// The latest playbacks, kept for their statistics.
     private var playbacks: [MPVPlayback] = []
 
@@ -57,6 +59,13 @@
       live = [item.id]
       current = item.id
       mailbox.post(.load(playback(of: item), start: start, isPaused: isPaused))
+    }
+
+    /// Gives the engine the opening of the item that it loads next. If it loads another one, or
+    /// stops, the opening ends.
+    package func begin(with opening: OpeningAhead?) {
+      ahead?.end()
+      ahead = opening
     }
 
     public func follow(with item: EngineItem?) {
@@ -114,6 +123,7 @@
     public func stop() {
       live = []
       current = nil
+      begin(with: nil)
       mailbox.post(.stop)
     }
 
@@ -126,6 +136,7 @@
     public func close() async {
       live = []
       current = nil
+      begin(with: nil)
       await mailbox.close()
     }
 
@@ -135,7 +146,10 @@
     private var current: EngineItem.ID?
 
     private func playback(of item: EngineItem) -> MPVPlayback {
-      let playback = MPVPlayback(item: item, cache: cache)
+      let ahead = ahead.flatMap { $0.fits(item) ? $0 : nil }
+      if ahead == nil { begin(with: nil) }
+      self.ahead = nil
+      let playback = MPVPlayback(item: item, cache: cache, ahead: ahead)
       // Besides the new one, keeps the following, the current and the previous playback.
       playbacks = playbacks.suffix(3) + [playback]
       return playback

@@ -36,7 +36,9 @@
       library: String, output: AudioOutput, video: VideoConfiguration = .none,
       events: AsyncStream<MPVMessage>.Continuation
     ) async throws -> MPVMailbox {
-      try await withCheckedThrowingContinuation { continuation in
+      // Starting a thread meanwhile would block one of Swift's (`MediaCache.startThreads`).
+      try await IOThreads.background.run { _ = try MPVLibrary.load(library) }
+      return try await withCheckedThrowingContinuation { continuation in
         let thread = Thread {
           do {
             let loop = try MPVLoop(

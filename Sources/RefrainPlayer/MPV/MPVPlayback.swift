@@ -13,6 +13,8 @@
 
     private struct State {
       var readings = StreamReadings()
+      /// The opening from which the first reader is taken over.
+      var ahead: OpeningAhead?
       /// The waits for tasks on threads of mpv.
       var waits: [UInt64: Task<Void, Never>] = [:]
       var lastWait: UInt64 = 0
@@ -30,9 +32,11 @@
       var changed: (@Sendable () -> Void)?
     }
 
-    init(item: EngineItem, cache: MediaCache) {
+    /// - Parameter ahead: the opening of the item's media, if that has begun already.
+    init(item: EngineItem, cache: MediaCache, ahead: OpeningAhead? = nil) {
       self.item = item
       self.cache = cache
+      state.withLock { $0.ahead = ahead }
     }
 
     // MARK: What the listener knows
@@ -163,13 +167,18 @@
       for stream in state.withLock({ $0.streams }) { stream.value?.interrupt() }
     }
 
-    /// Opens a reader, without a request. Blocks the calling thread, which is one of mpv's.
+    /// Opens a reader, without a request; the first one may have been opened ahead. Blocks the
+    /// calling thread, which is one of mpv's.
     func openReader() throws -> MediaReader {
       guard let resource = item.media.resource else {
         throw MediaCacheError(.badURL, "A file is not read through the cache.")
       }
       let (cache, fill) = (cache, item.fill)
-      let reader = try waiting { try await cache.open(resource, fill: fill) }
+      let ahead = takeAhead()
+      let reader = try waiting {
+        if let reader = try await ahead?.take() { return reader }
+        return try await cache.open(resource, fill: fill)
+      }
       add(reader)
       return reader
     }
@@ -201,9 +210,17 @@
       return try done.wait().get()
     }
 
-    /// Cancels what threads of mpv wait for. mpv itself cannot interrupt a stream before it is
-    /// open.
+    private func takeAhead() -> OpeningAhead? {
+      state.withLock { state in
+        defer { state.ahead = nil }
+        return state.ahead
+      }
+    }
+
+    /// Cancels what threads of mpv wait for, and an opening ahead that was not used. mpv itself
+    /// cannot interrupt a stream before it is open.
     func cancelWaits() {
+      takeAhead()?.end()
       for task in state.withLock({ Array($0.waits.values) }) { task.cancel() }
     }
 

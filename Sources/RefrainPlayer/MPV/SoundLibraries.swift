@@ -19,7 +19,7 @@
 
     /// Begins to load libmpv, and all libraries that it uses, on a thread of its own, while the
     /// program does what comes before the first player. A failure is reported when something plays,
-    /// which loads it again.
+    /// which loads it again. Meanwhile no thread starts (`MediaCache.startThreads`).
     package static func loadAhead() {
       Thread.detachNewThread { _ = try? MPVLibrary.load() }
     }

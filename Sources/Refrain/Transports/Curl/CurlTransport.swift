@@ -19,6 +19,10 @@
       self.settings = settings
     }
 
+    /// Starts the thread that sends requests, unless it runs. Without room for it, the first request
+    /// fails.
+    func startThread() { _ = try? CurlLoop.with(settings) }
+
     public func send(_ request: OriginRequest) async throws -> OriginResponse {
       try request.check()
       return try await exchange(CurlRequest(request))
