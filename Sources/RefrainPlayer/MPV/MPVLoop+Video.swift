@@ -14,6 +14,8 @@
     var selected: Set<MediaTrack.ID>?
     /// Whether video is shown, where there is any.
     var showsVideo = true
+    /// Whether the controller in the window is loaded.
+    var hasController = false
     var volume = 100.0
     var isMuted = false
     private var lastLook: ContinuousClock.Instant?
@@ -154,7 +156,16 @@
       let video = currentVideo
       guard video != shown.video else { return }
       shown.video = video
+      if video != nil { loadController() }
       tell(.video(playback.item.id, video))
+    }
+
+    /// Loads the controller in the window, a script, if it is wanted. libmpv opens no file before
+    /// the scripts that it starts with are loaded: the first picture would come later.
+    private func loadController() {
+      guard video.hasController, !shown.hasController else { return }
+      shown.hasController = true
+      set("osc", "yes")
     }
 
     private var currentVideo: VideoStatus? {

@@ -32,7 +32,6 @@
       guard video.output != .none else { return [] }
       let id = video.applicationID.map { [("x11-name", $0), ("wayland-app-id", $0)] } ?? []
       return id + [
-        ("osc", video.hasController ? "yes" : "no"),
         // Without buttons for the window, of which the one that closes ends libmpv, except where a
         // Wayland compositor draws no title bar. The buttons for libmpv's own list stay: they are
         // inactive as long as it has one entry.

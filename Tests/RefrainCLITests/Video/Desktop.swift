@@ -87,27 +87,41 @@
       }
     }
 
+    /// Moves the mouse to a place in a window.
+    func move(to x: Int, _ y: Int, in window: Window) async throws {
+      try await tool(.xdotool, "mousemove", "--window", window.id, "\(x)", "\(y)")
+    }
+
     func close(_ window: Window) async throws { try await tool(.xdotool, "windowclose", window.id) }
 
     // MARK: Pictures
 
     /// Returns the number of the film's frame that a window shows (`CountingFilm`).
     func frame(in window: Window, named name: String) async throws -> Int {
-      let picture = try folder().appending(path: "\(name).png").path(percentEncoded: false)
-      let line = program.directory.appending(path: "line.gray")
-      try await tool(.imageMagick, "-window", window.id, picture)
-      let size = "\(CountingFilm.width)x1+0+\(CountingFilm.height * 2 / 3)"
-      try await tool(
-        .convert, picture, "-crop", size, "+repage", "-depth", "8",
-        "gray:" + line.path(percentEncoded: false))
-      let pixels = [UInt8](try Data(contentsOf: line))
-      guard pixels.count == CountingFilm.width else {
-        throw Failure(description: "The window is not as large as the film: \(picture)")
-      }
+      let line = CountingFilm.height * 2 / 3
+      let pixels = try await pixels(of: line..<line + 1, in: window, named: name)
       let block = CountingFilm.width / CountingFilm.bits
       return (0..<CountingFilm.bits).reduce(0) { number, bit in
         number | (pixels[bit * block + block / 2] > 127 ? 1 << bit : 0)
       }
+    }
+
+    /// Returns the brightness of the pixels of some lines of a window, from the top.
+    func pixels(
+      of lines: Range<Int>, in window: Window, named name: String
+    ) async throws -> [UInt8] {
+      let picture = try folder().appending(path: "\(name).png").path(percentEncoded: false)
+      let part = program.directory.appending(path: "part.gray")
+      try await tool(.imageMagick, "-window", window.id, picture)
+      let size = "\(CountingFilm.width)x\(lines.count)+0+\(lines.lowerBound)"
+      try await tool(
+        .convert, picture, "-crop", size, "+repage", "-depth", "8",
+        "gray:" + part.path(percentEncoded: false))
+      let pixels = [UInt8](try Data(contentsOf: part))
+      guard pixels.count == CountingFilm.width * lines.count else {
+        throw Failure(description: "The window is not as large as the film: \(picture)")
+      }
+      return pixels
     }
 
     /// Waits until a window shows a frame.

@@ -48,6 +48,31 @@
       }
     }
 
+    @Test func `The controller appears in the window when the mouse moves`() async throws {
+      try await Program.with { program in
+        let film = try await CountingFilm.make("film.mkv", in: program)
+        let desktop = try await Desktop(program)
+        let player = try desktop.play(film.path(percentEncoded: false))
+        try await event(Self.started, of: player)
+        let window = try await desktop.window()
+        try await desktop.press("space", in: window)
+        try await event(Self.isPaused, of: player)
+        // All bits are 0.
+        try await desktop.press("Home", in: window)
+        try await desktop.waits(for: 0, in: window, named: "without-controller")
+        try await eventually("its bar is shown") {
+          for x in [100, 140] {
+            try await desktop.move(to: x, CountingFilm.height - 40, in: window)
+          }
+          let pixels = try await desktop.pixels(
+            of: CountingFilm.height - 20..<CountingFilm.height, in: window, named: "controller")
+          return pixels.contains { $0 > 127 }
+        }
+        try await desktop.press("q", in: window)
+        #expect(await player.end() == 0)
+      }
+    }
+
     @Test func `Keys of the window act on the queue, and closing it ends the program`() async throws
     {
       try await Program.with { program in
