@@ -52,6 +52,6 @@ package struct StoredPart: Sendable {
     #endif
     try await StreamReading(cache: cache, resource: resource, isSoundOnly: isSoundOnly)
       .update(known)
-    return known.map?.progress?.fraction
+    return known.look { $0.progress?.fraction } ?? nil
   }
 }

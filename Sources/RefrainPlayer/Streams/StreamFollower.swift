@@ -58,16 +58,16 @@ final class StreamFollower: Sendable {
   var progress: StreamProgress? { known.progress }
 
   /// Whether a playlist of a live stream states that nothing follows.
-  var hasEnded: Bool { known.map?.hasEnded ?? false }
+  var hasEnded: Bool { known.look(\.hasEnded) ?? false }
 
   /// See `StreamMap`.
-  var liveChanges: Int? { known.map?.liveChanges }
+  var liveChanges: Int? { known.look { $0.liveChanges } ?? nil }
 
   /// See `StreamMap`.
-  var liveTarget: Duration? { known.map?.liveTarget }
+  var liveTarget: Duration? { known.look { $0.liveTarget } ?? nil }
 
   /// See `StreamMap`.
-  var liveAnswers: [Uptime] { known.map?.liveAnswers ?? [] }
+  var liveAnswers: [Uptime] { known.look(\.liveAnswers) ?? [] }
 
   /// Reads the live playlists again soon (`StreamMap.readLiveAgain`).
   func readLiveAgain() {
@@ -76,11 +76,14 @@ final class StreamFollower: Sendable {
   }
 
   /// The peak bit rate of the variant that plays; nil while it is unknown.
-  var bandwidth: Int64? { known.map?.variant.flatMap { $0.bandwidth > 0 ? $0.bandwidth : nil } }
+  var bandwidth: Int64? {
+    let bandwidth = known.look { $0.variant?.bandwidth } ?? nil
+    return bandwidth.flatMap { $0 > 0 ? $0 : nil }
+  }
 
   /// See `StreamMap`.
   func permanentFailure(after position: Duration) -> MediaCacheError? {
-    known.map?.permanentFailure(after: position)
+    known.look { $0.permanentFailure(after: position) } ?? nil
   }
 
   /// What is known of the stream, behind a lock.
@@ -113,6 +116,15 @@ final class StreamFollower: Sendable {
         state.map = map
         for event in state.early { state.map?.note(event) }
         state.early = []
+      }
+    }
+
+    /// Returns what a computation reads of the map. Without copying the map, whose next change would
+    /// then copy all of a playlist.
+    func look<Result>(_ body: (StreamMap) -> Result) -> Result? {
+      state.withLock { state in
+        guard let map = state.map else { return nil }
+        return body(map)
       }
     }
 
