@@ -6,10 +6,11 @@ import TestSupport
 /// Chromium without a window, with caches that are empty.
 enum Chromium {
   /// Plays the media on a page of the origin, and returns the page's report.
-  static func play(_ media: [Page.Medium], from origin: OriginServer) async throws -> [Page.Played]
-  {
+  static func play(
+    _ media: [Page.Medium], from origin: OriginServer, seeking seeks: [Double] = Page.seeks
+  ) async throws -> [Page.Played] {
     origin.serve(OriginResource(.bytes(Page.html.utf8), contentType: "text/html"), at: Page.path)
-    let page = try Page.url(on: origin.baseURL, playing: media)
+    let page = try Page.url(on: origin.baseURL, playing: media, seeking: seeks)
     return try Page.played(fromReport: try await report(of: page, from: origin))
   }
 

@@ -34,10 +34,15 @@ enum Page {
     var error: String?
   }
 
-  static func url(on server: URL, playing media: [Medium]) throws -> URL {
-    let list = String(decoding: try JSONEncoder().encode(media), as: UTF8.self)
+  static func url(
+    on server: URL, playing media: [Medium], seeking seeks: [Double]
+  ) throws -> URL {
+    func json(_ value: some Encodable) throws -> String {
+      String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
+    }
     return server.appending(path: path).appending(queryItems: [
-      URLQueryItem(name: "media", value: list)
+      URLQueryItem(name: "media", value: try json(media)),
+      URLQueryItem(name: "seeks", value: try json(seeks)),
     ])
   }
 
@@ -52,7 +57,8 @@ enum Page {
     <title>Refrain</title>
     <body>
     <script type="module">
-    const seeks = \(seeks);
+    const query = new URLSearchParams(location.search);
+    const seeks = JSON.parse(query.get("seeks"));
 
     async function hash(bytes) {
       const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
@@ -128,7 +134,7 @@ enum Page {
     }
 
     const report = [];
-    for (const medium of JSON.parse(new URLSearchParams(location.search).get("media"))) {
+    for (const medium of JSON.parse(query.get("media"))) {
       const played = { name: medium.name };
       report.push(played);
       try {
