@@ -171,15 +171,11 @@
         let release = hold(listening, at: 100, 400, 1490)
         var releases = 0
         var resumedAt: LiveWindow?
-        var continuedAt: Duration?
         let runs = try await runs(listening, radio, keeping: .seconds(60)) { event, player in
           switch event {
           case .position(let position):
-            if let resumedAt, position > resumedAt.start {
-              let start = continuedAt ?? position
-              continuedAt = start
-              return position <= start + Self.buffered
-            }
+            // Near the end of what has come: more than is buffered after the start of the ring.
+            if let resumedAt, position > resumedAt.start { return position < .seconds(1485) }
             if resumedAt == nil, releases == 0, position > .seconds(5) {
               releases = 1
               player.pause()
