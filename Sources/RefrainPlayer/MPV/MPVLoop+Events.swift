@@ -241,6 +241,8 @@
       let isWaiting = !isPaused && (isWaitingForCache || isStill)
       let now = isWaiting ? playback.absence.map(WaitingReason.network) ?? .bytes : nil
       guard now != waiting else { return }
+      // Positions come a few times per second: the last one may be of a while ago.
+      if waiting == nil, !clock.isSeeking { tell(.position(playback.item.id, position)) }
       waiting = now
       tell(.waiting(playback.item.id, now))
     }
