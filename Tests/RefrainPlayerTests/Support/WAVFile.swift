@@ -31,6 +31,11 @@ struct WAVFile {
     rate = number(4, at: head + 4)
     // Copied in one step, and swapped only on a machine with the other order of bytes.
     let count = data.count / 2
+    // An empty array would be written to, although all empty arrays share their memory.
+    guard count > 0 else {
+      samples = []
+      return
+    }
     let copied = [Int16](unsafeUninitializedCapacity: count) { samples, filled in
       bytes[data].withUnsafeBytes { raw in
         UnsafeMutableRawBufferPointer(samples).copyMemory(
