@@ -105,7 +105,10 @@ public final class CacheProxy: Sendable {
     let session = sessions.begin(with: resource.headers, for: resource.url)
     // Not waited for: a removal by another process counts from the next call on.
     Task { await sessions.noticeRemoval() }
-    return try service.routes.proxied(
-      resource.url, session: session.id, listening: listener.expectedAddress)
+    return try proxiedURL(of: resource.url, session: session.id)
+  }
+
+  func proxiedURL(of url: URL, session: String) throws -> URL {
+    try service.routes.proxied(url, session: session, listening: listener.expectedAddress)
   }
 }

@@ -15,6 +15,8 @@ package struct HLSMediaPlaylist: Sendable {
     package var isGap: Bool
     /// The keys that apply, one of each format, as indices of `keys`.
     package var keys: [Int]
+    /// The initialization vectors of `keys`, as they are spelled; nil: the media sequence number.
+    package var vectors: [String?]
     /// The initialization, as an index of `maps`.
     package var map: Int?
     /// The media sequence number.

@@ -12,7 +12,7 @@ struct HLSMediaPlaylistParser {
   private var isGap = false
 
   // What applies until another tag changes it.
-  private var activeKeys: [Int] = []
+  private var activeKeys: [(index: Int, vector: String?)] = []
   private var map: Int?
 
   private var sequence: Int64 = 0
@@ -56,7 +56,7 @@ struct HLSMediaPlaylistParser {
     case .byteRange: byteRange = text
     case .discontinuity: isDiscontinuity = true
     case .gap: isGap = true
-    case .key: follow(reader.key(attributes))
+    case .key: follow(reader.key(attributes), reader.text("IV", in: attributes))
     case .map: followMap(attributes)
     case .mediaSequence:
       if playlist.segments.isEmpty, let first = HLSNumbers.integer(text) {
@@ -99,7 +99,8 @@ struct HLSMediaPlaylistParser {
     playlist.segments.append(
       HLSMediaPlaylist.Segment(
         uri: uri, duration: duration, byteRange: range, isDiscontinuity: isDiscontinuity,
-        isGap: isGap, keys: activeKeys, map: map, sequence: number))
+        isGap: isGap, keys: activeKeys.map(\.index), vectors: activeKeys.map(\.vector), map: map,
+        sequence: number))
   }
 
   /// Returns where a byte range without an offset begins (RFC 8216 §4.3.2.2).
@@ -109,19 +110,19 @@ struct HLSMediaPlaylistParser {
   }
 
   /// A key replaces the one of the same format; `NONE` ends all.
-  private mutating func follow(_ key: HLSKey) {
+  private mutating func follow(_ key: HLSKey, _ vector: String?) {
     guard key.method != "NONE" else {
       activeKeys = []
       return
     }
-    activeKeys.removeAll { playlist.keys[$0].keyFormat == key.keyFormat }
+    activeKeys.removeAll { playlist.keys[$0.index].keyFormat == key.keyFormat }
     if activeKeys.count == Self.mostActiveKeys { activeKeys.removeFirst() }
     let index = keyIndices[key] ?? playlist.keys.count
     if index == playlist.keys.count {
       playlist.keys.append(key)
       keyIndices[key] = index
     }
-    activeKeys.append(index)
+    activeKeys.append((index, vector))
   }
 
   private mutating func followMap(_ attributes: HLSAttributes) {

@@ -21,11 +21,13 @@ struct ManifestAnswer: Sendable {
   func run() async throws -> Bool {
     guard let body = try await body() else { return false }
     let url = answer.baseURL(of: selected.known)
+    let recorded = exchange.recorded(body, base: url)
     let stored =
-      isUnreachable ? try await StoredVariants(cache: cache, url: url).filtered(body) : nil
+      recorded == nil && isUnreachable
+      ? try await StoredVariants(cache: cache, url: url).filtered(body) : recorded
     let editor = ManifestEditor(
       exchange: exchange, url: url, source: selected.known.information.finalURL,
-      stream: selected.reader.stream)
+      stream: selected.reader.stream, isRecorded: recorded != nil)
     guard let edited = try await editor.edit(stored ?? body) else { return false }
     if let target = edited.redirection {
       try await answer.redirect(to: target)

@@ -16,14 +16,20 @@ struct ManifestEditor: Sendable {
   private let sources: [URL]
   /// The key of the stream's first manifest.
   private let stream: CacheKey
+  /// Whether the manifest is a recorded playlist, and not the origin's.
+  private let isRecorded: Bool
 
   /// - Parameters:
   ///   - url: the URL to which references are relative.
   ///   - source: the URL that responded.
   ///   - stream: the stream in the manifest's record; nil if there is none.
-  init(exchange: Exchange, url: URL, source: URL, stream: CacheKey? = nil) {
+  ///   - isRecorded: whether the manifest is a playlist of a recording, whose segments it gives up.
+  init(
+    exchange: Exchange, url: URL, source: URL, stream: CacheKey? = nil, isRecorded: Bool = false
+  ) {
     self.exchange = exchange
     self.url = url
+    self.isRecorded = isRecorded
     self.stream = exchange.service.stream(of: exchange.url, recorded: stream)
     sources = [exchange.url, source]
   }
@@ -66,8 +72,10 @@ struct ManifestEditor: Sendable {
     }
     session?.define(rewritten.variables)
     exchange.service.parts.insert(rewritten.parts, of: exchange.url, in: stream)
-    exchange.service.slidOut.note(
-      body, url: url, requested: exchange.url, imported: session?.importable ?? [:])
+    if !isRecorded {
+      exchange.service.slidOut.note(
+        body, url: url, requested: exchange.url, imported: session?.importable ?? [:])
+    }
     return Edited(body: rewritten.body, isChanged: rewritten.isChanged)
   }
 

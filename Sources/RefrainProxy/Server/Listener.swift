@@ -253,6 +253,7 @@ final class Listener: Sendable {
     await service.responders.waitForAll()
     await service.fills.stop()
     await service.softPurges.stop()
+    service.recordings.stop()
     await service.slidOut.stop()
     await service.page?.close()
     service.hits.releaseAll()

@@ -19,6 +19,7 @@ final class ProxyService: Sendable {
   let fills: BackgroundFills
   let responders = RunningResponders()
   let sessions: StreamSessions
+  let recordings = StreamRecordings()
   let parts = KnownParts()
   let slidOut: SlidOutEviction
   let growing = GrowingSegments()

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// Where a recorded playlist comes from: its URL, and the requests for it and for its parts, which
+/// are those of the client that plays it.
+struct PlaylistSource: Sendable {
+  /// The URL under which clients request the playlist.
+  let url: URL
+  /// The URL to which its references are relative.
+  let base: URL
+  private let service: ProxyService
+  private let session: StreamSession
+  /// The fields of the client's request.
+  private let fields: HeaderFields
+
+  init(_ exchange: Exchange, _ session: StreamSession, base: URL) {
+    (url, self.base, service, self.session) = (exchange.url, base, exchange.service, session)
+    fields = exchange.request.head.fields
+  }
+
+  var cache: MediaCache { service.cache }
+
+  /// The variables that the playlist may import.
+  var imported: [String: String] { session.importable }
+
+  /// The key of the playlist's URL.
+  var key: CacheKey { cache.key(for: Resource(url: url)) }
+
+  /// Returns the key of a reference; nil if it is not fetched through this proxy.
+  func key(of reference: String) -> CacheKey? {
+    url(of: reference).map { cache.key(for: Resource(url: $0)) }
+  }
+
+  private func url(of reference: String) -> URL? {
+    guard let url = URL(text: reference, relativeTo: base),
+      service.routes.target(for: url, from: base, session: session.id) != nil
+    else { return nil }
+    return url
+  }
+
+  /// Returns the resource that the client's request for a URL of the stream would name.
+  private func resource(at url: URL) -> Resource {
+    let fields = session.complete(fields, for: url)
+    var resource = Resource(url: url, headers: service.originFields.forCache(fields) { _ in nil })
+    resource.filter = service.routes.filter(for: url)
+    resource.observer = session.observer
+    resource.membership = service.parts.membership(of: url)
+    return resource
+  }
+
+  /// Loads the playlist; a stored one is used while it is fresh.
+  ///
+  /// - Throws: `MediaCacheError`; `CancellationError`.
+  func load() async throws -> HLSMediaPlaylist {
+    var terms = FreshnessRequirements()
+    (terms.isStrict, terms.reportsErrors) = (true, true)
+    let reader = try await cache.open(resource(at: url), on: terms, fill: .onDemand)
+    defer { reader.cancel() }
+    return try await withTaskCancellationHandler {
+      var body: [UInt8] = []
+      for try await chunk in reader.chunks(in: 0..<Manifest.longest) { body += chunk }
+      guard let playlist = HLSMediaPlaylist(body, url: base, imported: imported) else {
+        throw MediaCacheError(
+          .invalidResponse,
+          "The origin no longer sends a playlist at \(url.withoutUserInfo.absoluteString).",
+          remedy: "Load the stream again.")
+      }
+      return playlist
+    } onCancel: {
+      reader.cancel()
+    }
+  }
+
+  /// Stores a part of the stream.
+  ///
+  /// - Returns: its bytes; nil if they could not be fetched.
+  func store(_ part: RecordingState.Part) async -> Int64? {
+    guard let url = url(of: part.uri) else { return nil }
+    do {
+      let information = try await cache.prefetch(resource(at: url), range: part.range)
+      return part.range.map { $0.upperBound - $0.lowerBound } ?? information.length ?? 0
+    } catch {
+      return nil
+    }
+  }
+
+  /// Whether bytes of a part are stored. An entry that cannot be read counts as missing.
+  func isStored(_ part: RecordingState.Part) async -> Bool {
+    guard let url = url(of: part.uri),
+      let progress = try? await cache.progress(of: resource(at: url))
+    else { return false }
+    return !progress.spans.isEmpty
+  }
+
+  /// Removes a segment from the cache, unless it is used or pinned.
+  func giveUp(_ part: RecordingState.Part) async {
+    guard let key = key(of: part.uri) else { return }
+    _ = await cache.demote([key], unusedSince: cache.now.wall)
+    _ = await cache.removeDemoted([key])
+  }
+
+  /// Notes a version of the playlist for the eviction of segments that have left it.
+  func note(_ text: [UInt8]) {
+    service.slidOut.note(text, url: base, requested: url, imported: [:])
+  }
+}

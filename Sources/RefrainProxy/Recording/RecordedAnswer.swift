@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import NIOCore
+import Refrain
+
+/// Responds with a playlist of a recorded stream, as it is known here: without a request.
+struct RecordedAnswer: Sendable {
+  private let exchange: Exchange
+  private let text: [UInt8]
+  private let source: PlaylistSource
+
+  /// Nil if the request is not for such a playlist. Notes which resources of a recorded stream are
+  /// requested.
+  init?(_ exchange: Exchange) {
+    guard let recording = exchange.service.recordings[exchange.session] else { return nil }
+    let name = exchange.service.cache.key(for: Resource(url: exchange.url))
+    recording.noteRequest(for: name)
+    guard let (text, source) = recording.playlist(name) else { return nil }
+    (self.exchange, self.text, self.source) = (exchange, text, source)
+  }
+
+  func run() async throws {
+    let editor = ManifestEditor(
+      exchange: exchange, url: source.base, source: source.base, isRecorded: true)
+    guard let edited = try await editor.edit(text) else {
+      throw HTTPError(502, "The playlist cannot be recorded. Play it without rewinding.")
+    }
+    var fields: HeaderFields = [
+      "Date": HTTPDate.format(Date()), "Content-Type": "application/vnd.apple.mpegurl",
+      "Cache-Control": "no-cache",
+    ]
+    exchange.service.fields.addWebOrigin(to: &fields)
+    exchange.report.note { values in
+      values.status = 200
+      values.source = .hit
+    }
+    let length = Int64(edited.body.count)
+    let isHEAD = exchange.request.head.isHEAD
+    try await exchange.writer.begin(
+      ResponseHead(
+        status: 200, fields: fields, body: isHEAD ? .omitted(length) : .length(length)))
+    if !isHEAD {
+      try await exchange.writer.write(ByteBuffer(bytes: edited.body))
+      exchange.report.note { $0.bytesSent += length }
+    }
+    try await exchange.writer.end()
+  }
+}
+
+extension Exchange {
+  /// Returns the playlist that a client of a recorded stream is given in place of the origin's; nil
+  /// if it is given that.
+  func recorded(_ body: [UInt8], base: URL) -> [UInt8]? {
+    guard let session, let recording = service.recordings[session] else { return nil }
+    return recording.take(body, from: PlaylistSource(self, session, base: base))
+  }
+}

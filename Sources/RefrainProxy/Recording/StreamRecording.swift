@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+public import Foundation
+public import Refrain
+import RefrainLocks
+
+/// A live HTTP Live Stream that is recorded while a player plays or pauses it, so that the player can
+/// go back (`CacheProxy.record(_:keeping:)`).
+///
+/// The playlists at `url` are of type EVENT: they begin at a segment, and grow. The player plays them
+/// from their first segment on; to play another part, it calls `begin(at:)` and loads `url` again.
+/// The variants and renditions are recorded of which the player requests segments. Their playlists
+/// are reloaded, and each new segment is stored in the cache, as if the player requested it, until
+/// `stop()` or until this object is released.
+///
+/// Times are sums of the segments' durations (EXTINF) in seconds, from the first segment that was in
+/// the origin's playlist at the beginning. A stream with an end plays as always, without a window.
+///
+/// All methods may be called from any thread.
+public final class StreamRecording: Sendable {
+  /// The proxy's URL of the stream.
+  public let url: URL
+  /// In seconds.
+  private let keeping: Double
+  private let pause: @Sendable (Duration) async throws -> Void
+  private let state = Mutex(State())
+
+  fileprivate struct State {
+    var recorded = RecordingState()
+    /// By the keys of the playlists' URLs.
+    var sources: [CacheKey: PlaylistSource] = [:]
+    var following: [CacheKey: Following] = [:]
+    var failure: MediaCacheError?
+    var isOver = false
+  }
+
+  /// Reloads a playlist, and stores its segments.
+  fileprivate struct Following {
+    let task: Task<Void, Never>
+    /// Receives a value when there are new segments.
+    let news: AsyncStream<Void>.Continuation
+  }
+
+  /// - Parameter pause: waits between two reloads.
+  init(
+    url: URL, keeping: Duration, pause: @escaping @Sendable (Duration) async throws -> Void
+  ) {
+    (self.url, self.keeping, self.pause) = (url, keeping / .seconds(1), pause)
+  }
+
+  deinit { stop() }
+
+  // MARK: For the player
+
+  /// The times that can be played, in seconds; nil while nothing is recorded, and for a stream that
+  /// is not live.
+  public var window: Range<Double>? { state.withLock(\.recorded.window) }
+
+  /// The distance from the end of the window at which live playback goes on, in seconds: three
+  /// target durations (RFC 8216 §6.3.3).
+  public var lead: Double { 3 * state.withLock(\.recorded.targetDuration) }
+
+  /// Where the playlists at `url` begin now, in seconds; nil while none was requested.
+  public var start: Double? { state.withLock(\.recorded.start) }
+
+  /// Why the origin's playlists cannot be reloaded at present; nil if they can.
+  public var failure: MediaCacheError? { state.withLock(\.failure) }
+
+  /// Has the playlists at `url` begin with the segments that are played at a time, or the nearest
+  /// ones. The player then has to load `url` again.
+  ///
+  /// - Parameter time: in seconds; nil: near the present.
+  /// - Returns: the time at which they begin, in seconds; nil while nothing is recorded.
+  public func begin(at time: Double?) -> Double? {
+    state.withLock { state in
+      state.recorded.begin(at: time)
+      return state.recorded.start
+    }
+  }
+
+  /// Ends the recording: the playlists at `url` are the origin's from now on. Segments that have
+  /// left those are the first to be evicted.
+  public func stop() {
+    let (over, sources, recorded) = state.withLock { state in
+      defer {
+        (state.following, state.sources) = ([:], [:])
+        (state.recorded, state.isOver) = (RecordingState(), true)
+      }
+      return (Array(state.following.values), state.sources, state.recorded)
+    }
+    for following in over { following.end() }
+    for (name, source) in sources where recorded.isFollowed(name) {
+      for text in recorded.departing(from: name) { source.note(text) }
+    }
+  }
+
+  // MARK: For the proxy
+
+  /// Takes a version of a playlist that a client has requested, and returns the playlist that the
+  /// client is given; nil if it is not recorded: the client is given this version.
+  func take(_ body: [UInt8], from source: PlaylistSource) -> [UInt8]? {
+    guard let version = HLSMediaPlaylist(body, url: source.base, imported: source.imported) else {
+      return nil
+    }
+    let name = source.key
+    return state.withLock { state in
+      let isRecorded = !state.isOver && state.recorded.take(version, of: name, key: source.key(of:))
+      guard isRecorded else { return nil }
+      state.sources[name] = source
+      state.following[name]?.news.yield()
+      return state.recorded.text(of: name)
+    }
+  }
+
+  /// Returns a playlist that is followed, as a client that requests it again is given it.
+  func playlist(_ name: CacheKey) -> (text: [UInt8], source: PlaylistSource)? {
+    let (playlist, unused) = state.withLock {
+      state -> ((text: [UInt8], source: PlaylistSource)?, [Following]) in
+      guard state.following[name] != nil, let source = state.sources[name],
+        let text = state.recorded.text(of: name)
+      else { return (nil, []) }
+      let unused = state.recorded.noteReload(of: name)
+      return ((text, source), unused.compactMap { state.following.removeValue(forKey: $0) })
+    }
+    for following in unused { following.end() }
+    return playlist
+  }
+
+  /// Records that a client requests a resource of the stream. A playlist is followed once one of
+  /// its segments is requested.
+  func noteRequest(for resource: CacheKey) {
+    state.withLock { state in
+      guard !state.isOver else { return }
+      for name in state.recorded.noteRequest(for: resource) {
+        state.following[name] = Following(
+          reload: { [weak self, pause] in
+            while let interval = self?.interval(of: name) {
+              do { try await pause(interval) } catch { return }
+              await self?.reload(name)
+            }
+          }, store: { [weak self] in await self?.store(name) })
+      }
+    }
+  }
+
+  // MARK: Following
+
+  private func interval(of name: CacheKey) -> Duration? {
+    state.withLock { $0.recorded.interval(of: name) }.map { .seconds($0) }
+  }
+
+  /// Loads a playlist again, takes its new segments, and drops old ones.
+  func reload(_ name: CacheKey) async {
+    guard let source = state.withLock({ $0.sources[name] }) else { return }
+    do {
+      let version = try await source.load()
+      state.withLock { state in
+        state.failure = nil
+        if state.recorded.note(version, of: name) { state.following[name]?.news.yield() }
+      }
+    } catch is CancellationError {
+      return
+    } catch {
+      state.withLock {
+        $0.failure = error as? MediaCacheError ?? MediaCacheError(.storage, "\(error)")
+      }
+    }
+    await drop(name)
+  }
+
+  /// Stores the segments that were not stored yet, and drops old ones.
+  func store(_ name: CacheKey) async {
+    guard let source = state.withLock({ $0.sources[name] }) else { return }
+    while !Task.isCancelled, let next = state.withLock({ $0.recorded.takeNext(of: name) }) {
+      // The player requests them, too, and reports a failure.
+      for part in next.others { _ = await source.store(part) }
+      guard let bytes = await source.store(next.segment) else { continue }
+      state.withLock { $0.recorded.noteStored(bytes, of: next.number, in: name) }
+    }
+    await drop(name)
+  }
+
+  /// Drops segments that the origin no longer offers: those beyond what is kept, and those that are
+  /// not stored.
+  private func drop(_ name: CacheKey) async {
+    while !Task.isCancelled, let source = state.withLock({ $0.sources[name] }) {
+      let limit = source.cache.limit.map { $0 / 2 } ?? .max
+      let oldest = state.withLock { [keeping] in
+        $0.recorded.oldest(of: name, keeping: keeping, limit: limit)
+      }
+      guard let oldest else { return }
+      if !oldest.isDue, await source.isStored(oldest.segment) { return }
+      if state.withLock({ $0.recorded.drop(oldest.number, of: name) }) {
+        await source.giveUp(oldest.segment)
+      }
+    }
+  }
+}
+
+extension StreamRecording.Following {
+  /// - Parameters:
+  ///   - reload: runs until the playlist is complete.
+  ///   - store: runs at first, and whenever there are new segments.
+  fileprivate init(
+    reload: @escaping @Sendable () async -> Void, store: @escaping @Sendable () async -> Void
+  ) {
+    let (stream, news) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    news.yield()
+    self.news = news
+    task = Task {
+      async let stored: Void = { for await _ in stream { await store() } }()
+      await reload()
+      await stored
+    }
+  }
+
+  fileprivate func end() {
+    task.cancel()
+    news.finish()
+  }
+}
