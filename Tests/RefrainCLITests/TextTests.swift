@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import RefrainPlayer
 import Refrain
 import Testing
 
@@ -103,9 +104,9 @@ struct PlayTextTests {
     let live = PlayStatus(name: "Radio", position: .seconds(75), duration: nil, isLive: true)
     #expect(live.line(width: 80) == "1:15 live  Radio")
     var rewound = live
-    rewound.liveEnd = .seconds(555)
+    rewound.liveWindow = LiveWindow(start: .zero, end: .seconds(555))
     #expect(rewound.line(width: 80) == "1:15 -8:00 live  Radio")
-    rewound.liveEnd = .seconds(85)
+    rewound.liveWindow = LiveWindow(start: .zero, end: .seconds(85))
     #expect(rewound.line(width: 80) == live.line(width: 80))
   }
 

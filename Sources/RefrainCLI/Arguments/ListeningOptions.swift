@@ -43,8 +43,8 @@
     @Option(
       help: ArgumentHelp(
         """
-        How far one can go back in live sound, as in 2h, 30m or 1:30:00. It is recorded in the \
-        cache, also during a pause. Default: not at all.
+        How far one can go back in live sound and live HLS, as in 2h, 30m or 1:30:00. It is \
+        recorded in the cache, also during a pause. Default: not at all.
         """, valueName: "duration"),
       transform: { text in try usage { try RewindArgument.parse(text) } })
     var rewind: Duration?

@@ -51,10 +51,11 @@
         the whole last queue. 'refrain rm' forgets the positions of URLs, 'rm --all' all positions \
         and the queue.
 
-        With --rewind, the sound of a station is recorded while it plays or is paused, and can be \
-        sought in: by the arrows, by ':' (-8:00 is eight minutes before the newest sound), and 'L' \
-        returns to the present. The record is part of the cache, never takes more than half of its \
-        limit, and is gone when the next item plays. For MP3, AAC, Ogg and WAV; not for HLS.
+        With --rewind, the sound of a station, or a live HLS stream, is recorded while it plays or \
+        is paused, and can be sought in: by the arrows, by ':' (-8:00 is eight minutes before the \
+        newest sound), and 'L' returns to the present. The record is part of the cache, never takes \
+        more than half of its limit, and is gone when the next item plays. For stations in MP3, \
+        AAC, Ogg and WAV, and for HLS; not for DASH.
 
         With --json each line of standard output is an object. Its 'event' is 'item' (the next \
         item begins; 'metadata' is what its list says of it), 'status' (the player's state, and \

@@ -116,6 +116,7 @@
         video: settings.video.configuration)
       engine.begin(with: opening)
       configuration.streamURL = { try await streams.url(for: $0) }
+      configuration.recordStream = { try await streams.record($0, keeping: $1) }
       configuration.readsTags = settings.readsTags
       try await settings.listening.apply(to: engine)
       configuration.resumption = await resumption
@@ -207,7 +208,7 @@
         case .duration(let duration): status.duration = duration
         case .position(let position): status.position = position
         case .live(let isLive): status.isLive = isLive
-        case .liveWindow(let window): status.liveEnd = window?.end
+        case .liveWindow(let window): status.liveWindow = window
         case .seekRefused(let item): refuseSeek(in: item.media)
         case .audioUnavailable: tellSilence()
         case .tracks(let tracks) where tracks.hasVideo: tellMissingDisplay()

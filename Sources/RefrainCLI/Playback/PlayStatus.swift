@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import RefrainPlayer
 
 /// The state of a play, in a line. A pure value.
 struct PlayStatus: Sendable {
@@ -7,13 +8,13 @@ struct PlayStatus: Sendable {
   var position = Duration.zero
   var duration: Duration?
   var isLive = false
-  /// The newest sound of live sound that is recorded.
-  var liveEnd: Duration?
+  /// The recorded part of a live stream.
+  var liveWindow: LiveWindow?
 
   /// `0:07 / 0:14  song.flac`, `0:07 live  Radio`, `2:07 -8:00 live  Radio`
   func line(width: Int) -> String {
-    let behind = liveEnd.map { $0 - position } ?? .zero
-    let live = behind > .seconds(15) ? " -\(TimeText.position(behind)) live" : " live"
+    let behind = liveWindow?.distance(of: position)
+    let live = behind.map { " -\(TimeText.position($0)) live" } ?? " live"
     let length = isLive ? live : duration.map { " / \(TimeText.position($0))" } ?? ""
     let times = TimeText.position(position) + length
     let fit = TextFit()

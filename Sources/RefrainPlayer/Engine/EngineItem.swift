@@ -22,6 +22,9 @@ public struct EngineItem: Sendable, Hashable, Identifiable {
   /// How far one can go back in the item if it is a live stream that an engine with that capability
   /// plays (`PlayerCapabilities.rewind`); nil: it does not seek.
   public var rewind: Duration?
+  /// The recording of a stream that plays from `streamURL`, if it can be rewound once it is found to
+  /// be live; nil: it does not seek then.
+  public var recordedStream: RecordedStream?
 
   public init(
     id: ID, media: Media, fill: FillPolicy = .wholeResource, streamURL: URL? = nil,

@@ -103,7 +103,11 @@
       beginTracks(of: playback)
       if playback.item.streamURL != nil { openedStream(playback) }
       if noteLive(playback) {
-        begin(at: .zero)
+        // The playlists were requested by now.
+        if let stream = playback.item.recordedStream, let start = stream.start() {
+          playback.withRewinding { $0.base = start }
+        }
+        begin(at: playback.withRewinding { $0.offset })
       } else {
         if !playback.isOpenEnded, let seconds = number(MPVProperty.duration.rawValue) {
           tell(.duration(playback.item.id, .seconds(seconds)))

@@ -9,7 +9,9 @@
     /// that of the manifest: a live stream has none.
     func openedStream(_ playback: MPVPlayback) {
       let seconds = number(MPVProperty.duration.rawValue) ?? 0
-      playback.openedStream(lasting: seconds > 0 ? .seconds(seconds) : nil)
+      // A recorded stream whose broadcast has ended goes on as it was.
+      let isLive = seconds <= 0 || playback.isToldLive && playback.canRewind
+      playback.openedStream(lasting: isLive ? nil : .seconds(seconds))
     }
 
     /// Returns the error of a stream that broke off; nil: it did not. libmpv's demuxer leaves out

@@ -192,7 +192,8 @@
       var number: UInt64?
       let address: String
       let options =
-        (playback.item.streamURL == nil ? [] : MPVOptions.stream)
+        (playback.item.streamURL == nil
+          ? [] : MPVOptions.stream(isRecorded: playback.item.recordedStream != nil))
         + MPVOptions.end(of: playback.item.media.part)
       let subtitles = playsVideo ? externalSubtitles(of: playback) : []
       let videoOptions =
@@ -289,10 +290,13 @@
     /// Whether an item should be audible now.
     var isAwake: Bool { !isPaused && playing.current?.isHeard == true }
 
+    /// Whether the recorded part of a stream grows, also while it is paused.
+    private var isRecordingStream: Bool { playing.current?.item.recordedStream?.window() != nil }
+
     /// Returns the seconds to wait for an event; negative: without a limit.
     func patience() -> Double {
       // No event reports that sound stands still.
-      let syncState = isAwake ? 0.25 : -1
+      let syncState = isAwake ? 0.25 : isRecordingStream ? 0.5 : -1
       guard let interruption else { return syncState }
       let left = (interruption - .now).inSeconds
       if left > 0 { return syncState < 0 ? left : min(left, syncState) }

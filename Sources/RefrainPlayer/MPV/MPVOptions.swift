@@ -38,11 +38,20 @@
     ///
     /// Nobody else reads ahead in a stream, so libmpv does, by more than a segment. `none` is not a
     /// proxy's URL: `http_proxy` in the environment is for other hosts.
-    static let stream: [(name: String, value: String)] = [
-      ("access-references", "yes"), ("demuxer", "lavf"), ("stream-lavf-o", "http_proxy=none"),
-      ("demuxer-lavf-o", "http_proxy=none,protocol_whitelist=[http,tcp,crypto,data]"),
-      ("hls-bitrate", "max"), ("cache-secs", "30"), ("demuxer-max-bytes", "32MiB"),
-    ]
+    ///
+    /// - Parameter isRecorded: whether a live stream is recorded. Its playlists then begin with the
+    ///   segment to play, and stand still as long as the network is lost.
+    static func stream(isRecorded: Bool = false) -> [(name: String, value: String)] {
+      let recorded = ",live_start_index=0,max_reload=1000000,m3u8_hold_counters=1000000"
+      return [
+        ("access-references", "yes"), ("demuxer", "lavf"), ("stream-lavf-o", "http_proxy=none"),
+        (
+          "demuxer-lavf-o",
+          "http_proxy=none,protocol_whitelist=[http,tcp,crypto,data]\(isRecorded ? recorded : "")"
+        ),
+        ("hls-bitrate", "max"), ("cache-secs", "30"), ("demuxer-max-bytes", "32MiB"),
+      ]
+    }
 
     /// The option of a file of which only a part plays.
     static func end(of part: Media.Part?) -> [(name: String, value: String)] {

@@ -14,6 +14,8 @@
     var nextView: MPVRecordedView?
     /// The position in the recording at which libmpv's times begin.
     var base = Duration.zero
+    /// The position after `base` at which playback begins: within a segment.
+    var offset = Duration.zero
     /// Whether the bytes that libmpv reads next were dropped.
     var hasFallenBehind = false
     /// The window and the title reported last.
@@ -27,6 +29,11 @@
       guard let recording else { return nil }
       base = .zero
       return MPVRecordedView(recording: recording)
+    }
+
+    /// Records where the playlists of a recorded stream begin, and where playback begins in them.
+    mutating func noteStart(_ start: Duration, playingFrom position: Duration) {
+      (base, offset) = (start, max(.zero, position - start))
     }
 
     /// Records that a window is to be reported. Returns whether it differs from the last one by
@@ -61,8 +68,11 @@
   extension MPVPlayback {
     var recording: LiveRecording? { withRewinding { $0.recording } }
 
+    /// The recorded part of a live stream; nil while there is none.
+    var liveWindow: LiveWindow? { recording?.window ?? item.recordedStream?.window() }
+
     /// Whether one can seek in the item although it is live.
-    var canRewind: Bool { recording?.window != nil }
+    var canRewind: Bool { liveWindow != nil }
 
     /// Starts recording the stream of a reader of which nothing was read. Returns nil if there is
     /// no room for that: the stream plays without. Blocks for the disk.
@@ -114,14 +124,21 @@
   extension MPVLoop {
     /// Seeks in a recorded live stream. Returns false if the item is none.
     func rewind(_ playback: MPVPlayback, to position: Duration) -> Bool {
-      guard let recording = playback.recording, let place = recording.place(at: position) else {
-        return false
-      }
-      playback.withRewinding { rewinding in
-        rewinding.nextView = MPVRecordedView(
-          recording: recording, header: place.header, offset: place.point.offset)
-        rewinding.base = place.point.time
-        rewinding.hasFallenBehind = false
+      if let stream = playback.item.recordedStream {
+        guard let window = stream.window() else { return false }
+        let position = window.nearest(to: position)
+        guard let start = stream.begin(position) else { return false }
+        playback.withRewinding { $0.noteStart(start, playingFrom: position) }
+      } else {
+        guard let recording = playback.recording, let place = recording.place(at: position) else {
+          return false
+        }
+        playback.withRewinding { rewinding in
+          rewinding.nextView = MPVRecordedView(
+            recording: recording, header: place.header, offset: place.point.offset)
+          rewinding.base = place.point.time
+          rewinding.hasFallenBehind = false
+        }
       }
       let following = playing.following
       if waiting != nil { tell(.waiting(playback.item.id, nil)) }
@@ -143,10 +160,17 @@
     /// Reports the recorded part of a live stream and the title of what is heard, and goes on at
     /// the earliest sound if playback has fallen behind it.
     func lookAtRecording() {
-      guard let playback = playing.current, playback.isHeard,
-        let recording = playback.recording, let window = recording.window
+      guard let playback = playing.current, playback.isHeard, let window = playback.liveWindow
       else { return }
       let id = playback.item.id
+      if let stream = playback.item.recordedStream {
+        playback.absence = stream.failure()
+        if noteLive(playback), playback.withRewinding({ $0.isNews(window) }) {
+          tell(.liveWindow(id, window))
+        }
+        return
+      }
+      guard let recording = playback.recording else { return }
       if playback.withRewinding({ $0.hasFallenBehind }), !isPaused, !clock.isSeeking {
         _ = rewind(playback, to: window.start + LiveWindow.lead)
         return

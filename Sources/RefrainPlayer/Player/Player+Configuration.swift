@@ -24,16 +24,26 @@ extension Player {
     ///
     /// Nil: AVPlayer loads streams itself, without the cache; libmpv does not play them.
     public var streamURL: (@Sendable (_ stream: Resource) async throws -> URL)?
-
-    /// How far one can go back in live sound, within `PlayerState.liveWindow`; nil: not at all. The
-    /// sound is recorded from the first byte on, also during a pause, in a file without a name in
-    /// the cache directory, of at most half of the cache's limit. What is older is dropped;
-    /// playback that falls behind goes on at the earliest sound.
+    /// Returns a recording of an HLS stream, which keeps its segments for a duration if it is live:
+    /// that of a local proxy over the same cache, such as `CacheProxy.record(_:keeping:)` of
+    /// RefrainProxy. Called instead of `streamURL` if `rewind` is set and the engine can rewind.
     ///
-    /// For stations whose sound is MP3, AAC (ADTS), Ogg or WAV, and engines that can
-    /// (`PlayerCapabilities.rewind`); HLS and other live streams do not seek. The headers of Ogg,
-    /// which may include covers, are kept in memory, at most 16 MiB: one can go back as far as they
-    /// reach, and a station with a longer header plays without a window.
+    /// Nil: live streams of HLS do not seek.
+    public var recordStream:
+      (@Sendable (_ stream: Resource, _ duration: Duration) async throws -> RecordedStream)?
+
+    /// How far one can go back in live sound and in live HLS, within `PlayerState.liveWindow`; nil:
+    /// not at all. What is older is dropped; playback that falls behind goes on at the earliest
+    /// sound. For engines that can (`PlayerCapabilities.rewind`).
+    ///
+    /// Stations whose sound is MP3, AAC (ADTS), Ogg or WAV are recorded from the first byte on, also
+    /// during a pause, in a file without a name in the cache directory, of at most half of the
+    /// cache's limit. The headers of Ogg, which may include covers, are kept in memory, at most 16
+    /// MiB: one can go back as far as they reach, and a station with a longer header plays without a
+    /// window.
+    ///
+    /// HLS is recorded by a proxy (`recordStream`), segment by segment: one can also go back to what
+    /// the origin still offered when playback began. DASH and other live streams do not seek.
     public var rewind: Duration?
 
     /// Where video is shown, if the player makes its own engine. libmpv only

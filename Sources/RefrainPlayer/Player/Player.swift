@@ -135,7 +135,9 @@ public final class Player {
     configuration: Configuration = Configuration()
   ) {
     self.cache = cache
-    self.engine = StreamEngine(engine, cache: cache, streamURL: configuration.streamURL)
+    self.engine = StreamEngine(
+      engine, cache: cache, streamURL: configuration.streamURL,
+      recordStream: configuration.recordStream)
     self.configuration = configuration
     machine = PlayerMachine(fill: configuration.fill)
     machine.rewind = configuration.rewind

@@ -7,18 +7,29 @@ public struct LiveWindow: Sendable, Hashable, Codable {
   public var start: Duration
   /// The position of the newest sound.
   public var end: Duration
-
-  public init(start: Duration, end: Duration) {
-    self.start = start
-    self.end = max(start, end)
-  }
-
   /// The distance from the newest sound at which live playback goes on: a player needs some sound
   /// ahead to start.
+  public var lead: Duration
+
+  /// - Parameter lead: see `lead`; for a stream of segments, three of their durations.
+  public init(start: Duration, end: Duration, lead: Duration = Self.lead) {
+    self.start = start
+    self.end = max(start, end)
+    self.lead = lead
+  }
+
+  /// The lead of a stream that is not made of segments.
   public static let lead = Duration.seconds(5)
 
   /// The position to which `Player.seekToLive()` leads.
-  public var live: Duration { max(start, end - Self.lead) }
+  public var live: Duration { max(start, end - lead) }
+
+  /// Returns how far a position is behind the present; nil: it is the present. Live playback is a
+  /// few seconds behind its newest sound, as much as was sent in advance.
+  public func distance(of position: Duration) -> Duration? {
+    let behind = end - position
+    return behind > lead + .seconds(10) ? behind : nil
+  }
 
   /// Returns the position nearest to `position` that can be played.
   func nearest(to position: Duration) -> Duration { min(max(position, start), live) }

@@ -39,6 +39,7 @@ extension StreamEngine {
         return Current(
           item: $0.item, kind: $0.kind, start: start, isPaused: now.isPaused, position: start)
       }
+      keepRecordings()
       report?(event)
       return followStream()
     case .failed(_, let error):

@@ -20,6 +20,8 @@ final class StreamEngine: PlayerEngine {
   let cache: MediaCache
   let lookup: StreamLookup
   private let streamURL: StreamURL?
+  private let recordStream: StreamRecordings.Record?
+  private var recordings = StreamRecordings()
   var current: Current?
   /// The item to follow the current one, as requested.
   private var wish: EngineItem?
@@ -64,11 +66,16 @@ final class StreamEngine: PlayerEngine {
   /// - Parameters:
   ///   - engine: owned by this one from now on.
   ///   - streamURL: see `Player.Configuration.streamURL`.
-  init(_ engine: any PlayerEngine, cache: MediaCache, streamURL: StreamURL?) {
+  ///   - recordStream: see `Player.Configuration.recordStream`.
+  init(
+    _ engine: any PlayerEngine, cache: MediaCache, streamURL: StreamURL?,
+    recordStream: StreamRecordings.Record? = nil
+  ) {
     self.engine = engine
     self.cache = cache
     lookup = StreamLookup(cache: cache)
     self.streamURL = streamURL
+    self.recordStream = recordStream
     engine.report = { [weak self] in self?.take($0) }
   }
 
@@ -91,6 +98,7 @@ final class StreamEngine: PlayerEngine {
   func load(_ item: EngineItem, at start: Duration, isPaused: Bool) {
     forget()
     current = Current(item: item, start: start, isPaused: isPaused, position: start)
+    keepRecordings()
     guard let resource = resourceToLookUp(item) else { return passCurrent() }
     // The previous item is over.
     engine.follow(with: nil)
@@ -107,12 +115,14 @@ final class StreamEngine: PlayerEngine {
     forget()
     (follower, breaks) = (nil, LiveBreaks())
     engine.stop()
+    keepRecordings()
   }
 
   func close() async {
     forget()
     follower = nil
     await engine.close()
+    keepRecordings()
   }
 
   func forget() {
@@ -184,12 +194,15 @@ final class StreamEngine: PlayerEngine {
 
   func lookUpCurrent(_ find: @escaping @Sendable () async throws -> StreamKind?) {
     guard let item = current?.item, let resource = item.media.resource else { return }
-    current?.lookup = Task { [weak self, streamURL] in
-      let result: Result<(StreamKind, URL?)?, any Error>
+    current?.lookup = Task { [weak self] in
+      let result: Result<(StreamKind, EngineItem?)?, any Error>
       do {
         let kind = try await find()
-        let url = kind == nil ? nil : try await streamURL?(resource)
-        result = .success(kind.map { ($0, url) })
+        if let kind {
+          result = .success((kind, try await self?.locate(item, resource, of: kind)))
+        } else {
+          result = .success(nil)
+        }
       } catch {
         result = .failure(error)
       }
@@ -198,16 +211,48 @@ final class StreamEngine: PlayerEngine {
     }
   }
 
+  /// Returns an item with the URL from which it plays, and with its recording if it can be rewound;
+  /// nil if streams do not come through the cache.
+  private func locate(
+    _ item: EngineItem, _ resource: Resource, of kind: StreamKind
+  ) async throws -> EngineItem? {
+    var item = item
+    if kind == .hls, let rewind = item.rewind, let recordStream, capabilities.rewind {
+      let recording: RecordedStream
+      if let known = recordings.recording(of: resource) {
+        recording = known
+      } else {
+        recording = try await recordStream(resource, rewind)
+        // Another item was loaded meanwhile.
+        if Task.isCancelled {
+          recording.stop()
+          throw CancellationError()
+        }
+        recordings.insert(recording, of: resource)
+      }
+      (item.streamURL, item.recordedStream) = (recording.url, recording)
+      return item
+    }
+    guard let url = try await streamURL?(resource) else { return nil }
+    item.streamURL = url
+    return item
+  }
+
+  /// Ends the recordings of streams that are not played now or next.
+  func keepRecordings() {
+    recordings.keep([current?.item.media.resource, wish?.media.resource])
+  }
+
   private func finishLookup(
-    of item: EngineItem, _ result: Result<(StreamKind, URL?)?, any Error>
+    of item: EngineItem, _ result: Result<(StreamKind, EngineItem?)?, any Error>
   ) {
     current?.lookup = nil
     if case .success((let kind, _)?) = result, let refusal = refusal(of: kind, item) {
       return failCurrent(refusal)
     }
     switch result {
-    case .success((let kind, let url?)?):
-      current?.item.streamURL = url
+    case .success((let kind, let located?)?):
+      current?.item = located
       current?.kind = kind
       passCurrent()
     case .success((let kind, nil)?):
@@ -233,11 +278,11 @@ final class StreamEngine: PlayerEngine {
       return engine.follow(with: wish?.askingForTitles)
     }
     engine.follow(with: nil)
-    followingLookup = Task { [weak self, lookup, streamURL] in
+    followingLookup = Task { [weak self, lookup] in
       var found = Found(item: item)
       do {
         if let kind = try await lookup.kind(of: resource) {
-          found.item.streamURL = try await streamURL?(resource)
+          found.item = try await self?.locate(item, resource, of: kind) ?? item
           found.kind = kind
         }
       } catch {

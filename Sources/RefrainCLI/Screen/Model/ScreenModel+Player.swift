@@ -96,15 +96,12 @@ extension ScreenModel.Length {
 }
 
 extension ScreenModel.Rewound {
-  /// Live sound is a few seconds behind, as much as was sent in advance: that is the present.
-  private static let present = LiveWindow.lead * 3
-
   fileprivate init?(_ state: PlayerState) {
-    guard let window = state.liveWindow, let behind = state.behindLive else { return nil }
-    self.behind = behind > Self.present ? behind : nil
+    guard let window = state.liveWindow else { return nil }
+    behind = window.distance(of: state.position)
     let length = window.end - window.start
     fraction =
-      self.behind == nil || length <= .zero
+      behind == nil || length <= .zero
       ? 1 : min(1, max(0, (state.position - window.start) / length))
   }
 }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// The recordings of the streams that an engine plays now or next, by their resources. A stream that
+/// is loaded again keeps its recording.
+@MainActor
+struct StreamRecordings {
+  typealias Record = @Sendable (Resource, Duration) async throws -> RecordedStream
+
+  private var recordings: [(resource: Resource, recording: RecordedStream)] = []
+
+  /// Returns the recording of a stream, from where live playback begins.
+  func recording(of resource: Resource) -> RecordedStream? {
+    let known = recordings.first { $0.resource == resource }?.recording
+    // Loaded again: the player cannot know where it was.
+    _ = known?.begin(nil)
+    return known
+  }
+
+  mutating func insert(_ recording: RecordedStream, of resource: Resource) {
+    recordings.append((resource, recording))
+  }
+
+  /// Ends the recordings of other streams than these.
+  mutating func keep(_ resources: [Resource?]) {
+    for (resource, recording) in recordings where !resources.contains(resource) { recording.stop() }
+    recordings.removeAll { !resources.contains($0.resource) }
+  }
+}
