@@ -3,14 +3,14 @@ import Foundation
 
 /// `refrain-bench [NAME…]`: measures each row against a peer or the raw system call in the same
 /// run, prints each row, then all of them. Without a name, it runs everything; `proxy` stands for
-/// `proxy-warm` and `proxy-cold`. Exits with 1 if a row misses its goal or could not be measured.
+/// `proxy-warm`, `proxy-cold` and `proxy-list`. Exits with 1 if a row misses its goal or could not be measured.
 @main
 enum Main {
   static let benchmarks: [any Benchmark.Type] = [
     WarmReading.self, ColdReading.self, StreamingMemory.self, LargeDirectory.self,
     MissAmongMany.self, ManyEntries.self, SeekWaste.self, StalledClient.self, OriginCost.self,
     ProgramStart.self, FirstSound.self, FirstFrame.self, StreamStart.self, VideoPlay.self,
-    SlowLine.self, ManyClients.self, WarmRace.self, ColdRace.self,
+    SlowLine.self, ManyClients.self, WarmRace.self, ColdRace.self, RewrittenList.self,
   ]
 
   static func main() async throws {

@@ -14,6 +14,7 @@ extension OriginExchange {
       let next = try redirects.follow(status: response.status, headers: response.headers)
       if let next {
         try Self.check(next.url, against: resource.filter, redirectedBy: response.status)
+        resource.filter?.noteReference(to: next.url, from: resource.url)
       } else {
         switch Self.judge(response, to: redirects.request) {
         case .response(let received):
@@ -69,7 +70,7 @@ extension OriginExchange {
     expect(within: timeout)
     entry.countRequest()
     let requestTime = entry.context.now.wall
-    let response = try await entry.context.transport.send(request)
+    let response = try await send(request, resource.filter)
     resource.observer?.received(response.headers, from: request.url)
     rest()
     entry.context.rests.note(
@@ -81,6 +82,21 @@ extension OriginExchange {
       signatures: signatures(for: resource), requestTime: requestTime,
       responseTime: entry.context.now.wall)
     return try await decoded(received, to: request)
+  }
+
+  private func send(
+    _ request: OriginRequest, _ filter: URLFilter?
+  ) async throws -> OriginResponse {
+    guard let filter, filter.requiresPublicAddress(of: request.url) else {
+      return try await entry.context.transport.send(request)
+    }
+    var request = request
+    request.requiresPublicAddress = true
+    do {
+      return try await entry.context.transport.send(request)
+    } catch let error as TransportError where error.isForPrivateAddress {
+      throw filter.refusal(of: request.url, because: error.reason)
+    }
   }
 
   /// Repeats a response with which the origin asked for a pause, without a request.
@@ -120,9 +136,7 @@ extension OriginExchange {
     _ url: URL, against filter: URLFilter?, redirectedBy status: Int? = nil
   ) throws(MediaCacheError) {
     guard let filter, !filter.allows(url) else { return }
-    throw MediaCacheError(
-      .redirect, "Requests to \(url.host() ?? "that host") are not allowed.",
-      remedy: "Allow the host to fetch from it.", status: status)
+    throw filter.refusal(of: url, status: status)
   }
 
   // MARK: Asking otherwise

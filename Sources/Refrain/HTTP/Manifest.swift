@@ -76,112 +76,99 @@ package enum Manifest {
   /// - Parameter isBlockingReload: whether the request named the segment or part that the playlist
   ///   ends with. The next part has another URL, so that parts do not make the playlist change.
   static func pace(of body: Data, isBlockingReload: Bool = false) -> UpdatePace? {
-    let text = String(decoding: body, as: UTF8.self)
-    // A byte order mark may come first.
-    let start = text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]
-    if start.hasPrefix("#EXTM3U") { return playlistPace(start, hasParts: !isBlockingReload) }
-    return descriptionPace(start)
+    let bytes = [UInt8](body)
+    if let start = HLSReader.start(of: bytes) {
+      return playlistPace(bytes, from: start, hasParts: !isBlockingReload)
+    }
+    return descriptionPace(bytes)
   }
 
-  /// Playlists, XML, MPDs, their patches, and the parts of MPDs that are documents of their own.
-  private static let beginnings = [
-    "#EXTM3U", "<?xml", "<MPD", "<Patch", "<Period", "<AdaptationSet",
-  ]
+  /// Playlists and XML. MPDs, their patches, and the parts of MPDs that are documents of their own
+  /// may begin without a declaration, with the prefix of a namespace (`<mpd:MPD`) or with a comment.
+  private static let beginnings = ["#EXTM3U", "<?xml", "<!--"]
+  private static let roots = ["MPD", "Patch", "Period", "AdaptationSet"]
 
   /// Whether a body may be that of a manifest, by its first bytes.
   package static func mayBegin(with bytes: Data) -> Bool {
     let text = String(decoding: bytes, as: UTF8.self)
     let start = (text.hasPrefix("\u{FEFF}") ? text.dropFirst() : text[...]).drop(
       while: \.isWhitespace)
-    return beginnings.contains { start.hasPrefix($0) }
+    if beginnings.contains(where: { start.hasPrefix($0) }) { return true }
+    guard start.hasPrefix("<") else { return false }
+    let name = start.dropFirst().prefix { !$0.isWhitespace && $0 != ">" && $0 != "/" }
+    let local = name.firstIndex(of: ":").map { name[name.index(after: $0)...] } ?? name
+    return roots.contains { local.hasPrefix($0) }
   }
+
+  /// Whether reading a manifest may take long, a second if it is a hostile one, and belongs on a
+  /// thread of its own: it is long, or it has variables, whose values may be.
+  package static func mayTakeLong(_ body: [UInt8]) -> Bool {
+    guard body.count <= longestShort else { return true }
+    return body.withUnsafeBufferPointer { body in
+      body.indices.dropLast().contains {
+        body[$0] == UInt8(ascii: "{") && body[$0 + 1] == UInt8(ascii: "$")
+      }
+    }
+  }
+
+  private static let longestShort = 64 << 10
 
   // MARK: HLS
 
-  private static func playlistPace(_ text: Substring, hasParts: Bool) -> UpdatePace {
+  private static func playlistPace(
+    _ body: [UInt8], from start: Int, hasParts: Bool
+  ) -> UpdatePace {
     var target: Double?
-    for line in text.split(whereSeparator: \.isNewline) where line.hasPrefix("#EXT-X-") {
-      if line == "#EXT-X-ENDLIST" || line == "#EXT-X-PLAYLIST-TYPE:VOD" { return .complete }
-      if let value = value(of: "#EXT-X-TARGETDURATION:", in: line).flatMap(seconds) {
-        target = min(target ?? value, value)
-      }
+    for line in HLSLines(body, in: start..<body.count) {
+      guard case .tag(let tag, let value) = line.content else { continue }
+      switch tag {
+      case .end: return .complete
+      case .playlistType where body[value].elementsEqual("VOD".utf8): return .complete
+      case .targetDuration:
+        if let value = HLSNumbers.seconds(body[value]) { target = min(target ?? value, value) }
       // In a low-latency stream every part makes a new playlist.
-      if hasParts, let list = value(of: "#EXT-X-PART-INF:", in: line),
-        let part = attribute("PART-TARGET", in: list).flatMap(seconds)
-      {
-        target = min(target ?? part, part)
+      case .partInformation where hasParts:
+        let attribute = HLSAttributes(body, in: value).first("PART-TARGET")
+        if let part = attribute.flatMap({ HLSNumbers.seconds(body[$0.value]) }) {
+          target = min(target ?? part, part)
+        }
+      default: break
       }
     }
     // A list of streams or of songs has no target duration.
     return target.map { .every($0) } ?? .unstated
   }
 
-  private static func value(of tag: String, in line: Substring) -> Substring? {
-    line.hasPrefix(tag) ? line.dropFirst(tag.count) : nil
-  }
+  // MARK: DASH
 
-  private static func attribute(_ name: String, in list: Substring) -> Substring? {
-    for pair in list.split(separator: ",") {
-      let parts = pair.split(separator: "=", maxSplits: 1)
-      if parts.count == 2, parts[0].trimmingOWS == name { return parts[1] }
+  /// Returns the pace by the attributes of the root; nil if that is no MPD.
+  private static func descriptionPace(_ body: [UInt8]) -> UpdatePace? {
+    var scanner = MarkupScanner(body)
+    while let token = scanner.next() {
+      switch token {
+      case .text(let range) where MarkupText.trimmed(range, in: body).isEmpty: continue
+      case .start(let name, _) where DASHElement(root: body[name]) == .mpd:
+        return pace(ofRoot: scanner)
+      default: return nil
+      }
     }
     return nil
   }
 
-  private static func seconds(_ text: Substring) -> Double? {
-    guard let value = Double(text.trimmingOWS), value.isFinite, value >= 0 else { return nil }
-    return min(value, Double(CacheControl.longest))
-  }
-
-  // MARK: DASH
-
-  /// Returns the pace by the attributes of the first MPD element. This needs no full parser: a
-  /// `<MPD` in a comment before it could at worst cause more requests.
-  private static func descriptionPace(_ text: Substring) -> UpdatePace? {
-    guard let start = text.prefix(4096).firstRange(of: "<MPD")?.upperBound,
-      let first = text[start...].first, first.isWhitespace || first == ">",
-      let end = text[start...].firstIndex(of: ">")
-    else { return nil }
-    let element = text[start..<end]
-    guard xmlAttribute("type", in: element) == "dynamic" else { return .complete }
-    let period = xmlAttribute("minimumUpdatePeriod", in: element).flatMap(duration)
+  /// - Parameter root: a scanner that has just read the start tag of an MPD.
+  private static func pace(ofRoot root: MarkupScanner) -> UpdatePace {
+    func value(of name: String) -> String? {
+      let attribute = root.attributes.first { root.body[$0.name].elementsEqual(name.utf8) }
+      return attribute.flatMap {
+        MarkupText.decoded(root.body[MarkupText.trimmed($0.value, in: root.body)])
+      }
+    }
+    guard value(of: "type") == "dynamic" else { return .complete }
+    let period = value(of: "minimumUpdatePeriod").flatMap(DASHNumbers.seconds)
     // Without an update period, players wait for new segments.
-    let segment = xmlAttribute("maxSegmentDuration", in: element).flatMap(duration)
+    let segment = value(of: "maxSegmentDuration").flatMap(DASHNumbers.seconds)
     return .every(period ?? segment ?? defaultSegment)
   }
 
   private static let defaultSegment: Double = 2
-
-  private static func xmlAttribute(_ name: String, in element: Substring) -> Substring? {
-    for quote in ["\"", "'"] {
-      var rest = element
-      while let found = rest.firstRange(of: "\(name)=\(quote)") {
-        let isWhole =
-          found.lowerBound > rest.startIndex
-          && rest[rest.index(before: found.lowerBound)].isWhitespace
-        rest = rest[found.upperBound...]
-        if isWhole { return rest.prefix { String($0) != quote } }
-      }
-    }
-    return nil
-  }
-
-  /// Returns the seconds of an xs:duration without years and months, as in MPDs: `PT1M2.5S`.
-  private static func duration(_ text: Substring) -> Double? {
-    guard text.hasPrefix("P") else { return nil }
-    var sum = 0.0
-    var number = ""
-    for character in text.dropFirst() {
-      switch character {
-      case "T": continue
-      case "0"..."9", ".": number.append(character)
-      default:
-        let units: [Character: Double] = ["D": 86_400, "H": 3600, "M": 60, "S": 1]
-        guard let unit = units[character], let value = Double(number) else { return nil }
-        sum += value * unit
-        number = ""
-      }
-    }
-    return number.isEmpty && sum.isFinite ? min(sum, Double(CacheControl.longest)) : nil
-  }
 }

@@ -16,18 +16,25 @@ extension MediaCache {
     case inUse
     /// The entry is never evicted.
     case pinned
+    /// The entry is a part of another stream, or of none.
+    case foreign
     /// There is no entry, or its file system has no times before 1970: the entry stays as it is.
     case missing
   }
 
   /// Makes entries the first to be evicted, in their present order among each other.
   ///
-  /// - Parameter time: entries that were used after this time stay as they are.
+  /// - Parameters:
+  ///   - streams: the keys of first manifests. Entries that are recorded as parts of other streams,
+  ///     or of none, stay as they are.
+  ///   - time: entries that were used after this time stay as they are.
   /// - Returns: the outcomes, in the order of the keys.
-  package func demote(_ keys: [CacheKey], unusedSince time: Date) async -> [Demotion] {
+  package func demote(
+    _ keys: [CacheKey], of streams: Set<CacheKey>, unusedSince time: Date
+  ) async -> [Demotion] {
     let context = context
     return await IOThreads.background.run {
-      keys.map { Demoting(context: context).demote($0, unusedSince: time) }
+      keys.map { Demoting(context: context, streams: streams).demote($0, unusedSince: time) }
     }
   }
 
@@ -40,7 +47,7 @@ extension MediaCache {
       var freed: Int64 = 0
       for key in keys {
         let name = KeyHash.name(of: key)
-        guard let last = Demoting(context: context).candidate(name)?.lastAccess,
+        guard let last = Demoting.candidate(name, context)?.lastAccess,
           Eviction.isDemoted(last)
         else { continue }
         freed += await context.evictor.evict(name, lastAccess: last)
@@ -57,10 +64,20 @@ extension MediaCache {
 /// The steps of demoting, which block.
 private struct Demoting {
   let context: CacheContext
+  let streams: Set<CacheKey>
 
-  func candidate(_ name: String) -> Eviction.Candidate? {
+  static func candidate(_ name: String, _ context: CacheContext) -> Eviction.Candidate? {
     // An entry that cannot be measured counts as missing: eviction reports the reason.
     try? context.budget.measure(name)
+  }
+
+  private func candidate(_ name: String) -> Eviction.Candidate? { Self.candidate(name, context) }
+
+  /// Whether the entry's record names one of the streams.
+  private func isPart(_ name: String) -> Bool {
+    // A record that cannot be read names none.
+    let record = try? context.budget.entryDirectory(named: name).loadRecord().record
+    return record?.stream.map { streams.contains(CacheKey(rawValue: $0)) } ?? false
   }
 
   func demote(_ key: CacheKey, unusedSince time: Date) -> MediaCache.Demotion {
@@ -68,6 +85,7 @@ private struct Demoting {
     if budget.isOpen(name) { return .inUse }
     guard let before = candidate(name) else { return .missing }
     if before.pinnedBytes != nil { return .pinned }
+    guard isPart(name) else { return .foreign }
     let timeOfUse = Eviction.timeOfUse(before.lastAccess)
     if timeOfUse > time.timeIntervalSince1970 {
       return .used(Date(timeIntervalSince1970: timeOfUse))

@@ -14,6 +14,8 @@ enum DASHElement: String {
   case segmentBase = "SegmentBase"
   case segmentList = "SegmentList"
   case segmentTemplate = "SegmentTemplate"
+  case segmentTimeline = "SegmentTimeline"
+  case run = "S"
   case segmentURL = "SegmentURL"
   case initialization = "Initialization"
   case representationIndex = "RepresentationIndex"
@@ -103,6 +105,18 @@ enum DASHElement: String {
     return names.contains { name.elementsEqual($0.utf8) } ? kind : nil
   }
 
+  /// Whether clients put the value of an attribute in place of an identifier in templates, or
+  /// compute such values with it.
+  func isTemplateValue(_ name: ArraySlice<UInt8>) -> Bool {
+    func isNamed(_ text: StaticString) -> Bool { text.withUTF8Buffer { name.elementsEqual($0) } }
+    return switch self {
+    case .representation: isNamed("id") || isNamed("bandwidth")
+    case .segmentTemplate, .segmentList: isNamed("startNumber") || isNamed("endNumber")
+    case .run: isNamed("t") || isNamed("n") || isNamed("d")
+    default: false
+    }
+  }
+
   /// Whether this element's content belongs to others.
   var isForeign: Bool { self == .contentProtection || self == .event }
 
@@ -122,6 +136,9 @@ enum DASHElement: String {
     case .baseURL: parent?.hasBase == true
     case .segmentBase, .segmentList, .segmentTemplate:
       parent?.hasBase == true && parent != .mpd
+    case .segmentTimeline:
+      parent == .segmentBase || parent == .segmentList || parent == .segmentTemplate
+    case .run: parent == .segmentTimeline
     case .segmentURL: parent == .segmentList
     case .initialization, .representationIndex, .bitstreamSwitching:
       parent == .segmentBase || parent == .segmentList || parent == .segmentTemplate

@@ -14,6 +14,10 @@ package struct DASHReference: Sendable, Hashable {
   /// Identifiers of templates (`$Number%05d$`) are unchanged. The scheme may be any, `urn:` or
   /// `data:` too.
   package var resolved: String?
+  /// Whether clients may resolve the reference above the root of its host, by a base or with a
+  /// value that they choose. Below another prefix it would name another host, so that it must not
+  /// stay. It has no absolute form.
+  package var isUnsafe = false
 
   package init(reference: ManifestReference, resolved: String?) {
     self.reference = reference
@@ -25,17 +29,24 @@ package struct DASHReference: Sendable, Hashable {
 ///
 /// **The base of a reference** (§5.6.4) is the chain of the BaseURL elements of MPD, Period,
 /// AdaptationSet and Representation, below the URL of the MPD.
-/// - Several BaseURLs of one level are alternatives. The first one is the base.
+/// - Several BaseURLs of one level are alternatives. The first one is the base. A reference must not
+///   climb above the root with any of them.
 /// - A SegmentTemplate, SegmentList or SegmentBase of a Period or an AdaptationSet holds for the
-///   Representations below, so its references have the base of the first of these.
+///   Representations below, so its references have the base of the first of these. They must not
+///   climb above the root with that of any other.
 /// - `xlink:href` has the base of the enclosing level, since its element is yet to come.
 /// - Location and PatchLocation have the URL of the MPD as their base.
 ///
 /// A patch (§5.15), and a part of an MPD that is a document of its own (§5.5), are read alike. The
 /// bases above their elements are not in them: the document's URL stands for these, so that a
-/// relative reference is resolved to the wrong host if the MPD has an absolute BaseURL.
+/// relative reference is resolved to the wrong host if the MPD has an absolute BaseURL. Nor does an
+/// MPD with patches or links contain all bases. In all of these, a reference that climbs above its
+/// document's own BaseURLs is replaced.
 package struct DASHReferences: Sendable {
   package var references: [DASHReference] = []
+  /// The replacements of values that could lead to another directory than the template in which
+  /// clients put them, by the bytes of the values.
+  package var values: [(range: Range<Int>, replacement: String)] = []
 
   /// - Parameters:
   ///   - body: an MPD, a patch or a part of an MPD. It may be incomplete at the end.
@@ -45,6 +56,7 @@ package struct DASHReferences: Sendable {
     var reader = DASHReader(body)
     guard reader.read() else { return nil }
     references = reader.references(url: url)
+    values = reader.values
   }
 
   /// Returns a text as it is written in an MPD: with references for `&`, `<`, `>` and quotes.
@@ -56,15 +68,15 @@ private struct DASHReader {
   /// An element with BaseURLs. The first level is the document, above the MPD.
   private struct Level {
     var above: Int
-    /// The first BaseURL.
-    var base: String?
+    var bases: [String] = []
     /// The first Representation at or below this level.
     var representation: Int?
   }
 
-  /// A text that is a reference.
+  /// A text that is a reference, or a value in templates.
   private struct Content {
-    var kind: ManifestReference.Kind
+    /// Nil for a value in templates.
+    var kind: ManifestReference.Kind?
     var level: Int
     var isSegment = false
     var bytes: [UInt8] = []
@@ -88,6 +100,9 @@ private struct DASHReader {
   private var hasRoot = false
   /// Whether the last root is a part of an MPD.
   private var isRemote = false
+  /// Whether the references have no other bases than those in the document.
+  private var hasAllBases = true
+  private(set) var values: [(range: Range<Int>, replacement: String)] = []
   private var levels = [Level(above: 0)]
   private var level = 0
   private var found: [(reference: ManifestReference, level: Int, isSegment: Bool)] = []
@@ -131,23 +146,51 @@ private struct DASHReader {
   }
 
   func references(url: URL) -> [DASHReference] {
-    var bases = [DASHBase(url)]
+    var bases = [DASHBase(url, isCertain: hasAllBases)]
     bases.reserveCapacity(levels.count)
     for level in levels.dropFirst() {
-      let above = bases[level.above]
-      bases.append(level.base.map(above.below) ?? above)
+      bases.append(bases[level.above].below(level.bases))
     }
+    let fewest = fewestDirectories(bases)
     return found.map { reference, index, isSegment in
       let level = isSegment ? levels[index].representation ?? index : index
-      return DASHReference(
-        reference: reference, resolved: bases[level].leaving(reference.text))
+      var found = DASHReference(reference: reference, resolved: nil)
+      guard !DASHTemplateValue.isUnsafe(template: reference.text) else {
+        found.isUnsafe = true
+        return found
+      }
+      switch bases[level].target(of: reference.text, fewest: isSegment ? fewest[index] : nil) {
+      case .inside: break
+      case .absolute(let text): found.resolved = text
+      case .unsafe: found.isUnsafe = true
+      }
+      return found
     }
+  }
+
+  /// Returns the fewest directories of the bases of all Representations at or below each level; nil
+  /// where there are none.
+  private func fewestDirectories(_ bases: [DASHBase]) -> [Int?] {
+    var fewest = [Int?](repeating: nil, count: levels.count)
+    for index in levels.indices.dropFirst().reversed() {
+      if levels[index].representation == index {
+        fewest[index] = bases[index].fewestDirectories
+      }
+      guard let own = fewest[index] else { continue }
+      let above = levels[index].above
+      fewest[above] = min(fewest[above] ?? own, own)
+    }
+    return fewest
   }
 
   // MARK: Elements
 
   private mutating func begin(_ element: DASHElement) {
-    if open.isEmpty { isRemote = element.isRemote }
+    if open.isEmpty {
+      isRemote = element.isRemote
+      if element != .mpd { hasAllBases = false }
+    }
+    if element == .patchLocation { hasAllBases = false }
     content = content(of: element)
     // Links belong to the level above, since the element of a link is yet to come.
     addAttributes(of: element)
@@ -189,9 +232,10 @@ private struct DASHReader {
     case .content: content = content(of: last)
     case .attribute(let name):
       let isLink = isLink(name)
-      content = (isLink ? .location : last.kind(ofAttribute: name)).map {
-        Content(kind: $0, level: level, isSegment: !isLink && last != .initializationSet)
-      }
+      let kind = isLink ? .location : last.kind(ofAttribute: name)
+      guard kind != nil || last.isTemplateValue(name) else { break }
+      content = Content(
+        kind: kind, level: level, isSegment: !isLink && last != .initializationSet)
     }
   }
 
@@ -210,9 +254,10 @@ private struct DASHReader {
     self.content = nil
     let text = MarkupText.trimmed(content.bytes.indices, in: content.bytes)
     guard let text = String(validating: content.bytes[text], as: UTF8.self) else { return }
-    if element == .baseURL, levels[level].base == nil { levels[level].base = text }
+    if element == .baseURL { levels[level].bases.append(text) }
     guard let range = content.range, !text.isEmpty, text != Self.resolveToZero else { return }
-    add(content.kind, at: range, text, level: content.level, isSegment: content.isSegment)
+    guard let kind = content.kind else { return addValue(text, at: range) }
+    add(kind, at: range, text, level: content.level, isSegment: content.isSegment)
   }
 
   @discardableResult
@@ -236,6 +281,12 @@ private struct DASHReader {
     found.append((reference, level, isSegment))
   }
 
+  private mutating func addValue(_ text: String, at range: Range<Int>) {
+    if let replacement = DASHTemplateValue.replacement(for: text) {
+      values.append((range, replacement))
+    }
+  }
+
   // MARK: Attributes
 
   private static let linkNamespace = Array("http://www.w3.org/1999/xlink".utf8)
@@ -254,9 +305,16 @@ private struct DASHReader {
       let name = body[attribute.name]
       let range = MarkupText.trimmed(attribute.value, in: body)
       let isLink = isLink(name)
+      // There may be 100,000s of numbers.
+      if element.isTemplateValue(name), !body[range].allSatisfy(\.isDigit),
+        let text = MarkupText.decoded(body[range])
+      {
+        addValue(text, at: range)
+      }
       guard !range.isEmpty, let kind = isLink ? .location : element.kind(ofAttribute: name),
         let text = MarkupText.decoded(body[range]), !isLink || text != Self.resolveToZero
       else { continue }
+      if isLink { hasAllBases = false }
       let isSegment = !isLink && element != .initializationSet
       add(kind, at: range, text, level: level, isSegment: isSegment)
     }

@@ -55,17 +55,24 @@ package struct HLSMediaPlaylist: Sendable {
   /// Whether the playlist has parts of segments.
   package internal(set) var hasParts = false
 
-  /// Nil if the body is no media playlist: it has variants, or it is a list of songs, without tags
-  /// of HLS.
+  /// Nil also if the body is a media playlist that cannot be read completely (`HLSProblem`).
+  package init?(_ body: [UInt8], url: URL, imported: [String: String] = [:]) {
+    guard let playlist = try? Self.read(body, url: url, imported: imported) else { return nil }
+    self = playlist
+  }
+
+  /// Returns the playlist; nil if the body is no media playlist: it has variants, or it is a list of
+  /// songs, without tags of HLS.
   ///
   /// - Parameters:
   ///   - url: the URL of the response, after redirects.
   ///   - imported: the variables of the multivariant playlist that names this one.
-  package init?(_ body: [UInt8], url: URL, imported: [String: String] = [:]) {
+  package static func read(
+    _ body: [UInt8], url: URL, imported: [String: String] = [:]
+  ) throws(HLSProblem) -> Self? {
     guard let reader = HLSReader(body, url: url, imported: imported) else { return nil }
     var parser = HLSMediaPlaylistParser(reader, into: Self())
-    guard let playlist = parser.parsed() else { return nil }
-    self = playlist
+    return try parser.parsed()
   }
 
   private init() {}

@@ -32,7 +32,9 @@ struct HLSMediaPlaylistParser {
   }
 
   /// Returns the playlist; nil if the body is no media playlist.
-  mutating func parsed() -> HLSMediaPlaylist? {
+  ///
+  /// - Throws: `HLSProblem`, if the playlist would lack references.
+  mutating func parsed() throws(HLSProblem) -> HLSMediaPlaylist? {
     while let line = reader.next() {
       switch line.content {
       case .uri: appendSegment(line.text)
@@ -42,6 +44,7 @@ struct HLSMediaPlaylistParser {
       }
     }
     guard isHLS else { return nil }
+    guard !reader.isIncomplete else { throw .isTooLong }
     playlist.targetDuration = target ?? longestSegment
     return playlist
   }

@@ -54,11 +54,30 @@ package struct HLSMultivariantPlaylist: Sendable {
   /// The variables for the IMPORT of the media playlists.
   package private(set) var variables: [String: String] = [:]
 
-  /// Nil if the body is no multivariant playlist: it has no EXT-X-STREAM-INF.
+  /// Nil also if the body is a multivariant playlist that cannot be read completely
+  /// (`HLSProblem`).
+  package init?(_ body: [UInt8], url: URL) {
+    guard let playlist = try? Self.read(body, url: url) else { return nil }
+    self = playlist
+  }
+
+  /// Returns the playlist; nil if the body is no multivariant playlist: it has no
+  /// EXT-X-STREAM-INF.
   ///
   /// - Parameter url: the URL of the response, after redirects.
-  package init?(_ body: [UInt8], url: URL) {
+  package static func read(_ body: [UInt8], url: URL) throws(HLSProblem) -> Self? {
     guard var reader = HLSReader(body, url: url) else { return nil }
+    var playlist = Self()
+    guard playlist.follow(&reader) else { return nil }
+    guard !reader.isIncomplete else { throw .isTooLong }
+    playlist.variables = reader.variables.values
+    return playlist
+  }
+
+  private init() {}
+
+  /// - Returns: whether the playlist has EXT-X-STREAM-INF.
+  private mutating func follow(_ reader: inout HLSReader) -> Bool {
     var isMultivariant = false
     // The last EXT-X-STREAM-INF before a URI counts. An earlier one without a URI belongs to its
     // lines: without that variant it would describe the next URI.
@@ -92,8 +111,7 @@ package struct HLSMultivariantPlaylist: Sendable {
         break
       }
     }
-    guard isMultivariant else { return nil }
-    variables = reader.variables.values
+    return isMultivariant
   }
 
   /// Returns the body without the variants and renditions for which the closures return false. All

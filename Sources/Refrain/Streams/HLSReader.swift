@@ -14,14 +14,19 @@ struct HLSReader {
   ///   - url: the URL of the response, with the parameters that QUERYPARAM names.
   ///   - imported: the variables of the multivariant playlist, which IMPORT names.
   init?(_ body: [UInt8], url: URL, imported: [String: String] = [:]) {
+    guard let start = Self.start(of: body) else { return nil }
+    self.body = body
+    lines = HLSLines(body, in: start..<body.count)
+    variables = HLSVariables(url: url, imported: imported)
+  }
+
+  /// Returns the index of `#EXTM3U`; nil if the body is no playlist.
+  static func start(of body: [UInt8]) -> Int? {
     var start = body.hasBytes("\u{FEFF}", at: 0) ? 3 : 0
     while start < body.count, body[start].isBlank || body[start] == 0x0A || body[start] == 0x0D {
       start += 1
     }
-    guard body.hasBytes("#EXTM3U", at: start) else { return nil }
-    self.body = body
-    lines = HLSLines(body, in: start..<body.count)
-    variables = HLSVariables(url: url, imported: imported, length: body.count)
+    return body.hasBytes("#EXTM3U", at: start) ? start : nil
   }
 
   mutating func next() -> HLSLine? {
@@ -33,6 +38,9 @@ struct HLSReader {
   }
 
   func attributes(_ value: Range<Int>) -> HLSAttributes { HLSAttributes(body, in: value) }
+
+  /// Whether a text was left out because it is too long.
+  var isIncomplete: Bool { variables.isIncomplete }
 
   /// Returns a text with its variables substituted; nil if it is too long or empty.
   mutating func text(_ range: Range<Int>) -> String? {

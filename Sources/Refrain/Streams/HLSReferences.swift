@@ -3,7 +3,8 @@ package import Foundation
 
 /// The references of an HLS playlist of either kind to other resources.
 package struct HLSReferences: Sendable {
-  /// In the order of the body, without overlaps. A body that is no playlist has none.
+  /// In the order of the body, without overlaps and without those that are too long. A body that is
+  /// no playlist has none.
   package var references: [ManifestReference] = []
   /// The variables that the playlist defines or imports, for the IMPORT of its children.
   package var variables: [String: String] = [:]

@@ -6,6 +6,9 @@ import Foundation
 struct HLSVariables {
   /// The longest text, in bytes. No request has a longer URL.
   static let longestText = 64 << 10
+  /// The bytes that values may add to the texts of a playlist: a short line can name a long
+  /// variable, so that the length of the body does not limit their sum.
+  static let mostAdded = 32 << 20
 
   /// The variables that the playlist has defined or imported so far.
   private(set) var values: [String: String] = [:]
@@ -13,15 +16,14 @@ struct HLSVariables {
   private let url: URL
   /// The parameters of the playlist's own query, once a tag has asked for one.
   private var parameters: [String: String]?
-  /// The bytes that values may still add to texts: a short line can name a long variable, so that
-  /// the length of the body does not limit their sum.
-  private var budget: Int
+  /// The bytes that values may still add to texts.
+  private var budget = Self.mostAdded
+  /// Whether a text was left out because it is too long, or because all texts together are.
+  private(set) var isIncomplete = false
 
-  /// - Parameter length: the length of the body.
-  init(url: URL, imported: [String: String], length: Int) {
+  init(url: URL, imported: [String: String]) {
     self.url = url
     self.imported = imported
-    budget = 16 * length + Self.longestText
   }
 
   /// Follows an EXT-X-DEFINE tag. The first definition of a name remains.
@@ -43,11 +45,14 @@ struct HLSVariables {
   }
 
   /// Returns the text of a URI or of an attribute with its variables substituted; nil if it is too
-  /// long. An undefined variable stays as it is spelled.
+  /// long (`isIncomplete`). An undefined variable stays as it is spelled.
   ///
   /// Bytes that are not UTF-8 are percent-encoded, so that a request carries the same bytes.
   mutating func text(of range: Range<Int>, in body: [UInt8]) -> String? {
-    guard range.count <= Self.longestText else { return nil }
+    guard range.count <= Self.longestText else {
+      if !Self.isData(body[range]) { isIncomplete = true }
+      return nil
+    }
     var result: [UInt8] = []
     var copied = range.lowerBound
     var position = range.lowerBound
@@ -61,7 +66,10 @@ struct HLSVariables {
       if let value = values[String(decoding: body[reference.name], as: UTF8.self)] {
         result += body[copied..<position]
         let length = value.utf8.count
-        guard length <= budget, result.count + length <= Self.longestText else { return nil }
+        guard length <= budget, result.count + length <= Self.longestText else {
+          isIncomplete = true
+          return nil
+        }
         // Charged even if the text becomes too long later: copies take time.
         budget -= length
         result += value.utf8
@@ -71,8 +79,16 @@ struct HLSVariables {
     }
     guard copied > range.lowerBound else { return Self.string(body[range]) }
     result += body[copied..<range.upperBound]
-    guard result.count <= Self.longestText else { return nil }
+    guard result.count <= Self.longestText else {
+      isIncomplete = true
+      return nil
+    }
     return Self.string(result[...])
+  }
+
+  /// Whether a URL contains the data itself (RFC 2397), which may be long.
+  static func isData(_ url: ArraySlice<UInt8>) -> Bool {
+    String(decoding: url.prefix(5), as: UTF8.self).lowercased() == "data:"
   }
 
   /// Returns the variable reference `{$name}` that begins at `start`.

@@ -19,7 +19,9 @@ package struct ManifestRewriting {
   }
 
   /// References of the manifest have to change, but this would take too much time or memory.
-  package struct TooLarge: Error, Hashable {}
+  package struct TooLarge: Error, Hashable {
+    package init() {}
+  }
 
   /// The URL of the manifest after redirects.
   private let url: URL
@@ -75,10 +77,13 @@ package struct ManifestRewriting {
     var parts = StreamParts()
     var removed: Range<Int>?
     while let found = scanner.next() {
-      guard found.range.count <= HLSVariables.longestText else { continue }
       if found.kind == .steering {
         if removesSteering, removed != found.line { edits.replace(found.line, with: []) }
         removed = found.line
+        continue
+      }
+      if found.range.count > HLSVariables.longestText {
+        guard HLSVariables.isData(body[found.range]) else { throw TooLarge() }
         continue
       }
       let absoluteHash: UInt64?
@@ -90,7 +95,8 @@ package struct ManifestRewriting {
         }
         absoluteHash = outcome.absoluteHash
       } else {
-        guard let text = scanner.reader.text(found.range) else { continue }
+        // As it is spelled, it would lead clients past the proxy.
+        guard let text = scanner.reader.text(found.range) else { throw TooLarge() }
         let bytes = Array(text.utf8)
         let outcome = try outcome(of: bytes, in: 0..<bytes.count)
         if let replacement = outcome.replacement {
@@ -102,6 +108,8 @@ package struct ManifestRewriting {
         parts.insert(hash: absoluteHash, as: role)
       }
     }
+    // A definition was left out, so that its references are undefined.
+    if scanner.reader.isIncomplete { throw TooLarge() }
     parts.isStream = StreamParts.isStream(playlist: body)
     var rewritten = try apply(edits, to: body)
     rewritten.parts = parts
@@ -142,10 +150,17 @@ package struct ManifestRewriting {
     parts.isStream = true
     parts.insert(directoryOf: url.absoluteString)
     for found in description.references {
+      guard !found.isUnsafe else {
+        edits.replace(found.reference.range, with: ReferenceRewriting.nothing)
+        continue
+      }
       parts.insert(found.reference, resolved: found.resolved)
       guard let resolved = found.resolved else {
-        if ReferenceRewriting.isAmbiguous(found.reference.text) {
-          edits.replace(found.reference.range, with: "about:invalid")
+        let text = found.reference.text
+        if ReferenceRewriting.isAmbiguous(text)
+          || ReferenceRewriting.isMisread(Array(text.utf8)[...])
+        {
+          edits.replace(found.reference.range, with: ReferenceRewriting.nothing)
         }
         continue
       }
@@ -154,6 +169,9 @@ package struct ManifestRewriting {
       guard let replacement = outcome.replacement else { continue }
       let text = String(decoding: replacement + bytes[outcome.replacedCount...], as: UTF8.self)
       edits.replace(found.reference.range, with: DASHReferences.escaped(text))
+    }
+    for value in description.values {
+      edits.replace(value.range, with: DASHReferences.escaped(value.replacement))
     }
     var rewritten = try apply(edits, to: body)
     rewritten.parts = parts

@@ -20,6 +20,8 @@ struct ReferenceRewriting {
     var replacement: [UInt8]?
     /// The hash of the absolute form of the text.
     var absoluteHash: UInt64?
+    /// Whether `nothing` takes the place of the whole reference.
+    var isInvalid = false
   }
 
   private struct Known {
@@ -59,12 +61,14 @@ struct ReferenceRewriting {
   /// Returns the outcome for the reference at `range` of the bytes. Once the manifest has taken too
   /// much time, this is nil for references that may have to change; the others stay, without a hash.
   mutating func outcome(of bytes: [UInt8], in range: Range<Int>) -> Outcome? {
+    if Self.isMisread(bytes[range]) { return Self.invalid(range) }
     let end = bytes.withUnsafeBufferPointer { buffer in
       ReferenceSplit.endOfBeginning(
         UnsafeBufferPointer(rebasing: buffer[range]), keepsPaths: keepsPaths)
     }
     guard let end else {
       guard let decision = decide(bytes[range]) else { return undecided(bytes[range]) }
+      if decision.isInvalid { return Self.invalid(range) }
       return Outcome(
         replacement: decision.replacement, replacedCount: range.count,
         absoluteHash: decision.absoluteHash)
@@ -73,6 +77,7 @@ struct ReferenceRewriting {
     guard let decision = decision(for: bytes, range.lowerBound..<rest.lowerBound) else {
       return undecided(bytes[range])
     }
+    if decision.isInvalid { return Self.invalid(range) }
     var outcome = Outcome(replacement: decision.replacement, replacedCount: end)
     if let start = decision.absoluteHash {
       outcome.absoluteHash = bytes.withUnsafeBufferPointer { buffer in
@@ -80,6 +85,10 @@ struct ReferenceRewriting {
       }
     }
     return outcome
+  }
+
+  private static func invalid(_ range: Range<Int>) -> Outcome {
+    Outcome(replacement: nothing, replacedCount: range.count)
   }
 
   private mutating func decision(for bytes: [UInt8], _ range: Range<Int>) -> Decision? {
@@ -110,7 +119,10 @@ struct ReferenceRewriting {
     decisionsLeft -= 1
     let text = String(decoding: bytes, as: UTF8.self) + name
     guard let absolute = URL(text: text, relativeTo: url), WebURL(absolute.absoluteString) != nil
-    else { return Decision() }
+    else {
+      // Clients may find a URL in it all the same.
+      return Decision(isInvalid: URIReference(text).scheme == nil && Self.isAmbiguous(text))
+    }
     var decision = Decision()
     decision.absoluteHash = StreamParts.hash(
       absolute.absoluteString.utf8.dropLast(name.utf8.count))
@@ -150,16 +162,38 @@ struct ReferenceRewriting {
     target.hasPrefix("//") || target.hasPrefix("/\\") ? "/." + target : target
   }
 
+  /// Takes the place of a reference that no client must follow: an URL that leads nowhere.
+  static let nothing = Array("about:invalid".utf8)
+
   /// Whether clients resolve a reference in different ways: browsers take `\` for a slash, `%2e`
-  /// for a dot, and drop tabs (WHATWG URL §4.4), so that it could climb out of its stream's host.
+  /// for a dot, and drop tabs and the spaces around it (WHATWG URL §4.4), so that it could climb out
+  /// of its stream's host.
   static func isAmbiguous(_ text: String) -> Bool {
     var rest = text.utf8[...]
+    if rest.first == 0x20 || rest.last == 0x20 { return true }
     while let byte = rest.popFirst() {
       if byte == UInt8(ascii: "\\") || byte < 0x20 { return true }
       guard byte == UInt8(ascii: "%") else { continue }
       if rest.starts(with: "2e".utf8) || rest.starts(with: "2E".utf8) { return true }
     }
     return false
+  }
+
+  /// Whether a reference names no host, but browsers find one in it, or take it for a relative one
+  /// (WHATWG URL §4.4): `http:../x`, `http:/x`, `https:///host`, `///host`.
+  static func isMisread(_ text: ArraySlice<UInt8>) -> Bool {
+    var rest = text
+    if let first = rest.first, first | 0x20 == UInt8(ascii: "h") {
+      let start = String(decoding: rest.prefix(6), as: UTF8.self).lowercased()
+      let scheme = ["http:", "https:"].first { start.hasPrefix($0) }
+      guard let scheme else { return false }
+      rest = rest.dropFirst(scheme.utf8.count)
+      guard rest.starts(with: "//".utf8) else { return true }
+    } else if !rest.starts(with: "//".utf8) {
+      return false
+    }
+    guard let host = rest.dropFirst(2).first else { return true }
+    return "/\\?#".utf8.contains(host)
   }
 
   private func isResolvedByClient(_ text: String, to target: String) -> Bool {

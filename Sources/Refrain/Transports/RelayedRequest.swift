@@ -18,6 +18,8 @@ package struct RelayedRequest: Sendable {
   package var body: Body?
   /// The longest silence in either direction.
   package var longestSilence: Duration = .seconds(60)
+  /// As in `OriginRequest`.
+  package var requiresPublicAddress = false
 
   package struct Body: Sendable {
     /// In bytes; nil if it is known only at the end.

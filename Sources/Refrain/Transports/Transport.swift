@@ -33,6 +33,10 @@ public struct OriginRequest: Sendable {
   /// Whether the resource is a manifest by its name, which a library that decodes every body may
   /// decode.
   var expectsManifest = false
+  /// Whether the request fails (`TransportError.isForPrivateAddress`) if the host's name leads to an
+  /// address of a private network, instead of being sent there. libcurl alone can tell, and only
+  /// where no proxy resolves the name.
+  var requiresPublicAddress = false
   /// Called by a transport that begins or stops waiting for a network, before `send` returns, on no
   /// particular thread. No timeout applies during the wait.
   public var onConnectivity: (@Sendable (Connectivity) -> Void)?
@@ -59,8 +63,8 @@ public struct OriginRequest: Sendable {
   }
 }
 
-/// Requests are equal if they request the same; `onConnectivity` and `expectsManifest` make no
-/// difference.
+/// Requests are equal if they request the same; `onConnectivity`, `expectsManifest` and
+/// `requiresPublicAddress` make no difference.
 extension OriginRequest: Hashable {
   public static func == (left: OriginRequest, right: OriginRequest) -> Bool {
     left.url == right.url && left.headers == right.headers && left.purpose == right.purpose
@@ -129,6 +133,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
   var isForLackOfNetwork = false
   /// Whether the host's name has no address, for whatever reason.
   var isForLackOfAddress = false
+  /// Whether the host's name leads to a private address, which the request must not reach.
+  package var isForPrivateAddress = false
   /// Whether connecting took too long.
   package var isForLackOfTime = false
 

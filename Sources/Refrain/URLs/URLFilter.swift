@@ -4,12 +4,64 @@ package import Foundation
 /// Decides which URLs may be requested. Filters are equal only if identical.
 package final class URLFilter: Sendable, Hashable {
   private let allowed: @Sendable (URL) -> Bool
+  private let isPublicOnly: @Sendable () -> Bool
+  private let referred: ReferredHosts?
+  private let remedy: String
 
-  package init(allows allowed: @escaping @Sendable (URL) -> Bool) {
+  /// - Parameters:
+  ///   - remedy: what to do about a refused URL.
+  ///   - allowed: whether a URL may be requested.
+  package convenience init(
+    remedy: String = "Allow the host to fetch from it.",
+    allows allowed: @escaping @Sendable (URL) -> Bool
+  ) {
+    self.init(remedy: remedy, referred: nil, isPublicOnly: { false }, allows: allowed)
+  }
+
+  /// - Parameters:
+  ///   - referred: the hosts whose addresses must be public while `isPublicOnly` is true.
+  package init(
+    remedy: String, referred: ReferredHosts?, isPublicOnly: @escaping @Sendable () -> Bool,
+    allows allowed: @escaping @Sendable (URL) -> Bool
+  ) {
+    self.remedy = remedy
+    self.referred = referred
+    self.isPublicOnly = isPublicOnly
     self.allowed = allowed
   }
 
+  /// Returns a filter for what a public URL refers to: it allows no private network.
+  static func publicOnly() -> URLFilter {
+    URLFilter(
+      remedy: "A public stream may not use a private network. Fetch this by its own URL.",
+      referred: ReferredHosts(), isPublicOnly: { true },
+      allows: { !PrivateNetwork.contains($0) })
+  }
+
   package func allows(_ url: URL) -> Bool { allowed(url) }
+
+  /// Records that a manifest or a redirect refers to a URL.
+  package func noteReference(to url: URL, from referrer: URL) {
+    referred?.insert(url, from: referrer)
+  }
+
+  /// Whether the address to which the URL's host leads must be public: a public manifest or redirect
+  /// of another host refers to it. A URL that a person chose may lead anywhere.
+  package func requiresPublicAddress(of url: URL) -> Bool {
+    guard let referred, isPublicOnly() else { return false }
+    return referred.contains(url)
+  }
+
+  /// Returns the error for a refused URL.
+  ///
+  /// - Parameters:
+  ///   - reason: nil: the URL is not allowed.
+  ///   - status: of the redirect that leads there.
+  func refusal(of url: URL, because reason: String? = nil, status: Int? = nil) -> MediaCacheError {
+    MediaCacheError(
+      .redirect, reason ?? "Requests to \(url.host() ?? "that host") are not allowed.",
+      remedy: remedy, status: status)
+  }
 
   package static func == (left: URLFilter, right: URLFilter) -> Bool { left === right }
 

@@ -25,6 +25,7 @@
     private let additions: QueueAddition
     private var cache: MediaCache?
     private let cover: ErrorOutputCover?
+    private let showsVideo: Bool
     private var messages = ScreenMessages()
     private var ending: Ending?
     private let dirty: AsyncStream<Void>.Continuation
@@ -36,13 +37,14 @@
 
     /// Shows the screen; returns nil if there is no terminal.
     ///
-    /// - Parameter showsVideo: whether windows may be opened.
+    /// - Parameter showsVideo: whether windows may be opened; otherwise players play no pictures.
     init?(options: GlobalOptions, showsVideo: Bool = false) {
       let console = Console.shared
       guard console.hasScreen, let terminal = Terminal(isColoured: console.isColoured) else {
         return nil
       }
       self.terminal = terminal
+      self.showsVideo = showsVideo
       additions = QueueAddition(options)
       cover = showsVideo && options.logLevel < .debug ? ErrorOutputCover() : nil
       renderer = ScreenRenderer(console.barStyle)
@@ -155,7 +157,7 @@
         let isKnown = known.items[item.id]?.cached != nil
         // An item that cannot be looked up is unknown.
         let part =
-          try? await StoredPart(cache: cache)
+          try? await StoredPart(cache: cache, isSoundOnly: !showsVideo)
           .fraction(of: resource, withStream: !isKnown || lookups.isMultiple(of: Self.streamPace))
         guard self.player === player, !Task.isCancelled else { return }
         switch part {

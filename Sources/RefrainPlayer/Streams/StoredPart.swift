@@ -13,8 +13,14 @@ package struct StoredPart: Sendable {
   }
 
   let cache: MediaCache
+  let isSoundOnly: Bool
 
-  package init(cache: MediaCache) { self.cache = cache }
+  /// - Parameter isSoundOnly: whether the player plays no pictures, so that those of a stream do not
+  ///   count.
+  package init(cache: MediaCache, isSoundOnly: Bool) {
+    self.cache = cache
+    self.isSoundOnly = isSoundOnly
+  }
 
   /// - Parameters:
   ///   - resource: the item, or the stream's manifest.
@@ -45,11 +51,6 @@ package struct StoredPart: Sendable {
   /// Nil for a live stream, and for one without stored playlists.
   private func streamFraction(of resource: Resource) async throws -> Double? {
     let known = StreamFollower.Known()
-    #if os(Linux)
-      let isSoundOnly = true
-    #else
-      let isSoundOnly = false
-    #endif
     try await StreamReading(cache: cache, resource: resource, isSoundOnly: isSoundOnly)
       .update(known)
     return known.look { $0.progress?.fraction } ?? nil

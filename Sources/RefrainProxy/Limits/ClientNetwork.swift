@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Refrain
 
 /// The client to which a limit applies: an IPv4 address, or the network of an IPv6 one. A single
 /// IPv6 client usually has all addresses of a /64 (RFC 6177 §2).

@@ -27,6 +27,9 @@ struct PlaylistSource: Sendable {
   /// The key of the playlist's URL.
   var key: CacheKey { cache.key(for: Resource(url: url)) }
 
+  /// The key of the stream's first manifest.
+  private var stream: CacheKey { service.stream(of: url, recorded: nil) }
+
   /// Returns the key of a reference; nil if it is not fetched through this proxy.
   func key(of reference: String) -> CacheKey? {
     url(of: reference).map { cache.key(for: Resource(url: $0)) }
@@ -96,12 +99,12 @@ struct PlaylistSource: Sendable {
   /// Removes a segment from the cache, unless it is used or pinned.
   func giveUp(_ part: RecordingState.Part) async {
     guard let key = key(of: part.uri) else { return }
-    _ = await cache.demote([key], unusedSince: cache.now.wall)
+    _ = await cache.demote([key], of: [stream], unusedSince: cache.now.wall)
     _ = await cache.removeDemoted([key])
   }
 
   /// Notes a version of the playlist for the eviction of segments that have left it.
   func note(_ text: [UInt8]) {
-    service.slidOut.note(text, url: base, requested: url, imported: [:])
+    service.slidOut.note(text, url: base, requested: url, of: stream, imported: [:])
   }
 }

@@ -43,7 +43,10 @@ struct CachedAnswer: Sendable {
     terms.acceptsOutdated = mayServePurged(resource, key, terms)
     let selected: SelectedResponse
     switch try await select(resource, key, terms, memory) {
-    case .response(let response): selected = response
+    case .response(let response):
+      selected = try await confirmed(response, terms) {
+        try await select(resource, key, $0, memory)
+      }
     case .relayed(let reason, let asksWhole):
       return try await relay(reason, asksWhole: asksWhole)
     }
@@ -80,7 +83,7 @@ struct CachedAnswer: Sendable {
       headers: service.originFields.forCache(exchange.fields, referrer: exchange.referrer))
     resource.filter = service.routes.filter(for: exchange.url)
     resource.observer = exchange.observer
-    resource.membership = service.parts.membership(of: exchange.url)
+    resource.membership = service.membership(of: exchange.url)
     return resource
   }
 

@@ -17,8 +17,10 @@ extension Exchange {
     guard service.configuration.origin == nil else { return nil }
     if let session { return session.observer }
     if inherited.isEmpty { return service.sessions.observer }
-    // Cookies for one account must not reach another one.
-    guard Manifest.isNamed(mimeType: nil, url: url) else { return nil }
+    // Cookies for one account must not reach another one. Most other resources begin no stream.
+    guard Manifest.isNamed(mimeType: nil, url: url) else {
+      return service.sessions.observer(of: inherited, for: url)
+    }
     return service.sessions.begin(with: inherited, for: url).observer
   }
 
@@ -31,13 +33,8 @@ extension Exchange {
   func session(defining variables: [String: String], for sources: [URL]) -> StreamSession? {
     guard service.configuration.origin == nil else { return nil }
     let (sessions, inherited) = (service.sessions, inherited)
-    var cookies: [(source: URL, fields: [String], time: Uptime)] = []
-    if inherited.isEmpty {
-      for source in Set(sources) {
-        guard let taken = sessions.takeCookies(from: source) else { continue }
-        cookies.append((source, taken.fields, taken.time))
-      }
-    }
+    let beginnings = inherited.isEmpty ? Set(sources) : [url]
+    let cookies = beginnings.flatMap { sessions.takeCookies(of: inherited, for: $0) }
     guard
       !variables.isEmpty || !inherited.isEmpty || !cookies.isEmpty
         || sessions.begun(with: inherited, for: url) != nil

@@ -42,18 +42,20 @@ struct ManifestAnswer: Sendable {
 
   private var cache: MediaCache { exchange.service.cache }
 
-  /// Whether the origin cannot be asked: the cache makes no request, or the request failed.
+  /// Whether the origin cannot be asked: the cache makes no request, or the last one failed a moment
+  /// ago.
   private var isUnreachable: Bool {
     if cache.isOffline { return true }
-    let length = selected.known.information.length ?? .max
-    let source = ResponseSource(
-      reader: selected.reader, known: selected.known, wanted: [0..<length],
-      since: selected.started, isStale: false)
-    return source.source == .stale
+    switch answer.source(of: selected) {
+    case .stale: return true
+    case .hit:
+      return exchange.service.reached.isReached(exchange.url, at: cache.now.uptime) == false
+    case .miss, .partial, .revalidated, .relayed, .proxy: return false
+    }
   }
 
   /// Returns the whole body; nil if it is too long for a manifest, or does not begin like one.
-  private func body() async throws -> [UInt8]? {
+  func body() async throws -> [UInt8]? {
     let reader = selected.reader
     if let length = selected.known.information.length, length > Manifest.longest { return nil }
     reader.setEnd(.max, readsOn: true)

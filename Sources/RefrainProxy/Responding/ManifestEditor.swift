@@ -34,22 +34,20 @@ struct ManifestEditor: Sendable {
     sources = [exchange.url, source]
   }
 
-  /// Longer manifests are edited on a thread of their own: a hostile one takes a second.
-  private static let longestInPlace = 64 << 10
-
   /// - Returns: nil if the body is no manifest that can be edited.
-  /// - Throws: `HTTPError`, if too many references would have to change: the original would lead
-  ///   clients past this proxy.
+  /// - Throws: `HTTPError`, if too many or too long references would have to change: the original
+  ///   would lead clients past this proxy.
   func edit(_ body: [UInt8]) async throws -> Edited? {
     do throws(ManifestRewriting.TooLarge) {
-      guard body.count > Self.longestInPlace else { return try edited(body) }
+      guard Manifest.mayTakeLong(body) else { return try edited(body) }
       return try await IOThreads.background.run { () throws(ManifestRewriting.TooLarge) in
         try edited(body)
       }
     } catch {
       throw HTTPError(
         502,
-        "The manifest has more references than this proxy can rewrite. Play it from its origin.")
+        "The manifest has more references than this proxy can rewrite, or too long ones. "
+          + "Play it from its origin.")
     }
   }
 
@@ -70,11 +68,13 @@ struct ManifestEditor: Sendable {
       let target = routes.target(for: exchange.url, session: new.id)
       return Edited(body: body, isChanged: false, redirection: target)
     }
-    session?.define(rewritten.variables)
+    guard session?.define(rewritten.variables) ?? true else {
+      throw ManifestRewriting.TooLarge()
+    }
     exchange.service.parts.insert(rewritten.parts, of: exchange.url, in: stream)
     if !isRecorded {
       exchange.service.slidOut.note(
-        body, url: url, requested: exchange.url, imported: session?.importable ?? [:])
+        body, url: url, requested: exchange.url, of: stream, imported: session?.importable ?? [:])
     }
     return Edited(body: rewritten.body, isChanged: rewritten.isChanged)
   }

@@ -7,11 +7,14 @@ import Refrain
 /// Relays a client's request to an origin unchanged, and streams both ways.
 struct Relay: Sendable {
   let transport: any RelayingTransport
+  /// Whether the host's name must not lead to a private address.
+  var requiresPublicAddress = false
 
   func send(
     method: String, url: URL, fields: HeaderFields, framing: BodyFraming, writer: ResponseWriter
   ) async throws -> OriginResponse {
     var request = RelayedRequest(method: method, url: url, headers: fields)
+    request.requiresPublicAddress = requiresPublicAddress
     switch framing {
     case .none: break
     case .length(let length): request.body = body(of: writer, length: Int64(length))
@@ -38,6 +41,8 @@ struct Relay: Sendable {
 
   private static func httpError(for error: TransportError) -> HTTPError {
     switch error.code {
+    case .badURL where error.isForPrivateAddress:
+      HTTPError(403, "\(error.reason) \(CurrentHosts.remedy)")
     case .badURL: HTTPError(400, error.reason)
     case .timedOut: HTTPError(504, error.reason)
     default: HTTPError(error.isForLackOfTime ? 504 : 502, error.reason)

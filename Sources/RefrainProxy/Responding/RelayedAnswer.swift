@@ -34,7 +34,10 @@ struct RelayedAnswer: Sendable {
     let isSafe = request.isGET || request.isHEAD
     let resource = CachedAnswer(exchange: exchange).resource
     if isSafe, let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
-    let relay = Relay(transport: service.cache.relayingTransport)
+    let relay = Relay(
+      transport: service.cache.relayingTransport,
+      requiresPublicAddress: service.routes.filter(for: exchange.url)
+        .requiresPublicAddress(of: exchange.url))
     service.traffic.noteRelayedRequest()
     let response = try await relay.send(
       method: request.method, url: exchange.url, fields: fields, framing: request.framing,

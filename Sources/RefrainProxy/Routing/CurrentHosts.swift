@@ -7,6 +7,8 @@ import RefrainLocks
 final class CurrentHosts: Sendable {
   private let current: Mutex<AllowedHosts>
 
+  static let remedy = "Allow the host (--allow-host) to fetch from it."
+
   init(_ hosts: AllowedHosts) { current = Mutex(hosts) }
 
   /// Whether there are any; without, all hosts are allowed.
@@ -24,13 +26,16 @@ final class CurrentHosts: Sendable {
   ///
   /// - Parameter elsePublicOnly: whether it allows only public hosts while none are named.
   func filter(elsePublicOnly: Bool) -> URLFilter {
-    URLFilter { [self] url in
-      areNamed ? name(url) : !elsePublicOnly || !PrivateNetwork.contains(url)
-    }
+    URLFilter(
+      remedy: Self.remedy, referred: elsePublicOnly ? ReferredHosts() : nil,
+      isPublicOnly: { [self] in !areNamed },
+      allows: { [self] url in
+        areNamed ? name(url) : !elsePublicOnly || !PrivateNetwork.contains(url)
+      })
   }
 
   /// Returns a filter that allows what belongs to an origin, and the hosts of the moment.
   func filter(besides scope: OriginScope?) -> URLFilter {
-    URLFilter { [self] url in scope?.contains(url) == true || name(url) }
+    URLFilter(remedy: Self.remedy) { [self] url in scope?.contains(url) == true || name(url) }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Refrain
 
 /// Checks that a request is meant for this proxy. A web page whose own name was made to point here
 /// is detected by that name in Host (DNS rebinding). The port must be the proxy's own, except behind

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Refrain
 
 /// IPv4 addresses in their IPv6 form (RFC 4291 §2.5.5.2): a socket for both shows those of its IPv4
 /// clients so.

@@ -188,7 +188,11 @@ struct Routes: Sendable {
   /// refers; nil if the proxy does not follow such a reference: to a host that is not allowed, or
   /// from a public host into a private network.
   func target(for url: URL, from referrer: URL, session: String?) -> String? {
-    if origin == nil, !filter(for: referrer).allows(url) { return nil }
+    if origin == nil {
+      let filter = filter(for: referrer)
+      guard filter.allows(url) else { return nil }
+      filter.noteReference(to: url, from: referrer)
+    }
     return target(for: url, session: session)
   }
 

@@ -23,6 +23,7 @@ final class ProxyService: Sendable {
   let parts = KnownParts()
   let slidOut: SlidOutEviction
   let growing = GrowingSegments()
+  let reached = ReachedOrigins()
   /// Nil if the proxy has no page.
   let page: Page?
   /// Records each request: the configured log, and the page.

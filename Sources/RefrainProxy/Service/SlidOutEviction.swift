@@ -31,13 +31,16 @@ final class SlidOutEviction: Sendable {
   /// - Parameters:
   ///   - url: the URL to which references are relative.
   ///   - requested: the URL of the request.
+  ///   - stream: the key of the first manifest of its stream.
   ///   - imported: the variables of the multivariant playlist that names this one.
-  func note(_ body: [UInt8], url: URL, requested: URL, imported: [String: String]) {
+  func note(
+    _ body: [UInt8], url: URL, requested: URL, of stream: CacheKey, imported: [String: String]
+  ) {
     let hash =
       StreamParts.hash(body) ^ (StreamParts.hash(requested.absoluteString.utf8) &* 31)
     if isNew(hash),
       let version = SlidOutSegments.Version(
-        body, url: url, requested: requested, imported: imported,
+        body, url: url, requested: requested, of: stream, imported: imported,
         key: { [cache] in cache.key(for: Resource(url: $0)) })
     {
       growing.insert(version.growing)
@@ -81,14 +84,15 @@ final class SlidOutEviction: Sendable {
   private func giveUp(_ due: [SlidOutSegments.Departed]) async {
     for entry in due {
       let now = cache.now.wall
-      let outcomes = await cache.demote([entry.key], unusedSince: now - entry.grace)
+      let outcomes = await cache.demote(
+        [entry.key], of: entry.streams, unusedSince: now - entry.grace)
       state.withLock { state in
         switch outcomes.first {
         case .demoted(let bytes): state.segments.demote(entry.key, bytes: bytes)
         case .used(let time):
           state.segments.postpone(entry, usedAt: time.timeIntervalSince1970)
         case .inUse: state.segments.postpone(entry, usedAt: now.timeIntervalSince1970)
-        case .pinned, .missing, nil: break
+        case .pinned, .foreign, .missing, nil: break
         }
       }
     }

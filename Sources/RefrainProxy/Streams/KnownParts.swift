@@ -20,12 +20,6 @@ final class KnownParts: Sendable {
   /// A film is played, paused and seeked for so long after its playlist was requested.
   private static let patience = TimeAmount.hours(12)
 
-  /// The extensions of segments, by which they are found in a directory with other files.
-  private static let extensions: Set<String> = [
-    "m4s", "mp4", "m4a", "m4v", "m4f", "cmfv", "cmfa", "cmft", "cmfm", "ts", "aac", "mp3", "webm",
-    "vtt", "ttml", "dash",
-  ]
-
   /// The index of a stream in `State.streams`.
   private typealias StreamIndex = UInt32
 
@@ -144,12 +138,7 @@ final class KnownParts: Sendable {
     switch find(text) {
     case .part(let part, _): return part.until > now && part.role != .other
     case .none: return false
-    case .perhaps(let longest):
-      guard Self.extensions.contains(url.pathExtension.lowercased()) else { return false }
-      let above = Self.directories(above: text, longest: longest)
-      return state.withLock { state in
-        above.contains { state.directories[$0].map { $0.until > now } ?? false }
-      }
+    case .perhaps(let longest): return stream(of: text, longest, now) != nil
     }
   }
 
@@ -163,19 +152,25 @@ final class KnownParts: Sendable {
       return StreamMembership(stream: stream, isKey: part.role == .key)
     case .none: return nil
     case .perhaps(let longest):
-      let path = text.prefix { $0 != "?" }
-      guard let slash = path.lastIndex(of: "/") else { return nil }
-      let name = path[path.index(after: slash)...]
-      let above = Self.directories(above: text, longest: longest)
-      return state.withLock { state in
-        for directory in above {
-          guard let known = state.directories[directory], known.until > now,
-            let found = known.streams.last(where: { $0.names.contains { $0.matches(name) } })
-          else { continue }
-          return StreamMembership(stream: state.streams[Int(found.stream)])
-        }
-        return nil
+      return stream(of: text, longest, now).map { StreamMembership(stream: $0) }
+    }
+  }
+
+  /// Returns the stream whose MPD is in a directory above a URL, and names such a file; nil if
+  /// there is none. Others may lie beside the stream's.
+  private func stream(of url: String, _ longest: Int, _ now: UInt32) -> CacheKey? {
+    let path = url.prefix { $0 != "?" }
+    guard let slash = path.lastIndex(of: "/") else { return nil }
+    let name = path[path.index(after: slash)...]
+    let above = Self.directories(above: url, longest: longest)
+    return state.withLock { state in
+      for directory in above {
+        guard let known = state.directories[directory], known.until > now,
+          let found = known.streams.last(where: { $0.names.contains { $0.matches(name) } })
+        else { continue }
+        return state.streams[Int(found.stream)]
       }
+      return nil
     }
   }
 

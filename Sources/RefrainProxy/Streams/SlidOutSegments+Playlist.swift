@@ -8,15 +8,18 @@ extension SlidOutSegments.Version {
   /// - Parameters:
   ///   - url: the URL to which references are relative.
   ///   - requested: the URL of the request, with delivery directives (`_HLS_msn`) if it has any.
+  ///   - stream: the key of the first manifest of its stream.
   ///   - imported: the variables of the multivariant playlist that names this one.
   ///   - key: returns the key of a URL.
   init?(
-    _ body: [UInt8], url: URL, requested: URL, imported: [String: String],
+    _ body: [UInt8], url: URL, requested: URL, of stream: CacheKey, imported: [String: String],
     key: (URL) -> CacheKey
   ) {
-    let name = Self.withoutDirectives(requested)
+    let name = requested.textWithoutDeliveryDirectives
     playlist = CacheKey(rawValue: name)
     own = name == requested.absoluteString ? nil : key(requested)
+    // Before another manifest named it, the playlist was the first one of a stream.
+    streams = [stream, key(requested.withoutDeliveryDirectives)]
     guard let media = HLSMediaPlaylist(body, url: url, imported: imported) else { return nil }
     targetDuration = media.targetDuration
     if media.segments.count > Self.mostSegments {
@@ -46,15 +49,4 @@ extension SlidOutSegments.Version {
 
   /// A longer playlist, of many hours, is as good as one that only grows.
   private static let mostSegments = 8192
-
-  /// Returns a URL as text, without the parameters that select a version of a playlist
-  /// (draft-pantos-hls-rfc8216bis §6.2.5).
-  private static func withoutDirectives(_ url: URL) -> String {
-    let text = url.absoluteString
-    guard let mark = text.firstIndex(of: "?") else { return text }
-    let query = text[text.index(after: mark)...].prefix { $0 != "#" }
-    let kept = query.split(separator: "&", omittingEmptySubsequences: false)
-      .filter { !$0.hasPrefix("_HLS_") }
-    return kept.isEmpty ? String(text[..<mark]) : "\(text[...mark])\(kept.joined(separator: "&"))"
-  }
 }

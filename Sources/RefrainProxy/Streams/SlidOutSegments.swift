@@ -23,6 +23,9 @@ struct SlidOutSegments: Sendable {
     var playlist: CacheKey
     /// The key of the version itself, if it is stored apart from the others (`_HLS_msn`).
     var own: CacheKey?
+    /// The keys of the first manifests of the streams to which the playlist belongs. It gives up
+    /// nothing else: a playlist may name any URL.
+    var streams: Set<CacheKey> = []
     /// In seconds.
     var targetDuration: Double
     var mediaSequence: Int64
@@ -39,6 +42,8 @@ struct SlidOutSegments: Sendable {
   /// An entry that has left its playlist.
   struct Departed: Sendable, Hashable {
     var key: CacheKey
+    /// The streams of the playlist: entries that are recorded as parts of others stay.
+    var streams: Set<CacheKey>
     /// How long it is kept after its last use, in seconds: a client that plays with a delay may
     /// request it next.
     var grace: Double
@@ -49,6 +54,8 @@ struct SlidOutSegments: Sendable {
   private struct Playlist {
     var resources: [CacheKey: Version.Resource] = [:]
     var own: CacheKey?
+    /// Of all of its versions: a segment is recorded as a part of the stream as which it was played.
+    var streams: Set<CacheKey> = []
     var keepsAll = false
     var notedAt: Double
   }
@@ -56,6 +63,8 @@ struct SlidOutSegments: Sendable {
   private static let mostPlaylists = 64
   private static let mostResources = 65_536
   private static let mostDeparted = 16_384
+  /// The most streams of a playlist. Its URL in another one, with another token, is another stream.
+  private static let mostStreams = 16
   /// A playlist that no client has requested for so long is forgotten, in seconds.
   private static let patience: Double = 3600
   /// Clients begin three target durations before the end of a live playlist, or earlier (RFC 8216
@@ -100,7 +109,12 @@ struct SlidOutSegments: Sendable {
     var leaving = gone.map(\.key).filter { release($0) }
     if version.keepsAll { leaving = [] }
     if let own = before.own, own != version.own { leaving.append(own) }
-    depart(leaving.map { Departed(key: $0, grace: grace, due: time + grace) })
+    if before.streams.count + version.streams.count > Self.mostStreams { before.streams = [] }
+    before.streams.formUnion(version.streams)
+    depart(
+      leaving.map {
+        Departed(key: $0, streams: before.streams, grace: grace, due: time + grace)
+      })
     before.resources = now
     before.own = version.own
     before.keepsAll = version.keepsAll
@@ -117,7 +131,9 @@ struct SlidOutSegments: Sendable {
 
   /// Keeps an entry that was used at a time, or is in use.
   mutating func postpone(_ entry: Departed, usedAt time: Double) {
-    depart([Departed(key: entry.key, grace: entry.grace, due: time + entry.grace)])
+    var entry = entry
+    entry.due = time + entry.grace
+    depart([entry])
   }
 
   /// Records that an entry goes first from now on.

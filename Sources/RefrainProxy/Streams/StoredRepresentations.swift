@@ -45,6 +45,29 @@ struct StoredRepresentations: Sendable {
     return edits.isEmpty ? nil : edits.applied(to: body)
   }
 
+  /// Whether a Representation whose segments are known is not stored as a whole. Looks no further
+  /// than to the first of them.
+  ///
+  /// - Throws: `CancellationError`.
+  func isReducible() async throws -> Bool {
+    guard !presentation.isDynamic else { return false }
+    var allowance = DASHPresentation.Allowance(segments: Self.mostSegments)
+    for period in presentation.periods {
+      for representation in period.sets.flatMap(\.representations) {
+        try Task.checkCancellation()
+        var plan = StreamPlan()
+        do {
+          try plan.append([representation], duration: period.duration, &allowance)
+        } catch {
+          if error == .isTooLarge { return false }
+          continue
+        }
+        if try await !cache.holdsAll(of: plan) { return true }
+      }
+    }
+    return false
+  }
+
   private func isKept(_ share: StoredShare, _ set: AdaptationSet, _ limit: Double) -> Bool {
     switch set.kind {
     case _ where set.isTrickPlay: share.isWhole

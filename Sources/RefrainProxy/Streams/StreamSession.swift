@@ -118,23 +118,27 @@ final class StreamSession: Sendable {
   /// The variables that playlists of the stream may import (`EXT-X-DEFINE`).
   var importable: [String: String] { variables.withLock { $0 } }
 
-  /// Adds the variables of a multivariant playlist.
-  func define(_ new: [String: String]) {
-    guard !new.isEmpty else { return }
+  /// Adds the variables of a multivariant playlist. If they do not fit beside those of earlier
+  /// playlists, they replace them.
+  ///
+  /// - Returns: whether all are known now. Without its variables, a playlist would lead clients past
+  ///   the proxy.
+  @discardableResult
+  func define(_ new: [String: String]) -> Bool {
+    guard !new.isEmpty else { return true }
+    guard Self.size(new) <= Self.mostVariableBytes else { return false }
     let isChanged = variables.withLock { known in
-      let before = known
-      var room = Self.mostVariableBytes
-      for (name, value) in known { room -= name.utf8.count + value.utf8.count }
-      for (name, value) in new {
-        let old = known[name].map { name.utf8.count + $0.utf8.count } ?? 0
-        let change = name.utf8.count + value.utf8.count - old
-        guard change <= room else { continue }
-        room -= change
-        known[name] = value
-      }
-      return known != before
+      var all = known.merging(new) { $1 }
+      if Self.size(all) > Self.mostVariableBytes { all = new }
+      defer { known = all }
+      return known != all
     }
     if isChanged { noteChange() }
+    return true
+  }
+
+  private static func size(_ variables: [String: String]) -> Int {
+    variables.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
   }
 
   /// Playlists that define new names each time must not fill the memory.

@@ -11,9 +11,17 @@ import RefrainLocks
 /// An unknown identifier, as after a restart with another token, is a request without a session;
 /// the stream's next playlist then begins a new one if it needs one.
 final class StreamSessions: Sendable {
-  private struct Beginning: Hashable {
+  /// The request with which a stream begins.
+  struct Beginning: Sendable, Hashable {
     var url: URL
+    /// Those that grant access.
     var headers: HeaderFields
+  }
+
+  /// Identifies the observers of equal requests.
+  private struct Observed: Sendable, Hashable {
+    var beginning: Beginning
+    var sessions: ObjectIdentifier
   }
 
   private struct State {
@@ -65,11 +73,20 @@ final class StreamSessions: Sendable {
     self.pause = pause
     let unclaimed = unclaimed
     observer = ResponseObserver { url, headers in
-      let type = headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
-      let isNamed = Manifest.isNamed(mimeType: type.map { String($0) }, url: url)
-      // A redirect may lead to one.
-      guard isNamed || headers["Location"] != nil else { return }
-      unclaimed.note(headers.values(of: "Set-Cookie"), from: url, at: now().uptime)
+      let beginning = Beginning(url: url, headers: [:])
+      unclaimed.note(headers, from: url, for: beginning, at: now().uptime)
+    }
+  }
+
+  /// Returns an observer that collects the cookies of the responses to a request with credentials:
+  /// for a stream that begins with this very request, and for no other one.
+  ///
+  /// - Parameter headers: the credentials.
+  func observer(of headers: HeaderFields, for url: URL) -> ResponseObserver {
+    let beginning = Beginning(url: url, headers: headers)
+    let identity = Observed(beginning: beginning, sessions: ObjectIdentifier(self))
+    return ResponseObserver(identity: identity) { [unclaimed, now] source, headers in
+      unclaimed.note(headers, from: source, for: beginning, at: now().uptime)
     }
   }
 
@@ -166,9 +183,14 @@ final class StreamSessions: Sendable {
     return session
   }
 
-  /// Returns and forgets the cookies of the last response to a request without a session, and when
-  /// it came; nil if it had none.
-  func takeCookies(from url: URL) -> (fields: [String], time: Uptime)? { unclaimed.take(url) }
+  /// Returns and forgets the cookies of the last responses to a request without a session.
+  ///
+  /// - Parameters:
+  ///   - headers: the credentials of the request.
+  ///   - url: the URL of the request; of one without credentials, the URL that responded.
+  func takeCookies(of headers: HeaderFields, for url: URL) -> [UnclaimedCookies.Response] {
+    unclaimed.take(Beginning(url: url, headers: headers))
+  }
 
   // MARK: Restarts
 
@@ -234,24 +256,5 @@ final class StreamSessions: Sendable {
         if state.begun[beginning] === session { state.begun[beginning] = nil }
       }
     }
-  }
-}
-
-/// Cookies of responses that may be the beginning of a stream.
-private final class UnclaimedCookies: Sendable {
-  private static let capacity = 256
-
-  private let cookies = Mutex<[URL: (fields: [String], time: Uptime)]>([:])
-
-  func note(_ fields: [String], from url: URL, at time: Uptime) {
-    guard !fields.isEmpty else { return }
-    cookies.withLock { cookies in
-      if cookies.count >= Self.capacity { cookies = [:] }
-      cookies[url] = (fields, time)
-    }
-  }
-
-  func take(_ url: URL) -> (fields: [String], time: Uptime)? {
-    cookies.withLock { $0.removeValue(forKey: url) }
   }
 }

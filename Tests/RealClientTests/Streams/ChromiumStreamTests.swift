@@ -32,39 +32,51 @@ struct ChromiumStreamTests {
   private static let seeksOnce = Page.seeks.flatMap { [$0 - frame, $0, $0 + frame] }
 
   @Test(arguments: [StreamFixture.Kind.rootedFragments, .networkPathKeys, .byteRanges])
-  func `Chromium plays and seeks in a playlist through the proxy as directly`(
+  func `Chromium plays and seeks in a playlist as directly, and again without its origin`(
     _ kind: StreamFixture.Kind
   ) async throws {
     let stream = try await StreamFixture.made(kind)
-    try await Proxied.with { proxied in
-      stream.serve(on: proxied.origin)
-      let direct = try await play(
-        stream, proxied.direct(stream.entry), from: proxied, seeking: Self.seeksOnce)
+    let pages = try await OriginServer.start()
+    let outcome = await Task {
+      stream.serve(on: pages)
+      let direct = try await Self.play(
+        stream, pages.url(stream.entry), from: pages, seeking: Self.seeksOnce)
       try #require(direct.pictures.count == Self.seeksOnce.count, "\(direct)")
       #expect(Set(direct.pictures.map(\.picture)).count > Page.seeks.count, "\(direct)")
       #expect(abs((direct.ended ?? 0) - 9) < 0.2, "\(direct)")
-      for name in stream.files.keys { proxied.origin.resetLog(stream.folder + name) }
-      for state in ["cold", "warm"] {
-        let seen = try await play(stream, try proxied.proxied(stream.entry), from: proxied)
-        #expect(seen.duration == direct.duration, "\(state)")
-        #expect(abs((seen.ended ?? 0) - (direct.ended ?? 0)) < Self.frame, "\(state)")
-        #expect(seen.pictures.map(\.time) == Page.seeks, "\(state)")
-        for (index, picture) in seen.pictures.map(\.picture).enumerated() {
-          let right = direct.pictures[3 * index..<3 * index + 3].map(\.picture)
-          #expect(right.contains(picture), "\(state), \(Page.seeks[index]) s: \(direct)")
+      try await Proxied.with(pagesFrom: pages) { proxied in
+        stream.serve(on: proxied.origin)
+        let url = try proxied.proxied(stream.entry)
+        for state in ["cold", "warm"] {
+          Self.compare(try await Self.play(stream, url, from: pages), direct, state)
         }
+        // The page's script fetches the playlist with `no-store`, which Chromium sends as
+        // `no-cache`.
+        try await stream.expectFetchedOnce(from: proxied.origin, isConfirming: true)
+        await proxied.origin.stopListening()
+        Self.compare(try await Self.play(stream, url, from: pages), direct, "without the origin")
       }
-      // The page's script fetches the playlist with `no-store`, which Chromium sends as `no-cache`.
-      try await stream.expectFetchedOnce(from: proxied.origin, isConfirming: true)
+    }.result
+    await pages.stop()
+    try outcome.get()
+  }
+
+  private static func compare(_ seen: Seen, _ direct: Seen, _ state: String) {
+    #expect(seen.duration == direct.duration, "\(state)")
+    #expect(abs((seen.ended ?? 0) - (direct.ended ?? 0)) < frame, "\(state)")
+    #expect(seen.pictures.map(\.time) == Page.seeks, "\(state)")
+    for (index, picture) in seen.pictures.map(\.picture).enumerated() {
+      let right = direct.pictures[3 * index..<3 * index + 3].map(\.picture)
+      #expect(right.contains(picture), "\(state), \(Page.seeks[index]) s: \(direct)")
     }
   }
 
-  private func play(
-    _ stream: StreamFixture, _ url: URL, from proxied: Proxied,
+  private static func play(
+    _ stream: StreamFixture, _ url: URL, from pages: OriginServer,
     seeking seeks: [Double] = Page.seeks
   ) async throws -> Seen {
     let medium = Page.Medium(name: stream.kind.rawValue, url: url, hasVideo: true)
-    let played = try await Chromium.play([medium], from: proxied.origin, seeking: seeks)
+    let played = try await Chromium.play([medium], from: pages, seeking: seeks)
     return try Seen(try #require(played.first))
   }
 }

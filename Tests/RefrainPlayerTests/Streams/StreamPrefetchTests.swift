@@ -23,12 +23,29 @@ struct StreamPrefetchTests {
     high.m3u8
 
     """
+  /// The requests for a public host go to an origin on this machine.
+  private struct PublicHost: Transport {
+    let origin: URL
+    private let transport = MediaCache.platformTransport()
+
+    init(origin: URL) { self.origin = origin }
+
+    func send(_ request: OriginRequest) async throws -> OriginResponse {
+      var request = request
+      if request.url.host() == "cdn.example.com" {
+        request.url = origin.appending(path: request.url.path())
+      }
+      return try await transport.send(request)
+    }
+  }
+
   private static let playlists = ["de", "en", "low", "middle", "high"]
   private static let segmentLength: Int64 = 1000
 
   /// Runs `body` with an origin of a stream whose playlists have three segments each.
   private func with(
-    isLive: Bool = false, _ body: (OriginServer, MediaCache, Resource) async throws -> Void
+    isLive: Bool = false, isPublic: Bool = false,
+    _ body: (OriginServer, MediaCache, Resource) async throws -> Void
   ) async throws {
     let directory = FileManager.default.temporaryDirectory
       .appending(path: "refrain-opening-\(UUID().uuidString)", directoryHint: .isDirectory)
@@ -51,7 +68,9 @@ struct StreamPrefetchTests {
           .synthetic(seed: UInt64(index), length: Self.segmentLength), at: "/\(name)\(index).ts")
       }
     }
-    let cache = try MediaCache(directory: directory)
+    var configuration = MediaCache.Configuration()
+    if isPublic { configuration.transport = PublicHost(origin: origin.baseURL) }
+    let cache = try MediaCache(directory: directory, configuration: configuration)
     var failure: (any Error)?
     do {
       let resource = Resource(url: origin.url("/master.m3u8"))
@@ -71,6 +90,35 @@ struct StreamPrefetchTests {
       Self.playlists.map { "\($0).m3u8" }
       + Self.playlists.flatMap { name in (0..<3).map { "\(name)\($0).ts" } }
     return Set(names.filter { !origin.log("/\($0)").requests.isEmpty })
+  }
+
+  @Test func `Of a public stream, nothing is fetched from a private network`() async throws {
+    try await with(isPublic: true) { origin, cache, _ in
+      let list = """
+        #EXTM3U
+        #EXT-X-TARGETDURATION:4
+        #EXTINF:4,
+        low0.ts
+        #EXTINF:4,
+        \(origin.url("/low1.ts").absoluteString)
+        #EXT-X-ENDLIST
+
+        """
+      origin.serve(
+        OriginResource(.bytes(Array(list.utf8)), contentType: "application/vnd.apple.mpegurl"),
+        at: "/list.m3u8")
+      let url = try #require(URL(string: "http://cdn.example.com/list.m3u8"))
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await StreamOpening(cache: cache, resource: Resource(url: url), variant: .first)
+          .run(limit: nil)
+      }
+      #expect(error?.code == .redirect)
+      #expect(requested(origin) == ["low0.ts"])
+      // A stream of a private network may use it.
+      let own = Resource(url: origin.url("/list.m3u8"))
+      try await StreamOpening(cache: cache, resource: own, variant: .first).run(limit: nil)
+      #expect(requested(origin) == ["low0.ts", "low1.ts"])
+    }
   }
 
   @Test(arguments: [

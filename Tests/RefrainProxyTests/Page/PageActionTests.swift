@@ -89,6 +89,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func `A live stream is refused, and its playlist is as pinned as before`(
+    wasPinned: Bool
+  ) async throws {
+    try await withPage { test, page async throws in
+      test.serve(
+        "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\ns0.ts\n", at: "/live.m3u8",
+        headers: [Field("Cache-Control", "max-age=600")])
+      if wasPinned { try await test.cache.pin(Resource(url: test.origin.url("/live.m3u8"))) }
+      try await add(test, "/live.m3u8", pin: true)
+      let item = try await wait(page, for: .failed, of: "/live.m3u8")
+      #expect(item.error?.contains("live stream") == true)
+      let isPinned = try await test.cache.entry(for: test.key("/live.m3u8"))?.isPinned ?? false
+      #expect(isPinned == wasPinned)
+    }
+  }
+
   @Test func `A row is pinned, unpinned and removed`() async throws {
     try await withPage { test, _ async throws in
       test.serve("/a", ["Cache-Control": "max-age=600"])

@@ -34,6 +34,9 @@ import Testing
       ("http://h/v/s1.m4s", true), ("http://h/v/a/b/s1.m4s", true),
       ("http://h/v/s1.m4s?x=/y", true), ("http://h/w/s1.m4s", false), ("http://h/s1.m4s", false),
       ("http://h/w?/v/s1.m4s", false),
+      // Files beside the stream's.
+      ("http://h/v/news.m4s", false), ("http://h/v/s1.mp3", false), ("http://h/v/s.m4s", false),
+      ("http://h/v/main.mp4", false),
     ]
     for (text, isPart) in cases {
       let url = try #require(URL(string: text))

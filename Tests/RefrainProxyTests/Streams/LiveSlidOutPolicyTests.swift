@@ -31,6 +31,12 @@ struct LiveSlidOutPolicyTests {
       keepsAll: keepsAll, resources: parts + listed)
   }
 
+  private static func version(_ list: String, at url: URL) -> Version? {
+    Version(
+      Array(list.utf8), url: url, requested: url, of: CacheKey(rawValue: "main"), imported: [:]
+    ) { CacheKey(url: $0) }
+  }
+
   private func due(_ policy: inout SlidOutSegments, at time: Double) -> [CacheKey] {
     policy.takeDue(at: time).map(\.key)
   }
@@ -110,8 +116,23 @@ struct LiveSlidOutPolicyTests {
     let list = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\ns1.ts\n\(tag)"
     let url = try #require(URL(string: "http://a/l.m3u8"))
     let noted = try #require(
-      Version(Array(list.utf8), url: url, requested: url, imported: [:]) { CacheKey(url: $0) })
+      Self.version(list, at: url))
     #expect(noted.keepsAll && noted.resources.map(\.key.rawValue) == ["http://a/s1.ts"])
+  }
+
+  @Test func `An entry leaves as a part of the streams that its playlist was played as`() throws {
+    var policy = SlidOutSegments()
+    let url = try #require(URL(string: "http://a/l.m3u8?_HLS_msn=7"))
+    let noted = try #require(
+      Self.version("#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\ns1.ts\n", at: url))
+    #expect(noted.streams.map(\.rawValue).sorted() == ["http://a/l.m3u8", "main"])
+    for (number, stream) in ["one", "two", "three"].enumerated() {
+      var next = version(number..<number + 1)
+      next.streams = [CacheKey(rawValue: stream)]
+      policy.note(next, at: Double(number))
+    }
+    let left = policy.takeDue(at: 100).map { $0.streams.map(\.rawValue).sorted() }
+    #expect(left == [["one", "two"], ["one", "three", "two"]])
   }
 
   @Test func `An entry in use is kept for another three target durations`() throws {
@@ -141,7 +162,7 @@ struct LiveSlidOutPolicyTests {
     for number in 1...3 {
       let url = try #require(URL(string: "http://a/l.m3u8?x=1&_HLS_msn=\(number)&_HLS_part=0"))
       let noted = try #require(
-        Version(Array(list.utf8), url: url, requested: url, imported: [:]) { CacheKey(url: $0) })
+        Self.version(list, at: url))
       #expect(noted.playlist.rawValue == "http://a/l.m3u8?x=1")
       policy.note(noted, at: Double(number))
     }

@@ -67,4 +67,37 @@ import Testing
       for number in 2..<12 { #expect(try await isStored("s\(number).ts", test), "\(number)") }
     }
   }
+
+  /// A playlist may name any URL, also one that no client has requested from it.
+  @Test func `A file that is no part of the stream stays, although its list drops it`()
+    async throws
+  {
+    let time = LiveTime()
+    try await withProxy(cache: {
+      $0.clock = time.now
+      $0.limit = 2_400_000
+    }) { test in
+      func serve(_ segments: String, from sequence: Int) {
+        test.serve(
+          "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXT-X-MEDIA-SEQUENCE:\(sequence)\n\(segments)",
+          at: "/live/live.m3u8", etag: "\"\(sequence)\"")
+      }
+      for name in ["/film.mp4", "/live/s.ts"] {
+        test.origin.serve(.synthetic(seed: 1, length: 400_000), at: name)
+      }
+      try await test.cache.prefetch(test.origin.url("/film.mp4"))
+      serve("#EXTINF:1,\n/film.mp4\n#EXTINF:1,\ns.ts\n", from: 0)
+      _ = try await test.get("/live/live.m3u8")
+      let segment = try await test.get("/live/s.ts", Self.headers)
+      #expect(segment.body.count == 400_000)
+      serve("#EXTINF:1,\nnext.ts\n", from: 2)
+      // Both have left the list, and each is more than the budget. The film's turn is the first.
+      try await eventually("the segment is removed") {
+        time.advance(to: time.clock.now / .seconds(1) + 5)
+        _ = try await test.get("/live/live.m3u8")
+        return try await !isStored("s.ts", test)
+      }
+      #expect(try await test.cache.entry(for: test.key("/film.mp4"))?.isComplete == true)
+    }
+  }
 }

@@ -130,6 +130,24 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `Stored or relayed, a longer playlist is passed through with its length and without`(
+    _ declaresLength: Bool
+  ) async throws {
+    try await withProxy { test in
+      let line = "#EXTINF:2,\n/s0.ts\n"
+      let list = "#EXTM3U\n" + String(repeating: line, count: (4 << 20) / line.utf8.count + 10)
+      var resource = OriginResource(.bytes(Array(list.utf8)), contentType: "audio/mpegurl")
+      resource.declaresLength = declaresLength
+      resource.supportsRanges = false
+      test.origin.serve(resource, at: "/list")
+      for field in ["X-A: b", "Cache-Control: no-store"] {
+        let reply = try await test.get("/list", [field])
+        #expect(reply.text == list && reply.isComplete, "\(field)")
+      }
+    }
+  }
+
   @Test func `A manifest without a stated length is rewritten`() async throws {
     try await withProxy { test in
       var resource = OriginResource(

@@ -75,6 +75,46 @@ import Testing
     }
   }
 
+  /// As Apple's examples: the same pictures with sound in several codecs.
+  @Test(arguments: [[], ["de.m3u8", "de0.ts"]])
+  func `Of variants with the same pictures, those with the stored sound remain`(
+    _ others: [String]
+  ) async throws {
+    let main =
+      "#EXTM3U\n" + Self.audio
+      + "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"b\",NAME=\"de\",URI=\"sub.m3u8\"\n"
+      + "#EXT-X-STREAM-INF:BANDWIDTH=1000,AUDIO=\"a\"\nlow.m3u8\n"
+      + "#EXT-X-STREAM-INF:BANDWIDTH=2000,AUDIO=\"b\"\nlow.m3u8\n"
+    try await withStream { test in
+      test.serve(main, at: "/main.m3u8", etag: "\"v2\"")
+      try await Self.store(test, "main.m3u8")
+      try await Self.storeAll(test, of: "low", "sub")
+      for name in others { try await Self.store(test, name) }
+      test.cache.isOffline = true
+      let lines = try await test.get("/main.m3u8").text.split(separator: "\n")
+      let variants = lines.filter { $0.hasPrefix("#EXT-X-STREAM-INF") }
+      #expect(variants == ["#EXT-X-STREAM-INF:BANDWIDTH=2000,AUDIO=\"b\""])
+      #expect(lines.count { $0 == "low.m3u8" } == 1)
+      #expect(lines.contains { $0.hasSuffix("URI=\"sub.m3u8\"") })
+    }
+  }
+
+  @Test func `If no sound is stored, variants with the same pictures remain without any`()
+    async throws
+  {
+    let main =
+      "#EXTM3U\n" + Self.audio + "#EXT-X-STREAM-INF:BANDWIDTH=1000,AUDIO=\"a\"\nlow.m3u8\n"
+      + "#EXT-X-STREAM-INF:BANDWIDTH=2000,AUDIO=\"b\"\nlow.m3u8\n"
+    try await withStream { test in
+      test.serve(main, at: "/main.m3u8", etag: "\"v2\"")
+      try await Self.store(test, "main.m3u8")
+      try await Self.storeAll(test, of: "low")
+      test.cache.isOffline = true
+      let variants = [1000, 2000].map { "#EXT-X-STREAM-INF:BANDWIDTH=\($0)\nlow.m3u8\n" }
+      #expect(try await test.get("/main.m3u8").text == "#EXTM3U\n" + variants.joined())
+    }
+  }
+
   @Test func `If no variant is whole, the one with the longest stored time remains`() async throws {
     try await withStream { test in
       try await Self.store(test, "low.m3u8", "low0.ts", "high.m3u8", "high1.ts")

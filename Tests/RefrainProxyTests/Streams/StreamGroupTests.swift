@@ -106,6 +106,18 @@ import Testing
     }
   }
 
+  @Test func `The versions of a live playlist are parts of its one stream`() async throws {
+    let list = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:"
+    try await withProxy { test in
+      serve(test)
+      for (sequence, name) in ["live.m3u8", "live.m3u8?_HLS_msn=1"].enumerated() {
+        test.serve("\(list)\(sequence)\n#EXTINF:2,\n\(sequence).ts\n", at: "/a/\(name)")
+        try await get(["/a/\(name)", "/a/\(sequence).ts"], test)
+      }
+      #expect(try await streams(test) == [test.key("/a/live.m3u8").rawValue: 3])
+    }
+  }
+
   @Test func `Songs of a list are no parts of a stream`() async throws {
     try await withProxy { test in
       serve(test)

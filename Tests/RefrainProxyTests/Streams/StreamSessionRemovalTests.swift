@@ -81,7 +81,7 @@ import Testing
       let fields: HeaderFields = ["Content-Type": "audio/mpegurl", "Set-Cookie": "c=secret"]
       sessions.observer.received(fields, from: url)
       try await cache.removeAll()
-      let cookies = try #require(sessions.takeCookies(from: url))
+      let cookies = try #require(sessions.takeCookies(of: [:], for: url).first)
       sessions.begin(with: [:], for: url, since: cookies.time).store(
         cookies: cookies.fields, from: url)
       await sessions.close()

@@ -160,6 +160,32 @@ import Testing
     }
   }
 
+  @Test func `A playlist with more variables than a session keeps is an error`() async throws {
+    try await withProxy { test in
+      let definitions = (0..<5).map { index in
+        let value = String(repeating: "v", count: 60_000)
+        return "#EXT-X-DEFINE:NAME=\"n\(index)\",VALUE=\"\(value)\"\n"
+      }
+      test.serve(
+        "#EXTM3U\n\(definitions.joined())#EXT-X-STREAM-INF:BANDWIDTH=1\na.m3u8\n",
+        at: "/master.m3u8")
+      let (reply, _) = try await test.follow(try test.target("/master.m3u8"))
+      #expect(reply.status == 502 && reply.text.contains("too long"), "\(reply.status)")
+    }
+  }
+
+  @Test func `New variables replace those of earlier playlists that leave them no room`() throws {
+    let session = StreamSession(
+      id: "x", headers: [:], for: try #require(URL(string: "https://a.example/m.m3u8")))
+    let long = String(repeating: "v", count: 100_000)
+    #expect(session.define(["a": long, "b": "1"]) && session.define(["c": long, "b": "2"]))
+    #expect(session.importable == ["a": long, "b": "2", "c": long])
+    #expect(session.define(["d": long]))
+    #expect(session.importable == ["d": long])
+    #expect(!session.define(["e": long + long + long]))
+    #expect(session.importable == ["d": long])
+  }
+
   @Test func `An unknown session is a request without one`() async throws {
     try await withProxy { test in
       test.serve(list, at: "/list.m3u8")

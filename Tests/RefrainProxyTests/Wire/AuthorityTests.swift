@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Refrain
 import Testing
 
 @testable import RefrainProxy

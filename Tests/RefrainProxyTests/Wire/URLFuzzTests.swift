@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import Refrain
 import Testing
 
 @testable import RefrainProxy

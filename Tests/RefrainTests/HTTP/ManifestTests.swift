@@ -6,6 +6,8 @@ import Testing
 
 /// The update interval that a manifest declares.
 @Suite struct ManifestTests {
+  private static let licence = "<!--" + String(repeating: "<MPD ", count: 2000) + "-->"
+
   static let cases: [(String, UpdatePace?)] = [
     ("#EXTM3U\n#EXT-X-TARGETDURATION:6\n#EXTINF:6,\na.ts\n", .every(6)),
     ("\u{FEFF}#EXTM3U\r\n#EXT-X-TARGETDURATION:6\r\n#EXTINF:6,\r\na.ts\r\n", .every(6)),
@@ -24,6 +26,16 @@ import Testing
     ("<MPD type=\"dynamic\" maxSegmentDuration=\"PT4S\">", .every(4)),
     ("<MPD type=\"dynamic\" xtype=\"static\">", .every(2)),
     ("<MPD xtype=\"dynamic\">", .complete),
+    // As the parsers read them.
+    (" \n#EXTM3U\n#EXT-X-TARGETDURATION:6\n", .every(6)),
+    ("#EXTM3U\n#EXT-X-TARGETDURATION:6 \n#EXTINF:6,\na.ts\n#EXT-X-ENDLIST \n", .complete),
+    ("#EXTM3U\r#EXT-X-PLAYLIST-TYPE:VOD\t\r#EXT-X-TARGETDURATION:6\r", .complete),
+    ("#EXTM3U\n#EXT-X-PART-INF: PART-TARGET=0.5 , X=1\n", .every(0.5)),
+    ("<x:MPD xmlns:x=\"urn:mpeg:dash:schema:mpd:2011\" type=\"dynamic\">", .every(2)),
+    ("<?xml version=\"1.0\"?>\(licence)<MPD type=\"dynamic\">", .every(2)),
+    ("<MPD type = \"dynamic\" minimumUpdatePeriod\n=\n' PT5S '>", .every(5)),
+    ("<!-- <MPD type=\"dynamic\"> --><MPD type=\"static\">", .complete),
+    ("<html><MPD type=\"dynamic\">", nil),
     ("<MPDX type=\"dynamic\">", nil), ("<html>", nil), ("", nil), ("EXTM3U", nil),
   ]
 
@@ -31,6 +43,25 @@ import Testing
   func `The update pace of a manifest is read from its content`(index: Int) {
     let (text, pace) = Self.cases[index]
     #expect(Manifest.pace(of: Data(text.utf8)) == pace, "\(text.debugDescription)")
+  }
+
+  @Test func `A manifest may begin with a comment or the prefix of a namespace`() {
+    for text in [
+      "#EXTM3U", "\u{FEFF} #EXTM3U\n", "<?xml version", "<!-- (c) -->", "<MPD>", "<x:MPD ",
+      "<Patch ",
+      "<Period/>",
+    ] {
+      #expect(Manifest.mayBegin(with: Data(text.utf8)), "\(text)")
+    }
+    for text in ["", "<", "<html>", "<!DOCTYPE html>", "<svg:svg", "#EXT", "MPD"] {
+      #expect(!Manifest.mayBegin(with: Data(text.utf8)), "\(text)")
+    }
+  }
+
+  @Test func `A manifest may take long if it is long or has variables`() {
+    #expect(!Manifest.mayTakeLong(Array("#EXTM3U\n{a}.ts\n{".utf8)))
+    #expect(Manifest.mayTakeLong(Array("#EXTM3U\n{$a}.ts\n".utf8)))
+    #expect(Manifest.mayTakeLong(Array(repeating: 0x61, count: 70_000)))
   }
 
   @Test func `A manifest is fresh for half a period and usable for one and a half`() {

@@ -36,12 +36,34 @@ import Testing
     let escaped = DASHReferences.escaped(text)
     for content in [
       "<BaseURL>\(escaped)</BaseURL>", "<Location>\(escaped)</Location>",
-      "<Period xlink:href='\(escaped)'/>",
       "<Period><AdaptationSet><Representation><SegmentTemplate media=\"\(escaped)\"/>"
         + "</Representation></AdaptationSet></Period>",
     ] {
       let found = try #require(DASHReferences(of: Array("<MPD>\(content)</MPD>".utf8), url: mpdURL))
       #expect(found.references.map(\.resolved) == [resolved], "\(content)")
+    }
+  }
+
+  /// References of a document that does not contain all bases: one that climbs leaves.
+  static let uncertain: [(String, String?)] = [
+    ("a", nil), ("a/../b", nil), ("/a", "https://a.example/a"),
+    ("//b.example/a", "https://b.example/a"),
+    ("../a?b", "https://a.example/one/a?b"), ("a/../../b", "https://a.example/one/b"),
+    ("../../../a", "https://a.example/a"),
+  ]
+
+  @Test(arguments: uncertain.indices)
+  func `A link or a patch replaces references that climb above its own bases`(index: Int) throws {
+    let (text, resolved) = Self.uncertain[index]
+    for body in [
+      "<MPD><Period xlink:href='\(text)'/></MPD>",
+      "<MPD><PatchLocation>p</PatchLocation><BaseURL>\(text)</BaseURL></MPD>",
+      "<Patch><add sel='/MPD'><BaseURL>\(text)</BaseURL></add></Patch>",
+      "<Period><BaseURL>\(text)</BaseURL></Period>",
+    ] {
+      let found = try #require(DASHReferences(of: Array(body.utf8), url: mpdURL))
+      #expect(found.references.last?.resolved == resolved, "\(body)")
+      #expect(found.references.allSatisfy { !$0.isUnsafe }, "\(body)")
     }
   }
 

@@ -62,7 +62,7 @@ import Testing
   @Test func `Relative references of a patch stay`() throws {
     let text = """
       <Patch><add sel='/MPD/Period'><BaseURL>sub/</BaseURL></add>
-      <replace sel='/MPD/Period/SegmentTemplate/@media'>../$Number$.m4s</replace></Patch>
+      <replace sel='/MPD/Period/SegmentTemplate/@media'>a/../$Number$.m4s</replace></Patch>
       """
     let found = try #require(Self.references(of: text))
     #expect(found.count == 2 && found.allSatisfy { $0.resolved == nil })

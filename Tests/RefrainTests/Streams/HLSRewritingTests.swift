@@ -50,6 +50,13 @@ import Testing
     ("b/s:1.ts", "b/s:1.ts"), ("2026-11-23T00:00:00.ts", "2026-11-23T00:00:00.ts"),
     ("/s:1.ts", "/T/https/a.example/s:1.ts"),
     ("https://c.example/s:1/2:3.ts", "/T/https/c.example/s:1/2:3.ts"),
+    // Browsers take these for relative references, or find another host in them.
+    ("http:../../../http/127.0.0.1/s.ts", "about:invalid"), ("HTTP:s.ts", "about:invalid"),
+    ("https:/s.ts", "about:invalid"), ("http:\\\\c.example\\s.ts", "about:invalid"),
+    ("https:///c.example/s.ts", "about:invalid"), ("///c.example/s.ts", "about:invalid"),
+    ("http://?s.ts", "about:invalid"), ("//", "about:invalid"),
+    ("httpx:s.ts", "httpx:s.ts"), ("http/s.ts", "http/s.ts"), ("http", "http"),
+    ("data:,%2e", "data:,%2e"), ("{$space}../s.ts", "/T/https/a.example/v/%20../s.ts"),
     ("s:1.ts", "s:1.ts"), ("data:,x", "data:,x"), ("skd://key", "skd://key"),
     ("{$host}/s.ts", "/T/https/v.example/d/s.ts"), ("x{$none}.ts", "x{$none}.ts"),
   ]
@@ -59,7 +66,9 @@ import Testing
     index: Int
   ) throws {
     let (reference, expected) = Self.cases[index]
-    let head = "#EXTM3U\n#EXT-X-DEFINE:NAME=\"host\",VALUE=\"https://v.example/d\"\n"
+    let head =
+      "#EXTM3U\n#EXT-X-DEFINE:NAME=\"host\",VALUE=\"https://v.example/d\"\n"
+      + "#EXT-X-DEFINE:NAME=\"space\",VALUE=\" \"\n"
     for keepsPaths in [true, false] {
       // Twice: a decision is used again.
       let list = { (text: String) in "\(head)#EXT-X-MAP:URI=\"\(text)\"\n#EXTINF:1,\n\(text)\n" }
@@ -70,7 +79,8 @@ import Testing
   }
 
   static let grains = [
-    "https://", "http://", "//", "/", "a", "seg.ts", ".", "..", "?", "#", ":", "%20", "%2e", "%2F",
+    "https://", "http://", "http:", "//", "/", "a", "seg.ts", ".", "..", "?", "#", ":", "%20",
+    "%2e", "%2F",
     "%", "%5C", "\\", "é", " ", "\t", "{$v}", "{$none}", "{", "c.example", "a.example",
     "denied.example", "[::1]", "@", ":8080", "=", "&", "'", "b/c/", "data:", "~", "|", "[", "T",
   ]

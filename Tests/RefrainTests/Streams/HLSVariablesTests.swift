@@ -64,7 +64,66 @@ import Testing
     #expect(HLSPlaylists.texts("#EXTM3U\n\(value)1\n\(value)12\nx").map(\.count) == [limit, 1])
   }
 
-  @Test func `Repeated substitution has a limit that depends on the body`() {
+  @Test func `A long film whose segments begin with a long variable is read to its end`() throws {
+    let base = "https://cdn.example/" + String(repeating: "k", count: 580) + "/"
+    let list =
+      "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-DEFINE:NAME=\"b\",VALUE=\"\(base)\"\n"
+      + (0..<1800).map { "#EXTINF:4.000,\n{$b}s\($0 + 10_000).ts\n" }.joined()
+      + "#EXT-X-ENDLIST\n"
+    let playlist = try #require(try HLSMediaPlaylist.read(Array(list.utf8), url: HLSPlaylists.url))
+    #expect(playlist.segments.count == 1800 && playlist.totalDuration == 7200)
+    #expect(playlist.segments.last?.uri == base + "s11799.ts")
+  }
+
+  /// Playlists with texts that are too long, each alone or all together.
+  static let tooLong: [String] = [
+    definition(of: 60_000) + String(repeating: "#EXTINF:4,\n{$a}.ts\n", count: 600),
+    definition(of: 40_000) + "#EXTINF:4,\n{$a}{$a}.ts\n",
+    definition(of: 40_000) + "#EXT-X-DEFINE:NAME=\"b\",VALUE=\"{$a}{$a}\"\n#EXTINF:4,\n{$b}.ts\n",
+    "#EXT-X-DEFINE:NAME=\"a\",VALUE=\"\(String(repeating: "v", count: 70_000))\"\n"
+      + "#EXTINF:4,\n{$a}.ts\n",
+    "#EXTINF:4,\nhttps://a.example/\(String(repeating: "v", count: 70_000)).ts\n",
+  ]
+
+  private static func definition(of length: Int) -> String {
+    "#EXT-X-DEFINE:NAME=\"a\",VALUE=\"https://a.example/\(String(repeating: "v", count: length))\"\n"
+  }
+
+  @Test(arguments: tooLong.indices)
+  func `A playlist with texts that are too long is an error, and no shorter playlist`(
+    index: Int
+  ) throws {
+    let media = Array("#EXTM3U\n#EXT-X-TARGETDURATION:4\n\(Self.tooLong[index])".utf8)
+    #expect(throws: HLSProblem.isTooLong) {
+      try HLSMediaPlaylist.read(media, url: HLSPlaylists.url)
+    }
+    #expect(HLSMediaPlaylist(media, url: HLSPlaylists.url) == nil)
+    let multivariant = Array(
+      "#EXTM3U\n\(Self.tooLong[index].replacing("#EXTINF:4,", with: "#EXT-X-STREAM-INF:X=1"))".utf8)
+    #expect(throws: HLSProblem.isTooLong) {
+      try HLSMultivariantPlaylist.read(multivariant, url: HLSPlaylists.url)
+    }
+    #expect(HLSMultivariantPlaylist(multivariant, url: HLSPlaylists.url) == nil)
+    for body in [media, multivariant] {
+      var rewriting = ManifestRewriting(
+        url: HLSPlaylists.url, clientTarget: "/T/main.m3u8", removesSteering: true,
+        target: { "/T" + $0.path() })
+      #expect(throws: ManifestRewriting.TooLarge.self) { try rewriting.rewrite(body) }
+    }
+  }
+
+  @Test func `Long data in a playlist is no reference`() throws {
+    let data = "DATA:video/mp2t;base64,\(String(repeating: "A", count: 70_000))"
+    let list = Array("#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\n\(data)\n#EXTINF:4,\nx\n".utf8)
+    let playlist = try #require(try HLSMediaPlaylist.read(list, url: HLSPlaylists.url))
+    #expect(playlist.segments.map(\.uri) == ["x"])
+    var rewriting = ManifestRewriting(
+      url: HLSPlaylists.url, clientTarget: "/T/main.m3u8", removesSteering: true,
+      target: { _ in nil })
+    #expect(try rewriting.rewrite(list)?.isChanged == false)
+  }
+
+  @Test func `Repeated substitution has a limit`() {
     let value = String(repeating: "v", count: 60_000)
     let body =
       "#EXTM3U\n#EXT-X-DEFINE:NAME=\"a\",VALUE=\"\(value)\"\n"
@@ -72,7 +131,7 @@ import Testing
     let found = HLSPlaylists.references(body).references
     let sum = found.reduce(0) { $0 + $1.text.utf8.count }
     #expect(found.count > 100 && found.last?.text == "plain.ts")
-    #expect(sum <= 18 * body.utf8.count + HLSVariables.longestText)
+    #expect(sum <= HLSVariables.mostAdded + body.utf8.count)
   }
 
   @Test func `Definitions that double a value stay bounded`() {
@@ -84,6 +143,6 @@ import Testing
     let found = HLSPlaylists.references(body + "{$v1000}\n")
     #expect(found.references.first?.text.count == 128)
     let sum = found.variables.values.reduce(0) { $0 + $1.utf8.count }
-    #expect(sum <= 18 * body.utf8.count + HLSVariables.longestText)
+    #expect(sum <= HLSVariables.mostAdded + body.utf8.count)
   }
 }

@@ -244,12 +244,84 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func `A playlist whose variables make it too long is an error, and no shorter stream`(
+    isFirst: Bool
+  ) async throws {
+    try await withCache { test in
+      let value = String(repeating: "v", count: 60_000)
+      let list =
+        "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXT-X-DEFINE:NAME=\"a\",VALUE=\"\(value)\"\n"
+        + "#EXTINF:4,\n0.ts\n" + String(repeating: "#EXTINF:4,\n{$a}.ts\n", count: 600)
+        + "#EXT-X-ENDLIST\n"
+      Self.serve(list, at: isFirst ? "/main.m3u8" : "/list.m3u8", test.origin)
+      if !isFirst {
+        let main = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nlist.m3u8\n"
+        Self.serve(main, at: "/main.m3u8", test.origin)
+      }
+      let error = await #expect(throws: MediaCacheError.self) {
+        try await Self.download("/main.m3u8", test)
+      }
+      #expect(error?.reason.contains("EXT-X-DEFINE") == true, "\(String(describing: error))")
+      #expect(test.origin.log("/0.ts").requests.isEmpty)
+    }
+  }
+
   @Test func `A list of songs is no stream`() async throws {
     try await withCache { test in
       Self.serve("#EXTM3U\n#EXTINF:200,Song\nsong.mp3\n", at: "/list.m3u8", test.origin)
       let resource = Resource(url: test.origin.url("/list.m3u8"))
       try await test.cache.prefetch(resource)
       #expect(try await StreamDownload(resource, into: test.cache).source() == nil)
+    }
+  }
+
+  @Test func `A public stream brings nothing of a private network into the cache`() async throws {
+    let text = """
+      #EXTM3U
+      #EXT-X-TARGETDURATION:4
+      #EXTINF:4,
+      0.ts
+      #EXTINF:4,
+      http://192.168.1.1/1.ts
+      #EXTINF:4,
+      http://[::1]/2.ts
+      #EXT-X-ENDLIST
+
+      """
+    for host in ["cdn.example.com", "10.0.0.1"] {
+      let transport = ScriptedTransport { request in
+        let isList = request.url.path() == "/list.m3u8"
+        let body = isList ? Data(text.utf8) : Data(repeating: 0x47, count: 188)
+        return OriginResponse(
+          status: 200,
+          headers: [
+            "Content-Type": isList ? "application/vnd.apple.mpegurl" : "video/mp2t",
+            "Content-Length": String(body.count), "Cache-Control": "max-age=600",
+          ],
+          body: AsyncThrowingStream<Data, any Error> {
+            $0.yield(body)
+            $0.finish()
+          })
+      }
+      try await withTransport(transport) { cache in
+        let resource = Resource(url: try #require(URL(string: "http://\(host)/list.m3u8")))
+        try await cache.prefetch(resource)
+        let download = StreamDownload(resource, into: cache)
+        let source = try #require(try await download.source())
+        let selection = try await download.select(StreamChoice(), of: source)
+        guard host == "cdn.example.com" else {
+          // A stream of a private network may use it.
+          _ = try await download.run(selection)
+          return #expect(transport.requests.count == 4)
+        }
+        let error = await #expect(throws: MediaCacheError.self) {
+          try await download.run(selection)
+        }
+        #expect(error?.reason.contains("192.168.1.1") == true, "\(String(describing: error))")
+        #expect(error?.remedy.contains("private network") == true)
+        #expect(Set(transport.requests.map { $0.url.path() }) == ["/list.m3u8", "/0.ts"])
+      }
     }
   }
 

@@ -72,14 +72,33 @@ final class HTTPConnection {
     }
   }
 
+  /// Sends a request for a whole resource, and reads the response.
+  ///
+  /// - Returns: seconds from the request to the last byte, and the length of head and body.
+  func whole(of path: String) throws -> (seconds: Double, length: Int) {
+    let start = Monotonic.now
+    try send(path)
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+    var head: [UInt8] = []
+    while true {
+      let got = recv(descriptor, &buffer, buffer.count, 0)
+      guard got > 0 else { throw Failure("port \(port) closes without an answer") }
+      head += buffer[..<got]
+      if let length = try Self.length(ofAnswer: head, status: 200) {
+        try read(length - head.count)
+        return (Monotonic.now - start, length)
+      }
+    }
+  }
+
   /// Returns the length of head and body together, or nil while the head is incomplete.
-  private static func length(ofAnswer bytes: [UInt8]) throws -> Int? {
+  private static func length(ofAnswer bytes: [UInt8], status: Int = 206) throws -> Int? {
     guard let end = bytes.indices.dropLast(3).first(where: { bytes[$0...].starts(with: blank) })
     else { return nil }
     let head = String(decoding: bytes[..<end], as: UTF8.self).lowercased()
     let lines = head.split(separator: "\r\n")
     let field = lines.first { $0.hasPrefix("content-length:") }?.split(separator: ":").last
-    guard lines.first?.contains(" 206") == true,
+    guard lines.first?.contains(" \(status)") == true,
       let length = field.flatMap({ Int($0.trimmingCharacters(in: .whitespaces)) })
     else { throw Failure("an answer of \(lines.first ?? "nothing")") }
     return end + blank.count + length

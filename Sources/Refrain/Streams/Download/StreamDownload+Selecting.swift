@@ -143,7 +143,12 @@ extension StreamDownload {
   private static func media(
     _ manifest: StoredManifest, _ variables: [String: String]
   ) throws -> HLSMediaPlaylist {
-    let playlist = HLSMediaPlaylist(manifest.body, url: manifest.url, imported: variables)
+    let playlist: HLSMediaPlaylist?
+    do throws(HLSProblem) {
+      playlist = try .read(manifest.body, url: manifest.url, imported: variables)
+    } catch {
+      throw error.error(at: manifest.url)
+    }
     guard let playlist else { throw noPlaylist(manifest.url) }
     return playlist
   }

@@ -32,6 +32,9 @@ package struct StreamDownload: Sendable {
   let resource: Resource
   /// Whether all that is fetched is pinned, and stored even where the origin forbids it.
   let isPinned: Bool
+  /// What a manifest refers to is allowed as through a proxy: nothing in a private network, if the
+  /// stream's URL is public.
+  private let filter: URLFilter?
 
   /// - Parameters:
   ///   - resource: the stream's first manifest.
@@ -40,6 +43,7 @@ package struct StreamDownload: Sendable {
     self.cache = cache
     self.resource = resource
     self.isPinned = isPinned
+    filter = resource.filter ?? (PrivateNetwork.contains(resource.url) ? nil : .publicOnly())
   }
 
   // MARK: The first manifest
@@ -111,7 +115,8 @@ package struct StreamDownload: Sendable {
       headers = HeaderFields(carried.map { ($0.name, $0.value) })
     }
     var part = Resource(url: url, headers: headers)
-    part.filter = resource.filter
+    filter?.noteReference(to: url, from: resource.url)
+    part.filter = filter
     part.membership = StreamMembership(
       stream: cache.key(for: resource), isKey: isKey, isKept: isPinned)
     return part

@@ -16,15 +16,13 @@ package struct StreamSource: Sendable {
   package var url: URL
   package var content: Content
 
-  /// Longer manifests are parsed on a thread of their own: a hostile one takes seconds.
-  private static let longestInPlace = 64 << 10
-
   /// Nil if the body is no manifest of a stream: a list of songs has no tags of HLS.
   ///
-  /// - Throws: `MediaCacheError`, if the body is an MPD that does not describe the stream itself.
+  /// - Throws: `MediaCacheError`, if the body is an MPD that does not describe the stream itself,
+  ///   or a playlist that cannot be read completely.
   package init?(_ manifest: StoredManifest) async throws(MediaCacheError) {
     let content: Content?
-    if manifest.body.count > Self.longestInPlace {
+    if Manifest.mayTakeLong(manifest.body) {
       content = try await IOThreads.background.run { () throws(MediaCacheError) in
         try Self.content(of: manifest)
       }
@@ -37,8 +35,14 @@ package struct StreamSource: Sendable {
 
   private static func content(of manifest: StoredManifest) throws(MediaCacheError) -> Content? {
     let (body, url) = (manifest.body, manifest.url)
-    if let playlist = HLSMultivariantPlaylist(body, url: url) { return .multivariant(playlist) }
-    if let playlist = HLSMediaPlaylist(body, url: url) { return .media(playlist) }
+    do throws(HLSProblem) {
+      if let playlist = try HLSMultivariantPlaylist.read(body, url: url) {
+        return .multivariant(playlist)
+      }
+      if let playlist = try HLSMediaPlaylist.read(body, url: url) { return .media(playlist) }
+    } catch {
+      throw error.error(at: url)
+    }
     do throws(DASHProblem) {
       return try DASHPresentation(body, url: url).map { .presentation($0) }
     } catch {

@@ -12,11 +12,14 @@
     var isForPlayback = false
     /// The longest silence in either direction; nil: other code watches it.
     var longestSilence: Duration?
+    /// Whether the host's name must not lead to a private address.
+    var requiresPublicAddress = false
 
     init(_ request: OriginRequest) {
       url = request.url
       headers = request.headers
       isForPlayback = request.purpose == .playback
+      requiresPublicAddress = request.requiresPublicAddress
     }
 
     init(_ request: RelayedRequest) {
@@ -25,6 +28,7 @@
       headers = request.headers
       body = request.body
       longestSilence = request.longestSilence
+      requiresPublicAddress = request.requiresPublicAddress
     }
 
     /// Whether the request may be sent again if a kept connection turns out to be closed (RFC

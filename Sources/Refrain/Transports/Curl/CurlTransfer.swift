@@ -33,6 +33,8 @@
     private var spare: curl_socket_t?
     /// The host's address, if the request went over a connection made for it.
     private var host: SpareConnections.Address?
+    /// Whether a connection was refused because it would lead to a private address.
+    private var isPrivate = false
     /// Called with each exchange whose reader must be woken once libcurl has handed over
     /// everything.
     private let onBytes: (CurlExchange) -> Void
@@ -89,8 +91,9 @@
       }
       set(CURLOPT_PREREQDATA, context)
       refrain_curl_set_connected_callback(handle) { context, address, _, _, _ in
-        CurlTransfer.at(context)?.connected(to: address.map { String(cString: $0) } ?? "")
-        return Int32(CURL_PREREQFUNC_OK)
+        guard let transfer = CurlTransfer.at(context) else { return Int32(CURL_PREREQFUNC_ABORT) }
+        let mayContinue = transfer.connected(to: address.map { String(cString: $0) } ?? "")
+        return Int32(mayContinue ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT)
       }
       guard exchange.upload != nil else { return }
       set(CURLOPT_READDATA, context)
@@ -143,15 +146,35 @@
       guard let address = SpareConnections.Address(address) else {
         return curl_socket_t(CURL_SOCKET_BAD)
       }
+      if requiresPublicAddress, address.isPrivate {
+        isPrivate = true
+        return curl_socket_t(CURL_SOCKET_BAD)
+      }
       addresses.append(address)
       spare = spares?.take(for: address)
       return spare ?? address.openSocket()
     }
 
-    /// Called when the request is sent.
+    /// Whether the host's name must not lead to a private address. With a proxy, the proxy resolves
+    /// the name.
+    private var requiresPublicAddress: Bool {
+      exchange.request.requiresPublicAddress && proxy == nil
+    }
+
+    /// Called when the request is about to be sent.
     ///
     /// - Parameter text: the address of the host.
-    private func connected(to text: String) {
+    /// - Returns: whether the request may be sent: a kept connection may lead to a private address.
+    private func connected(to text: String) -> Bool {
+      if requiresPublicAddress, PrivateNetwork.contains(address: text) {
+        isPrivate = true
+        return false
+      }
+      noteConnection(to: text)
+      return true
+    }
+
+    private func noteConnection(to text: String) {
       guard exchange.request.isLong else { return }
       let family = text.contains(":") ? AF_INET6 : AF_INET
       host = addresses.last { $0.family == family }
@@ -196,6 +219,13 @@
 
     /// - Returns: why the response is not whole; nil if it is.
     func error(for code: CURLcode) -> TransportError? {
+      if isPrivate, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(code) {
+        var error = TransportError(
+          .badURL,
+          "The name \(exchange.request.url.host() ?? "") leads to an address of a private network.")
+        error.isForPrivateAddress = true
+        return error
+      }
       var text = String(cString: errorText)
       // The message may contain the proxy's URL, with the password.
       if let proxy { text = text.replacing(proxy.url, with: proxy.name) }

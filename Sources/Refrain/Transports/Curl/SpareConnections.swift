@@ -30,6 +30,15 @@
             start: refrain_curl_address(address), count: Int(address.pointee.addrlen)))
       }
 
+      /// Whether the address is in a private network (sockaddr_in(3type), sockaddr_in6(3type)).
+      var isPrivate: Bool {
+        switch (family, bytes.count) {
+        case (AF_INET, 8...): PrivateNetwork.contains(address: Array(bytes[4..<8]))
+        case (AF_INET6, 24...): PrivateNetwork.contains(address: Array(bytes[8..<24]))
+        default: true
+        }
+      }
+
       /// - Returns: `CURL_SOCKET_BAD` if there are no descriptors left.
       func openSocket() -> curl_socket_t {
         // Child processes do not inherit it.

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-internal import Refrain
-
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
@@ -11,13 +9,13 @@ internal import Refrain
 
 /// `host [ ":" port ]` of a URL or a Host field (RFC 3986 §3.2), without a user: DNS names and
 /// numeric addresses, in forms that no resolver reads differently.
-struct Authority: Sendable, Hashable {
+package struct Authority: Sendable, Hashable {
   /// In lower case, otherwise as received; an IPv6 address in its brackets.
-  var host: String
+  package var host: String
   /// 1 to 65535; nil if none is given.
-  var port: Int?
+  package var port: Int?
 
-  init?(_ text: some StringProtocol) {
+  package init?(_ text: some StringProtocol) {
     let text = text.lowercased()
     guard let (host, port) = Self.split(text[...]) else { return nil }
     if let port {
@@ -30,12 +28,12 @@ struct Authority: Sendable, Hashable {
 
   /// The host in one form for all its spellings: without a trailing dot, an IPv6 address as
   /// inet_ntop(3) writes it.
-  var plainHost: String {
+  package var plainHost: String {
     if host.hasPrefix("[") { return Self.normalizedIPv6(host.dropFirst().dropLast()) ?? host }
     return host.hasSuffix(".") ? String(host.dropLast()) : host
   }
 
-  var text: String { port.map { "\(host):\($0)" } ?? host }
+  package var text: String { port.map { "\(host):\($0)" } ?? host }
 
   private static func split(_ text: Substring) -> (host: Substring, port: Substring?)? {
     if text.hasPrefix("[") {

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: MIT
-internal import Foundation
-internal import Refrain
+package import Foundation
 
 /// The origin of an http or https URL (RFC 6454 §4): scheme, host and port, in one form for all
 /// spellings.
-struct WebOrigin: Sendable, Hashable {
+package struct WebOrigin: Sendable, Hashable {
   /// `http` or `https`.
-  var scheme: String
+  package var scheme: String
   /// In lower case, without a trailing dot; an IPv6 address in its brackets.
-  var host: String
+  package var host: String
   /// The scheme's own one if the URL states none.
-  var port: Int
+  package var port: Int
 
   /// - Returns: nil for other URLs, and those with a host that resolvers read differently.
-  init?(_ url: URL) {
+  package init?(_ url: URL) {
     guard let parts = WebURL(url.absoluteString) else { return nil }
     self.init(parts)
   }
 
-  init?(_ parts: WebURL) {
+  package init?(_ parts: WebURL) {
     guard let authority = Authority(parts.authority) else { return nil }
     scheme = parts.scheme
     host = authority.plainHost

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
-internal import Foundation
-internal import Refrain
+package import Foundation
 
 /// The hosts of private networks, by their names alone: addresses that are not globally reachable
 /// (RFC 6890), and names that public DNS does not have. A public name may still have a private
-/// address.
-enum PrivateNetwork {
-  static func contains(_ url: URL) -> Bool {
+/// address, which shows when it is connected to (`OriginRequest.requiresPublicAddress`).
+package enum PrivateNetwork {
+  package static func contains(_ url: URL) -> Bool {
     // No request would be made for any other URL.
     WebOrigin(url).map { contains(host: $0.host) } ?? true
   }
 
   /// - Parameter host: in lower case, without a trailing dot; an IPv6 address in its brackets.
-  static func contains(host: String) -> Bool {
+  package static func contains(host: String) -> Bool {
     if host.hasPrefix("[") {
       let text = String(host.dropFirst().dropLast())
       return LoopbackAddress.bytesOfIPv6(text).map(isPrivate(ipv6:)) ?? true
@@ -23,6 +22,18 @@ enum PrivateNetwork {
     // RFC 6761, RFC 6762, RFC 8375, RFC 9476; "internal" is reserved by ICANN.
     return ["localhost", "local", "internal", "arpa", "lan", "home", "corp", "test", "invalid"]
       .contains(host[host.index(after: dot)...])
+  }
+
+  /// - Parameter text: numeric, without brackets; it may have a zone (`%eth0`).
+  static func contains(address text: String) -> Bool {
+    let text = String(text.prefix { $0 != "%" })
+    let bytes = LoopbackAddress.bytesOfIPv4(text) ?? LoopbackAddress.bytesOfIPv6(text)
+    return bytes.map { contains(address: $0) } ?? true
+  }
+
+  /// - Parameter bytes: of an IPv4 or an IPv6 address, in network order.
+  static func contains(address bytes: [UInt8]) -> Bool {
+    bytes.count == 4 ? isPrivate(ipv4: bytes) : bytes.count == 16 ? isPrivate(ipv6: bytes) : true
   }
 
   private static func isPrivate(ipv4 bytes: [UInt8]) -> Bool {

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+
+/// Finds out whether the origin can be reached before a client selects a variant of a stream.
+extension CachedAnswer {
+  /// Returns the response as the origin confirms it, if it is a fresh manifest that names more than
+  /// is stored: while it is fresh, nothing else shows that the origin cannot be reached, and a player
+  /// would select a variant that is not stored and fail. Any other response is returned as it is.
+  ///
+  /// An origin is asked once in ten seconds at most. A shared cache does not ask: its clients would
+  /// cost the origin a request every ten seconds for each manifest, however fresh.
+  ///
+  /// - Parameter again: selects the response on other terms.
+  /// - Throws: `CancellationError`.
+  func confirmed(
+    _ selected: SelectedResponse, _ terms: FreshnessRequirements,
+    again: (FreshnessRequirements) async throws -> Selected
+  ) async throws -> SelectedResponse {
+    guard isNamedManifest(selected.known) else { return selected }
+    let cache = service.cache
+    guard source(of: selected) == .hit else {
+      note(selected)
+      return selected
+    }
+    // Nothing is removed from an MPD that changes, and a list of segments names no variants.
+    guard selected.known.freshness.pace?.isLive != true, !cache.isShared, !cache.isOffline,
+      !terms.isOnlyStored,
+      service.reached.isReached(exchange.url, at: cache.now.uptime) == nil,
+      let body = try await ManifestAnswer(self, selected).body(),
+      try await StoredVariants(cache: cache, url: baseURL(of: selected.known)).isReducible(body)
+    else { return selected }
+    var terms = terms
+    terms.maxAge = 0
+    do {
+      // After an error of the origin, the fresh response is used.
+      guard case .response(let confirmed) = try await again(terms) else { return selected }
+      note(confirmed)
+      selected.reader.cancel()
+      return confirmed
+    } catch let error as MediaCacheError {
+      let isReached = ![.unreachable, .offline, .networkNotAllowed].contains(error.code)
+      service.reached.note(exchange.url, isReached: isReached, at: cache.now.uptime)
+      return selected
+    } catch is HTTPError {
+      return selected
+    }
+  }
+
+  /// Notes whether the request that brought or confirmed a response has reached its origin.
+  private func note(_ selected: SelectedResponse) {
+    let isReached: Bool
+    switch source(of: selected) {
+    case .stale: isReached = false
+    case .miss, .revalidated: isReached = true
+    case .hit, .partial, .relayed, .proxy: return
+    }
+    service.reached.note(exchange.url, isReached: isReached, at: service.cache.now.uptime)
+  }
+
+  /// Returns the source of the whole response.
+  func source(of selected: SelectedResponse) -> ServedRequest.Source {
+    let length = selected.known.information.length ?? .max
+    return ResponseSource(
+      reader: selected.reader, known: selected.known, wanted: [0..<length],
+      since: selected.started, isStale: false
+    ).source
+  }
+}
