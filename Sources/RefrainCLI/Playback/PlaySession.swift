@@ -117,11 +117,12 @@
       engine.begin(with: opening)
       configuration.streamURL = { try await streams.url(for: $0) }
       configuration.readsTags = settings.readsTags
-      try await settings.listening.apply(to: engine)
+      let device = try await settings.listening.apply(to: engine)
       configuration.resumption = await resumption
       configuration.rewind = settings.listening.rewind
       if settings.listening.remembers { configuration.savedSession = SavedSession(for: cache) }
       let player = Player(cache: cache, engine: engine, configuration: configuration)
+      if let device { player.audioDevice = device }
       let events = player.events()
       screen?.follow(player, cache)
       start(media, at: first, on: player)

@@ -100,6 +100,16 @@
       return MPVRecordedView(recording: recording)
     }
 
+    /// Lets a stream whose next bytes were dropped go on where the recording begins. For a recording
+    /// in which no place to begin is left.
+    func skipDroppedBytes() {
+      let isBehind = withRewinding { rewinding in
+        defer { rewinding.hasFallenBehind = false }
+        return rewinding.hasFallenBehind
+      }
+      if isBehind { lookAgain() }
+    }
+
     /// Ends the recording, until libmpv gets the item again. What it still reads of it fails.
     func stopRecording() {
       let recording = withRewinding { rewinding in
@@ -143,14 +153,20 @@
     /// Reports the recorded part of a live stream and the title of what is heard, and goes on at
     /// the earliest sound if playback has fallen behind it.
     func lookAtRecording() {
-      guard let playback = playing.current, playback.isHeard,
-        let recording = playback.recording, let window = recording.window
-      else { return }
-      let id = playback.item.id
-      if playback.withRewinding({ $0.hasFallenBehind }), !isPaused, !clock.isSeeking {
-        _ = rewind(playback, to: window.start + LiveWindow.lead)
-        return
+      guard let playback = playing.current, let recording = playback.recording else { return }
+      guard let window = recording.window else { return playback.skipDroppedBytes() }
+      if playback.withRewinding({ $0.hasFallenBehind }), !clock.isSeeking {
+        let place = window.start + LiveWindow.lead
+        if !playback.isHeard {
+          // As if it began there.
+          _ = rewind(playback, to: place)
+          return
+        }
+        // As a seek: one that the listener makes until the item has begun again follows it.
+        if !isPaused { return seek(MPVClock.Seek(position: place, serial: MPVClock.Seek.own)) }
       }
+      guard playback.isHeard else { return }
+      let id = playback.item.id
       if playback.withRewinding({ $0.isNews(window) }) { tell(.liveWindow(id, window)) }
       guard !clock.isSeeking, let title = recording.title(at: position) else { return }
       let isNewTitle = playback.withRewinding { rewinding in
