@@ -11,7 +11,7 @@ TESTING := mmdebstrap systemd-container
 CLUSTER := haproxy nginx curl python3
 
 .PHONY: install deb deb-test dist dist-test cluster cluster-test \
-  cluster-throughput check-packaging
+  cluster-throughput upgrade-test check-packaging
 
 install: ## Install what `make release` built, to PREFIX (/usr/local).
 	@packaging/install '$(packed)'
@@ -44,3 +44,7 @@ cluster-test: ## Try the cluster: a catalogue, the loss of a node, its return.
 cluster-throughput: ## Compare three nodes with one, and show what limits them.
 	$(call install,$(CLUSTER) wrk)
 	@examples/cluster/throughput '$(present)'
+
+upgrade-test: ## Replace a running node again and again under wrk for a minute: no request may fail.
+	$(call install,wrk curl python3)
+	@examples/cluster/upgrade '$(present)'

@@ -64,12 +64,12 @@ extension MediaCache {
   /// as long as the disk does.
   package func tryDisk() async -> DiskTrial {
     let budget = context.budget
-    return await IOThreads.background.run { Self.trial(of: budget) }
+    return await IOThreads.trial.run { Self.trial(of: budget) }
   }
 
   private static func trial(of budget: DiskBudget) -> DiskTrial {
     // Several proxies over one cache may try the disk at once.
-    let path = "\(budget.directory)/trial-\(UUID().uuidString)"
+    let path = "\(budget.directory)/\(DiskBudget.trialPrefix)\(UUID().uuidString)"
     let disk = budget.disk
     // A fixed size, so that a truncated file shows.
     let bytes = [UInt8](repeating: 0x5A, count: 512)

@@ -74,6 +74,13 @@ extension MediaCache {
 
   package func forgetIdleLeases(_ id: UInt64) { context.reclaimableLeases.remove(id) }
 
+  /// Looks at the files of open entries: what another process has purged, replaced or made stale is
+  /// not used for further requests. To be called now and then by whoever holds entries for long.
+  package func noticeOtherProcesses() async {
+    let table = context.table
+    await Task(executorPreference: IOThreads.background) { await table.noticeOthers() }.value
+  }
+
   /// Returns the response with which the origin asked for a pause that has not ended: no request
   /// should be made for the resource. Nil if it may be requested.
   package func rest(of resource: Resource) -> OriginRests.Rest? {
@@ -83,6 +90,11 @@ extension MediaCache {
   /// Records the origin's response to a request that bypassed the cache.
   package func noteRest(of resource: Resource, status: Int, headers: HeaderFields) {
     context.rests.note(resource, status: status, headers: headers, at: context.now)
+  }
+
+  /// The longest time for which nothing may come from an origin that responds.
+  package var longestSilence: Duration {
+    max(context.configuration.silenceTimeout, context.configuration.responseTimeout)
   }
 
   /// The current time of the cache.

@@ -38,22 +38,25 @@ enum Program {
     } catch let code as ExitCode {
       return code.rawValue
     } catch let error as ConfigurationError {
-      _ = fail("\(error)")
+      _ = await fail("\(error)")
       return ExitCode.validationFailure.rawValue
     } catch let error as MediaCacheError {
-      return fail("\(error)")
+      return await fail("\(error)")
     } catch is CancellationError {
-      return fail("The command was cancelled.")
+      return await fail("The command was cancelled.")
     } catch {
       // Help and the like are not failures; the parser reports wrong usage.
       let code = RefrainCommand.exitCode(for: error)
-      if code == .failure { return fail("\(error)") }
+      if code == .failure { return await fail("\(error)") }
       RefrainCommand.exit(withError: error)
     }
   }
 
   /// Reports a failure in exactly one line, whatever characters its text contains.
-  private static func fail(_ text: String) -> CInt {
+  private static func fail(_ text: String) async -> CInt {
+    await Console.shared.endNotes(givesUp: true)
+    // The line waits for its reader. Nothing else is left to do: a signal ends the program.
+    for number in [SIGINT, SIGTERM, SIGQUIT] { signal(number, SIG_DFL) }
     Console.shared.clear()
     Console.shared.note("refrain: \(printable(text))")
     return 1

@@ -126,11 +126,11 @@ extension CacheProxy {
     public var sendTimeout: Duration = .seconds(300)
 
     /// The longest time for which nothing may come for a client that has ended its side of the
-    /// connection: it may still wait for its response, or have closed the connection. As long as an
-    /// origin may be silent (`MediaCache.Configuration.silenceTimeout`).
-    package var endedInputTimeout: Duration = .seconds(30)
+    /// connection: it may still wait for its response, or have closed the connection. Nil: as long as
+    /// an origin may be silent (`silenceTimeout` and `responseTimeout` of the cache).
+    package var endedInputTimeout: Duration?
 
-    /// The same, while there are more than `mostEndedInputs` such clients.
+    /// The same, while there are more than `mostEndedInputs` clients that have waited for so long.
     package var crowdedEndedInputTimeout: Duration = .seconds(2)
 
     /// The most clients that may wait for `endedInputTimeout`: each one that has gone keeps a reader

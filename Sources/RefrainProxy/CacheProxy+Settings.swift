@@ -12,11 +12,15 @@ extension CacheProxy {
     /// As `Configuration.fillHours`.
     public var fillHours: FillHours?
 
+    /// As `Configuration.maximumConnections`.
+    public var maximumConnections: Int?
+
     /// Creates the settings of a configuration.
     public init(of configuration: Configuration = Configuration()) {
       allowedHosts = configuration.allowedHosts
       clientLimits = configuration.clientLimits
       fillHours = configuration.fillHours
+      maximumConnections = configuration.maximumConnections
     }
   }
 
@@ -33,6 +37,7 @@ extension CacheProxy {
   ///   begun under one follow its changes.
   /// - `fillHours` begin what waits if they permit it now, and else end the fetches that nobody
   ///   waits for, which go on with the next hours.
+  /// - `maximumConnections`: open connections stay, and count.
   ///
   /// - Throws: `CacheProxyError`, `.invalidConfiguration` for an invalid host or limit, or if the
   ///   proxy would become an open one. Then nothing has changed.

@@ -92,5 +92,52 @@
         }
       }
     }
+
+    @Test func `Three nodes are purged softly, by a prefix`() async throws {
+      let fields = [Field("Cache-Control", "max-age=600")]
+      let songs = [1, 2].map { SyntheticBytes(seed: $0).bytes(in: 0..<5000) }
+      try await Program.withSong(songs[0], headers: fields) { program, origin, _ in
+        func serve(_ song: [UInt8], _ tag: String) {
+          for path in ["/album/a", "/album/b", "/albums"] {
+            origin.serve(
+              OriginResource(
+                .bytes(song), contentType: "audio/flac", etag: "\"\(tag)\"", headers: fields),
+              at: path)
+          }
+        }
+        serve(songs[0], "one")
+        var nodes: [Node] = []
+        for name in ["a", "b", "c"] { nodes.append(try await node(name, program, origin)) }
+        let all = nodes.flatMap { ["--node", $0.admin] }
+        for node in nodes {
+          for path in ["/album/a", "/album/b", "/albums"] {
+            #expect(try await node.get(path).body == songs[0])
+          }
+        }
+        serve(songs[1], "two")
+        let prefix = origin.url("/album/").absoluteString
+        let run = try await program.run(["rm", "--soft", "--prefix", prefix] + all)
+        #expect(run.status == 0, "\(run.errors)")
+        for (line, name) in zip(run.lines, ["a", "b", "c"]) {
+          #expect(line.contains("(\(name)): 2 entries purged"), "\(line)")
+        }
+        #expect(run.lines.count == 3)
+        for node in nodes {
+          for path in ["/album/a", "/album/b"] {
+            // The old one is served while the origin is asked.
+            #expect(songs.contains(try await node.get(path).body))
+            try await eventually("\(path) is the new one") {
+              try await node.get(path).body == songs[1]
+            }
+          }
+          // The prefix ends with a slash.
+          #expect(try await node.get("/albums").body == songs[0])
+        }
+        // At once, without another answer meanwhile.
+        let hard = try await program.run(["rm", "--prefix", origin.baseURL.absoluteString] + all)
+        #expect(hard.lines.count == 3 && hard.lines.allSatisfy { $0.contains("3 entries purged") })
+        for node in nodes { #expect(try await node.get("/albums").body == songs[1]) }
+      }
+    }
   }
 #endif

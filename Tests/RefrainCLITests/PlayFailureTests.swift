@@ -126,6 +126,24 @@
       }
     }
 
+    @Test(.enabled(if: RequiredLibrary.libmpv.isUsable))
+    func `A pipe that is not media is reported, and the program ends`() async throws {
+      try await Program.with { program in
+        let pipe = program.directory.appending(path: "pipe").path(percentEncoded: false)
+        try #require(mkfifo(pipe, 0o600) == 0)
+        let text = try write("Notes.\n", "notes.txt", program)
+        // The writer has one reader: whoever opens the pipe after it would wait for another.
+        let running = try RunningProgram(
+          program, path: "/bin/sh",
+          [
+            "-c", #"cat "$1" >"$2" & exec "$0" play --plain "$2""#,
+            try Program.executable().path(percentEncoded: false), text, pipe,
+          ])
+        #expect(await running.end() == 1)
+        #expect(running.errors.contains("refrain: \(pipe)"), "\(running.errors)")
+      }
+    }
+
     @Test func `A podcast feed without episodes is reported as a failure`() async throws {
       let feed = "<rss><channel><item><title>Text</title></item></channel></rss>"
       try await withText(feed, "audio/mpeg", at: "/feed.xspf") { program, url in

@@ -31,19 +31,22 @@
 
     /// Starts the program under test.
     ///
-    /// - Parameter sockets: at most two, which it inherits as from a service manager, by name.
+    /// - Parameters:
+    ///   - sockets: at most two, which it inherits as from a service manager, by name.
+    ///   - errors: its standard error; nil: a file, of which `errors` returns the text.
     convenience init(
-      _ program: Program, _ arguments: [String], sockets: [(name: String, descriptor: CInt)] = []
+      _ program: Program, _ arguments: [String], sockets: [(name: String, descriptor: CInt)] = [],
+      errors: CInt? = nil
     ) throws {
       try self.init(
         program, path: Program.executable().path(percentEncoded: false), arguments,
-        sockets: sockets)
+        sockets: sockets, errors: errors)
     }
 
     /// Starts any program, in the environment of the one under test.
     init(
       _ program: Program, path: String, _ arguments: [String],
-      sockets: [(name: String, descriptor: CInt)] = []
+      sockets: [(name: String, descriptor: CInt)] = [], errors: CInt? = nil
     ) throws {
       errorFile = program.directory.appending(path: "errors-\(UUID().uuidString)").path()
       let (input, output) = (try Self.pipe(), try Self.pipe())
@@ -53,8 +56,12 @@
       defer { posix_spawn_file_actions_destroy(&actions) }
       posix_spawn_file_actions_adddup2(&actions, input.reading, STDIN_FILENO)
       posix_spawn_file_actions_adddup2(&actions, output.writing, STDOUT_FILENO)
-      posix_spawn_file_actions_addopen(
-        &actions, STDERR_FILENO, errorFile, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+      if let errors {
+        posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO)
+      } else {
+        posix_spawn_file_actions_addopen(
+          &actions, STDERR_FILENO, errorFile, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+      }
       // First out of the way of the numbers that they are to have.
       for (index, socket) in sockets.enumerated() {
         posix_spawn_file_actions_adddup2(&actions, socket.descriptor, CInt(500 + index))

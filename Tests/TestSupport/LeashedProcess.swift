@@ -88,6 +88,9 @@ package final class LeashedProcess: Sendable {
     _ = await end.wait()
   }
 
+  /// Waits until the program has ended, however that comes about.
+  package func ended() async { _ = await end.wait() }
+
   /// Waits until the program ends by itself, and returns its exit status, or the number of the
   /// signal that ended it; nil if it did not end within the time and was killed. Cancelling the
   /// current task kills it too: it has ended when this returns.

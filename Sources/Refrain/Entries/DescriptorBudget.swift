@@ -28,6 +28,10 @@ package enum DescriptorBudget {
 
   private static var fifth: Int { max(0, limit - reserve) / 5 }
 
+  /// The number of connections of a proxy's operator: of watchers and their pages. Part of the
+  /// reserve, where there are few.
+  package static var forOperator: Int { min(64, max(16, limit / 32)) }
+
   /// The number of entries that may be open.
   package static var forEntries: Int { max(4, fifth) }
 

@@ -315,23 +315,30 @@ final class Entry: Sendable {
       state.representation.follow(invalidatedAt: time)
       state.storage.replace(
         last.withState { $0.storage.replaced.union([$0.generationID].compactMap(\.self)) })
-      let next = Generation(entry: self, state: state)
-      let (isReplaced, filler) = self.state.withLock { state -> (Bool, Task<Void, Never>?) in
-        guard state.current === last, !state.isClosed else { return (false, nil) }
-        state.forgetEarlier()
-        state.earlier.append(last)
-        state.current = next
-        // It may wait for bytes of the generation before, which are not stored any more.
-        let filler = state.filler
-        state.filler = nil
-        startFilling(&state)
-        return (true, filler)
-      }
-      filler?.cancel()
-      if isReplaced { return last }
+      if startAnew(after: last, with: state) { return last }
       if self.state.withLock(\.isClosed) { return nil }
     }
     return nil
+  }
+
+  /// Makes a new generation the current one in place of `last`, whose readers continue with it.
+  ///
+  /// - Returns: false if `last` is not the current one any more, or the entry is closed.
+  func startAnew(after last: Generation, with next: GenerationState) -> Bool {
+    let next = Generation(entry: self, state: next)
+    let (isReplaced, filler) = state.withLock { state -> (Bool, Task<Void, Never>?) in
+      guard state.current === last, !state.isClosed else { return (false, nil) }
+      state.forgetEarlier()
+      state.earlier.append(last)
+      state.current = next
+      // It may wait for bytes of the generation before, which are not stored any more.
+      let filler = state.filler
+      state.filler = nil
+      startFilling(&state)
+      return (true, filler)
+    }
+    filler?.cancel()
+    return isReplaced
   }
 
   /// Ends a generation that was replaced.

@@ -30,6 +30,8 @@ actor EntryStorage {
   /// The size of the entry and its shard before anything was written to it; nil while it is not
   /// being written to.
   var sizeBefore: Int64?
+  /// The record's file as `noticeOthers` last found it.
+  var seenRecord: FileStatus?
 
   struct WrittenFiles {
     var generation: Generation

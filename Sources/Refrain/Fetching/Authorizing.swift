@@ -17,6 +17,8 @@ extension CacheContext {
       } catch let error as CancellationError {
         throw error
       } catch {
+        // A cancelled hook fails with an error of its own, such as `URLError.cancelled`.
+        if Task.isCancelled { throw CancellationError() }
         throw MediaCacheError(authorizationFailed: error, status: status)
       }
     }

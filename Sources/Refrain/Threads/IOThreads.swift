@@ -12,6 +12,10 @@ package final class IOThreads: TaskExecutor {
   /// cores: file systems merge syncs that arrive at the same time.
   package static let background = IOThreads(name: "refrain.background", count: 8)
 
+  /// One thread for trials of the disk, whose time says whether the disk responds: they must not
+  /// wait for a long sweep of the others.
+  static let trial = IOThreads(name: "refrain.trial", count: 1)
+
   private let queue = JobQueue()
 
   private init(name: String, count: Int) {

@@ -44,7 +44,7 @@ struct AccessLogOptions: ParsableArguments {
     let file = try await IOThreads.background.run {
       try AccessLogFile(path: path) { text in
         guard threshold.includes(.warning) else { return }
-        Console.shared.note("refrain: \(printable(text))")
+        Console.shared.noteLater("refrain: \(printable(text))")
       }
     }
     let log = AccessLog(file, format: format ?? .combined, hasOrigin: hasOrigin)

@@ -72,7 +72,7 @@ struct NetworkOptions: ParsableArguments {
     #if os(Linux)
       configuration.transport = CurlTransport(settings)
       if insecure {
-        Console.shared.note(
+        Console.shared.noteLater(
           "refrain: --insecure: no certificate is verified; anyone on the path can read and change "
             + "the data.")
       }

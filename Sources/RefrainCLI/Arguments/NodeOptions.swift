@@ -9,8 +9,9 @@ struct NodeOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      Also listen here, for the operator alone: state, metrics, purging. Whoever reaches this address can \
-      watch and change the cache. Default port: \(NodeOptions.standardAdminPort).
+      Also listen here, for the operator alone: health, metrics, purging and, with --origin, the \
+      page. Whoever reaches this address can watch and change the cache. Default port: \
+      \(NodeOptions.standardAdminPort).
       """, valueName: "address:port"),
     transform: { text in try usage { try ListenAddress(parsing: text) } })
   var admin: ListenAddress?

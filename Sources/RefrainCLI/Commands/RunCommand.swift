@@ -68,8 +68,9 @@ struct RunCommand: AsyncParsableCommand {
     configuration.redirectsPages = true
     if options.logLevel >= .info { configuration.log = log.note }
     let cacheConfiguration = network.configuration(options)
-    let status = try await withOpenCache(options, configuration: cacheConfiguration) {
-      [configuration] cache in
+    let status = try await withOpenCache(
+      options, configuration: cacheConfiguration, givesUpStalledLog: true
+    ) { [configuration] cache in
       let proxy = try CacheProxy.configured(configuration, cache: cache)
       let serving = try await RunningProxy.start(proxy)
       let result: Result<CInt, any Error>
@@ -100,7 +101,7 @@ struct RunCommand: AsyncParsableCommand {
       command[0], arguments.replacing(Array(command.dropFirst())),
       environment: ChildEnvironment.reaching(ProcessInfo.processInfo.environment))
     serving.onFailure { error in
-      Console.shared.note(
+      Console.shared.noteLater(
         printable("refrain: The proxy ended; \(command[0]) receives nothing more: \(error)"))
     }
     return await child.end()

@@ -53,8 +53,8 @@ struct ServeCommand: AsyncParsableCommand {
       the dashes and without quotes, as in 'limit 20G' and 'quiet'. Lines that begin with '#' are \
       comments. The command line overrides the file; options that may be given several times add \
       to it. SIGHUP reads the file again and applies --allow-host, --limit, \
-      --max-client-connections, --request-rate, --limit-rate, --origin-rate, --hours and \
-      --log-level without closing a connection; others are reported, and take effect at the next \
+      --max-connections, --max-client-connections, --request-rate, --limit-rate, --origin-rate, \
+      --hours and --log-level without closing a connection; others are reported, and take effect at the next \
       start. A file with an error changes nothing; the error is on standard error. Without \
       --config, SIGHUP ends the program.
 
@@ -362,9 +362,10 @@ struct ServeCommand: AsyncParsableCommand {
     let admin = proxy.adminListeningAddress.map { "http://\($0)/" }
     let event = Listening(
       url: base.absoluteString, address: address.host, port: address.port, admin: admin)
-    try Console.shared.print(
-      lines: options.json
-        ? [JSONText.line(event)] : [base.absoluteString] + (admin.map { ["Admin: \($0)"] } ?? []))
+    let lines =
+      try options.json
+      ? [JSONText.line(event)] : [base.absoluteString] + (admin.map { ["Admin: \($0)"] } ?? [])
+    try Console.shared.printAlone(lines.joined(separator: "\n"))
   }
 
   private struct Listening: Encodable {
@@ -378,6 +379,6 @@ struct ServeCommand: AsyncParsableCommand {
 
   private static func warn(_ text: String, _ options: GlobalOptions) {
     guard options.logLevel >= .warning else { return }
-    Console.shared.note("refrain: \(printable(text))")
+    Console.shared.noteLater("refrain: \(printable(text))")
   }
 }

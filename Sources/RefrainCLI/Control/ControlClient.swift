@@ -113,6 +113,7 @@
       _ command: ControlCommand, _ state: ControlState
     ) throws(ControlRefusal) -> ControlValue? {
       switch command {
+      case .get(.audioDevices): return nil
       case .get(let property):
         guard let value = state.value(of: property) else {
           throw ControlRefusal(

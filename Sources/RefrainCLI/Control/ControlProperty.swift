@@ -12,6 +12,9 @@ enum ControlProperty: String, Sendable, Hashable, CaseIterable {
   case loopsFile = "loop-file"
   case tracks = "track-list"
   case isIdle = "idle-active"
+  case audioDevice = "audio-device"
+  /// Looked up when it is asked for: as long as nobody does, no sound server is asked.
+  case audioDevices = "audio-device-list"
 
   static var names: String { allCases.map(\.rawValue).sorted().joined(separator: ", ") }
 

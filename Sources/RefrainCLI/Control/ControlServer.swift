@@ -19,6 +19,10 @@
     private var loadings: [Int: Task<Void, Never>] = [:]
     private var lastLoading = 0
     private var isClosed = false
+    /// Returns the sound devices. They come and go, so they are looked up each time.
+    var devices: @Sendable () async throws -> [AudioDevice] = {
+      try await MPVEngine.audioDevices()
+    }
 
     private init(_ socket: ControlSocket, _ mailbox: ControlMailbox, _ options: GlobalOptions) {
       (self.socket, self.mailbox, self.options) = (socket, mailbox, options)
@@ -100,6 +104,8 @@
         case .toggleFullscreen: player.toggleFullscreen()
         case .quit: quit?()
         case .load(let text, let place): return load(text, place, for: client)
+        case .selectAudioDevice(let name): return selectAudioDevice(name, for: client)
+        case .listAudioDevices: return listAudioDevices(for: client)
         }
         publish()
         mailbox.answer(client, .success(.null))
@@ -107,6 +113,51 @@
         mailbox.answer(client, .failure(error))
       }
     }
+
+    // MARK: Sound devices
+
+    private func listAudioDevices(for client: Int) {
+      lookUpDevices(for: client, refusal: .propertyUnavailable) { devices, _ in
+        .array(
+          devices.map {
+            .object(["name": .string($0.name), "description": .string($0.description)])
+          })
+      }
+    }
+
+    private func selectAudioDevice(_ name: String, for client: Int) {
+      lookUpDevices(for: client, refusal: .propertyError) { devices, player in
+        let found = try SoundDevices.find(name, among: devices)
+        player.audioDevice = found == ControlState.systemDevice ? nil : found
+        return .null
+      }
+    }
+
+    /// Answers when the devices are known.
+    private func lookUpDevices(
+      for client: Int, refusal: ControlRefusal.Fault,
+      _ use: @escaping @MainActor ([AudioDevice], Player) throws -> ControlValue
+    ) {
+      lastLoading += 1
+      loadings[lastLoading] = Task { [weak self, devices, number = lastLoading] in
+        let found: Result<[AudioDevice], any Error>
+        do { found = .success(try await devices()) } catch { found = .failure(error) }
+        guard let self else { return }
+        loadings[number] = nil
+        var answer = ControlAnswer.failure(Self.gone)
+        if let player {
+          do {
+            answer = .success(try use(try found.get(), player))
+          } catch {
+            answer = .failure(ControlRefusal(refusal, "\(error)"))
+          }
+        }
+        publish()
+        mailbox.answer(client, answer)
+      }
+    }
+
+    // MARK: Loading
 
     /// Finds media, and answers when they are in the queue. Whether the client waits for the answer
     /// does not matter.

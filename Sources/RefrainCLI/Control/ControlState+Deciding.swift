@@ -10,6 +10,9 @@
     case toggleFullscreen
     /// The media that a text names become part of the queue.
     case load(String, ControlCommand.LoadPlace)
+    /// The sound goes to the device that a text names.
+    case selectAudioDevice(String)
+    case listAudioDevices
     case quit
   }
 
@@ -17,6 +20,7 @@
     /// Returns the effect of an action now. A pure function.
     func decide(_ action: ControlCommand) throws(ControlRefusal) -> ControlDecision {
       switch action {
+      case .get(.audioDevices): .listAudioDevices
       case .get, .observe, .unobserve, .clientName, .version: .player([])
       case .set(let property, let value): try set(property, to: value)
       case .cycle(let property): try cycle(property)

@@ -29,7 +29,12 @@
       case .sid: return try select(.subtitle, value, property)
       case .vid: return try select(.video, value, property)
       case .fullscreen: throw error("fullscreen has no known value: cycle it.")
-      case .duration, .playlist, .playlistCount, .title, .path, .tracks, .isIdle:
+      case .audioDevice:
+        guard let name = value.text else {
+          throw wrongFormat(property, "the name of a device in audio-device-list")
+        }
+        return .selectAudioDevice(name)
+      case .duration, .playlist, .playlistCount, .title, .path, .tracks, .isIdle, .audioDevices:
         throw error("\(property.rawValue) cannot be set.")
       }
     }

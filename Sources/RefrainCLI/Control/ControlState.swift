@@ -43,11 +43,15 @@
       case .aid: selected(.audio)
       case .sid: selected(.subtitle)
       case .vid: player.showsVideo ? selected(.video) : .bool(false)
-      // The window does not report it.
-      case .fullscreen: nil
+      case .audioDevice: .string(player.audioDevice ?? Self.systemDevice)
+      // The window does not report it, and the list is looked up.
+      case .fullscreen, .audioDevices: nil
       case .isIdle: .bool(!isOccupied)
       }
     }
+
+    /// libmpv's name of the device that the system chooses.
+    static let systemDevice = "auto"
 
     private var percent: Double? {
       guard isOccupied, let duration = player.duration, duration > .zero else { return nil }

@@ -28,10 +28,13 @@ func withExistingCache(
 }
 
 /// Opens the cache, does the work, and closes the cache in any case.
+///
+/// - Parameter givesUpStalledLog: whether a reader of standard error that stalls delays the end by
+///   no more than some seconds; otherwise that is so only after a signal.
 func withOpenCache<Value: Sendable>(
   _ options: GlobalOptions, at directory: URL? = nil,
   configuration: MediaCache.Configuration? = nil, threshold: LogThreshold? = nil,
-  _ work: @Sendable (MediaCache) async throws -> Value
+  givesUpStalledLog: Bool = false, _ work: @Sendable (MediaCache) async throws -> Value
 ) async throws -> Value {
   let cache = try MediaCache(
     directory: directory ?? options.directory,
@@ -46,6 +49,7 @@ func withOpenCache<Value: Sendable>(
   await cache.close()
   // Closing ends the events; pending ones are still logged.
   await log.end()
+  await Console.shared.endNotes(givesUp: givesUpStalledLog)
   Console.shared.clear()
   return try result.get()
 }

@@ -13,7 +13,11 @@ import RefrainLocks
 final class Console: Sendable {
   static let shared = Console()
 
+  /// The line at the foot. Changed under `terminal` only, and read by who must not wait for it.
   private let foot = Mutex("")
+  /// Held while something is written, which a stopped terminal or an unread pipe delays.
+  private let terminal = Mutex(())
+  private let notes = WritingQueue<String>(delay: .zero, write: Console.write)
   /// Receives notes while a screen has the terminal.
   private let listener = Mutex<Listener?>(nil)
 
@@ -55,9 +59,9 @@ final class Console: Sendable {
   func print(lines: [String]) throws {
     guard !lines.isEmpty else { return }
     let text = lines.joined(separator: "\n") + "\n"
-    try foot.withLock { foot in
-      erase(foot)
-      defer { draw(foot) }
+    try terminal.withLock { _ in
+      erase()
+      defer { draw() }
       try Self.write(text, to: STDOUT_FILENO)
     }
   }
@@ -74,46 +78,77 @@ final class Console: Sendable {
     self.listener.withLock { $0 = listener.map(Listener.init) }
   }
 
-  /// Writes a line to standard error. A failure is ignored: it could not be reported.
+  /// Writes a line to standard error. A failure is ignored: it could not be reported. A stalled
+  /// reader blocks the caller.
   func note(_ line: String) {
     if let listener = listener.withLock(\.self) {
       listener.hear(line)
       if isatty(STDERR_FILENO) == 1 { return }
     }
-    foot.withLock { foot in
-      erase(foot)
+    terminal.withLock { _ in
+      erase()
       try? Self.write(line + "\n", to: STDERR_FILENO)
-      draw(foot)
+      draw()
     }
   }
+
+  /// As `note`, on a thread of its own: returns at once, whatever the reader does. Lines beyond a
+  /// bound are dropped, and counted.
+  func noteLater(_ line: String) { notes.note(line) }
+
+  /// Waits until the lines of `noteLater` are written.
+  ///
+  /// - Parameter givesUp: whether to wait for at most some seconds if the reader stalls; otherwise
+  ///   that is so only once the task is cancelled.
+  func endNotes(givesUp: Bool = false) async { await notes.end(onlyOnceCancelled: !givesUp) }
 
   /// Redraws the line at the foot; does nothing unless `isInteractive`.
   func show(_ line: String) {
     guard isInteractive else { return }
-    foot.withLock { foot in
-      guard line != foot else { return }
-      erase(foot)
-      foot = line
-      draw(foot)
+    terminal.withLock { _ in
+      guard line != foot.withLock(\.self) else { return }
+      erase()
+      foot.withLock { $0 = line }
+      draw()
     }
   }
 
   /// Removes the line at the foot, as every command does at its end.
   func clear() {
-    foot.withLock { foot in
-      erase(foot)
-      foot = ""
+    // Without one there is nothing to wait for.
+    guard !foot.withLock(\.isEmpty) else { return }
+    terminal.withLock { _ in removeFoot() }
+  }
+
+  /// As `clear`, for a program that ends at once: waits neither for another writer nor for a
+  /// stopped terminal.
+  func clearAtOnce() {
+    guard !foot.withLock(\.isEmpty) else { return }
+    _ = terminal.withLockIfAvailable { _ in
+      var poll = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+      if Foundation.poll(&poll, 1, 0) == 1 { removeFoot() }
     }
   }
 
-  private func erase(_ foot: String) {
-    guard !foot.isEmpty else { return }
+  private static func write(_ lines: [String], _ leftOut: Int) {
+    if leftOut > 0 { shared.note("refrain: … \(leftOut) messages are not listed …") }
+    for line in lines { shared.note(line) }
+  }
+
+  private func removeFoot() {
+    erase()
+    foot.withLock { $0 = "" }
+  }
+
+  private func erase() {
+    guard !foot.withLock(\.isEmpty) else { return }
     try? Self.write("\r\u{1B}[K", to: STDERR_FILENO)
   }
 
-  private func draw(_ foot: String) {
-    guard !foot.isEmpty else { return }
-    try? Self.write(foot, to: STDERR_FILENO)
+  private func draw() {
+    let line = foot.withLock(\.self)
+    guard !line.isEmpty else { return }
+    try? Self.write(line, to: STDERR_FILENO)
   }
 
   private static func width(of descriptor: CInt) -> Int? {

@@ -31,14 +31,14 @@ final class EventLog: Sendable {
       let task = Task { [threshold] in
         for await event in events {
           let (level, text) = event.log
-          if threshold.includes(level) { Console.shared.note("refrain: \(printable(text))") }
+          if threshold.includes(level) { Console.shared.noteLater("refrain: \(printable(text))") }
         }
       }
       listening = Listening(task: task, includesTraffic: includesTraffic)
     }
   }
 
-  /// Returns when the events of a closed cache are written.
+  /// Returns when the events of a closed cache are handed to the console, which writes them.
   func end() async {
     threshold.onChange(nil)
     await listening.withLock { $0?.task }?.value

@@ -27,19 +27,23 @@
     /// Returns the first bytes of the file, or of the stored part; makes no request.
     private func beginning(of media: Media) async -> Data? {
       guard let resource = media.resource else {
-        return media.url.isFileURL ? Self.read(media.url, ContentKind.length) : nil
+        return media.url.isFileURL ? await Self.read(media.url, ContentKind.length) : nil
       }
       // If the stored bytes cannot be read, the error stays as it is.
       guard let entry = try? await cache.entry(for: cache.entryKey(for: resource)),
         let stored = entry.spans.ranges.first, stored.lowerBound == 0
       else { return nil }
-      return Self.read(entry.file, Int(min(stored.upperBound, Int64(ContentKind.length))))
+      return await Self.read(entry.file, Int(min(stored.upperBound, Int64(ContentKind.length))))
     }
 
-    private static func read(_ file: URL, _ count: Int) -> Data? {
-      guard let handle = try? FileHandle(forReadingFrom: file) else { return nil }
-      defer { try? handle.close() }
-      return try? handle.read(upToCount: count)
+    /// Returns nil for what is not an ordinary file: a pipe would wait for a writer.
+    private static func read(_ file: URL, _ count: Int) async -> Data? {
+      await IOThreads.background.run {
+        // If it cannot be read, the error stays as it is.
+        guard let file = (try? RegularFile(file)) ?? nil else { return nil }
+        defer { file.close() }
+        return Data(file.bytes(in: 0..<min(file.length, Int64(count))))
+      }
     }
   }
 

@@ -26,13 +26,15 @@
       return resumption
     }
 
-    /// Sets the device and the gains of an engine before it plays.
+    /// Sets the gains of an engine before it plays.
+    ///
+    /// - Returns: libmpv's name of the device; nil: the system's.
+    /// - Throws: `ProgramError` if there is no such device; `MPVError`.
     @MainActor
-    func apply(to engine: MPVEngine) async throws {
+    func apply(to engine: MPVEngine) async throws -> String? {
       if replayGain != .off { engine.setReplayGain(replayGain) }
-      guard let device else { return }
-      let devices = try await MPVEngine.audioDevices()
-      engine.setAudioDevice(try SoundDevices.find(device, among: devices))
+      guard let device else { return nil }
+      return try SoundDevices.find(device, among: try await MPVEngine.audioDevices())
     }
 
     /// Returns the last queue.

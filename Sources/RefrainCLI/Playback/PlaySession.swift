@@ -118,11 +118,12 @@
       configuration.streamURL = { try await streams.url(for: $0) }
       configuration.recordStream = { try await streams.record($0, keeping: $1) }
       configuration.readsTags = settings.readsTags
-      try await settings.listening.apply(to: engine)
+      let device = try await settings.listening.apply(to: engine)
       configuration.resumption = await resumption
       configuration.rewind = settings.listening.rewind
       if settings.listening.remembers { configuration.savedSession = SavedSession(for: cache) }
       let player = Player(cache: cache, engine: engine, configuration: configuration)
+      if let device { player.audioDevice = device }
       let events = player.events()
       screen?.follow(player, cache)
       start(media, at: first, on: player)

@@ -52,7 +52,7 @@ enum BrowserOpening {
 
   private static func warn(_ options: GlobalOptions) {
     guard options.logLevel >= .warning else { return }
-    Console.shared.note(
+    Console.shared.noteLater(
       "refrain: '\(program)' could not open a browser. Open the proxy's URL in one yourself.")
   }
 }

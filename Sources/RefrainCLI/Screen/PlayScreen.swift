@@ -17,8 +17,7 @@
     private let renderer: ScreenRenderer
     private var model = ScreenModel()
     private var player: Player?
-    /// The queue that the model's rows show.
-    private var shownQueue: PlayQueue?
+    private var shownQueue = ShownQueue()
     private var known = KnownItems()
     private var traffic = ScreenTraffic()
     private let controls = PlayControl()
@@ -88,6 +87,7 @@
     func follow(_ player: Player, _ cache: MediaCache) {
       (self.player, self.cache) = (player, cache)
       known = KnownItems()
+      shownQueue = ShownQueue()
       traffic = ScreenTraffic()
       lookingUp?.cancel()
       lookingUp = Task { [weak self] in
@@ -134,8 +134,8 @@
     private func draw() {
       guard let player, ending == nil else { return }
       let state = player.state
-      model.show(state, known: known.items)
-      shownQueue = state.queue
+      model.showItem(of: state, known: known.items)
+      showQueue(of: state)
       model.speed = traffic.speed(state)
       model.messages = messages.current(at: .now)
       let size = terminal.size
@@ -199,15 +199,13 @@
       Task { [player] in await player?.close() }
     }
 
-    /// Keys act on the current queue: several may arrive before it is drawn again.
-    private func refreshQueue() {
-      guard let player, player.queue != shownQueue else { return }
-      model.show(player.state, known: known.items)
-      shownQueue = player.queue
+    private func showQueue(of state: PlayerState) {
+      if shownQueue.isNews(state, known) { model.showQueue(of: state, known: known.items) }
     }
 
     private func perform(_ action: ScreenAction, isBreak: Bool) {
-      refreshQueue()
+      // Keys act on the current queue: several may arrive before it is drawn again.
+      if let player { showQueue(of: player.state) }
       switch action {
       case .quit: end(isBreak ? .interrupted(SIGINT) : .asked)
       case .suspend: terminal.suspend()

@@ -8,8 +8,8 @@ import RefrainProxy
 struct ServeReloading: Sendable {
   /// The options that can change while the proxy runs.
   static let changeable: Set<String> = [
-    "allow-host", "limit", "max-client-connections", "request-rate", "limit-rate", "origin-rate",
-    "hours", "log-level",
+    "allow-host", "limit", "max-connections", "max-client-connections", "request-rate",
+    "limit-rate", "origin-rate", "hours", "log-level",
   ]
 
   /// What the proxy was started with.
@@ -84,6 +84,6 @@ struct ServeReloading: Sendable {
 
   private func say(_ level: LogLevel, _ text: String) {
     guard threshold.includes(level) else { return }
-    Console.shared.note("refrain: \(printable(text))")
+    Console.shared.noteLater("refrain: \(printable(text))")
   }
 }

@@ -22,7 +22,7 @@ func endingOnSignals(_ work: @escaping @Sendable () async throws -> Void) async 
       #if os(Linux)
         TerminalGuard.restore()
       #endif
-      Console.shared.clear()
+      Console.shared.clearAtOnce()
       _exit(128 + number)
     }
   }

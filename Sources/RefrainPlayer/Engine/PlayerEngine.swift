@@ -56,6 +56,9 @@ public protocol PlayerEngine: AnyObject, Sendable {
   /// Sets whether video is shown, of this and the following items.
   func setShowsVideo(_ showsVideo: Bool)
 
+  /// Sends the sound to another device, by the engine's name for it; nil: the system's.
+  func setAudioDevice(_ device: String?)
+
   /// Lets the engine's own window fill the screen, or no longer.
   func toggleFullscreen()
 
@@ -72,11 +75,12 @@ public protocol PlayerEngine: AnyObject, Sendable {
   func close() async
 }
 
-/// An engine without tracks and windows.
+/// An engine without tracks, windows and devices.
 extension PlayerEngine {
   public func prefer(_ languages: TrackLanguages) {}
   public func select(_ track: MediaTrack.ID?, of kind: MediaTrack.Kind) {}
   public func setShowsVideo(_ showsVideo: Bool) {}
+  public func setAudioDevice(_ device: String?) {}
   public func toggleFullscreen() {}
   public var capabilities: PlayerCapabilities { PlayerCapabilities() }
 }

@@ -22,7 +22,7 @@
 
     private func append(_ type: Unicode.Scalar, _ text: String) throws {
       // Of a string, the pointer itself is the value.
-      try text.withCString { text in
+      try text.onBus.withCString { text in
         _ = try check(sd.message_append_basic(pointer, Self.type(type), text))
       }
     }
@@ -114,9 +114,33 @@
     }
   }
 
+  extension String {
+    /// The text as the bus accepts it: without NUL, which would end it, and with U+FFFD in place of
+    /// noncharacters, which sd-bus refuses.
+    var onBus: String {
+      guard unicodeScalars.contains(where: { $0.value == 0 || $0.isNoncharacter }) else {
+        return self
+      }
+      var text = UnicodeScalarView()
+      for scalar in unicodeScalars where scalar.value != 0 {
+        text.append(scalar.isNoncharacter ? "\u{FFFD}" : scalar)
+      }
+      return String(text)
+    }
+  }
+
+  extension Unicode.Scalar {
+    fileprivate var isNoncharacter: Bool {
+      (0xFDD0...0xFDEF).contains(value) || value & 0xFFFE == 0xFFFE
+    }
+  }
+
   /// A negative error number that sd-bus returned.
   struct BusError: Error {
     var number: CInt
+
+    /// Whether the connection to the bus is gone.
+    var isOfConnection: Bool { [-ENOTCONN, -ECONNRESET, -EPIPE].contains(number) }
   }
 
   /// - Throws: `BusError` if the result is negative.

@@ -62,7 +62,7 @@
     private func refuse(
       _ refusal: MPRISRefusal, _ error: UnsafeMutablePointer<sd_bus_error>
     ) -> CInt {
-      sd.error_set(error, refusal.kind.rawValue, refusal.text)
+      sd.error_set(error, refusal.kind.rawValue, refusal.text.onBus)
     }
   }
 

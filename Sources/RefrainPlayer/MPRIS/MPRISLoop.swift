@@ -159,8 +159,15 @@
       let signals = state.signals(since: announced) + (jump.map { [.seeked($0)] } ?? [])
       announced = state
       for signal in signals {
-        // A signal that cannot be sent is lost; whether the bus is gone shows when it is read.
-        try? send(signal)
+        do {
+          try send(signal)
+        } catch {
+          if (error as? BusError)?.isOfConnection == true {
+            hasFailed = true
+            return
+          }
+          // Clients keep the previous value until the next change. The others are still sent.
+        }
       }
     }
 

@@ -5,6 +5,9 @@
     struct Seek: Equatable {
       var position: Duration
       var serial: Int
+
+      /// The serial of a seek that no listener requested.
+      static let own = 0
     }
 
     /// The seek that libmpv performs. One at a time: libmpv does not report which of several is

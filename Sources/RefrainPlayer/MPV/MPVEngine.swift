@@ -11,6 +11,9 @@
   public final class MPVEngine: PlayerEngine {
     public var report: (@MainActor (EngineEvent) -> Void)?
 
+    /// As of the start: finding a display connects to it.
+    public let capabilities: PlayerCapabilities
+
     private let cache: MediaCache
     let video: VideoConfiguration
     let mailbox: MPVMailbox
@@ -36,6 +39,7 @@
     ) async throws {
       self.cache = cache
       self.video = video
+      capabilities = Self.capabilities(showing: video)
       let (events, continuation) = AsyncStream.makeStream(of: MPVMessage.self)
       mailbox = try await MPVLoop.start(
         library: library, output: output, video: video, events: continuation)
@@ -111,7 +115,7 @@
 
     public func toggleFullscreen() { mailbox.post(.command(["cycle", "fullscreen"])) }
 
-    public var capabilities: PlayerCapabilities {
+    private static func capabilities(showing video: VideoConfiguration) -> PlayerCapabilities {
       var capabilities = PlayerCapabilities.ofPlatform
       if video.output == .none {
         (capabilities.selectableTracks, capabilities.externalSubtitles) = ([.audio], false)

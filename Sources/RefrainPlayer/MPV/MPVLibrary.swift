@@ -17,7 +17,9 @@
     /// - Throws: `MPVError` if it is missing, incomplete, or of another version.
     static func load(_ name: String = MPVLibrary.name) throws -> MPVFunctions {
       // RTLD_LAZY: functions are bound when they are first called, as those of the program mpv are.
-      // Binding all of them at once takes a fifth longer.
+      // Binding all of them at once takes a fifth longer. In exchange, a function that one of the
+      // libraries lacks ends the process at its first call, instead of failing here: packages of
+      // one distribution fit each other.
       guard let library = dlopen(name, RTLD_LAZY | RTLD_LOCAL) else {
         throw unusable("libmpv, which plays the sound, could not be loaded: \(lastError()).")
       }

@@ -139,9 +139,9 @@
       }
       switch arrival {
       case .none: break
-      case .seekCompleted(let serial): tell(.seekCompleted(id, serial: serial, at: position))
+      case .seekCompleted(let serial): tellCompleted(serial, of: id, at: position)
       case .further where isLive && !playback.canRewind:
-        if let serial = clock.abandon() { tell(.seekCompleted(id, serial: serial, at: position)) }
+        if let serial = clock.abandon() { tellCompleted(serial, of: id, at: position) }
       case .further(let seek): go(to: seek)
       }
     }
@@ -220,8 +220,11 @@
     /// end of the previous one is still audible.
     static func position(_ seconds: Double) -> Duration { .seconds(max(0, seconds)) }
 
-    /// The current position.
-    var position: Duration { Self.position(number("time-pos") ?? 0) + base }
+    /// The current position; the start if it is unknown.
+    var position: Duration { knownPosition ?? base }
+
+    /// The current position; nil while no file is loaded.
+    private var knownPosition: Duration? { number("time-pos").map { Self.position($0) + base } }
 
     /// The position of the current item at which libmpv's times begin.
     private var base: Duration { playing.current?.withRewinding { $0.base } ?? .zero }
@@ -245,8 +248,11 @@
       let isWaiting = !isPaused && (isWaitingForCache || isStill)
       let now = isWaiting ? playback.absence.map(WaitingReason.network) ?? .bytes : nil
       guard now != waiting else { return }
-      // Positions come a few times per second: the last one may be of a while ago.
-      if waiting == nil, !clock.isSeeking { tell(.position(playback.item.id, position)) }
+      // Positions come a few times per second: the last one may be of a while ago. An item that
+      // libmpv has ended has none.
+      if waiting == nil, !clock.isSeeking, let position = knownPosition {
+        tell(.position(playback.item.id, position))
+      }
       waiting = now
       tell(.waiting(playback.item.id, now))
     }

@@ -229,7 +229,7 @@
     func seek(_ seek: MPVClock.Seek) {
       guard !playing.isEmpty else { return }
       if let playback = playing.current, noteLive(playback), !playback.canRewind {
-        return tell(.seekCompleted(playback.item.id, serial: seek.serial, at: position))
+        return tellCompleted(seek.serial, of: playback.item.id, at: position)
       }
       if case .seek(let seek) = clock.ask(seek) { go(to: seek) }
     }
@@ -240,7 +240,14 @@
       playing.current?.noteStream(position: seek.position)
       let isTaken = showing("seek", "\(max(0, seek.position.inSeconds))", "absolute+exact")
       guard !isTaken, let playback = playing.current, let serial = clock.abandon() else { return }
-      tell(.seekCompleted(playback.item.id, serial: serial, at: position))
+      tellCompleted(serial, of: playback.item.id, at: position)
+    }
+
+    /// Reports that a seek is completed; of one that no listener requested, only the position.
+    func tellCompleted(_ serial: Int, of id: EngineItem.ID, at position: Duration) {
+      tell(
+        serial == MPVClock.Seek.own
+          ? .position(id, position) : .seekCompleted(id, serial: serial, at: position))
     }
 
     /// Sets the start position of the file that is being opened, and of no other.

@@ -167,6 +167,11 @@
       for stream in state.withLock({ $0.streams }) { stream.value?.interrupt() }
     }
 
+    /// Lets waiting reads of a recording look at it again.
+    func lookAgain() {
+      for stream in state.withLock({ $0.streams }) { stream.value?.lookAgain() }
+    }
+
     /// Opens a reader, without a request; the first one may have been opened ahead. Blocks the
     /// calling thread, which is one of mpv's.
     func openReader() throws -> MediaReader {

@@ -110,6 +110,16 @@
       return MPVRecordedView(recording: recording)
     }
 
+    /// Lets a stream whose next bytes were dropped go on where the recording begins. For a recording
+    /// in which no place to begin is left.
+    func skipDroppedBytes() {
+      let isBehind = withRewinding { rewinding in
+        defer { rewinding.hasFallenBehind = false }
+        return rewinding.hasFallenBehind
+      }
+      if isBehind { lookAgain() }
+    }
+
     /// Ends the recording, until libmpv gets the item again. What it still reads of it fails.
     func stopRecording() {
       let recording = withRewinding { rewinding in
@@ -157,24 +167,34 @@
       return true
     }
 
+    /// Reports the recorded part of a live HLS stream, and whether its origin can be reached. One
+    /// that has fallen behind goes on by itself, at the beginning of the playlists.
+    private func look(at stream: RecordedStream, of playback: MPVPlayback) {
+      guard playback.isHeard, let window = stream.window() else { return }
+      playback.absence = stream.failure()
+      guard noteLive(playback), playback.withRewinding({ $0.isNews(window) }) else { return }
+      tell(.liveWindow(playback.item.id, window))
+    }
+
     /// Reports the recorded part of a live stream and the title of what is heard, and goes on at
     /// the earliest sound if playback has fallen behind it.
     func lookAtRecording() {
-      guard let playback = playing.current, playback.isHeard, let window = playback.liveWindow
-      else { return }
-      let id = playback.item.id
-      if let stream = playback.item.recordedStream {
-        playback.absence = stream.failure()
-        if noteLive(playback), playback.withRewinding({ $0.isNews(window) }) {
-          tell(.liveWindow(id, window))
-        }
-        return
-      }
+      guard let playback = playing.current else { return }
+      if let stream = playback.item.recordedStream { return look(at: stream, of: playback) }
       guard let recording = playback.recording else { return }
-      if playback.withRewinding({ $0.hasFallenBehind }), !isPaused, !clock.isSeeking {
-        _ = rewind(playback, to: window.start + LiveWindow.lead)
-        return
+      guard let window = recording.window else { return playback.skipDroppedBytes() }
+      if playback.withRewinding({ $0.hasFallenBehind }), !clock.isSeeking {
+        let place = window.start + LiveWindow.lead
+        if !playback.isHeard {
+          // As if it began there.
+          _ = rewind(playback, to: place)
+          return
+        }
+        // As a seek: one that the listener makes until the item has begun again follows it.
+        if !isPaused { return seek(MPVClock.Seek(position: place, serial: MPVClock.Seek.own)) }
       }
+      guard playback.isHeard else { return }
+      let id = playback.item.id
       if playback.withRewinding({ $0.isNews(window) }) { tell(.liveWindow(id, window)) }
       guard !clock.isSeeking, let title = recording.title(at: position) else { return }
       let isNewTitle = playback.withRewinding { rewinding in

@@ -164,6 +164,9 @@
 
   /// Live streams that are recorded.
   extension MPVStream {
+    /// Lets a read that waits for the recording look at it again.
+    func lookAgain() { wake.signal() }
+
     /// Returns the view of a recorded stream; nil: the stream is not recorded. The first call waits
     /// for the origin's response, and starts the recording of a live stream if there is room.
     private func recordedView() throws -> MPVRecordedView? {
@@ -205,7 +208,8 @@
           state.withLock { [view] in $0.view = view }
           continue
         case .dropped:
-          // The loop loads the item again where the recording begins, and cancels this stream.
+          // The loop loads the item again where the recording begins, and cancels this stream; or
+          // it wakes this read, if no such place is left.
           playback.withRewinding { $0.hasFallenBehind = true }
           playback.noteChange()
         case .wait: break

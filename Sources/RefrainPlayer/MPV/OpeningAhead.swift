@@ -56,7 +56,8 @@
         do {
           let reader = try await opening.value
           do {
-            _ = try await reader.contentInformation()
+            // What is known of the resource may be stored without its first bytes.
+            _ = try await reader.waitUntilReadable(at: 0)
           } catch let error as MediaCacheError {
             let isUnused = progress.state.withLock { state in
               state.failure = error
@@ -82,22 +83,28 @@
     var failure: MediaCacheError? { progress.state.withLock { $0.failure } }
 
     /// Returns the reader, which is the caller's from then on; nil if it was taken over before, or
-    /// the opening has ended. Does not wait for the response.
+    /// the opening has ended. Waits for the first byte, without which libmpv cannot begin either: a
+    /// refusal is known then, and is not requested again.
     ///
-    /// - Throws: the error of the opening, or of the response if that has failed by now;
-    ///   `CancellationError`.
+    /// - Throws: the error of the opening or of the response; `CancellationError`.
     func take() async throws -> MediaReader? {
       guard progress.end() else { return nil }
       let reader = try await withTaskCancellationHandler {
-        try await opening.value
+        let reader = try await opening.value
+        await response.value
+        return reader
       } onCancel: {
         opening.cancel()
+        response.cancel()
       }
-      if let failure {
+      do {
+        try Task.checkCancellation()
+        if let failure { throw failure }
+        return reader
+      } catch {
         reader.cancel()
-        throw failure
+        throw error
       }
-      return reader
     }
 
     /// Ends the opening and its request, unless the reader was taken over.

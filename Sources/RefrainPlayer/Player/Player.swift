@@ -87,6 +87,14 @@ public final class Player {
     set { send(.setSleepTimer(newValue)) }
   }
 
+  /// The sound device; nil: the system's. It is changed without a seek or a request. On Linux, the
+  /// `name` of one of `MPVEngine.audioDevices()`; engines that leave the choice to the system ignore
+  /// it.
+  public var audioDevice: String? {
+    get { shownAudioDevice }
+    set { send(.setAudioDevice(newValue)) }
+  }
+
   /// Whether video is shown, of this and the following items. Without, the player's own window
   /// closes, and the sound plays on. An item without sound stays visible.
   public var showsVideo: Bool {
@@ -106,6 +114,7 @@ public final class Player {
   private var shownVolume = 1.0
   private var isShownMuted = false
   private var shownSleepTimer: SleepTimer?
+  private var shownAudioDevice: String?
 
   @ObservationIgnored private var machine: PlayerMachine
   @ObservationIgnored private let engine: StreamEngine
@@ -195,9 +204,11 @@ public final class Player {
 
   /// The state to store, for continuing after a restart of the app.
   public var session: PlayerSession {
-    PlayerSession(
+    let choices = machine.sessionChoices
+    return PlayerSession(
       queue: queue, position: isLive ? 0 : position.inSeconds, rate: rate,
-      volume: machine.usualVolume ?? volume, isMuted: isMuted)
+      volume: machine.usualVolume ?? volume, isMuted: isMuted, audio: choices.audio,
+      subtitle: choices.subtitle)
   }
 
   /// Restores a stored session. Nothing is requested before `resume()`.
@@ -293,6 +304,7 @@ public final class Player {
       case .setVolume(let volume, let isMuted): engine.setVolume(volume, isMuted: isMuted)
       case .select(let track, let kind): engine.select(track, of: kind)
       case .setShowsVideo(let showsVideo): engine.setShowsVideo(showsVideo)
+      case .setAudioDevice(let device): engine.engine.setAudioDevice(device)
       case .remember(let choice, let kind):
         if let languages = records.remember(choice, of: kind) { engine.prefer(languages) }
       case .stop: engine.stop()
@@ -355,6 +367,7 @@ public final class Player {
     set(\.shownVolume, now.volume)
     set(\.isShownMuted, now.isMuted)
     set(\.shownSleepTimer, now.sleepTimer)
+    set(\.shownAudioDevice, now.audioDevice)
     set(\.isSilent, now.isSilent)
     set(\.tracks, now.tracks)
     set(\.video, now.video)

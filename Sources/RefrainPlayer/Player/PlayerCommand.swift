@@ -31,6 +31,8 @@ package enum PlayerCommand: Sendable, Hashable {
   case setSleepTimer(SleepTimer?)
   case select(MediaTrack.ID?, MediaTrack.Kind)
   case setShowsVideo(Bool)
+  /// Nil: the system's.
+  case setAudioDevice(String?)
   case restore(PlayerSession)
   /// The sleep timer has run out.
   case fallAsleep
@@ -57,6 +59,7 @@ enum PlayerAction: Sendable, Hashable {
   case setVolume(Double, isMuted: Bool)
   case select(MediaTrack.ID?, MediaTrack.Kind)
   case setShowsVideo(Bool)
+  case setAudioDevice(String?)
   /// The listener chose a track of a kind.
   case remember(TrackChoice, MediaTrack.Kind)
   case stop

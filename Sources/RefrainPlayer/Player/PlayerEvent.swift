@@ -34,6 +34,8 @@ public enum PlayerEvent: Sendable, Hashable {
   case rate(Double)
   case volume(Double, isMuted: Bool)
   case sleepTimer(SleepTimer?)
+  /// The sound goes to another device; nil: the system's.
+  case audioDevice(String?)
   /// No sound device could be opened.
   case audioUnavailable
   /// The item has video, but it could not be shown: only its sound plays.

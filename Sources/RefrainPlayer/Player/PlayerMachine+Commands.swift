@@ -61,6 +61,9 @@ extension PlayerMachine {
     case .setShowsVideo(let showsVideo):
       state.showsVideo = showsVideo
       actions.append(.setShowsVideo(showsVideo))
+    case .setAudioDevice(let device):
+      state.audioDevice = device
+      actions.append(.setAudioDevice(device))
     case .restore(let session): restore(session, &actions)
     case .fallAsleep:
       state.sleepTimer = nil
@@ -195,5 +198,8 @@ extension PlayerMachine {
     state.isMuted = session.isMuted
     actions.append(.setRate(state.rate))
     actions.append(.setVolume(state.volume, isMuted: state.isMuted))
+    restored = state.item.map {
+      ($0.id, ItemChoices(audio: session.audio, subtitle: session.subtitle))
+    }
   }
 }

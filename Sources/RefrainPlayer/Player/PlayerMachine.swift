@@ -63,6 +63,9 @@ struct PlayerMachine {
   var choices = ItemChoices()
   /// Whether the tracks that were chosen when the item was left are to be selected.
   var hasTracksToSelect = false
+  /// What was chosen for the current item of a restored session, until that item or another one is
+  /// loaded.
+  var restored: (item: PlayQueue.Item.ID, choices: ItemChoices)?
   /// The volume for other items, while the current one has its own.
   var usualVolume: Double?
   /// Whether this player ends an item at the end of its part, because the engine does not
@@ -147,6 +150,7 @@ struct PlayerMachine {
     state.position = start
     load(item, at: start, &actions)
     if let mark { apply(mark, beginsAtMark: beginsAtMark, &actions) }
+    applyRestoredChoices(to: item)
   }
 
   /// Loads the current item again after its origin could not be reached.

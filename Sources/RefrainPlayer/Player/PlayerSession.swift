@@ -9,15 +9,21 @@ public struct PlayerSession: Sendable, Hashable, Codable {
   public var rate: Double
   public var volume: Double
   public var isMuted: Bool
+  /// The sound track that the listener selected in the current item; nil: none was selected.
+  public var audio: TrackChoice?
+  /// The subtitle that the listener selected in the current item, or `.off`; nil: none was selected.
+  public var subtitle: TrackChoice?
 
   public init(
     queue: PlayQueue, position: Double = 0, rate: Double = 1, volume: Double = 1,
-    isMuted: Bool = false
+    isMuted: Bool = false, audio: TrackChoice? = nil, subtitle: TrackChoice? = nil
   ) {
     self.queue = queue
     self.position = position
     self.rate = rate
     self.volume = volume
     self.isMuted = isMuted
+    self.audio = audio
+    self.subtitle = subtitle
   }
 }

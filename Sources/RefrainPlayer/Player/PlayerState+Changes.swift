@@ -31,6 +31,7 @@ extension PlayerState {
       events.append(.volume(volume, isMuted: isMuted))
     }
     compare(\.sleepTimer, PlayerEvent.sleepTimer)
+    compare(\.audioDevice, PlayerEvent.audioDevice)
     if isSilent, !before.isSilent { events.append(.audioUnavailable) }
     return events
   }

@@ -42,6 +42,8 @@ public struct PlayerState: Sendable, Hashable {
   public internal(set) var sleepTimer: SleepTimer?
   /// Whether no sound device could be opened: playback then runs in real time, without sound.
   public internal(set) var isSilent = false
+  /// The sound device, by the engine's name for it; nil: the system's.
+  public internal(set) var audioDevice: String?
   /// The tracks of the current item; empty until they are known, and if the engine does not list
   /// them.
   public internal(set) var tracks = MediaTracks()

@@ -17,6 +17,21 @@ extension PlayerMachine {
     }
   }
 
+  /// Gives an item that is being loaded the tracks with which a restored session was left in it.
+  mutating func applyRestoredChoices(to item: PlayQueue.Item) {
+    defer { restored = nil }
+    guard let restored, restored.item == item.id else { return }
+    choices.audio = restored.choices.audio ?? choices.audio
+    choices.subtitle = restored.choices.subtitle ?? choices.subtitle
+    hasTracksToSelect = choices.audio != nil || choices.subtitle != nil
+  }
+
+  /// What a stored session keeps of the choices for the current item.
+  var sessionChoices: ItemChoices {
+    guard let restored, restored.item == state.item?.id else { return choices }
+    return restored.choices
+  }
+
   /// Sets the volume of before an item with a volume of its own.
   mutating func restoreVolume(_ actions: inout [PlayerAction]) {
     guard let usualVolume else { return }

@@ -20,7 +20,9 @@ struct PlayerRecords {
     let state = machine.state
     if positions != nil { perform(marks.note(state, machine.choices, now: Date())) }
     if savedSession != nil {
-      save(session.note(state, volume: machine.usualVolume ?? state.volume))
+      save(
+        session.note(
+          state, volume: machine.usualVolume ?? state.volume, choices: machine.sessionChoices))
     }
   }
 

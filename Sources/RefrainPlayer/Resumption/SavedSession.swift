@@ -34,6 +34,8 @@ public final class SavedSession: Sendable {
     var rate: Double
     var volume: Double
     var isMuted: Bool
+    var audio: TrackChoice?
+    var subtitle: TrackChoice?
   }
 
   /// What this program has stored.
@@ -108,6 +110,7 @@ public final class SavedSession: Sendable {
       {
         (session.position, session.rate) = (place.position, place.rate)
         (session.volume, session.isMuted) = (place.volume, place.isMuted)
+        (session.audio, session.subtitle) = (place.audio, place.subtitle)
       }
       return session
     }
@@ -223,7 +226,8 @@ public final class SavedSession: Sendable {
     }
     let now = Place(
       id: id, date: Date(), item: session.queue.current?.id.rawValue, position: session.position,
-      rate: session.rate, volume: session.volume, isMuted: session.isMuted)
+      rate: session.rate, volume: session.volume, isMuted: session.isMuted, audio: session.audio,
+      subtitle: session.subtitle)
     try files.replace(Self.placeName, with: Self.encoded(now), syncs: false)
   }
 

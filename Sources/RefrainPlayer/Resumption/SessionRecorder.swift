@@ -10,29 +10,37 @@ struct SessionRecorder {
 
   /// Notes the state of a player.
   ///
-  /// - Parameter volume: the volume that the session keeps.
+  /// - Parameters:
+  ///   - state: the state of the player.
+  ///   - volume: the volume that the session keeps.
+  ///   - choices: what the listener has chosen for the current item.
   /// - Returns: the session to store, if one is due, and whether it has to survive a power cut.
   mutating func note(
-    _ state: PlayerState, volume: Double
+    _ state: PlayerState, volume: Double, choices: ItemChoices = ItemChoices()
   ) -> (session: PlayerSession, isFinal: Bool)? {
     guard !state.queue.isEmpty else { return leave() }
     var session = PlayerSession(
       queue: state.queue, position: state.isLive ? 0 : state.position.inSeconds, rate: state.rate,
-      volume: volume, isMuted: state.isMuted)
+      volume: volume, isMuted: state.isMuted, audio: choices.audio, subtitle: choices.subtitle)
+    // Stopped or failed, the player knows neither the position nor the choices any more.
+    let before = latest.flatMap { $0.queue.current == state.queue.current ? $0 : nil }
     let isFinal: Bool
     switch state.status {
     case .loading, .playing, .buffering: isFinal = false
-    case .paused, .failed: isFinal = true
+    case .paused: isFinal = true
+    case .failed:
+      (session.audio, session.subtitle) = (before?.audio, before?.subtitle)
+      isFinal = true
     case .ended:
       // Restored, it begins again.
       session.queue.rewind()
-      session.position = 0
+      (session.position, session.audio, session.subtitle) = (0, nil, nil)
       isFinal = true
     case .idle:
-      // A restored session that has not played yet is stored already. A stopped player has no
-      // position any more.
+      // A restored session that has not played yet is stored already.
       guard let latest, latest.queue.items != state.queue.items else { return leave() }
-      session.position = latest.queue.current == state.queue.current ? latest.position : 0
+      session.position = before?.position ?? 0
+      (session.audio, session.subtitle) = (before?.audio, before?.subtitle)
       isFinal = true
     }
     latest = session

@@ -6,7 +6,8 @@ public struct PlayerCapabilities: Sendable, Hashable {
   public var selectableTracks: Set<MediaTrack.Kind>
   /// Whether subtitles of other resources (`Media.subtitles`) are shown.
   public var externalSubtitles: Bool
-  /// Whether a window of the engine's own can be opened now: there is a display.
+  /// Whether a window of the engine's own can be opened: there was a display when the engine
+  /// started.
   public var window: Bool
   /// Whether video can be shown in a window of the app, by its ID.
   public var embedding: Bool

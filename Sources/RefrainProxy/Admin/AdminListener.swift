@@ -14,12 +14,14 @@ final class AdminListener: Sendable {
   private let place: ListeningPlace
   private let responders = RunningResponders()
   /// More connections than watchers need, and few enough for the descriptors that clients leave.
-  private let count = ConnectionCount { 16 }
+  private let count = ConnectionCount { _ in DescriptorBudget.forOperator }
   private let state = Mutex(State())
 
   private struct State {
     var channel: (any Channel)?
     var address: ListeningAddress?
+    /// The last one on which it listened.
+    var knownAddress: ListeningAddress?
     /// Kept if the socket is lost: watchers know this port.
     var port: Int?
     /// Binds the socket again.
@@ -39,6 +41,10 @@ final class AdminListener: Sendable {
 
   /// The address on which it listens; nil while it does not.
   var address: ListeningAddress? { state.withLock { $0.address } }
+
+  /// The address by which requests are recognized as meant for this listener: those of connections
+  /// that were accepted before the socket was lost, too.
+  private var knownAddress: ListeningAddress? { state.withLock { $0.knownAddress } }
 
   /// The number of watchers connected now.
   var connectionCount: Int { count.current }
@@ -99,7 +105,7 @@ final class AdminListener: Sendable {
       host: channel.localAddress?.ipAddress ?? wanted.host,
       port: channel.localAddress?.port ?? wanted.port)
     let isLate = state.withLock { state in
-      state.port = bound.port
+      (state.port, state.knownAddress) = (bound.port, bound)
       guard !state.isStopped else { return true }
       (state.channel, state.address) = (channel, bound)
       return false
@@ -120,7 +126,7 @@ final class AdminListener: Sendable {
       responders: responders
     ) { [self] request, writer in
       await AdminResponder(service: service, request: request, writer: writer)
-        .run(listening: address)
+        .run(listening: knownAddress)
     }
     let bound = NIOLoopBound(connection, eventLoop: channel.eventLoop)
     let isWelcome = state.withLock { state in

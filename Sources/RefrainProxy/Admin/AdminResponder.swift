@@ -15,7 +15,7 @@ struct AdminResponder: Sendable {
 
   /// Responds on the admin listener.
   ///
-  /// - Parameter address: that of the admin listener.
+  /// - Parameter address: that of the admin listener, or its last one.
   func run(listening address: ListeningAddress?) async {
     let target = request.head.target
     await responding(to: target) {

@@ -31,13 +31,19 @@ extension ProxyConnection {
   func watchEndedInput() {
     guard !isWatchingEndedInput else { return }
     isWatchingEndedInput = true
-    service.endedInputs.add(1, ordering: .relaxed)
     watch(written, since: now)
   }
 
   private func endWatch() {
     isWatchingEndedInput = false
-    service.endedInputs.subtract(1, ordering: .relaxed)
+    countAsWaiting(false)
+  }
+
+  /// Counts the client among those that have received nothing for a while, or no longer.
+  private func countAsWaiting(_ isWaiting: Bool) {
+    guard isCountedEndedInput != isWaiting else { return }
+    isCountedEndedInput = isWaiting
+    service.endedInputs.add(isWaiting ? 1 : -1, ordering: .relaxed)
   }
 
   private func watch(_ last: Written, since: Uptime) {
@@ -47,17 +53,25 @@ extension ProxyConnection {
       let now = now
       let pending = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) ?? 0
       // A client that accepts bytes slowly is there.
-      guard pending == 0, written == last else { return watch(written, since: now) }
+      guard pending == 0, written == last else {
+        countAsWaiting(false)
+        return watch(written, since: now)
+      }
       let waited = now.seconds(since: since) ?? .infinity
       let configuration = service.configuration
-      if waited >= configuration.endedInputTimeout / .seconds(1) {
+      let limit = configuration.endedInputTimeout ?? service.cache.longestSilence
+      if waited >= limit / .seconds(1) {
         endWatch()
-      } else if waited >= configuration.crowdedEndedInputTimeout / .seconds(1), leaveCrowd() {
-        isWatchingEndedInput = false
-      } else {
-        return watch(last, since: since)
+        return abortAnswer()
       }
-      abortAnswer()
+      if waited >= configuration.crowdedEndedInputTimeout / .seconds(1) {
+        countAsWaiting(true)
+        if leaveCrowd() {
+          (isWatchingEndedInput, isCountedEndedInput) = (false, false)
+          return abortAnswer()
+        }
+      }
+      watch(last, since: since)
     }
   }
 

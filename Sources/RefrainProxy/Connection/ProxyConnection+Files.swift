@@ -8,17 +8,41 @@ extension ProxyConnection {
   /// The most bytes read from a file at a time.
   static let longestCopy: Int64 = 256 << 10
 
+  /// The bytes of a response by a task that are counted at once.
+  private static let counted: Int64 = 128 << 10
+
   /// As `write(_:)`, for a part of a file.
-  func write(_ file: EntryFile, _ range: ByteRange) -> EventLoopFuture<Void>? {
+  ///
+  /// - Parameter accepted: receives each part that the socket has accepted.
+  func write(
+    _ file: EntryFile, _ range: ByteRange, _ accepted: @escaping (ByteRange) -> Void
+  ) -> EventLoopFuture<Void>? {
     let count = range.upperBound - range.lowerBound
     guard let context else { return nil }
     guard service.configuration.sendsFiles else {
       let promise = context.eventLoop.makePromise(of: Void.self)
-      copy(file, range, promise) { self.write($0) }
+      var offset = range.lowerBound
+      copy(file, range, promise) { [self] bytes in
+        let part = offset..<offset + Int64(bytes.readableBytes)
+        offset = part.upperBound
+        let written = write(bytes)
+        written?.assumeIsolated().whenSuccess { accepted(part) }
+        return written
+      }
       return promise.futureResult
     }
     guard account(for: count) else { return nil }
-    return framed(count, context) { write(file, range, context, $0) }
+    return framed(count, context) { promise in
+      var offset = range.lowerBound
+      while offset < range.upperBound {
+        let part = offset..<min(range.upperBound, offset + Self.counted)
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenSuccess { accepted(part) }
+        if part.upperBound == range.upperBound { written.futureResult.cascade(to: promise) }
+        write(file, part, context, written)
+        offset = part.upperBound
+      }
+    }
   }
 
   /// The bytes written as one region, so that those before are counted if the client leaves.

@@ -27,6 +27,8 @@ final class ProxyConnection: ChannelDuplexHandler {
   var isReadHeld = false
   var isInputClosed = false
   var isWatchingEndedInput = false
+  /// Whether it counts in `ProxyService.endedInputs`.
+  var isCountedEndedInput = false
   /// The number of writes by tasks so far.
   var writes: UInt64 = 0
 

@@ -39,12 +39,16 @@ struct ResponseWriter: Sendable {
     }
   }
 
-  func write(_ file: EntryFile, _ range: ByteRange) async throws {
-    guard let pace else { return try await perform { $0.write(file, range) } }
+  /// - Parameter accepted: receives each part of the range that the socket has accepted, before this
+  ///   returns or throws; on the event loop.
+  func write(
+    _ file: EntryFile, _ range: ByteRange, accepted: @Sendable @escaping (ByteRange) -> Void
+  ) async throws {
+    guard let pace else { return try await perform { $0.write(file, range, accepted) } }
     var offset = range.lowerBound
     while offset < range.upperBound {
       let part = offset..<min(range.upperBound, offset + Int64(pace.step))
-      try await perform { $0.write(file, part) }
+      try await perform { $0.write(file, part, accepted) }
       try await pace.wait(after: Int(part.upperBound - part.lowerBound))
       offset = part.upperBound
     }

@@ -15,6 +15,8 @@ struct DownloadQueue: Sendable {
     var total: Int64?
     /// With the remedy.
     var error: String?
+    /// Whether it was to be pinned when it last began.
+    fileprivate(set) var hasBegunPinned = false
   }
 
   /// The downloads that run at a time.
@@ -36,7 +38,7 @@ struct DownloadQueue: Sendable {
   mutating func add(_ url: String, isPinned: Bool) -> Item? {
     if let index = items.firstIndex(where: { $0.url == url && $0.state != .done }) {
       if [.paused, .failed].contains(items[index].state) { items[index].state = .waiting }
-      // A running one is pinned from its next start on.
+      // A running one begins once more at its end, to be pinned.
       items[index].isPinned = items[index].isPinned || isPinned
       items[index].error = nil
       return items[index]
@@ -61,6 +63,7 @@ struct DownloadQueue: Sendable {
     var running = items.count { $0.state == .running }
     for index in items.indices where items[index].state == .waiting && running < Self.width {
       items[index].state = .running
+      items[index].hasBegunPinned = items[index].isPinned
       running += 1
       begun.append(items[index])
     }
@@ -88,6 +91,15 @@ struct DownloadQueue: Sendable {
     return true
   }
 
+  /// Has one pinned: at its start. A running one begins once more at its end, and one that is
+  /// complete now.
+  mutating func pin(_ id: UInt64) -> Bool {
+    guard let index = items.firstIndex(where: { $0.id == id }) else { return false }
+    if !items[index].isPinned, items[index].state == .done { items[index].state = .waiting }
+    items[index].isPinned = true
+    return true
+  }
+
   /// Moves one by some places, negative to the front.
   mutating func move(_ id: UInt64, by places: Int) -> Bool {
     guard let index = items.firstIndex(where: { $0.id == id }) else { return false }
@@ -108,12 +120,17 @@ struct DownloadQueue: Sendable {
     (items[index].stored, items[index].total) = (stored, total)
   }
 
-  /// Records the end of a running one; nothing if it was paused or removed meanwhile.
+  /// Records the end of a running one; nothing if it was paused or removed meanwhile. One that was
+  /// to be pinned only after it had begun waits for another turn, which finds its bytes stored.
   ///
   /// - Parameter error: nil if it is complete.
   mutating func end(_ id: UInt64, error: String?) {
     guard let index = items.firstIndex(where: { $0.id == id }), items[index].state == .running
     else { return }
+    if error == nil, items[index].isPinned, !items[index].hasBegunPinned {
+      items[index].state = .waiting
+      return
+    }
     items[index].state = error == nil ? .done : .failed
     items[index].error = error
     if error == nil { items[index].total = items[index].stored }

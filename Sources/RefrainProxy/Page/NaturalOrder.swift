@@ -1,31 +1,47 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 
-/// The order of names in which `segment-10` follows `segment-9`. Pure.
-enum NaturalOrder {
-  /// Whether `a` comes before `b`: runs of digits compare as numbers of any size.
-  static func isBefore(_ a: String, _ b: String) -> Bool {
-    let (left, right) = (Array(a.utf8), Array(b.utf8))
-    var (i, j) = (0, 0)
-    while i < left.count, j < right.count {
-      if left[i].isDecimalDigit, right[j].isDecimalDigit {
-        let (x, y) = (digits(left, &i), digits(right, &j))
-        if x.count != y.count { return x.count < y.count }
-        if !x.elementsEqual(y) { return x.lexicographicallyPrecedes(y) }
-      } else {
-        if left[i] != right[j] { return left[i] < right[j] }
-        (i, j) = (i + 1, j + 1)
+/// A name in the order in which `segment-10` follows `segment-9`: runs of digits compare as numbers
+/// of any size. Made once for each name, so that comparing allocates nothing. Pure.
+struct NaturalOrder: Sendable, Hashable, Comparable {
+  private let text: String
+  /// The name with each run of digits as a `0`, the number of its digits without zeros in front, in
+  /// eight bytes, and those digits: in the order of bytes.
+  private let bytes: [UInt8]
+
+  init(_ text: String) {
+    self.text = text
+    let name = Array(text.utf8)
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(name.count + 16)
+    var index = 0
+    while index < name.count {
+      guard name[index].isDecimalDigit else {
+        bytes.append(name[index])
+        index += 1
+        continue
       }
+      let start = index
+      while index < name.count, name[index].isDecimalDigit { index += 1 }
+      let digits = name[start..<index].drop { $0 == UInt8(ascii: "0") }
+      bytes.append(UInt8(ascii: "0"))
+      withUnsafeBytes(of: UInt64(digits.count).bigEndian) { bytes += $0 }
+      bytes += digits
     }
-    if left.count - i != right.count - j { return left.count - i < right.count - j }
-    // Equal but for zeros in front.
-    return left.lexicographicallyPrecedes(right)
+    self.bytes = bytes
   }
 
-  /// Returns the run of digits at an index, without zeros in front.
-  private static func digits(_ text: [UInt8], _ index: inout Int) -> ArraySlice<UInt8> {
-    let start = index
-    while index < text.count, text[index].isDecimalDigit { index += 1 }
-    return text[start..<index].drop { $0 == UInt8(ascii: "0") }
+  static func < (a: Self, b: Self) -> Bool {
+    let order = a.bytes.withUnsafeBytes { left in
+      b.bytes.withUnsafeBytes { right in
+        guard let first = left.baseAddress, let second = right.baseAddress else { return 0 }
+        return Int(memcmp(first, second, min(left.count, right.count)))
+      }
+    }
+    if order != 0 { return order < 0 }
+    if a.bytes.count != b.bytes.count { return a.bytes.count < b.bytes.count }
+    // Equal but for zeros in front.
+    return a.text.utf8.lexicographicallyPrecedes(b.text.utf8)
   }
 }
 

@@ -9,9 +9,15 @@ final class Page: Sendable {
   let downloads: PageDownloads
   private let savings: PageSavingsFile
 
-  init(cache: MediaCache, resource: @Sendable @escaping (URL) -> Resource) {
+  /// - Parameters:
+  ///   - relayed: returns the bytes that were received beside the cache so far.
+  ///   - resource: returns the resource by which a URL is requested.
+  init(
+    cache: MediaCache, relayed: @Sendable @escaping () -> Int64,
+    resource: @Sendable @escaping (URL) -> Resource
+  ) {
     traffic = PageTraffic { cache.now.wall }
-    feed = PageFeed(cache: cache, traffic: traffic)
+    feed = PageFeed(cache: cache, traffic: traffic, relayed: relayed)
     downloads = PageDownloads(cache: cache, resource: resource)
     savings = PageSavingsFile(cache, traffic)
   }

@@ -9,6 +9,8 @@ struct PageAction: Sendable, Decodable {
     case add
     /// Changes the download `id`.
     case pause, resume, cancel
+    /// Pins the download `id`: at its start, or once more after its end.
+    case pinDownload
     /// Moves the download `id` by some places.
     case move
     /// Changes the row `key`.
@@ -45,6 +47,8 @@ struct PageActions: Sendable {
       return try change(action, "Removed from the queue. The fetched bytes stay.") {
         $0.remove($1)
       }
+    case .pinDownload:
+      return try change(action, "Pinned with the download.") { $0.pin($1) }
     case .move:
       let places = action.places ?? 0
       return try change(action, "Moved.") { $0.move($1, by: places) }

@@ -68,12 +68,16 @@ struct PageAnswer: Sendable {
 
   private var isHEAD: Bool { request.head.isHEAD }
 
+  /// The host by which the client has reached this machine.
+  private var host: String? { request.head.fields["Host"] }
+
   // MARK: Sending
 
   private var fields: HeaderFields {
     let media =
       isOnOtherListener
-      ? service.routes.base(listening: service.knownAddress).map { String($0.dropLast()) } : nil
+      ? service.routes.base(listening: service.knownAddress, reachedAs: host)
+        .map { String($0.dropLast()) } : nil
     var fields = PageGuard.fields(media: media)
     fields.append("Date", HTTPDate.format(Date()))
     return fields
@@ -205,7 +209,8 @@ struct PageAnswer: Sendable {
     }
     let proxied: URL
     do {
-      proxied = try service.routes.proxied(url, listening: service.knownAddress)
+      proxied = try service.routes.proxied(
+        url, listening: service.knownAddress, reachedAs: host)
     } catch {
       return try await refuse(HTTPError(400, "\(error)"))
     }

@@ -14,17 +14,6 @@ final class PageFeed: Sendable {
   private static let longShare = 50
   /// The most entries looked at in one update.
   private static let mostLooks = 200
-  /// The number of problems kept.
-  private static let mostProblems = 30
-
-  /// A failure or a warning, with its number and its time in seconds since 1970.
-  struct Problem: Sendable {
-    var number: UInt64
-    var time: Int64
-    var url: String?
-    var text: String
-  }
-
   struct Rates: Sendable, Hashable {
     /// Bytes per second from origins.
     var received: Int64 = 0
@@ -49,17 +38,24 @@ final class PageFeed: Sendable {
     var isLooking = false
     var changedMeanwhile: Set<CacheKey> = []
     var nextLook = ContinuousClock.now
-    var problems: [Problem] = []
-    var nextProblem: UInt64 = 1
+    var problems = PageProblems()
     var rates = Rates()
+
+    /// Records that entries could not be looked at: why there is no page yet, or a problem in it.
+    mutating func failed(_ text: String, at time: Int64) {
+      failure = text
+      if isReady { problems.addLook(text, at: time) }
+    }
   }
 
   private let cache: MediaCache
   private let traffic: PageTraffic
+  /// Returns the bytes that were received beside the cache so far.
+  private let relayed: @Sendable () -> Int64
   private let state = Mutex(State())
 
-  init(cache: MediaCache, traffic: PageTraffic) {
-    (self.cache, self.traffic) = (cache, traffic)
+  init(cache: MediaCache, traffic: PageTraffic, relayed: @Sendable @escaping () -> Int64) {
+    (self.cache, self.traffic, self.relayed) = (cache, traffic, relayed)
   }
 
   // MARK: Visitors
@@ -69,7 +65,8 @@ final class PageFeed: Sendable {
     state.withLock { state in
       state.visitors += 1
       guard state.collector == nil else { return }
-      state.collector = Task { await collect() }
+      // Sorting the rows of a large cache takes long, too.
+      state.collector = Task(executorPreference: IOThreads.background) { await self.collect() }
     }
   }
 
@@ -91,8 +88,8 @@ final class PageFeed: Sendable {
 
   var rates: Rates { state.withLock(\.rates) }
 
-  func problems(after number: UInt64) -> [Problem] {
-    state.withLock { $0.problems.filter { $0.number > number } }
+  func problems(after number: UInt64) -> [PageProblems.Problem] {
+    state.withLock { $0.problems.after(number) }
   }
 
   /// Looks at an entry with the next update, after a change that no event reports.
@@ -123,7 +120,9 @@ final class PageFeed: Sendable {
     var counts = Counts()
     var look: Task<Void, Never>?
     while !Task.isCancelled {
-      if mayLookAtAll() { look = Task { await lookAtAll() } }
+      if mayLookAtAll() {
+        look = Task(executorPreference: IOThreads.background) { await self.lookAtAll() }
+      }
       await update(&counts)
       // Nobody may come while the last look ends.
       if visitors <= 0 {
@@ -141,9 +140,9 @@ final class PageFeed: Sendable {
   private func endIfUnused() -> Bool {
     state.withLock { state in
       guard state.visitors <= 0 else { return false }
-      let problems = (state.problems, state.nextProblem)
+      let problems = state.problems
       state = State()
-      (state.problems, state.nextProblem) = problems
+      state.problems = problems
       return true
     }
   }
@@ -163,23 +162,18 @@ final class PageFeed: Sendable {
     /// The entries that were open.
     var active: Set<CacheKey> = []
     var sent: Int64?
+    var relayed: Int64 = 0
   }
 
   private func note(_ event: CacheEvent) {
     let time = Int64(cache.now.wall.timeIntervalSince1970)
     state.withLock { state in
-      func problem(_ key: CacheKey?, _ text: String) {
-        if state.problems.count == Self.mostProblems { state.problems.removeFirst() }
-        state.problems.append(
-          Problem(number: state.nextProblem, time: time, url: key?.rawValue, text: text))
-        state.nextProblem += 1
-      }
       switch event {
       case .opened(let key), .evicted(let key, _), .generationChanged(let key):
         state.pending.insert(key)
         if state.isLooking { state.changedMeanwhile.insert(key) }
-      case .failed(let key, let error): problem(key, error.description)
-      case .warning(let text): problem(nil, text)
+      case .failed(let key, let error): state.problems.add(error.description, of: key, at: time)
+      case .warning(let text): state.problems.add(text, at: time)
       case .fetchStarted, .fetchFinished, .retrying, .received, .servedFromDisk, .committed,
         .streamTitle:
         break
@@ -209,9 +203,10 @@ final class PageFeed: Sendable {
         let newer = state.open.union(state.changedMeanwhile).subtracting(all.map(\.key))
         state.model.replaceAll(with: all + newer.compactMap { state.model[$0] })
         (state.isReady, state.failure) = (true, nil)
+        state.problems.noteLooked()
       }
     } catch {
-      state.withLock { $0.failure = "\(error)" }
+      noteFailure(error)
     }
   }
 
@@ -225,7 +220,8 @@ final class PageFeed: Sendable {
     var total: Int64 = 0
     let isFirst = counts.sent == nil
     let time = Int64(cache.now.wall.timeIntervalSince1970)
-    let sent = traffic.sent
+    let (sent, relayed) = (traffic.sent, self.relayed())
+    if !isFirst { total += relayed - counts.relayed }
     let before = counts
     let (known, closed) = state.withLock { state in
       let open = Set(activity.map(\.key))
@@ -271,7 +267,14 @@ final class PageFeed: Sendable {
       state.pending.formUnion(closedNow)
       if state.isLooking { state.changedMeanwhile.formUnion(closedNow) }
     }
-    counts = Counts(time: now, received: received, active: active, sent: sent)
+    counts = Counts(
+      time: now, received: received, active: active, sent: sent, relayed: relayed)
+  }
+
+  private func noteFailure(_ error: any Error) {
+    if error is CancellationError { return }
+    let time = Int64(cache.now.wall.timeIntervalSince1970)
+    state.withLock { $0.failed("\(error)", at: time) }
   }
 
   private func lookAtPending() async {
@@ -291,8 +294,7 @@ final class PageFeed: Sendable {
           missing.append(key)
         }
       } catch {
-        // The next look at the whole directory reports it.
-        state.withLock { $0.failure = "\(error)" }
+        noteFailure(error)
       }
     }
     let (summaries, gone) = (found, missing)

@@ -24,6 +24,8 @@ struct PageModel: Sendable {
   private var roots: [CacheKey: CacheKey] = [:]
   /// The parts of each stream, in the order of their URLs, without the first manifest.
   private var parts: [CacheKey: [CacheKey]] = [:]
+  /// The places of all parts in that order.
+  private var places: [CacheKey: NaturalOrder] = [:]
   private var rows: [CacheKey: (row: PageRow, version: UInt64)] = [:]
   private var removals: [(key: CacheKey, version: UInt64)] = []
   /// Removals up to this version are forgotten.
@@ -65,12 +67,76 @@ struct PageModel: Sendable {
       let old = entries.updateValue(entry, forKey: entry.key)
       disk += entry.disk - (old?.disk ?? 0)
       guard old != entry else { continue }
+      if old == nil, !regroups, let root = join(entry) {
+        touched.insert(root)
+        continue
+      }
       // A first manifest may arrive after its parts.
       if old?.stream != entry.stream || (old == nil && parts[entry.key] != nil) { regroups = true }
       touched.insert(roots[entry.key] ?? entry.key)
     }
     if regroups { touched.formUnion(regroup()) }
     update(touched)
+  }
+
+  /// Adds a new entry to the stream that it names, as most new entries are: one part after the other
+  /// of what is being played.
+  ///
+  /// - Returns: the row of the stream; nil if more than that may change.
+  private mutating func join(_ entry: PageEntry) -> CacheKey? {
+    // Others may name this entry itself.
+    guard let stream = entry.stream, stream != entry.key, parts[entry.key] == nil else {
+      return nil
+    }
+    let root = roots[stream] ?? (entries[stream] == nil ? stream : nil)
+    guard let root, let old = parts[root] else { return nil }
+    roots[entry.key] = root
+    let place = NaturalOrder(entry.key.rawValue)
+    places[entry.key] = place
+    let index = index(of: place, in: old)
+    parts[root]?.insert(entry.key, at: index)
+    return root
+  }
+
+  /// Returns the index of the first part that does not come before a place.
+  private func index(of place: NaturalOrder, in keys: [CacheKey]) -> Int {
+    var range = keys.indices
+    while !range.isEmpty {
+      let middle = range.lowerBound + range.count / 2
+      if let other = places[keys[middle]], other < place {
+        range = middle + 1..<range.upperBound
+      } else {
+        range = range.lowerBound..<middle
+      }
+    }
+    return range.lowerBound
+  }
+
+  /// Brings the parts of a stream into order, beginning with their order so far.
+  ///
+  /// - Returns: nil if they are the same.
+  private mutating func arrange(_ keys: [CacheKey], after old: [CacheKey]) -> [CacheKey]? {
+    let (wanted, known) = (Set(keys), Set(old))
+    let kept = old.filter(wanted.contains)
+    var new: [(key: CacheKey, place: NaturalOrder)] = []
+    for key in keys where !known.contains(key) {
+      let place = NaturalOrder(key.rawValue)
+      new.append((key, place))
+    }
+    guard !new.isEmpty || kept.count < old.count else { return nil }
+    new.sort { $0.place < $1.place }
+    var arranged: [CacheKey] = []
+    arranged.reserveCapacity(keys.count)
+    var next = 0
+    for (key, place) in new {
+      let end = index(of: place, in: kept)
+      arranged += kept[next..<end]
+      arranged.append(key)
+      next = end
+    }
+    arranged += kept[next...]
+    for (key, place) in new { places[key] = place }
+    return arranged
   }
 
   /// Finds the stream of each entry.
@@ -95,12 +161,16 @@ struct PageModel: Sendable {
     var touched: Set<CacheKey> = []
     for (root, keys) in parts {
       let old = before.1[root] ?? []
-      if old.count == keys.count, Set(old) == Set(keys) {
-        parts[root] = old
-      } else {
-        parts[root] = keys.sorted { NaturalOrder.isBefore($0.rawValue, $1.rawValue) }
+      if let arranged = arrange(keys, after: old) {
+        parts[root] = arranged
         touched.insert(root)
+      } else {
+        parts[root] = old
       }
+    }
+    if places.count > parts.values.reduce(0, { $0 + $1.count }) {
+      let all = Set(parts.values.joined())
+      places = places.filter { all.contains($0.key) }
     }
     for root in before.1.keys where parts[root] == nil { touched.insert(root) }
     for (key, root) in before.0 where roots[key] != root { touched.formUnion([key, root]) }

@@ -142,7 +142,7 @@ extension PageTraffic.Recent {
   }
 }
 
-extension PageFeed.Problem {
+extension PageProblems.Problem {
   fileprivate func write(to json: inout PageJSON) {
     json.object { json in
       json.member("number", number)

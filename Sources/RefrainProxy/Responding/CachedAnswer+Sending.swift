@@ -128,12 +128,19 @@ extension CachedAnswer {
     head.fields["Content-Type"] = parts.type
     try await writer.begin(head)
     for range in ranges {
-      try await writer.write(ByteBuffer(string: parts.heading(before: range)))
+      try await write(parts.heading(before: range))
       selected.reader.setEnd(range.upperBound, readsOn: true)
       try await copy(selected.reader, range, isFetched: head.isFetched)
     }
-    try await writer.write(ByteBuffer(string: parts.closing))
+    try await write(parts.closing)
     try await writer.end()
+  }
+
+  /// Writes a part of the body that is not the resource's.
+  private func write(_ text: String) async throws {
+    let bytes = ByteBuffer(string: text)
+    try await writer.write(bytes)
+    noteSent(Int64(bytes.readableBytes))
   }
 
   /// The bytes counted as read at once: those that the socket does not accept wait in the file.
@@ -151,8 +158,8 @@ extension CachedAnswer {
       switch try await reader.available(at: offset, count: Int(count)) {
       case .file(let file, let upTo):
         let end = min(upTo, offset + count)
-        try await writer.write(file, offset..<end)
-        noteSent(end - offset, ofWhich: reader, offset..<end)
+        let before = reader.spansBefore.intersection(RangeSet(offset..<end))
+        try await writer.write(file, offset..<end) { noteSent($0, ofWhich: before) }
         offset = end
       case .memory(let bytes):
         try await writer.write(ByteBuffer(data: bytes))
@@ -164,12 +171,14 @@ extension CachedAnswer {
     }
   }
 
-  /// - Parameter reader: the reader that had stored some of the range, before it was opened.
-  private func noteSent(
-    _ count: Int64, ofWhich reader: MediaReader? = nil, _ range: ByteRange = 0..<0
-  ) {
-    let before = reader?.spansBefore.intersection(RangeSet(range)).ranges ?? RangeSet().ranges
-    let stored = before.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+  /// - Parameter before: what was stored of the resource before the request.
+  private func noteSent(_ range: ByteRange, ofWhich before: RangeSet<Int64>) {
+    let stored = before.intersection(RangeSet(range)).ranges
+      .reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+    noteSent(range.upperBound - range.lowerBound, stored: stored)
+  }
+
+  private func noteSent(_ count: Int64, stored: Int64 = 0) {
     exchange.report.note { values in
       values.bytesSent += count
       values.bytesFromCache += stored

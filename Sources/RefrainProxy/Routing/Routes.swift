@@ -240,21 +240,32 @@ struct Routes: Sendable {
     return (try? ProxyURL.parse(target: parts.target, token: token))?.url.absoluteString
   }
 
-  func base(listening: ListeningAddress?) -> String? {
+  /// - Parameter host: a Host of this machine by which the client has come, and comes again.
+  func base(listening: ListeningAddress?, reachedAs host: String? = nil) -> String? {
     guard let listening else { return nil }
-    return "http://\(Self.reachable(listening))/" + (token.map { "\($0)/" } ?? "")
+    return "http://\(Self.reachable(listening, as: host))/" + (token.map { "\($0)/" } ?? "")
   }
 
-  /// Returns an address for clients: loopback, if the proxy listens on every address.
-  private static func reachable(_ address: ListeningAddress) -> ListeningAddress {
+  /// Returns an address for clients. If the proxy listens on every address: the host by which the
+  /// client has reached this machine; loopback, if it is unknown.
+  private static func reachable(
+    _ address: ListeningAddress, as host: String?
+  ) -> ListeningAddress {
+    let name = host.flatMap { Authority($0)?.plainHost.trimmingCharacters(in: ["[", "]"]) }
+    let found: String
     switch address.host {
-    case "0.0.0.0": ListeningAddress(host: "127.0.0.1", port: address.port)
-    case "::": ListeningAddress(host: "::1", port: address.port)
-    default: address
+    // Nobody listens at an IPv6 address.
+    case "0.0.0.0": found = name.flatMap { $0.contains(":") ? nil : $0 } ?? "127.0.0.1"
+    case "::": found = name ?? "::1"
+    default: return address
     }
+    return ListeningAddress(host: found, port: address.port)
   }
 
-  func proxied(_ url: URL, session: String? = nil, listening: ListeningAddress?) throws -> URL {
+  /// - Parameter host: as for `base`.
+  func proxied(
+    _ url: URL, session: String? = nil, listening: ListeningAddress?, reachedAs host: String? = nil
+  ) throws -> URL {
     guard let listening else {
       throw CacheProxyError(
         .notListening, "The proxy is not listening yet, so its port is unknown.",
@@ -268,7 +279,8 @@ struct Routes: Sendable {
     let plain = url.withoutUserInfo
     guard let target = target(for: plain, session: session),
       let proxied = URL(
-        string: "http://\(Self.reachable(listening))\(target)", encodingInvalidCharacters: false)
+        string: "http://\(Self.reachable(listening, as: host))\(target)",
+        encodingInvalidCharacters: false)
     else {
       throw MediaCacheError(
         .badURL, "This proxy cannot serve \(plain.absoluteString).",

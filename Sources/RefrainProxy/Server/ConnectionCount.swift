@@ -12,8 +12,10 @@ final class ConnectionCount: Sendable {
   private let count = Atomic(0)
   private let exhausted = Atomic(false)
   private let waiting = Mutex<Waiting?>(nil)
+  /// The configured limit; 0 for none.
+  private let most: Atomic<Int>
   /// Called each time, because the limit of descriptors can be changed from outside (prlimit(1)).
-  private let limit: @Sendable () -> Int
+  private let bounded: @Sendable (Int?) -> Int
   /// The connections accepted beyond the limit, to be refused. The rest wait to be accepted: each
   /// accepted one has a descriptor.
   private static let mostSurplus = 8
@@ -23,7 +25,24 @@ final class ConnectionCount: Sendable {
     var action: @Sendable () -> Void
   }
 
-  init(limit: @Sendable @escaping () -> Int) { self.limit = limit }
+  /// - Parameters:
+  ///   - most: the configured limit; nil for none.
+  ///   - bounded: returns the limit that applies, given the configured one.
+  init(most: Int? = nil, bounded: @Sendable @escaping (Int?) -> Int) {
+    self.most = Atomic(most ?? 0)
+    self.bounded = bounded
+  }
+
+  private var limit: Int {
+    let most = most.load(ordering: .relaxed)
+    return bounded(most == 0 ? nil : most)
+  }
+
+  /// Changes the configured limit. Open connections stay, and count.
+  func update(most: Int?) {
+    self.most.store(most ?? 0, ordering: .relaxed)
+    wake()
+  }
 
   var current: Int { count.load(ordering: .relaxed) }
 
@@ -35,7 +54,7 @@ final class ConnectionCount: Sendable {
 
   /// Counts a connection. Balanced by `leave`.
   func enter() -> Rank {
-    let isSurplus = count.add(1, ordering: .relaxed).newValue > limit()
+    let isSurplus = count.add(1, ordering: .relaxed).newValue > limit
     return isSurplus || isExhausted ? .surplus : .regular
   }
 
@@ -45,7 +64,7 @@ final class ConnectionCount: Sendable {
   }
 
   /// Whether one more connection may be accepted, even if only to be refused.
-  var mayAccept: Bool { current < limit() + Self.mostSurplus }
+  var mayAccept: Bool { current < limit + Self.mostSurplus }
 
   /// Calls `action` once when one more may be accepted; on any thread, and at once if that is now.
   func whenThereIsRoom(_ action: @Sendable @escaping () -> Void) {

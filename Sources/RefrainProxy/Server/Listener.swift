@@ -64,6 +64,7 @@ final class Listener: Sendable {
     ) { [self] _ in
       service.hits.releaseUnused()
       service.fills.followHours()
+      service.followOtherProcesses()
       if let page = service.page { Task { await page.saveIfDue() } }
       examineIfSuspended()
     }

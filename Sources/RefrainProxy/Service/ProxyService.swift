@@ -33,12 +33,14 @@ final class ProxyService: Sendable {
   let clients: Clients
   /// The clients that are connected now, without the operator's.
   let connections: ConnectionCount
-  /// The number of connections whose clients have ended their side, and may wait for a response.
+  /// The number of connections whose clients have ended their side, and have received nothing for
+  /// `crowdedEndedInputTimeout`.
   let endedInputs = Atomic(0)
   /// The pages for the operator.
   let adminRoutes = ProxyService.adminRoutes()
   private let stopping = Atomic(false)
   private let draining = Atomic(false)
+  private let isFollowing = Atomic(false)
   private let local = Mutex<(now: ListeningAddress?, known: ListeningAddress?)>((nil, nil))
   /// Held while they are applied, so that concurrent changes do not mix.
   let currentSettings: Mutex<CacheProxy.Settings>
@@ -47,7 +49,7 @@ final class ProxyService: Sendable {
     self.cache = cache
     invalidations = Invalidations(since: cache.now.wall)
     health = HealthCheck(cache: cache)
-    connections = ConnectionCount { [most = configuration.maximumConnections] in
+    connections = ConnectionCount(most: configuration.maximumConnections) { most in
       min(most ?? DescriptorBudget.forClients, DescriptorBudget.forClientsAtMost)
     }
     self.configuration = configuration
@@ -71,7 +73,7 @@ final class ProxyService: Sendable {
     let hasPlaceForPage = routes.token != nil || configuration.adminAddress != nil
     page =
       configuration.servesPage && hasPlaceForPage
-      ? Self.page(cache, routes: routes, originFields: originFields) : nil
+      ? Self.page(cache, routes: routes, originFields: originFields, traffic) : nil
     log = Self.log(configuration.log, page)
   }
 
@@ -84,9 +86,11 @@ final class ProxyService: Sendable {
   }
 
   private static func page(
-    _ cache: MediaCache, routes: Routes, originFields: OriginFields
+    _ cache: MediaCache, routes: Routes, originFields: OriginFields, _ traffic: Traffic
   ) -> Page {
-    Page(cache: cache) { url in
+    Page(cache: cache) {
+      traffic.values.relayedBytes
+    } resource: { url in
       var resource = Resource(url: url, headers: originFields.forCache([:]) { _ in nil })
       resource.filter = routes.filter(for: url)
       return resource
@@ -132,6 +136,16 @@ final class ProxyService: Sendable {
   /// The address by which requests are recognized as meant for this proxy: those of connections
   /// that were accepted before the listening socket was closed, too.
   var knownAddress: ListeningAddress? { local.withLock { $0.known } }
+
+  /// Follows what other processes do in the cache directory, unless that is under way. Returns at
+  /// once.
+  func followOtherProcesses() {
+    guard !isFollowing.exchange(true, ordering: .acquiringAndReleasing) else { return }
+    Task {
+      await cache.noticeOtherProcesses()
+      isFollowing.store(false, ordering: .releasing)
+    }
+  }
 
   // MARK: Answering at once
 

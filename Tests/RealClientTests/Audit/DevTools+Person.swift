@@ -43,6 +43,23 @@ extension DevTools {
     try await frames()
   }
 
+  /// Keeps a picture of the page in the folder of `REFRAIN_PICTURES`, if there is one, for people
+  /// who look at it. Returns its bytes (PNG).
+  @discardableResult
+  func picture(_ name: String) async throws -> Data {
+    let reply = try await call("Page.captureScreenshot", ["format": "png"])
+    let object = try JSONSerialization.jsonObject(with: reply) as? [String: Any]
+    guard let text = object?["data"] as? String, let bytes = Data(base64Encoded: text) else {
+      throw ClientFailure(description: "There is no picture of \(name).")
+    }
+    if let path = ProcessInfo.processInfo.environment["REFRAIN_PICTURES"], !path.isEmpty {
+      let folder = URL(filePath: path, directoryHint: .isDirectory)
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      try bytes.write(to: folder.appending(path: "page-\(name).png"))
+    }
+    return bytes
+  }
+
   /// Presses a key, and lets it go.
   func press(_ key: PageKey, withShift: Bool = false) async throws {
     for type in [key.text == nil ? "rawKeyDown" : "keyDown", "keyUp"] {
@@ -118,7 +135,7 @@ extension DevTools {
 }
 
 /// How a page is looked at.
-enum PageLook: CaseIterable, Sendable {
+enum PageLook: String, CaseIterable, Sendable {
   case light, dark, lightPhone, darkPhone
 
   var isDark: Bool { self == .dark || self == .darkPhone }

@@ -136,9 +136,50 @@ struct PageButtonTests {
       try await wait(for: "w paused; x \(runs); y \(runs); z \(waits)")
       try await click("Go on", of: "w")
       try await wait(for: "w \(waits); x \(runs); y \(runs); z \(waits)")
+      try await click("Pin", of: "z")
+      try await tools.wait(
+        for: "z is pinned, and cannot be once more",
+        """
+        [...document.querySelectorAll("#downloads li")].every((item) => {
+          const isZ = item.querySelector(".text").textContent.endsWith("/z");
+          const canPin = [...item.querySelectorAll("button")].some((button) =>
+            button.textContent === "Pin" && button.checkVisibility());
+          return item.querySelector(".facts").textContent.endsWith(", pinned") === isZ
+            && canPin !== isZ;
+        })
+        """)
       try await click("Remove", of: "x")
       try await tools.says("Removed from the queue.")
       try await wait(for: "w \(runs); y \(runs); z \(waits)")
+    }
+  }
+
+  /// A refusal may come from the proxy, or from whoever is between it and the browser.
+  @Test func `Every kind of refusal is shown as a sentence`() async throws {
+    try await withPage { _, tools in
+      for (type, body, status, shown) in [
+        ("text/plain", "Your address has sent too many requests.\n", 429, nil),
+        (
+          "application/problem+json", #"{"title":"x","detail":"It is too large."}"#, 413,
+          "It is too large."
+        ),
+        ("application/json", #"{"error":"It is not allowed."}"#, 403, "It is not allowed."),
+        ("text/html", "", 502, "The proxy responded 502."),
+      ] as [(String, String, Int, String?)] {
+        let _: Bool = try await tools.evaluate(
+          """
+          (() => {
+            const fetch = window.fetch;
+            window.fetch = async () => {
+              window.fetch = fetch;
+              return new Response(\(JSONText.of(body)),
+                { status: \(status), headers: { "Content-Type": "\(type)" } });
+            };
+            return import("./page/store.js").then((store) => store.act({ action: "add" }));
+          })()
+          """)
+        try await tools.says(shown ?? body.trimmingCharacters(in: .whitespacesAndNewlines))
+      }
     }
   }
 

@@ -54,6 +54,15 @@ final class Browser: Sendable {
     let thread = Thread { [self] in read() }
     thread.name = "browser"
     thread.start()
+    Task { [process, answers] in
+      await process.ended()
+      Self.endReading(of: answers)
+    }
+  }
+
+  /// Ends the reading thread, also within a message: this process holds the pipe open itself.
+  private static func endReading(of answers: FileHandle) {
+    try? answers.write(contentsOf: Data([0]))
   }
 
   /// Without the sandbox, which is refused to root, and without features that need a desktop or a
@@ -66,18 +75,17 @@ final class Browser: Sendable {
     "--disable-background-timer-throttling", "--disable-renderer-backgrounding",
   ]
 
-  var isRunning: Bool { state.withLock { $0.end == nil } }
+  var isRunning: Bool { process.isRunning && state.withLock { $0.end == nil } }
 
   func close() async {
     await process.kill()
-    // Ends the reading thread.
-    try? answers.write(contentsOf: Data([0]))
     try? FileManager.default.removeItem(at: directory)
   }
 
   /// Sends a command, and returns its result as JSON.
   ///
   /// - Parameter session: that of a page; without one, the command is for the browser.
+  /// - Throws: `ClientFailure`, also if Chromium ends; `CancellationError`.
   func call(
     _ method: String, _ parameters: [String: any Sendable] = [:], session: String? = nil
   ) async throws -> Data {
@@ -88,16 +96,26 @@ final class Browser: Sendable {
     var message: [String: Any] = ["id": id, "method": method, "params": parameters]
     if let session { message["sessionId"] = session }
     let bytes = try JSONSerialization.data(withJSONObject: message) + Data([0])
-    return try await withCheckedThrowingContinuation { continuation in
-      let end = state.withLock { state in
-        if state.end == nil { state.waiting[id] = continuation }
-        return state.end
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let end = state.withLock { state in
+          if state.end == nil { state.waiting[id] = continuation }
+          return state.end
+        }
+        if let end { return continuation.resume(throwing: end) }
+        if Task.isCancelled { return fail(id, CancellationError()) }
+        do { try writing.withLock { _ in try commands.write(contentsOf: bytes) } } catch {
+          fail(id, error)
+        }
       }
-      if let end { return continuation.resume(throwing: end) }
-      do { try writing.withLock { _ in try commands.write(contentsOf: bytes) } } catch {
-        state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(throwing: error)
-      }
+    } onCancel: {
+      fail(id, CancellationError())
     }
+  }
+
+  /// Ends the wait for an answer.
+  private func fail(_ id: Int, _ error: any Error) {
+    state.withLock { $0.waiting.removeValue(forKey: id) }?.resume(throwing: error)
   }
 
   // MARK: Answers
@@ -149,7 +167,7 @@ actor SharedBrowser {
   /// Returns the running browser; starts one if there is none, or if it has crashed.
   static func running() async throws -> Browser { try await instance.running() }
 
-  private func running() throws -> Browser {
+  func running() throws -> Browser {
     if let browser, browser.isRunning { return browser }
     let new = try Browser()
     browser = new

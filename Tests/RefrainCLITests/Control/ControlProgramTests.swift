@@ -85,6 +85,64 @@
       }
     }
 
+    /// A display server that only accepts connections.
+    private final class CountedDisplay: Sendable {
+      let path: String
+      private let listener: CInt
+
+      init(in directory: URL) throws {
+        path = directory.appending(path: "display").path(percentEncoded: false)
+        let type = CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        listener = socket(AF_UNIX, type, 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) {
+          $0.copyBytes(from: path.utf8.prefix($0.count - 1))
+        }
+        let isBound = withUnsafePointer(to: address) { pointer in
+          pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+          }
+        }
+        try #require(isBound && listen(listener, 1000) == 0)
+      }
+
+      deinit { close(listener) }
+
+      /// Returns the number of connections since the last call.
+      func connections() -> Int {
+        var count = 0
+        while true {
+          let client = accept(listener, nil, nil)
+          guard client >= 0 else { return count }
+          close(client)
+          count += 1
+        }
+      }
+    }
+
+    @Test func `While something plays, the display is not looked for`() async throws {
+      try await withTune { program, url, socket in
+        let display = try CountedDisplay(in: URL(filePath: NSTemporaryDirectory()))
+        defer { try? FileManager.default.removeItem(atPath: display.path) }
+        let running = try RunningProgram(
+          program, path: "/usr/bin/env",
+          [
+            "WAYLAND_DISPLAY=\(display.path)",
+            try Program.executable().path(percentEncoded: false), "play", "--json", "--audio-only",
+            "--repeat", "all", "--control", socket, url,
+          ])
+        let client = try await connect(socket, running)
+        _ = try await client.event("position")
+        #expect(display.connections() > 0)
+        // Each of them publishes the state.
+        for _ in 0..<5 { _ = try await client.event("position") }
+        #expect(display.connections() == 0)
+        #expect(try await client.ask(#""quit""#).error == "success")
+        #expect(await running.end() == 0)
+      }
+    }
+
     @Test func `The socket of a killed program is replaced, and a signal removes it`() async throws
     {
       try await withTune { program, url, socket in

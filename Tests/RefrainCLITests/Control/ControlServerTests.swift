@@ -39,6 +39,40 @@
       }
     }
 
+    @Test func `A client lists the sound devices, and moves the sound to one`() async throws {
+      try await ControlledPlayer.with { controlled in
+        controlled.server.devices = {
+          [
+            AudioDevice(name: "auto", description: "Autoselect device"),
+            AudioDevice(name: "alsa/usb", description: "USB sound"),
+          ]
+        }
+        let client = try controlled.connect()
+        #expect(try await client.get("audio-device") == .string("auto"))
+        #expect(
+          try await client.get("audio-device-list")?.json
+            == #"[{"description":"Autoselect device","name":"auto"},"#
+            + #"{"description":"USB sound","name":"alsa/usb"}]"#)
+        #expect(try await client.ask(#""observe_property",1,"audio-device""#).error == "success")
+        #expect(
+          try await client.ask(#""set_property","audio-device","alsa/usb""#).error == "success")
+        #expect(controlled.device == "alsa/usb" && controlled.player.audioDevice == "alsa/usb")
+        #expect(try await client.get("audio-device") == .string("alsa/usb"))
+        let unknown = try await client.ask(#""set_property","audio-device","alsa2/x""#)
+        #expect(unknown.error == "error accessing property")
+        #expect(unknown.message?.contains("There is no sound device alsa2/x.") == true)
+        let wrong = try await client.ask(#""set_property","audio-device",1"#)
+        #expect(wrong.error == "unsupported format for accessing property")
+        #expect(controlled.device == "alsa/usb")
+        #expect(try await client.ask(#""set_property","audio-device","auto""#).error == "success")
+        #expect(controlled.device == nil && controlled.player.audioDevice == nil)
+        controlled.server.devices = { throw MPVError("There is no sound.", remedy: "Be patient.") }
+        let failed = try await client.ask(#""get_property","audio-device-list""#)
+        #expect(failed.error == "property unavailable")
+        #expect(failed.message?.contains("There is no sound.") == true)
+      }
+    }
+
     @Test func `Files, lists and folders are loaded where the client says`() async throws {
       try await ControlledPlayer.with { controlled in
         let client = try controlled.connect()

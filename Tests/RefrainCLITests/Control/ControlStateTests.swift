@@ -54,7 +54,8 @@
         ("playlist-pos", "1"), ("playlist-count", "3"), ("media-title", #""two.ogg""#),
         ("path", #""https://example.org/two.ogg?a=b""#), ("loop-playlist", "false"),
         ("loop-file", "false"), ("shuffle", "false"), ("track-list", "[]"), ("aid", "false"),
-        ("idle-active", "false"), ("fullscreen", nil),
+        ("idle-active", "false"), ("fullscreen", nil), ("audio-device", #""auto""#),
+        ("audio-device-list", nil),
       ] as [(String, String?)])
     func `A property has its value`(_ name: String, _ expected: String?) throws {
       #expect(try value(name) == expected)

@@ -14,6 +14,10 @@
     let player: Player
     let server: ControlServer
     let quits: Quits
+    private let engine: StillEngine
+
+    /// The sound device that the engine was told last; nil: the system's.
+    var device: String? { engine.device }
 
     /// Counts the requests to end the program.
     @MainActor final class Quits {
@@ -36,11 +40,12 @@
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: directory) }
       let cache = try MediaCache(directory: directory.appending(path: "cache"))
-      let player = Player(cache: cache, engine: StillEngine())
+      let engine = StillEngine()
+      let player = Player(cache: cache, engine: engine)
       let server = try await ControlServer.open(path(in: directory), try GlobalOptions.parse([]))
       let quits = Quits()
       let controlled = ControlledPlayer(
-        directory: directory, player: player, server: server, quits: quits)
+        directory: directory, player: player, server: server, quits: quits, engine: engine)
       player.play(try names.map { Media(try controlled.file($0)) })
       server.follow(player, cache) { quits.count += 1 }
       let result: Result<Void, any Error>
@@ -89,6 +94,10 @@
       guard let current else { return }
       report?(.seekCompleted(current, serial: serial, at: position))
     }
+
+    private(set) var device: String?
+
+    func setAudioDevice(_ device: String?) { self.device = device }
 
     func follow(with item: EngineItem?) {}
     func play() {}

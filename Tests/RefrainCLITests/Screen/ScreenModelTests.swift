@@ -185,6 +185,34 @@ struct KnownItemsTests {
   }
 }
 
+struct ShownQueueTests {
+  @Test func `Rows are made again only for a change that they show`() {
+    var shown = ShownQueue()
+    var known = KnownItems()
+    var state = PlayerState()
+    state.queue.replace(with: (1...3).map { Media(URL(filePath: "/\($0)")) })
+    let items = state.queue.items
+    #expect(shown.isNews(state, known) && !shown.isNews(state, known))
+    state.position = .seconds(5)
+    state.volume = 0.5
+    known.note(.item(items[0]))
+    #expect(!shown.isNews(state, known))
+    known.note(.duration(.seconds(9)))
+    #expect(shown.isNews(state, known))
+    // What is known already.
+    known.note(.duration(.seconds(9)))
+    known.note(.started(items[0], after: .zero))
+    known.note(cached: nil, of: items[1].id)
+    #expect(!shown.isNews(state, known))
+    known.note(cached: 0.5, of: items[1].id)
+    #expect(shown.isNews(state, known))
+    state.itemTags[items[2].id] = MediaMetadata(title: "Three")
+    #expect(shown.isNews(state, known))
+    state.queue.advance(.asked)
+    #expect(shown.isNews(state, known) && !shown.isNews(state, known))
+  }
+}
+
 struct StepTests {
   @Test func `Rates go up and down in steps`() {
     #expect(RateSteps.above(1) == 1.25)

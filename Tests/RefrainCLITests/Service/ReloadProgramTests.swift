@@ -85,11 +85,14 @@
         #expect(try await status(url, through: base) == 200)
         // Messages of this level are written from then on. One request, and the next one in 1000 s.
         try write(
-          ["port 1", "quiet", "name tv.lan", "log-level info", "request-rate 0.001"], to: file)
+          [
+            "port 1", "quiet", "name tv.lan", "log-level info", "request-rate 0.001",
+            "max-connections 50",
+          ], to: file)
         serve.send(SIGHUP)
         try await eventually("both are reported") {
           serve.errors.contains("name, port: takes effect at the next start.")
-            && serve.errors.contains("changed: log-level, request-rate.")
+            && serve.errors.contains("changed: log-level, max-connections, request-rate.")
         }
         for _ in 0..<10 { #expect(try await status(url, through: base) == 200) }
         #expect(try await status(url, through: base) == 429)

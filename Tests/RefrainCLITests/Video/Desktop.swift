@@ -152,7 +152,10 @@
   enum CountingFilm {
     static let (width, height, bits, rate) = (320, 240, 16, 25)
 
-    static func make(_ name: String, in program: Program) async throws -> URL {
+    /// - Parameter languages: those of the sound tracks.
+    static func make(
+      _ name: String, in program: Program, languages: (String, String) = ("eng", "deu")
+    ) async throws -> URL {
       let file = program.directory.appending(path: name)
       let blocks =
         "color=c=black:s=\(bits)x2:r=\(rate):d=20,format=gray,"
@@ -162,8 +165,8 @@
         [
           "-f", "lavfi", "-i", blocks, "-f", "lavfi", "-i", "sine=330:d=20:r=8000", "-f", "lavfi",
           "-i", "sine=440:d=20:r=8000", "-map", "0", "-map", "1", "-map", "2", "-c:v", "mpeg4",
-          "-q:v", "2", "-g", "\(rate)", "-c:a", "pcm_s16le", "-metadata:s:a:0", "language=eng",
-          "-metadata:s:a:1", "language=deu",
+          "-q:v", "2", "-g", "\(rate)", "-c:a", "pcm_s16le", "-metadata:s:a:0",
+          "language=\(languages.0)", "-metadata:s:a:1", "language=\(languages.1)",
         ], file, program)
       return file
     }

@@ -53,6 +53,34 @@
       }
     }
 
+    @Test(
+      arguments: [
+        ([0x61, 0xFDD0, 0x62], "a\u{FFFD}b"), ([0x61, 0x1FFFF], "a\u{FFFD}"),
+        ([0x61, 0, 0x62], "ab"),
+        ([0xFFFD, 0xFC], "\u{FFFD}ü"),
+      ] as [([UInt32], String)])
+    func `Characters that the bus refuses do not hide the player`(
+      _ title: [UInt32], _ shown: String
+    ) async throws {
+      var media = ScriptedEngine.media("ok-30")
+      var scalars = String.UnicodeScalarView()
+      scalars.append(contentsOf: title.compactMap { Unicode.Scalar($0) })
+      media.title = String(scalars)
+      try await BusPlayer.with([media]) { player, _, client in
+        let properties = try await client.all(.player)
+        guard case .map(let metadata) = properties["Metadata"] else {
+          Issue.record("\(properties)")
+          return
+        }
+        #expect(metadata["xesam:title"] == .text(shown))
+        try await client.listen()
+        player.player.next()
+        try await eventually("a change is announced") {
+          try await client.signals().contains { $0.member == "PropertiesChanged" }
+        }
+      }
+    }
+
     @Test func `Refused calls receive errors, and the player stays as it is`() async throws {
       try await BusPlayer.with { player, _, client in
         let state = player.player.state

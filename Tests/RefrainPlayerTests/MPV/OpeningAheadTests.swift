@@ -163,6 +163,61 @@
       }
     }
 
+    @Test func `A refusal that has just arrived is not requested again`() async throws {
+      try await Listening.with { listening in
+        // The stream takes over at any moment around the response.
+        for number in 0..<40 {
+          let path = "/missing-\(number).mp3"
+          let media = Media(listening.origin.url(path))
+          let opening = try opening(media, listening)
+          try await listening.origin.wait(for: path) { !$0.requests.isEmpty }
+          let playback = MPVPlayback(item: item(media), cache: listening.cache, ahead: opening)
+          try await onThread {
+            // As libmpv does.
+            let error = #expect(throws: MediaCacheError.self) {
+              let reader = try playback.openReader()
+              _ = try reader.contentInformationBlocking()
+            }
+            #expect(error?.status == 404)
+          }
+          #expect(listening.origin.log(path).requests.count == 1)
+        }
+      }
+    }
+
+    @Test func `A stream that waits for the opening's response can be given up`() async throws {
+      try await Listening.with { listening in
+        listening.origin.script(Listening.path, .on(.all, .delay(nil)))
+        let opening = try opening(listening.media, listening)
+        try await listening.origin.wait(for: Listening.path) { $0.stalled == 1 }
+        let playback = MPVPlayback(
+          item: item(listening.media), cache: listening.cache, ahead: opening)
+        let reading = Task { try await onThread { try playback.openReader() } }
+        playback.stopRecording()
+        playback.cancelWaits()
+        await #expect(throws: CancellationError.self) { _ = try await reading.value }
+        withExtendedLifetime(opening) {}
+        try await closes(listening)
+        listening.origin.release(Listening.path)
+      }
+    }
+
+    @Test func `The first bytes are requested although more is known of the resource`()
+      async throws
+    {
+      try await Listening.with { listening in
+        let resource = try #require(listening.media.asEngineMedia.resource)
+        try await listening.cache.prefetch(resource, range: 300_000..<400_000)
+        listening.origin.resetLog(Listening.path)
+        let opening = try opening(listening.media, listening)
+        try await listening.origin.wait(for: Listening.path) { log in
+          log.requests.contains { $0.request.range?.hasPrefix("bytes=0-") ?? true }
+        }
+        opening.end()
+        try await closes(listening)
+      }
+    }
+
     /// What becomes of an opening that no stream takes over.
     enum Fate: CaseIterable, Sendable {
       case otherItem, stop, close, itemOver, released

@@ -115,7 +115,8 @@ struct PlayerLife {
       case 22:
         .setRepeatMode(PlayQueue.RepeatMode.allCases.randomElement(using: &random) ?? .off)
       case 23: .setShuffled(index > 1)
-      case 24: .setSleepTimer(index > 2 ? .endOfItem : nil)
+      case 24:
+        index > 3 ? .setAudioDevice("d") : .setSleepTimer(index > 2 ? .endOfItem : nil)
       default: index == 0 ? .fallAsleep : .retry
       }
     hear(command)
@@ -242,6 +243,7 @@ final class EventRecorder {
     case .tracks(let value): state.tracks = value
     case .video(let value): state.video = value
     case .showsVideo(let value): state.showsVideo = value
+    case .audioDevice(let value): state.audioDevice = value
     case .videoUnavailable, .subtitleFailed, .window, .audioUnavailable, .cached, .fetching,
       .streamProgress, .started, .seekCompleted, .tags,
       .seekRefused, .finished, .failed, .report:

@@ -58,6 +58,71 @@ struct ResumedChoicesTests: ResumingPlayerTest {
     }
   }
 
+  /// Two sound tracks in one language, of which no stored language says which.
+  private func reportLikeTracks(_ engine: ScriptedEngine) throws {
+    let tracks =
+      [1, 2].map { MediaTrack(.init(.audio, $0), language: "en") } + [
+        MediaTrack(.init(.subtitle, 1), language: "en")
+      ]
+    engine.report?(
+      .tracks(
+        try #require(engine.current).item.id,
+        MediaTracks(tracks, selected: [.init(.audio, 1), .init(.subtitle, 1)])))
+  }
+
+  @Test func `A restored session selects the tracks of its current item, however short it is`()
+    async throws
+  {
+    try await withPositions { cache, positions in
+      let (player, engine) = player(cache, positions)
+      player.play([other, song], startingAt: 1)
+      begin(engine)
+      try reportLikeTracks(engine)
+      player.selectNext(.audio)
+      player.select(nil, of: .subtitle)
+      engine.take(.tick)
+      let written = try JSONEncoder().encode(player.session)
+      await player.close()
+      let session = try JSONDecoder().decode(PlayerSession.self, from: written)
+      #expect(session.audio == .track(number: 2, language: "en") && session.subtitle == .off)
+      let (later, again) = self.player(cache, positions)
+      later.restore(session)
+      #expect(later.session == session)
+      later.resume()
+      begin(again)
+      try reportLikeTracks(again)
+      #expect(later.state.tracks.selected == [.init(.audio, 2)])
+      #expect(later.session.audio == session.audio)
+      // They are those of that item alone.
+      later.play([song])
+      begin(again)
+      try reportLikeTracks(again)
+      #expect(later.state.tracks.selected(.audio)?.id.number == 1)
+      #expect(later.session.audio == nil)
+      await later.close()
+    }
+  }
+
+  @Test func `Another item than that of a restored session has its own tracks`() async throws {
+    try await withPositions { cache, positions in
+      var queue = PlayQueue()
+      queue.replace(with: [song, song])
+      let session = PlayerSession(queue: queue, audio: .track(number: 2, language: "en"))
+      let (player, engine) = player(cache, positions)
+      player.restore(session)
+      player.next()
+      begin(engine)
+      try reportLikeTracks(engine)
+      #expect(player.state.tracks.selected(.audio)?.id.number == 1)
+      // The first one plays from its start, as chosen by the listener now.
+      player.previous()
+      begin(engine)
+      try reportLikeTracks(engine)
+      #expect(player.state.tracks.selected(.audio)?.id.number == 1)
+      await player.close()
+    }
+  }
+
   @Test func `Turning the subtitles off forgets their language, and a stored choice does not`()
     async throws
   {

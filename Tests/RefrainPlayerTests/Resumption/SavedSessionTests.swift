@@ -49,6 +49,49 @@ struct SavedSessionTests {
     }
   }
 
+  @Test func `The tracks of the current item are stored with the place`() async throws {
+    try await withResumptionCache { cache, directory async throws in
+      let saved = SavedSession(for: cache)
+      var session = session("a", at: 5)
+      await store(session, in: saved)
+      session.audio = .track(number: 2, language: nil)
+      session.subtitle = .off
+      await store(session, in: saved)
+      #expect(try await SavedSession(for: cache).load() == session)
+      session.subtitle = nil
+      await store(session, in: saved)
+      #expect(try await SavedSession(for: cache).load() == session)
+    }
+  }
+
+  @Test func `A session that an earlier version has stored has no tracks`() throws {
+    let session = session("a", at: 5)
+    let written = try JSONEncoder().encode(session)
+    #expect(!String(decoding: written, as: UTF8.self).contains("audio"))
+    #expect(try JSONDecoder().decode(PlayerSession.self, from: written) == session)
+  }
+
+  @Test func `A change of the tracks is stored, and goes with the item`() throws {
+    var recorder = SessionRecorder()
+    var state = PlayerState()
+    state.queue = session("a").queue
+    (state.status, state.position) = (.playing, .seconds(5))
+    let first = recorder.note(state, volume: 1)
+    #expect(first?.session.audio == nil)
+    let choices = ItemChoices(audio: .track(number: 2, language: nil), subtitle: .off)
+    let noted = recorder.note(state, volume: 1, choices: choices)
+    let changed = try #require(noted)
+    #expect(changed.session.audio == choices.audio && changed.session.subtitle == .off)
+    // What fails is left with its choices, which the player then has no more.
+    state.status = .failed(MediaCacheError(.unreachable, "It is gone."))
+    let failed = recorder.note(state, volume: 1)
+    #expect(failed?.session.audio == choices.audio)
+    state.queue.advance(.asked)
+    state.status = .loading
+    let next = recorder.note(state, volume: 1)
+    #expect(next?.session.audio == nil)
+  }
+
   @Test func `A place that belongs to another queue, or is damaged, does not count`() async throws {
     try await withResumptionCache { cache, directory in
       let place = directory.appending(path: "private/queue-place")

@@ -8,45 +8,14 @@
   import Testing
 
   /// Pausing and rewinding a station, as libmpv plays it. Its sound arrives hundreds of times
-  /// faster than it lasts, and each sample says its place. A long test (`make soak`): it needs all of
-  /// a processor for ten seconds.
+  /// faster than it lasts, and each sample says its place.
   @MainActor
-  @Suite(
-    .enabled(if: TestSeed.isSoak && RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(5)))
+  @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(5)))
   struct RewindTests {
     private static let rate = NumberedFrames.wavRate
 
     /// More than libmpv buffers before it writes sound to a file: 2 × 65,536 samples.
     private static let buffered = Duration.seconds(40)
-
-    /// Serves a station whose title changes after 300 seconds.
-    private func serve(_ listening: Listening, seconds: Int, speed: Int) -> Media {
-      let change = Int64(300 * NumberedFrames.wavBytesPerSecond / 16_000)
-      listening.origin.serve(
-        OriginResource(
-          .bytes(NumberedFrames.wav(seconds: seconds)), contentType: "audio/wav",
-          supportsRanges: false, declaresLength: false,
-          headers: [Field("icy-name", "Radio Refrain"), Field("Cache-Control", "no-store")],
-          bytesPerSecond: speed * NumberedFrames.wavBytesPerSecond,
-          interleaving: Interleaving(interval: 16_000, titles: [1: "First", change: "Second"])),
-        at: "/radio")
-      return Media(listening.origin.url("/radio"))
-    }
-
-    /// Has the station stop at some places, so that each step of a test waits for the one before:
-    /// sound is written faster than it lasts. Returns what releases it at one of them.
-    private func hold(_ listening: Listening, at seconds: Int...) -> () -> Void {
-      let faults = seconds.map {
-        Fault.stall(at: .body(Int64($0 * NumberedFrames.wavBytesPerSecond)))
-      }
-      listening.origin.script("/radio", .on(.all, faults))
-      return { [origin = listening.origin] in
-        _ = Task {
-          try await origin.wait(for: "/radio") { $0.stalled == 1 }
-          origin.release("/radio")
-        }
-      }
-    }
 
     /// Plays until `act` returns false. Returns the runs of samples that were heard.
     private func runs(
@@ -79,8 +48,8 @@
       async throws
     {
       try await Listening.with { listening in
-        let radio = serve(listening, seconds: 1500, speed: 400)
-        let release = hold(listening, at: 605, 805, 1205, 1490)
+        let radio = listening.serveStation(seconds: 1500)
+        let release = listening.holdStation(at: 605, 805, 1205, 1490)
         var targets: [Duration] = []
         var arrivals: [Duration] = []
         var titles: [String] = []
@@ -145,8 +114,8 @@
 
     @Test func `A seek back while sound is awaited ends the wait`() async throws {
       try await Listening.with { listening in
-        let radio = serve(listening, seconds: 200, speed: 400)
-        _ = hold(listening, at: 100)
+        let radio = listening.serveStation(seconds: 200)
+        _ = listening.holdStation(at: 100)
         var hasSought = false
         _ = try await runs(listening, radio, keeping: .seconds(7200)) { event, player in
           switch event {
@@ -167,8 +136,8 @@
 
     @Test func `A pause longer than the ring goes on at its start`() async throws {
       try await Listening.with { listening in
-        let radio = serve(listening, seconds: 1500, speed: 400)
-        let release = hold(listening, at: 100, 400, 1490)
+        let radio = listening.serveStation(seconds: 1500)
+        let release = listening.holdStation(at: 100, 400, 1490)
         var releases = 0
         var resumedAt: LiveWindow?
         let runs = try await runs(listening, radio, keeping: .seconds(60)) { event, player in

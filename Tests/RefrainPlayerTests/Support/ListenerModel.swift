@@ -68,7 +68,9 @@ struct ListenerModel {
     case .restore(let session):
       queue = session.queue
       rest(.idle)
-    case .setRate, .setVolume, .setMuted, .setSleepTimer, .select, .setShowsVideo, .retry: break
+    case .setRate, .setVolume, .setMuted, .setSleepTimer, .select, .setShowsVideo,
+      .setAudioDevice, .retry:
+      break
     }
   }
 

@@ -38,6 +38,38 @@ import Testing
     }
   }
 
+  /// As during an upgrade, when the one before still serves its connections.
+  @Test func `A resource removed by another process is requested again`() async throws {
+    let directory = FileManager.default.temporaryDirectory
+      .appending(path: "refrain-proxy-test-\(UUID().uuidString)", directoryHint: .isDirectory)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    func serve(_ seed: UInt64) {
+      var resource = OriginResource.synthetic(seed: seed, length: Self.length)
+      resource.headers.append(Field("Cache-Control", "max-age=3600"))
+      origin.serve(resource, at: "/a.mp3")
+    }
+    func bytes(_ seed: UInt64) -> [UInt8] { SyntheticBytes(seed: seed).bytes(in: 0..<Self.length) }
+    serve(1)
+    try await withProxy(directory: directory, origin: origin) { test async throws in
+      #expect(try await test.get("/a.mp3").body == bytes(1))
+    }
+    serve(2)
+    // A proxy that has only read the entry does not keep others from removing it.
+    try await withProxy(directory: directory, origin: origin) { test async throws in
+      for _ in 0..<2 { #expect(try await test.get("/a.mp3").body == bytes(1)) }
+      let other = try MediaCache(directory: directory, configuration: TestProxy.configuration())
+      #expect(try await other.remove(test.key("/a.mp3")) != nil)
+      await other.close()
+      await test.cache.noticeOtherProcesses()
+      for source in [ServedRequest.Source.miss, .hit] {
+        #expect(try await test.get("/a.mp3").body == bytes(2))
+        try await eventually("it is recorded") { test.log.all.last?.source == source }
+      }
+    }
+    await origin.stop()
+  }
+
   @Test func `A resource removed from the cache can be requested again`() async throws {
     try await withProxy { test in
       test.origin.serve(.synthetic(seed: 1, length: Self.length), at: "/a.mp3")

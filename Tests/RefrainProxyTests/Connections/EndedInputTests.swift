@@ -52,7 +52,7 @@ import Testing
   ) async throws {
     try await withProxy(proxy: { configuration, _ in
       configuration.relayedMethods = .all
-      configuration.endedInputTimeout = CacheProxy.Configuration().endedInputTimeout
+      configuration.endedInputTimeout = .seconds(30)
       configuration.endedInputClock = time.clock
       change(&configuration)
     }) { test in
@@ -141,23 +141,68 @@ import Testing
     async throws
   {
     let time = Time()
-    try await with(time, change: { $0.mostEndedInputs = 1 }) { test in
+    try await with(
+      time,
+      change: {
+        $0.mostEndedInputs = 1
+        $0.endedInputTimeout = .seconds(1_000_000)
+      }
+    ) { test in
       try await leave("/a", test)
       try await leave("/b", test)
-      try await eventually("both are watched") {
-        test.proxy.service.endedInputs.load(ordering: .relaxed) == 2
-      }
       #expect(await test.cache.figures().readers == 2)
       try await time.advance(by: 1)
       try await time.settle()
       #expect(test.proxy.connectionCount == 2)
-      try await time.advance(by: 2)
-      try await eventually("one of them is gone") { test.proxy.connectionCount == 1 }
+      // They may have begun to wait later than that.
+      try await eventually("one of them is gone") {
+        try await time.advance(by: 2)
+        return test.proxy.connectionCount == 1
+      }
       try await eventually("so is its reader") { await test.cache.figures().readers == 1 }
       try await time.settle()
       #expect(test.proxy.connectionCount == 1)
       test.origin.release("/a")
       test.origin.release("/b")
+    }
+  }
+
+  /// Most clients that end only their side have their responses a moment later.
+  @Test func `A client that has just ended its side does not count as one that has gone`()
+    async throws
+  {
+    let time = Time()
+    try await with(
+      time,
+      change: {
+        $0.mostEndedInputs = 1
+        $0.endedInputTimeout = .seconds(1_000_000)
+      }
+    ) { test in
+      try await leave("/a", test)
+      try await eventually("it counts") {
+        try await time.advance(by: 3)
+        return test.proxy.service.endedInputs.load(ordering: .relaxed) == 1
+      }
+      try await leave("/b", test)
+      for _ in 0..<2 { try await time.settle() }
+      #expect(test.proxy.connectionCount == 2)
+      #expect(test.proxy.service.endedInputs.load(ordering: .relaxed) == 1)
+      for path in ["/a", "/b"] { test.origin.release(path) }
+    }
+  }
+
+  @Test func `Such a client waits as long as the cache waits for an origin`() async throws {
+    let time = Time()
+    // The cache waits for 100 seconds (`TestProxy.configuration`).
+    try await with(time, change: { $0.endedInputTimeout = nil }) { test in
+      try await leave("/a", test)
+      try await time.advance(by: 90)
+      try await time.settle()
+      #expect(test.proxy.connectionCount == 1)
+      try await time.advance(by: 11)
+      try await eventually("it is gone") { test.proxy.connectionCount == 0 }
+      test.origin.release("/a")
     }
   }
 }

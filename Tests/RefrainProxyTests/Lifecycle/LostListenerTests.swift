@@ -113,6 +113,30 @@
       }
     }
 
+    @Test func `The operator is served while nothing listens`() async throws {
+      try await withNode { test in
+        let port = test.adminPort
+        let host = "127.0.0.1:\(port)"
+        try await RawConnection.open(port: port) { connection in
+          #expect(try await connection.reply(to: "/health", host: host).status == 200)
+          let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+          try #require(other >= 0)
+          // Has the port, and does not listen: it cannot be bound again.
+          defer { close(other) }
+          try await eventually("the port is taken") {
+            guard let descriptor = Self.listener(at: port) else { return false }
+            shutdown(descriptor, CInt(SHUT_RDWR))
+            // Otherwise it listens again already.
+            return Self.take(port, other)
+          }
+          try await eventually("it no longer listens") {
+            test.proxy.adminListeningAddress == nil
+          }
+          #expect(try await connection.reply(to: "/health", host: host).status == 200)
+        }
+      }
+    }
+
     /// Binds a socket to a port of which connections remain, so that nobody else can.
     private static func take(_ port: Int, _ descriptor: CInt) -> Bool {
       var isReusing: CInt = 1

@@ -151,6 +151,22 @@ import Testing
     }
   }
 
+  @Test func `A new limit of all connections counts those that are open`() async throws {
+    try await withSong { test async throws in
+      try await test.connect { first async throws in
+        let target = try test.target("/a")
+        #expect(try await first.reply(to: target, host: test.host).status == 200)
+        try change(test) { $0.maximumConnections = 1 }
+        #expect(test.proxy.settings.maximumConnections == 1)
+        #expect(try await test.get("/a").status == 503)
+        #expect(try await first.reply(to: target, host: test.host).status == 200)
+        try change(test) { $0.maximumConnections = 2 }
+        try await eventually("the second is accepted") { try await test.get("/a").status == 200 }
+        #expect(throws: CacheProxyError.self) { try change(test) { $0.maximumConnections = 0 } }
+      }
+    }
+  }
+
   @Test func `A request rate begins and ends on an open connection`() async throws {
     try await withSong { test async throws in
       let target = try test.target("/a")

@@ -57,6 +57,36 @@ import Testing
     #expect(queue[1]?.state == .paused)
   }
 
+  @Test func `A download that is to be pinned while it runs begins once more`() {
+    var queue = queue(1)
+    _ = queue.begin()
+    let again = queue.add("https://example.org/1", isPinned: true)
+    #expect(again?.state == .running && again?.isPinned == true)
+    queue.end(1, error: nil)
+    #expect(queue[1]?.state == .waiting)
+    let begun = queue.begin()
+    #expect(begun.map(\.isPinned) == [true])
+    queue.end(1, error: nil)
+    #expect(queue[1]?.state == .done)
+  }
+
+  @Test func `Any download can be pinned later`() {
+    var queue = queue(2)
+    _ = queue.begin()
+    queue.end(1, error: nil)
+    let isPinned = [queue.pin(1), queue.pin(2), queue.pin(9)]
+    #expect(isPinned == [true, true, false])
+    #expect(queue.items.map(\.state) == [.waiting, .running])
+    let begun = queue.begin()
+    #expect(begun.map(\.id) == [1] && begun.map(\.isPinned) == [true])
+    queue.end(1, error: nil)
+    queue.end(2, error: nil)
+    #expect(queue.items.map(\.state) == [.done, .waiting])
+    // It is already.
+    let again = queue.pin(1)
+    #expect(again && queue[1]?.state == .done)
+  }
+
   @Test func `A failed download goes on without its error, a complete one does not`() {
     var queue = queue(2)
     _ = queue.begin()

@@ -43,6 +43,25 @@ import Testing
     }
   }
 
+  /// A browser on another machine would look for media at its own loopback address.
+  @Test(arguments: ["0.0.0.0", "::"])
+  func `Media come from the host of the page if the proxy listens everywhere`(
+    everywhere: String
+  ) async throws {
+    try await withNode(proxy: {
+      $0.servesPage = true
+      $0.address = everywhere
+    }) { test async throws in
+      let host = "localhost:\(test.adminPort)"
+      let page = try await test.admin("/", host: host)
+      let policy = try #require(page["Content-Security-Policy"])
+      #expect(policy.contains("media-src 'self' http://localhost:\(test.port);"))
+      let asked = test.origin.url("/a.flac").absoluteString
+      let reply = try await test.admin("/page/address?url=\(asked)", host: host)
+      #expect(reply.json["address"] as? String == "http://localhost:\(test.port)/a.flac")
+    }
+  }
+
   @Test func `A row is removed by the page`() async throws {
     try await withPage { test async throws in
       test.origin.serve(

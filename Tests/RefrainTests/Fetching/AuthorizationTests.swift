@@ -158,6 +158,33 @@ import Testing
     }
   }
 
+  @Test func `An authorization that is cancelled is no refusal`() async throws {
+    let (calls, called) = AsyncStream.makeStream(of: Void.self)
+    try await withCache({
+      $0.authorize = { _, _ in
+        called.yield()
+        do {
+          try await Task.sleep(for: .seconds(3600))
+        } catch {
+          // As URLSession has it.
+          throw URLError(.cancelled)
+        }
+        return nil
+      }
+    }) { test in
+      test.origin.serve(guarded(), at: "/a")
+      func resource(_ token: String) -> Resource {
+        Resource(url: test.origin.url("/a"), headers: ["Authorization": "Bearer \(token)"])
+      }
+      try await test.cache.prefetch(resource("new"))
+      let old = resource("old")
+      let opening = Task { _ = try await test.cache.open(old) }
+      for await _ in calls { break }
+      opening.cancel()
+      await #expect(throws: CancellationError.self) { try await opening.value }
+    }
+  }
+
   @Test func `A request that is refused again is not authorized again`() async throws {
     let hook = Hook()
     try await withCache({

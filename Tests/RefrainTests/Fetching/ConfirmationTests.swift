@@ -164,6 +164,21 @@ import Testing
     }
   }
 
+  @Test func `A soft purge has a trusted entry confirmed, once`() async throws {
+    try await reopened(resource("max-age=3600"), { $0.trustStored = true }) { test in
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      _ = try await reader.bytes(in: 0..<10)
+      var selection = PurgeSelection()
+      selection.keys = [CacheKey(url: test.origin.url("/a"))]
+      #expect(try await test.cache.purge(selection, isSoft: true).entries == 1)
+      try await readAll(test)
+      #expect(test.origin.log("/a").requests.map(\.status) == [304])
+      try await readAll(test)
+      #expect(test.origin.log("/a").requests.count == 1)
+    }
+  }
+
   @Test func `A prefetch of a complete, fresh entry sends no request`() async throws {
     try await reopened(resource("max-age=3600")) { test in
       let resource = Resource(url: test.origin.url("/a"))

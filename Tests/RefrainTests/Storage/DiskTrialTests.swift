@@ -28,4 +28,50 @@ import Testing
     #expect(!left.contains { $0.hasPrefix("trial") })
     await cache.close()
   }
+
+  @Test func `A trial does not wait for work on the other threads`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let cache = try MediaCache(directory: directory, configuration: TestCache.configuration())
+    let (begun, gate) = (Count(), DispatchSemaphore(value: 0))
+    // As many as there are, in the way of sweeps that take long.
+    let busy = (0..<8).map { _ in
+      Task(executorPreference: IOThreads.background) { Self.wait(for: gate, begun) }
+    }
+    try await eventually("all are busy") { begun.value == 8 }
+    #expect(await cache.tryDisk() == .works)
+    for _ in busy { gate.signal() }
+    for task in busy { await task.value }
+    await cache.close()
+  }
+
+  private final class Count: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .acquiring) }
+
+    func increment() { count.add(1, ordering: .releasing) }
+  }
+
+  private static func wait(for gate: DispatchSemaphore, _ begun: Count) {
+    begun.increment()
+    gate.wait()
+  }
+
+  @Test func `Opening removes old files of trials, and leaves others`() async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    let names = ["trial-old", "trial-new", "trials"]
+    for name in names { try Data([1]).write(to: directory.appending(path: name)) }
+    for name in ["trial-old", "trials"] {
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSinceNow: -100)],
+        ofItemAtPath: directory.appending(path: name).path(percentEncoded: false))
+    }
+    let cache = try MediaCache(directory: directory, configuration: TestCache.configuration())
+    let left = SystemFiles.names(in: directory.path(percentEncoded: false))
+    #expect(left.filter { $0.hasPrefix("trial") }.sorted() == ["trial-new", "trials"])
+    await cache.close()
+  }
 }

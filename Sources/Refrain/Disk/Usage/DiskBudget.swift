@@ -72,6 +72,7 @@ final class DiskBudget: Sendable {
       atPath: directory, withIntermediateDirectories: true,
       attributes: [.posixPermissions: 0o700])
     try disk.makeDirectory(entriesPath)
+    removeOldTrials()
     do {
       // Only the directory that is entirely ours: the cache may lie in a folder with other files.
       // Set on every opening, because a process may end between the two steps; this costs next to
@@ -83,6 +84,24 @@ final class DiskBudget: Sendable {
         "\(entriesPath) could not be excluded from backups and kept readable on a locked device: "
           + "\(error.localizedDescription)"
       ]
+    }
+  }
+
+  /// The beginning of the names of files with which the disk is tried (`MediaCache.tryDisk`).
+  static let trialPrefix = "trial-"
+
+  /// Removes what is left of trials whose process ended suddenly. Others may be under way.
+  private func removeOldTrials() {
+    do throws(DiskError) {
+      for name in try disk.names(in: directory) where name.hasPrefix(Self.trialPrefix) {
+        let path = "\(directory)/\(name)"
+        guard let status = try disk.status(of: path), status.kind == .file,
+          Date().timeIntervalSince1970 - status.changed > 60
+        else { continue }
+        try disk.removeFile(path)
+      }
+    } catch {
+      // They do no harm, and whatever prevents their removal is reported by the first entry stored.
     }
   }
 

@@ -11,8 +11,11 @@ extension GenerationState {
 
   func isUsable(on terms: FreshnessRequirements, _ asking: Asking, at now: Moment) -> Bool {
     if asking.isOffline { return true }
-    // The URL of a resource that changes by itself does not identify its bytes.
-    if asking.trustsStored, freshness?.pace?.isLive != true { return true }
+    // The URL of a resource that changes by itself does not identify its bytes, and neither does one
+    // whose response was found to be outdated, or purged.
+    if asking.trustsStored, freshness?.pace?.isLive != true, freshness?.isOutdated != true {
+      return true
+    }
     // The origin, which forbids to store the response, decides on each use.
     let isOwnDecision = freshness?.noStore == true && storage.ignoresNoStore
     if let freshness, !isOwnDecision, terms.accept(freshness, at: wallTime(at: now)) {

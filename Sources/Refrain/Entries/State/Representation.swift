@@ -81,6 +81,12 @@ struct Representation: Sendable {
   /// Requires a revalidation before the next use.
   mutating func outdate() { freshness = freshness?.outdated }
 
+  /// As `outdate`, for a purge or a change at that time; nil: unknown.
+  mutating func outdate(since time: Date?) {
+    outdate()
+    if let time { invalidatedAt = time }
+  }
+
   /// Records a request that may have changed the resource (RFC 9111 §4.4).
   mutating func invalidate(at time: Date) {
     outdate()

@@ -20,18 +20,17 @@ struct KnownItem: Sendable, Hashable {
 /// Relies on events only: when they are handled, the player may be at another item already.
 struct KnownItems: Sendable {
   private(set) var items: [PlayQueue.Item.ID: KnownItem] = [:]
+  /// Grows with each change.
+  private(set) var version = 0
   /// The item last reported as current.
   private var current: PlayQueue.Item.ID?
 
   mutating func note(_ event: PlayerEvent) {
     switch event {
     case .item(let item): current = item?.id
-    case .failed(let item, _): items[item.id, default: KnownItem()].hasFailed = true
-    case .started(let item, _):
-      items[item.id, default: KnownItem()].hasFailed = false
-      items[item.id]?.trouble = nil
-    case .status(.playing), .status(.paused):
-      if let current { items[current]?.trouble = nil }
+    case .failed(let item, _): change(item.id) { $0.hasFailed = true }
+    case .started(let item, _): change(item.id) { ($0.hasFailed, $0.trouble) = (false, nil) }
+    case .status(.playing), .status(.paused): change { $0.trouble = nil }
     case .metadata(let metadata):
       change { known in
         if let title = metadata.title, !title.isEmpty { known.title = title }
@@ -46,15 +45,23 @@ struct KnownItems: Sendable {
   }
 
   mutating func note(cached: Double?, of id: PlayQueue.Item.ID) {
-    items[id, default: KnownItem()].cached = cached
+    change(id) { $0.cached = cached }
   }
 
   mutating func note(trouble: String, of id: PlayQueue.Item.ID) {
-    items[id, default: KnownItem()].trouble = trouble
+    change(id) { $0.trouble = trouble }
   }
 
   private mutating func change(_ body: (inout KnownItem) -> Void) {
-    guard let current else { return }
-    body(&items[current, default: KnownItem()])
+    if let current { change(current, body) }
+  }
+
+  private mutating func change(_ id: PlayQueue.Item.ID, _ body: (inout KnownItem) -> Void) {
+    let before = items[id] ?? KnownItem()
+    var after = before
+    body(&after)
+    guard after != before else { return }
+    items[id] = after
+    version += 1
   }
 }

@@ -4,13 +4,22 @@ import Refrain
 import RefrainPlayer
 
 extension ScreenModel {
-  /// Takes over the state of a player.
+  /// Takes over the state of a player, and its queue.
   ///
   /// - Parameters:
   ///   - known: the facts about the items of its queue.
   ///   - now: the base for the remaining time of a sleep timer.
   mutating func show(
     _ state: PlayerState, known: [PlayQueue.Item.ID: KnownItem] = [:],
+    now: ContinuousClock.Instant = .now
+  ) {
+    showItem(of: state, known: known, now: now)
+    showQueue(of: state, known: known)
+  }
+
+  /// Takes over the state of a player without its queue.
+  mutating func showItem(
+    of state: PlayerState, known: [PlayQueue.Item.ID: KnownItem],
     now: ContinuousClock.Instant = .now
   ) {
     status = Status(state.status)
@@ -54,6 +63,10 @@ extension ScreenModel {
       case .endOfItem: .endOfItem
       case .at(let time): .left(max(.zero, time - now))
       }
+  }
+
+  /// Takes over the queue of a player, which takes time for a long one.
+  mutating func showQueue(of state: PlayerState, known: [PlayQueue.Item.ID: KnownItem]) {
     let rows = state.queue.playOrder.enumerated().map { index, item in
       QueueList.Row(
         item, number: index + 1, isCurrent: item.id == state.item?.id,

@@ -68,10 +68,11 @@ extension PageFile {
         pause: button("Pause", act("pause")), resume: button("Go on", act("resume")),
         up: button("Up", act("move", { places: -1 })),
         down: button("Down", act("move", { places: 1 })),
+        pin: button("Pin", act("pinDownload")),
         remove: button("Remove", act("cancel")),
       };
       const buttons = element("span", "buttons");
-      buttons.append(parts.pause, parts.resume, parts.up, parts.down, parts.remove);
+      buttons.append(parts.pause, parts.resume, parts.pin, parts.up, parts.down, parts.remove);
       parts.text.id = "download-" + id;
       for (const one of buttons.children) one.setAttribute("aria-describedby", parts.text.id);
       item.append(parts.text, parts.progress, parts.facts, buttons, parts.error);
@@ -122,6 +123,7 @@ extension PageFile {
         parts.error.textContent = error ?? "";
         parts.pause.hidden = state !== "waiting" && state !== "running";
         parts.resume.hidden = state !== "paused" && state !== "failed";
+        parts.pin.hidden = pinned === true;
         parts.up.hidden = parts.down.hidden = state === "done";
         parts.up.disabled = index === 0;
         parts.down.disabled = index === queue.length - 1;

@@ -114,10 +114,14 @@ extension PageFile {
       message.className = isError ? "error" : "";
     }
 
+    /** A refusal is JSON of the page, a problem (RFC 9457), or the text of who is in between. */
     async function read(answer) {
-      const body = await answer.json();
-      if (!answer.ok) throw new Error(body.error);
-      return body;
+      const text = await answer.text();
+      let body;
+      try { body = JSON.parse(text); } catch { body = undefined; }
+      if (answer.ok && body !== undefined) return body;
+      const reason = body?.error ?? body?.detail ?? text.trim().slice(0, 300);
+      throw new Error(reason || "The proxy responded " + answer.status + ".");
     }
 
     /** Asks for a change. Returns whether it was made; the person is informed either way. */

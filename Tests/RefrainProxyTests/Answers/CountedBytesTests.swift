@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Refrain
+import Testing
+
+@testable import RefrainProxy
+
+/// The bytes of responses as they are counted: for the log, and for the page.
+@Suite(.timeLimit(.minutes(2))) struct CountedBytesTests {
+  @Test func `Several ranges count with what is between them`() async throws {
+    try await withProxy { test async throws in
+      test.origin.serve(.synthetic(seed: 1, length: 100_000), at: "/a")
+      let reply = try await test.get("/a", ["Range: bytes=0-99,50000-50099"])
+      #expect(reply.status == 206 && reply.body.count > 200)
+      try await eventually("it is logged") { test.log.all.count == 1 }
+      #expect(test.log.all[0].bytesSent == Int64(reply.body.count))
+    }
+  }
+
+  /// It is sent in pieces that take seconds, and the client leaves in the middle of the first.
+  @Test(arguments: [true, false])
+  func `What a slow client received counts, although it leaves`(sendsFiles: Bool) async throws {
+    let length: Int64 = 1 << 20
+    try await withProxy(proxy: { configuration, _ in
+      configuration.sendsFiles = sendsFiles
+      configuration.clientLimits.bytesPerSecond = 40_000
+    }) { test async throws in
+      var resource = OriginResource.synthetic(seed: 1, length: length)
+      resource.headers = [Field("Cache-Control", "max-age=600")]
+      test.origin.serve(resource, at: "/a")
+      try await test.cache.prefetch(Resource(url: test.origin.url("/a")))
+      let (target, port, host) = (try test.target("/a"), test.port, test.host)
+      try await onThread {
+        let client = try PlainSocket(port: port)
+        try client.send("GET \(target) HTTP/1.1\r\nHost: \(host)\r\n\r\n")
+        _ = try client.receive(exactly: 20_000)
+        client.reset()
+      }
+      try await eventually("it is logged") { test.log.all.count == 1 }
+      let logged = test.log.all[0]
+      #expect(logged.bytesSent >= 15_000 && logged.bytesSent < length, "\(logged.bytesSent)")
+      #expect(logged.bytesFromCache == logged.bytesSent)
+    }
+  }
+
+  @Test func `The page counts what is relayed as received from origins`() async throws {
+    try await withPage(proxy: { configuration, _ in configuration.relayedMethods = .all }) {
+      test, _ async throws in
+      test.origin.serve(.synthetic(seed: 1, length: 1 << 20), at: "/a")
+      let target = try test.target("/a")
+      try await test.connect { page async throws in
+        try await page.request("/\(test.token)/page/events", host: test.host)
+        _ = try await page.readHead()
+        _ = try await page.nextEvent { $0["state"] != nil }
+        let reply = try await test.connect { client async throws in
+          try await client.request(
+            target, ["Content-Length: 1"], method: "POST", host: test.host)
+          try await client.send("x")
+          return try await client.readReply()
+        }
+        #expect(reply.body.count == 1 << 20)
+        let news = try await page.nextEvent { event in
+          ((event["state"] as? [String: Any])?["received"] as? Int ?? 0) > 0
+        }
+        #expect(news["state"] != nil)
+      }
+    }
+  }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import OriginServer
+import Testing
+
+@testable import Refrain
+
+/// Entries that are held open while another process changes their files. A second cache in this
+/// process stands for another process.
+@Suite(.timeLimit(.minutes(1))) struct NoticingTests {
+  private let length: Int64 = 300_007
+
+  private func serve(_ seed: UInt64, _ origin: OriginServer) {
+    var resource = OriginResource.synthetic(seed: seed, length: length)
+    resource.headers = [Field("Cache-Control", "max-age=3600")]
+    origin.serve(resource, at: "/a")
+  }
+
+  private func bytes(_ seed: UInt64) -> [UInt8] { SyntheticBytes(seed: seed).bytes(in: 0..<length) }
+
+  /// Runs a test with a cache that holds an entry, which it has not written, and another cache.
+  private func holding(
+    _ configure: (inout MediaCache.Configuration) -> Void = { _ in },
+    _ body: (TestCache, EntryLease, _ other: TestCache) async throws -> Void
+  ) async throws {
+    let directory = TestCache.temporaryDirectory()
+    defer { try? FileManager.default.removeItem(at: directory) }
+    let origin = try await OriginServer.start()
+    serve(1, origin)
+    try await withCache(directory: directory, origin: origin) { test in
+      #expect(try await test.read("/a") == bytes(1))
+    }
+    try await withCache(directory: directory, origin: origin, configure) { test in
+      try await withCache(directory: directory, origin: origin, configure) { other in
+        let reader = try await test.reader("/a")
+        try await #expect([UInt8](reader.bytes(in: 0..<length)) == bytes(1))
+        let lease = try #require(test.cache.hold(reader))
+        reader.cancel()
+        #expect(known(lease) != nil)
+        origin.resetLog("/a")
+        try await body(test, lease, other)
+      }
+    }
+    await origin.stop()
+  }
+
+  private func known(_ lease: EntryLease) -> StoredResponse? {
+    var terms = FreshnessRequirements()
+    terms.isStrict = true
+    return lease.known(terms, at: lease.now)
+  }
+
+  private func key(_ test: TestCache) -> CacheKey { CacheKey(url: test.origin.url("/a")) }
+
+  @Test func `An entry that another process removed is not served further`() async throws {
+    try await holding { test, lease, other in
+      let earlier = try await test.reader("/a")
+      defer { earlier.cancel() }
+      try await #expect([UInt8](earlier.bytes(in: 0..<10)) == [UInt8](bytes(1)[0..<10]))
+      #expect(try await other.cache.remove(key(test)) != nil)
+      serve(2, test.origin)
+      await test.cache.noticeOtherProcesses()
+      #expect(known(lease) == nil)
+      #expect(try await test.read("/a") == bytes(2))
+      // A reader from before continues with the version with which it began.
+      try await #expect([UInt8](earlier.bytes(in: 0..<length)) == bytes(1))
+      #expect(known(lease)?.information.validator == "\"seed-2\"")
+    }
+  }
+
+  @Test func `A version that another process stored is served without a request`() async throws {
+    try await holding { test, lease, other in
+      #expect(try await other.cache.remove(key(test)) != nil)
+      serve(2, test.origin)
+      #expect(try await other.read("/a") == bytes(2))
+      try await eventually("the other one has closed it") { other.cache.context.table.isEmpty }
+      test.origin.resetLog("/a")
+      await test.cache.noticeOtherProcesses()
+      #expect(known(lease)?.information.validator == "\"seed-2\"")
+      #expect(try await test.read("/a") == bytes(2))
+      #expect(test.origin.log("/a").requests.isEmpty)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `A response that another process made stale is confirmed`(trusts: Bool) async throws {
+    try await holding {
+      $0.trustStored = trusts
+    } _: { test, lease, other in
+      var selection = PurgeSelection()
+      selection.keys = [key(test)]
+      #expect(try await other.cache.purge(selection, isSoft: true).entries == 1)
+      await test.cache.noticeOtherProcesses()
+      #expect(known(lease) == nil)
+      #expect(try await test.read("/a") == bytes(1))
+      #expect(test.origin.log("/a").requests.map(\.status) == [304])
+      // Once: the record on disk still says so.
+      await test.cache.noticeOtherProcesses()
+      #expect(try await test.read("/a") == bytes(1))
+      #expect(test.origin.log("/a").requests.count == 1)
+    }
+  }
+
+  @Test func `An entry that nobody has changed stays as it is`() async throws {
+    try await holding { test, lease, _ in
+      let before = known(lease)
+      for _ in 0..<3 { await test.cache.noticeOtherProcesses() }
+      #expect(known(lease) === before)
+      #expect(try await test.read("/a") == bytes(1))
+      #expect(test.origin.log("/a").requests.isEmpty)
+    }
+  }
+
+  @Test func `A writer keeps what it stores`() async throws {
+    try await withCache { test in
+      serve(1, test.origin)
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      _ = try await reader.bytes(in: 0..<100)
+      await test.cache.noticeOtherProcesses()
+      try await #expect([UInt8](reader.bytes(in: 0..<length)) == bytes(1))
+      await test.cache.noticeOtherProcesses()
+      test.origin.resetLog("/a")
+      #expect(try await test.read("/a") == bytes(1))
+      #expect(test.origin.log("/a").requests.isEmpty)
+    }
+  }
+}
