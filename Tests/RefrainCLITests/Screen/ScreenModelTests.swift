@@ -192,24 +192,25 @@ struct ShownQueueTests {
     var state = PlayerState()
     state.queue.replace(with: (1...3).map { Media(URL(filePath: "/\($0)")) })
     let items = state.queue.items
-    #expect(shown.isNews(state, known) && !shown.isNews(state, known))
+    func isNews() -> Bool { shown.isNews(state, known) }
+    #expect(isNews() && !isNews())
     state.position = .seconds(5)
     state.volume = 0.5
     known.note(.item(items[0]))
-    #expect(!shown.isNews(state, known))
+    #expect(!isNews())
     known.note(.duration(.seconds(9)))
-    #expect(shown.isNews(state, known))
+    #expect(isNews())
     // What is known already.
     known.note(.duration(.seconds(9)))
     known.note(.started(items[0], after: .zero))
     known.note(cached: nil, of: items[1].id)
-    #expect(!shown.isNews(state, known))
+    #expect(!isNews())
     known.note(cached: 0.5, of: items[1].id)
-    #expect(shown.isNews(state, known))
+    #expect(isNews())
     state.itemTags[items[2].id] = MediaMetadata(title: "Three")
-    #expect(shown.isNews(state, known))
+    #expect(isNews())
     state.queue.advance(.asked)
-    #expect(shown.isNews(state, known) && !shown.isNews(state, known))
+    #expect(isNews() && !isNews())
   }
 }
 

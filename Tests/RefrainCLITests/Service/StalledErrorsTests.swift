@@ -15,8 +15,10 @@
       private(set) var ends: [CInt] = [-1, -1]
 
       init() throws {
-        let result = pipe2(&ends, O_CLOEXEC | O_NONBLOCK)
+        let result = pipe(&ends)
         try #require(result == 0)
+        for end in ends { try #require(fcntl(end, F_SETFD, FD_CLOEXEC) == 0) }
+        try #require(fcntl(ends[1], F_SETFL, O_NONBLOCK) == 0)
         let block = [UInt8](repeating: UInt8(ascii: "x"), count: 4096)
         while write(ends[1], block, block.count) > 0 {}
         while write(ends[1], block, 1) > 0 {}

@@ -28,7 +28,8 @@ import Testing
     let origin = try await OriginServer.start()
     serve(1, origin)
     try await withCache(directory: directory, origin: origin) { test in
-      #expect(try await test.read("/a") == bytes(1))
+      let found1 = try await test.read("/a")
+      #expect(found1 == bytes(1))
     }
     try await withCache(directory: directory, origin: origin, configure) { test in
       try await withCache(directory: directory, origin: origin, configure) { other in
@@ -61,7 +62,8 @@ import Testing
       serve(2, test.origin)
       await test.cache.noticeOtherProcesses()
       #expect(known(lease) == nil)
-      #expect(try await test.read("/a") == bytes(2))
+      let found2 = try await test.read("/a")
+      #expect(found2 == bytes(2))
       // A reader from before continues with the version with which it began.
       try await #expect([UInt8](earlier.bytes(in: 0..<length)) == bytes(1))
       #expect(known(lease)?.information.validator == "\"seed-2\"")
@@ -72,12 +74,14 @@ import Testing
     try await holding { test, lease, other in
       #expect(try await other.cache.remove(key(test)) != nil)
       serve(2, test.origin)
-      #expect(try await other.read("/a") == bytes(2))
+      let found3 = try await other.read("/a")
+      #expect(found3 == bytes(2))
       try await eventually("the other one has closed it") { other.cache.context.table.isEmpty }
       test.origin.resetLog("/a")
       await test.cache.noticeOtherProcesses()
       #expect(known(lease)?.information.validator == "\"seed-2\"")
-      #expect(try await test.read("/a") == bytes(2))
+      let found4 = try await test.read("/a")
+      #expect(found4 == bytes(2))
       #expect(test.origin.log("/a").requests.isEmpty)
     }
   }
@@ -89,14 +93,17 @@ import Testing
     } _: { test, lease, other in
       var selection = PurgeSelection()
       selection.keys = [key(test)]
-      #expect(try await other.cache.purge(selection, isSoft: true).entries == 1)
+      let found5 = try await other.cache.purge(selection, isSoft: true).entries
+      #expect(found5 == 1)
       await test.cache.noticeOtherProcesses()
       #expect(known(lease) == nil)
-      #expect(try await test.read("/a") == bytes(1))
+      let found6 = try await test.read("/a")
+      #expect(found6 == bytes(1))
       #expect(test.origin.log("/a").requests.map(\.status) == [304])
       // Once: the record on disk still says so.
       await test.cache.noticeOtherProcesses()
-      #expect(try await test.read("/a") == bytes(1))
+      let found7 = try await test.read("/a")
+      #expect(found7 == bytes(1))
       #expect(test.origin.log("/a").requests.count == 1)
     }
   }
@@ -106,7 +113,8 @@ import Testing
       let before = known(lease)
       for _ in 0..<3 { await test.cache.noticeOtherProcesses() }
       #expect(known(lease) === before)
-      #expect(try await test.read("/a") == bytes(1))
+      let found8 = try await test.read("/a")
+      #expect(found8 == bytes(1))
       #expect(test.origin.log("/a").requests.isEmpty)
     }
   }
@@ -121,7 +129,8 @@ import Testing
       try await #expect([UInt8](reader.bytes(in: 0..<length)) == bytes(1))
       await test.cache.noticeOtherProcesses()
       test.origin.resetLog("/a")
-      #expect(try await test.read("/a") == bytes(1))
+      let found9 = try await test.read("/a")
+      #expect(found9 == bytes(1))
       #expect(test.origin.log("/a").requests.isEmpty)
     }
   }
