@@ -140,7 +140,7 @@
             try Program.executable().path(percentEncoded: false), text, pipe,
           ])
         #expect(await running.end() == 1)
-        #expect(running.errors.contains("refrain: \(pipe)"), "\(running.errors)")
+        #expect(running.errors.contains("\(pipe) is not media"), "\(running.errors)")
       }
     }
 

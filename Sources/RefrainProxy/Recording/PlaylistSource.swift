@@ -43,12 +43,14 @@ struct PlaylistSource: Sendable {
   }
 
   /// Returns the resource that the client's request for a URL of the stream would name.
-  private func resource(at url: URL) -> Resource {
+  private func resource(at url: URL, isKey: Bool = false) -> Resource {
     let fields = session.complete(fields, for: url)
     var resource = Resource(url: url, headers: service.originFields.forCache(fields) { _ in nil })
     resource.filter = service.routes.filter(for: url)
     resource.observer = session.observer
-    resource.membership = service.parts.membership(of: url)
+    // The player may not have been given the playlist that names it.
+    resource.membership =
+      service.membership(of: url) ?? StreamMembership(stream: stream, isKey: isKey)
     return resource
   }
 

@@ -149,7 +149,10 @@ import Testing
       // A host that is named may be another one.
       return text.hasPrefix("//") ? "/" + text.drop { $0 == "/" } : text
     }
-    func plain() -> String { text(0...4).filter { $0 != "$" && $0 != "?" } }
+    func plain() -> String {
+      let text = text(0...4).filter { $0 != "$" && $0 != "?" }
+      return text.hasPrefix("//") ? "/" + text.drop { $0 == "/" } : text
+    }
     for _ in 0..<(TestSeed.isSoak ? 50_000 : 3000) {
       let bases = (0..<4).map { _ in plain() }
       let ids = (0..<2).map { _ in plain() }
