@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-package import Foundation
+import Foundation
 import RefrainLocks
 
 /// The names of hosts to which public manifests and redirects of other hosts have referred. A public

@@ -11,7 +11,10 @@ public struct LiveWindow: Sendable, Hashable, Codable {
   /// ahead to start.
   public var lead: Duration
 
-  /// - Parameter lead: see `lead`; for a stream of segments, three of their durations.
+  /// - Parameters:
+  ///   - start: see `start`.
+  ///   - end: see `end`; at least `start`.
+  ///   - lead: see `lead`; for a stream of segments, three of their durations.
   public init(start: Duration, end: Duration, lead: Duration = Self.lead) {
     self.start = start
     self.end = max(start, end)
