@@ -33,7 +33,8 @@ extension CachedAnswer {
     var terms = terms
     terms.maxAge = 0
     do {
-      // After an error of the origin, the fresh response is used.
+      // After an error of the origin, the fresh response is used, but not as a confirmed one: its
+      // source is `.stale` then.
       guard case .response(let confirmed) = try await again(terms) else { return selected }
       note(confirmed)
       selected.reader.cancel()
