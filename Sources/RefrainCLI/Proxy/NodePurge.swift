@@ -94,9 +94,11 @@ struct NodePurge: Sendable {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let document = try encoder.encode(order)
     let rest = Once(document)
+    // Without Accept: the operator's listener responds in JSON all the same, and that of clients, to
+    // which this may lead by mistake, does not.
     var request = RelayedRequest(
       method: "POST", url: node.appending(path: "purge"),
-      headers: ["Content-Type": "application/json", "Accept": "application/json"],
+      headers: ["Content-Type": "application/json"],
       body: RelayedRequest.Body(length: Int64(document.count)) { rest.take() })
     request.longestSilence = Self.longestSilence
     let response = try await transport.relay(request)
