@@ -108,6 +108,7 @@ final class StreamEngine: PlayerEngine {
 
   func follow(with item: EngineItem?) {
     wish = item
+    keepRecordings()
     if current?.lookup == nil { passFollowing() }
   }
 
@@ -221,6 +222,8 @@ final class StreamEngine: PlayerEngine {
       let recording: RecordedStream
       if let known = recordings.recording(of: resource) {
         recording = known
+        // Loaded again: nobody knows where it was. A following item must not move what plays.
+        if item.id == current?.item.id { _ = known.begin(nil) }
       } else {
         recording = try await recordStream(resource, rewind)
         // Another item was loaded meanwhile.

@@ -10,12 +10,9 @@ struct StreamRecordings {
 
   private var recordings: [(resource: Resource, recording: RecordedStream)] = []
 
-  /// Returns the recording of a stream, from where live playback begins.
+  /// Returns the recording of a stream; nil if there is none.
   func recording(of resource: Resource) -> RecordedStream? {
-    let known = recordings.first { $0.resource == resource }?.recording
-    // Loaded again: the player cannot know where it was.
-    _ = known?.begin(nil)
-    return known
+    recordings.first { $0.resource == resource }?.recording
   }
 
   mutating func insert(_ recording: RecordedStream, of resource: Resource) {

@@ -9,15 +9,10 @@ struct PlaylistSource: Sendable {
   let url: URL
   /// The URL to which its references are relative.
   let base: URL
-  private let service: ProxyService
-  private let session: StreamSession
   /// The fields of the client's request.
-  private let fields: HeaderFields
-
-  init(_ exchange: Exchange, _ session: StreamSession, base: URL) {
-    (url, self.base, service, self.session) = (exchange.url, base, exchange.service, session)
-    fields = exchange.request.head.fields
-  }
+  let fields: HeaderFields
+  let session: StreamSession
+  let service: ProxyService
 
   var cache: MediaCache { service.cache }
 

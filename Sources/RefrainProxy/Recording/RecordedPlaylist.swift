@@ -31,8 +31,10 @@ struct RecordedPlaylist: Sendable {
     var end: Double { start + duration }
   }
 
-  /// The oldest first.
-  private(set) var segments: [Segment] = []
+  /// The segments, behind those that were dropped: these are removed together, since each removal
+  /// moves all others.
+  private var all: [Segment] = []
+  private var dropped = 0
   /// The number of the first segment.
   private(set) var firstNumber: Int64
   /// In seconds.
@@ -132,7 +134,7 @@ struct RecordedPlaylist: Sendable {
     var start = start
     var isInterrupted = isInterrupted
     for segment in new {
-      segments.append(
+      all.append(
         Segment(
           uri: segment.uri, duration: segment.duration, start: start,
           byteRange: segment.byteRange,
@@ -148,6 +150,9 @@ struct RecordedPlaylist: Sendable {
 
   // MARK: Places
 
+  /// The oldest first.
+  var segments: ArraySlice<Segment> { all[dropped...] }
+
   /// The number of the segment that follows the last one.
   var endNumber: Int64 { firstNumber + Int64(segments.count) }
 
@@ -159,7 +164,7 @@ struct RecordedPlaylist: Sendable {
 
   func segment(_ number: Int64) -> Segment? {
     let index = number - firstNumber
-    return index >= 0 && index < segments.count ? segments[Int(index)] : nil
+    return index >= 0 && index < all.count - dropped ? all[dropped + Int(index)] : nil
   }
 
   /// Returns the number of the segment that is played at a time; the nearest one if there is none.
@@ -171,7 +176,7 @@ struct RecordedPlaylist: Sendable {
   /// Returns the first segment since the sequence began that is this one or a later one.
   private func number(ofSequence sequence: Int64) -> Int64 {
     let first = min(Int(max(0, firstOfSequence - firstNumber)), segments.count)
-    let place = segments[first...].firstPlace { $0.sequence >= sequence }
+    let place = segments.dropFirst(first).firstPlace { $0.sequence >= sequence }
     return firstNumber + Int64(first + place)
   }
 
@@ -190,7 +195,11 @@ struct RecordedPlaylist: Sendable {
   /// Drops the first segment.
   mutating func dropFirst() {
     guard !segments.isEmpty else { return }
-    segments.removeFirst()
+    dropped += 1
+    if dropped >= 256, dropped > all.count / 2 {
+      all.removeFirst(dropped)
+      dropped = 0
+    }
     firstNumber += 1
     firstListed = max(firstListed, firstNumber)
   }

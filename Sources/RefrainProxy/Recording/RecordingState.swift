@@ -192,9 +192,12 @@ struct RecordingState: Sendable {
   }
 
   /// Returns the next segment to store; nil if there is none yet.
-  mutating func takeNext(of name: CacheKey) -> Next? {
+  ///
+  /// - Parameter duration: how much is kept, in seconds: what is older is not stored first.
+  mutating func takeNext(of name: CacheKey, keeping duration: Double) -> Next? {
     guard let recorded = playlists[name], recorded.isFollowed else { return nil }
-    let number = max(recorded.next, recorded.playlist.firstNumber)
+    let end = recorded.playlist.times.upperBound
+    let number = max(recorded.next, recorded.playlist.number(at: end - duration))
     guard let segment = recorded.playlist.segment(number) else { return nil }
     playlists[name]?.next = number + 1
     let known = recorded.playlist.segment(number - 1)?.others ?? []

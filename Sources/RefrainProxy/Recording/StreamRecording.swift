@@ -170,7 +170,9 @@ public final class StreamRecording: Sendable {
   /// Stores the segments that were not stored yet, and drops old ones.
   func store(_ name: CacheKey) async {
     guard let source = state.withLock({ $0.sources[name] }) else { return }
-    while !Task.isCancelled, let next = state.withLock({ $0.recorded.takeNext(of: name) }) {
+    while !Task.isCancelled,
+      let next = state.withLock({ [keeping] in $0.recorded.takeNext(of: name, keeping: keeping) })
+    {
       // The player requests them, too, and reports a failure.
       for part in next.others { _ = await source.store(part) }
       guard let bytes = await source.store(next.segment) else { continue }

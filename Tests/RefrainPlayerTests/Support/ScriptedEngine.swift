@@ -10,6 +10,7 @@ import RefrainPlayer
 /// plays; `changes` becomes another version in the middle; `live` has no end.
 @MainActor
 final class ScriptedEngine: PlayerEngine {
+  var capabilities = PlayerCapabilities()
   var report: (@MainActor (EngineEvent) -> Void)?
 
   struct Playing {

@@ -140,6 +140,16 @@ struct RecordedPlaylistTests {
     #expect(try !parsed(playlist).segments.isEmpty)
   }
 
+  @Test func `Many dropped segments leave the others in their places`() throws {
+    var playlist = RecordedPlaylist(try version(0..<1000))
+    _ = playlist.note(try version(900..<1100))
+    for _ in 0..<900 { playlist.dropFirst() }
+    #expect(playlist.segments.map(\.sequence) == (900..<1100).map { Int64($0) })
+    #expect(playlist.segment(950)?.uri == "s950.ts" && playlist.segment(899) == nil)
+    #expect(playlist.number(at: 2000) == 1000 && playlist.firstListed == 900)
+    #expect(try parsed(playlist, from: 1098).segments.map(\.uri) == ["s1098.ts", "s1099.ts"])
+  }
+
   @Test func `Live playback begins three target durations before the end`() throws {
     #expect(RecordedPlaylist(try version(10..<20)).liveNumber == 17)
     #expect(RecordedPlaylist(try version(10..<12)).liveNumber == 10)

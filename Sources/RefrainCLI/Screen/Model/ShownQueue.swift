@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import RefrainPlayer
 
-/// Whether the rows of a screen still show the queue: thousands of rows are not made anew for each
+/// Whether the rows of a screen still show the queue: thousands of rows are not built again for each
 /// picture. A pure value.
 struct ShownQueue: Sendable {
   private var queue: PlayQueue?

@@ -52,6 +52,9 @@ extension Exchange {
   /// if it is given that.
   func recorded(_ body: [UInt8], base: URL) -> [UInt8]? {
     guard let session, let recording = service.recordings[session] else { return nil }
-    return recording.take(body, from: PlaylistSource(self, session, base: base))
+    return recording.take(
+      body,
+      from: PlaylistSource(
+        url: url, base: base, fields: request.head.fields, session: session, service: service))
   }
 }
