@@ -33,10 +33,10 @@ public final class Player {
   /// The stored part of the current item, in bytes; nil for files, streams, and while it is
   /// unknown.
   public private(set) var cacheProgress: CacheProgress?
-  /// The stored part of the current item, in time, if that is an HLS stream from a proxy; nil for
+  /// The stored part of the current item, in time, if that is a stream from a proxy; nil for
   /// other media, for live streams, and while it is unknown.
   public private(set) var streamProgress: StreamProgress?
-  /// The stored part of the current item, as times. Exact for HLS streams; for other media, as if
+  /// The stored part of the current item, as times. Exact for streams; for other media, as if
   /// every second took the same number of bytes.
   public private(set) var cachedRanges: [Range<Duration>] = []
   /// The ranges of the current item that are being fetched, as times.

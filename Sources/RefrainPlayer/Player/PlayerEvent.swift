@@ -21,7 +21,7 @@ public enum PlayerEvent: Sendable, Hashable {
   case buffered([Range<Duration>])
   case cached(CacheProgress?)
   case fetching(RangeSet<Int64>)
-  /// How much of an HLS stream is stored; at most four times a second.
+  /// How much of a stream is stored; at most four times a second.
   case streamProgress(StreamProgress?)
   case metadata(MediaMetadata)
   /// The tags of an item were looked up before it plays (`Player.Configuration.readsTags`).

@@ -25,7 +25,7 @@ public struct PlayerState: Sendable, Hashable {
   public internal(set) var cacheProgress: CacheProgress?
   /// The ranges of the current item that are being fetched, in bytes; empty for streams.
   public internal(set) var fetching = RangeSet<Int64>()
-  /// The stored part of the current item, in time, if that is an HLS stream from a proxy; nil for
+  /// The stored part of the current item, in time, if that is a stream from a proxy; nil for
   /// other media, for live streams, and while it is unknown.
   public internal(set) var streamProgress: StreamProgress?
   /// The statistics of reading the current item so far; nil for files and streams.
@@ -57,7 +57,7 @@ public struct PlayerState: Sendable, Hashable {
   /// The current item of the queue.
   public var item: PlayQueue.Item? { queue.current }
 
-  /// The stored part of the current item, as times. Exact for HLS streams (`streamProgress`); for
+  /// The stored part of the current item, as times. Exact for streams (`streamProgress`); for
   /// other media, as if every second took the same number of bytes, which is accurate enough for a
   /// scrubber. Empty while the length or the duration is unknown.
   public var cachedRanges: [Range<Duration>] {

@@ -311,18 +311,18 @@ final class StreamEngine: PlayerEngine {
 
   // MARK: Following
 
-  /// Follows how much of the current item is stored, if that is an HLS stream. A stream that is
+  /// Follows how much of the current item is stored, if that is a stream. A stream that is
   /// loaded again keeps its follower, which knows what failed before.
   func followStream() {
     let playing = current?.item.media.resource
     if breaks.resource != playing { breaks = LiveBreaks(of: playing) }
-    guard let current, current.kind == .hls, let resource = current.item.media.resource else {
+    guard let current, current.kind != nil, let resource = current.item.media.resource else {
       return follower = nil
     }
     if follower?.resource != resource {
       follower = StreamFollower(of: resource, in: cache, isSoundOnly: isSoundOnly) {
         [weak self] progress in
-        guard let self, let now = self.current, now.kind == .hls,
+        guard let self, let now = self.current, now.kind != nil,
           now.item.media.resource == resource
         else { return }
         reportProgress?(progress)

@@ -3,7 +3,7 @@ import Foundation
 import Refrain
 import RefrainLocks
 
-/// Follows one stream (HLS) through the events of the cache: how much of it is stored in time,
+/// Follows one stream (HLS or DASH) through the events of the cache: how much of it is stored in time,
 /// which segments failed, and whether its broadcast has ended. Makes no request.
 ///
 /// Reports at once and on each change, at most four times a second, until this object is released.

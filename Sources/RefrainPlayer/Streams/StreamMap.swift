@@ -3,13 +3,14 @@ import Foundation
 import Refrain
 
 /// The playlists of one HLS stream, which of them play, and how much of those is stored. A pure
-/// value.
+/// value. Each Representation of a DASH stream counts as a playlist.
 ///
 /// An engine does not report which variant it plays. It is the one of which a segment was opened
 /// last; before any was, the one of which most is stored.
 struct StreamMap: Sendable {
   struct Playlist: Sendable {
-    let url: URL
+    /// Nil for a Representation, whose segments the manifest describes.
+    let url: URL?
     /// Nil while the playlist is not stored, and for live streams.
     var timeline: StreamTimeline?
     /// Whether the origin may still add segments; nil while the playlist is not stored.
@@ -26,6 +27,15 @@ struct StreamMap: Sendable {
     var target: Duration?
     /// When the origin last sent or confirmed these segments of a live stream.
     var answered: Uptime?
+    /// The Representation whose segments are ranges of one file, while their index is unread.
+    var unindexed: UnindexedFile?
+  }
+
+  /// A Representation whose segments are ranges of one file.
+  struct UnindexedFile: Sendable {
+    let representation: DASHPresentation.Representation
+    /// Where the index lies.
+    let index: StreamPlan.Part
   }
 
   /// A part's playlist, and its index there.
@@ -51,6 +61,21 @@ struct StreamMap: Sendable {
   /// The largest number of variants, and of renditions.
   static let mostChoices = 1000
 
+  /// - Parameters:
+  ///   - playlists: their URLs are those at which they are stored; none for what the manifest
+  ///     contains itself.
+  init(
+    _ playlists: [Playlist], _ variants: [PlayingVariant], variables: [String: String] = [:],
+    isSoundOnly: Bool, keys: (URL) -> [CacheKey]
+  ) {
+    (self.playlists, self.variants, self.variables) = (playlists, variants, variables)
+    self.isSoundOnly = isSoundOnly
+    for (index, playlist) in playlists.enumerated() {
+      if let url = playlist.url { for key in keys(url) { indices[key, default: []].append(index) } }
+      place(playlist.timeline, of: index)
+    }
+  }
+
   /// Nil if the body is no playlist of HLS, or has too many variants or renditions.
   ///
   /// - Parameters:
@@ -61,7 +86,8 @@ struct StreamMap: Sendable {
   init?(
     _ body: [UInt8], at base: URL, isSoundOnly: Bool, keys: (URL) -> [CacheKey]
   ) {
-    self.isSoundOnly = isSoundOnly
+    let variables: [String: String]
+    let variants: [PlayingVariant]
     var known: [URL: Int] = [:]
     var playlists: [Playlist] = []
     func index(_ url: URL) -> Int {
@@ -93,10 +119,7 @@ struct StreamMap: Sendable {
     } else {
       return nil
     }
-    self.playlists = playlists
-    for (index, playlist) in playlists.enumerated() {
-      for key in keys(playlist.url) { indices[key, default: []].append(index) }
-    }
+    self.init(playlists, variants, variables: variables, isSoundOnly: isSoundOnly, keys: keys)
   }
 
   private static func url(_ reference: String, _ base: URL) -> URL? {
@@ -120,16 +143,33 @@ struct StreamMap: Sendable {
     playlists[index].answered = answered
     let old = playlists[index].timeline
     guard old == nil || old?.keys != stored.timeline?.keys else { return }
-    for key in (old?.keys ?? []).joined() { places[key]?.removeAll { $0.playlist == index } }
-    playlists[index].timeline = stored.timeline
-    for (resource, keys) in (stored.timeline?.keys ?? []).enumerated() {
+    replaceTimeline(of: index, by: stored.timeline)
+  }
+
+  /// Records the segments of a Representation whose index has been read; nil: it is none, and the
+  /// file counts as one segment.
+  mutating func read(_ index: Int, indexed timeline: StreamTimeline?) {
+    playlists[index].unindexed = nil
+    if let timeline { replaceTimeline(of: index, by: timeline) }
+  }
+
+  private mutating func replaceTimeline(of index: Int, by timeline: StreamTimeline?) {
+    for key in (playlists[index].timeline?.keys ?? []).joined() {
+      places[key]?.removeAll { $0.playlist == index }
+    }
+    playlists[index].timeline = timeline
+    place(timeline, of: index)
+    let waiting = unplaced
+    unplaced = []
+    for (_, event) in waiting { note(event) }
+  }
+
+  private mutating func place(_ timeline: StreamTimeline?, of index: Int) {
+    for (resource, keys) in (timeline?.keys ?? []).enumerated() {
       for key in keys {
         places[key, default: []].append(Place(playlist: index, resource: resource))
       }
     }
-    let waiting = unplaced
-    unplaced = []
-    for (_, event) in waiting { note(event) }
   }
 
   /// Has the live playlists read again: no event reports that the origin has confirmed them.
@@ -252,6 +292,11 @@ struct StreamMap: Sendable {
 
   /// The playlists to read from the cache.
   var unread: [Int] { playlists.indices.filter { playlists[$0].hasChanged } }
+
+  /// The playlists that play whose segments are in an index that has not been read.
+  var unindexed: [(index: Int, file: UnindexedFile)] {
+    playing.compactMap { index in playlists[index].unindexed.map { (index, $0) } }
+  }
 
   /// Whether a playlist states that nothing follows.
   var hasEnded: Bool { playlists.contains { $0.isLive == false } }

@@ -21,9 +21,9 @@ struct StreamReading: Sendable {
       known.begin(with: map)
     }
     for index in known.change({ $0.unread }) ?? [] {
-      guard let (url, variables) = known.change({ ($0.playlists[index].url, $0.variables) }) else {
-        continue
-      }
+      guard let (found, variables) = known.look({ ($0.playlists[index].url, $0.variables) }),
+        let url = found
+      else { continue }
       let manifest = await cache.storedManifest(for: cache.entryKey(for: Resource(url: url)))
       try Task.checkCancellation()
       // Not within the lock: a playlist may have ten thousand segments.
@@ -31,6 +31,16 @@ struct StreamReading: Sendable {
         StoredPlaylist($0.body, at: $0.url, variables: variables, keys: keys)
       }
       known.change { $0.read(index, playlist, answered: manifest?.answered) }
+    }
+    let unindexed: [(index: Int, file: StreamMap.UnindexedFile)]? = known.look { $0.unindexed }
+    for (index, file) in unindexed ?? [] {
+      guard let range = file.index.range,
+        let bytes = await cache.storedBytes(at: file.index.url, in: range)
+      else { continue }
+      try Task.checkCancellation()
+      let segments = SegmentIndex(bytes, at: range.lowerBound)
+      let indexed = segments.flatMap { timeline(of: file, $0) }
+      known.change { $0.read(index, indexed: indexed) }
     }
     for index in known.change({ $0.unsampled }) ?? [] {
       guard let timeline = known.map?.playlists[index].timeline else { continue }
@@ -54,12 +64,21 @@ struct StreamReading: Sendable {
     }
   }
 
-  /// Nil while the manifest is not stored, and for a stream other than HLS.
+  /// Nil while the manifest is not stored, and for one that does not say which segments there are.
   private func map() async -> StreamMap? {
     let manifest = await cache.storedManifest(for: cache.storedKey(for: resource))
     return manifest.flatMap {
       StreamMap($0.body, at: $0.url, isSoundOnly: isSoundOnly, keys: keys)
+        ?? StreamMap(presentation: $0.body, at: $0.url, isSoundOnly: isSoundOnly, keys: keys)
     }
+  }
+
+  private func timeline(
+    of file: StreamMap.UnindexedFile, _ index: SegmentIndex
+  ) -> StreamTimeline? {
+    var allowance = DASHPresentation.Allowance()
+    let parts = try? file.representation.timedParts(duration: nil, index: index, &allowance)
+    return parts.map { StreamTimeline($0, keys: keys) }
   }
 
   private func keys(for url: URL) -> [CacheKey] { cache.possibleKeys(for: Resource(url: url)) }

@@ -2,7 +2,7 @@
 import Foundation
 import Refrain
 
-/// The segments of one media playlist in time, and how much of them is stored. A pure value.
+/// The segments of one media playlist, or of one Representation (DASH), in time, and how much of them is stored. A pure value.
 struct StreamTimeline: Sendable {
   private struct Segment: Sendable {
     var time: Range<Duration>
@@ -17,7 +17,7 @@ struct StreamTimeline: Sendable {
     var range: ByteRange?
   }
 
-  /// The URLs of the resources, in the order of the playlist, each one once.
+  /// The URLs of the resources, in the order of the manifest, each one once.
   private(set) var urls: [URL] = []
   /// The keys under which each resource may be stored.
   private(set) var keys: [[CacheKey]] = []
@@ -37,40 +37,58 @@ struct StreamTimeline: Sendable {
   ///   - url: the URL of the playlist after redirects.
   ///   - keys: returns the keys under which a URL may be stored.
   init(_ playlist: HLSMediaPlaylist, at url: URL, keys: (URL) -> [CacheKey]) {
-    var known: [String: Int?] = [:]
-    var urls: [URL] = []
-    func resource(_ reference: String) -> Int? {
-      if let index = known[reference] { return index }
-      let target = URL(text: reference, relativeTo: url)
-      guard let target, WebURL(target.absoluteString) != nil else {
-        // The playlist contains the data itself, or another program brings it.
-        known[reference] = .some(nil)
-        return nil
-      }
-      urls.append(target)
-      known[reference] = urls.count - 1
-      return urls.count - 1
-    }
+    var resources = Resources()
     func parts(of segment: HLSMediaPlaylist.Segment) -> [Part] {
       var parts: [Part] = []
       for key in segment.keys.map({ playlist.keys[$0] }) where key.keyFormat == "identity" {
-        if let index = key.uri.flatMap(resource) { parts.append(Part(resource: index)) }
+        if let index = key.uri.flatMap({ resources.index(of: $0, at: url) }) {
+          parts.append(Part(resource: index))
+        }
       }
-      if let map = segment.map.map({ playlist.maps[$0] }), let index = resource(map.uri) {
+      if let map = segment.map.map({ playlist.maps[$0] }),
+        let index = resources.index(of: map.uri, at: url)
+      {
         parts.append(Part(resource: index, range: map.byteRange))
       }
-      if let index = resource(segment.uri) {
+      if let index = resources.index(of: segment.uri, at: url) {
         parts.append(Part(resource: index, range: segment.byteRange))
       }
       return parts
     }
+    let segments = playlist.segments.map { segment in
+      (seconds: segment.duration, parts: segment.isGap ? nil : parts(of: segment))
+    }
+    self.init(segments, of: resources.urls, keys: keys)
+  }
+
+  /// - Parameters:
+  ///   - timed: the segments of a Representation (`DASHPresentation.Representation.timedParts`).
+  ///   - keys: returns the keys under which a URL may be stored.
+  init(_ timed: [StreamPlan.Part], keys: (URL) -> [CacheKey]) {
+    var resources = Resources()
+    var segments: [(seconds: Double, parts: [Part]?)] = []
+    var common: [Part] = []
+    var own: [Part] = []
+    for part in timed {
+      let used = Part(resource: resources.index(of: part.url), range: part.range)
+      guard part.seconds > 0 else {
+        if segments.isEmpty { common.append(used) } else { own.append(used) }
+        continue
+      }
+      segments.append((part.seconds, common + own + [used]))
+      own = []
+    }
+    self.init(segments, of: resources.urls, keys: keys)
+  }
+
+  private init(
+    _ timed: [(seconds: Double, parts: [Part]?)], of urls: [URL], keys: (URL) -> [CacheKey]
+  ) {
     var end = 0.0
-    for segment in playlist.segments {
+    for (seconds, parts) in timed {
       let start = Duration.seconds(end)
-      end += segment.duration
-      segments.append(
-        Segment(
-          time: start..<Duration.seconds(end), parts: segment.isGap ? nil : parts(of: segment)))
+      end += seconds
+      segments.append(Segment(time: start..<Duration.seconds(end), parts: parts))
     }
     duration = .seconds(end)
     self.urls = urls
@@ -83,6 +101,31 @@ struct StreamTimeline: Sendable {
     stored = urls.map { _ in CacheProgress(length: nil, spans: RangeSet()) }
     changed = Set(urls.indices)
     changedFetches = changed
+  }
+
+  /// Numbers resources.
+  private struct Resources {
+    private(set) var urls: [URL] = []
+    private var references: [String: Int?] = [:]
+    private var known: [URL: Int] = [:]
+
+    /// Nil if the playlist contains the data itself, or another program brings it.
+    mutating func index(of reference: String, at base: URL) -> Int? {
+      if let index = references[reference] { return index }
+      var index: Int?
+      if let url = URL(text: reference, relativeTo: base), WebURL(url.absoluteString) != nil {
+        index = self.index(of: url)
+      }
+      references[reference] = .some(index)
+      return index
+    }
+
+    mutating func index(of url: URL) -> Int {
+      if let index = known[url] { return index }
+      urls.append(url)
+      known[url] = urls.count - 1
+      return urls.count - 1
+    }
   }
 
   // MARK: Recording

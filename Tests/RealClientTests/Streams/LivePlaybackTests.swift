@@ -5,11 +5,11 @@ import TestSupport
 import Testing
 
 /// A live HLS stream, without Cache-Control, in ffmpeg: through the proxy as directly, at the same
-/// time. Half a minute; ten minutes in a soak.
+/// time. One minute; ten minutes in a soak.
 @Suite(
   .enabled(if: RequiredProgram.ffmpeg.isUsable), .timeLimit(.minutes(TestSeed.minutes(5))))
 struct LivePlaybackTests {
-  private static let seconds = TestSeed.isSoak ? 600 : 30
+  private static let seconds = TestSeed.isSoak ? 600 : 60
   private static let atStart = 3
   /// The seconds in the list: a client that has no time for a while still finds its next segment.
   private static let window = 20
@@ -101,6 +101,8 @@ struct LivePlaybackTests {
         test.origin.log($0 + LiveStream.listName).requests.count
       }
       #expect(lists[1] <= 2 * (Self.seconds + 2))
+      // Directly, the same client asks as often; both have the same machine's moods.
+      #expect(Double(lists[1]) <= Double(lists[0]) * 1.05 + 2)
       let lags = numbers.compactMap { number in
         first[number].flatMap { at in second[number].map { ($0 - at) / .seconds(1) } }
       }.sorted()
@@ -109,10 +111,8 @@ struct LivePlaybackTests {
         "Live for \(Self.seconds) s: \(lists[1]) requests for the list, directly \(lists[0]); "
           + "segments later by \(Int(median * 1000)) ms in the median, "
           + "\(Int((lags.last ?? 0) * 1000)) ms at most; \(frames.count) frames")
-      if TestSeed.isSoak {
-        #expect(median <= 0.5)
-        #expect(Double(lists[1]) <= Double(lists[0]) * 1.05 + 1)
-      }
+      // Half of a target duration. A busy machine may delay either client by its own turns.
+      #expect(median <= (TestSeed.isSoak ? 0.5 : 1))
     }
   }
 }

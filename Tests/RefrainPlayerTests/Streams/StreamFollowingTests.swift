@@ -207,6 +207,47 @@ struct StreamFollowingTests {
     }
   }
 
+  @Test func `The stored times of a DASH stream are reported, also of segments in one file`()
+    async throws
+  {
+    try await with { rig in
+      // Four segments of three seconds and 100 bytes, after an initialization and their index.
+      let list = (0..<4).flatMap { _ in [0, 0, 0, 100, 0, 0, 0, 3, 0x90, 0, 0, 0] as [UInt8] }
+      let head: [UInt8] = [0, 0, 0, 80] + Array("sidx".utf8) + [0, 0, 0, 0]
+      let index = head + [0, 0, 0, 1, 0, 0, 0, 1] + Array(repeating: 0, count: 10) + [0, 4] + list
+      let content =
+        Array(repeating: 7, count: 20) + index + Array(repeating: 1 as UInt8, count: 400)
+      #expect(index.count == 80)
+      let text = """
+        <MPD type="static" mediaPresentationDuration="PT12S"><Period>
+        <AdaptationSet mimeType="audio/mp4"><Representation id="a" bandwidth="9">
+        <BaseURL>a.mp4</BaseURL><SegmentBase indexRange="20-99"/></Representation>
+        </AdaptationSet></Period></MPD>
+        """
+      rig.origin.serve(
+        OriginResource(
+          .bytes(Array(text.utf8)), contentType: "application/dash+xml", etag: "\"m\""),
+        at: "/film.mpd")
+      rig.origin.serve(
+        OriginResource(.bytes(content), contentType: "audio/mp4", etag: "\"a\""), at: "/a.mp4")
+      let file = Resource(url: rig.origin.url("/a.mp4"))
+      _ = try await play(Media(rig.origin.url("/film.mpd")), rig)
+      try await eventually("its duration is known") { rig.progress?.duration == .seconds(12) }
+      try await rig.cache.prefetch(file, range: 0..<200)
+      try await eventually("one is stored") {
+        rig.progress?.cachedRanges == [Duration.zero..<Duration.seconds(3)]
+      }
+      try await rig.cache.prefetch(file, range: 300..<400)
+      try await eventually("two are stored") {
+        rig.progress?.cachedRanges == [
+          Duration.zero..<Duration.seconds(3), Duration.seconds(6)..<Duration.seconds(9),
+        ]
+      }
+      try await rig.cache.prefetch(file.url)
+      try await eventually("all are stored") { rig.progress?.isComplete == true }
+    }
+  }
+
   @Test func `A stream whose next segments do not exist fails with their status`() async throws {
     try await with { rig in
       let media = Media(SilentStream().serve(on: rig.origin, segments: 0..<2))

@@ -38,7 +38,7 @@ struct StreamMapTests {
 
   private func read(_ name: String, _ map: inout StreamMap) throws {
     let index = try #require(
-      map.playlists.firstIndex { $0.url.lastPathComponent == "\(name).m3u8" })
+      map.playlists.firstIndex { $0.url?.lastPathComponent == "\(name).m3u8" })
     let lines = (0..<3).map { "#EXTINF:4,\n\(name)\($0).ts" }
     let text = "#EXTM3U\n" + lines.joined(separator: "\n") + "\n#EXT-X-ENDLIST\n"
     let stored = StoredPlaylist(
@@ -73,7 +73,7 @@ struct StreamMapTests {
   }
 
   private func names(_ indices: [Int], _ map: StreamMap) -> [String] {
-    indices.map { map.playlists[$0].url.deletingPathExtension().lastPathComponent }
+    indices.compactMap { map.playlists[$0].url?.deletingPathExtension().lastPathComponent }
   }
 
   private func seconds(_ ranges: [Range<Duration>]?) -> [[Double]]? {

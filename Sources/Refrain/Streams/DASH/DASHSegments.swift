@@ -44,6 +44,8 @@ struct DASHSegments: Sendable {
   var timeline: [Run]?
   var initialization: Reference?
   var index: Reference?
+  /// Where the index lies in the base, if that is the only segment (`SegmentBase@indexRange`).
+  var indexRange: ByteRange?
   /// Templates of URLs.
   var mediaTemplate: String?
   var indexTemplate: String?
@@ -64,6 +66,7 @@ struct DASHSegments: Sendable {
     all.timeline = timeline ?? outer.timeline
     all.initialization = initialization ?? outer.initialization
     all.index = index ?? outer.index
+    all.indexRange = indexRange ?? outer.indexRange
     all.mediaTemplate = mediaTemplate ?? outer.mediaTemplate
     all.indexTemplate = indexTemplate ?? outer.indexTemplate
     all.initializationTemplate = initializationTemplate ?? outer.initializationTemplate
@@ -115,6 +118,7 @@ extension DASHDocument {
     }
     segments.initialization = try firstChild(of: index, .initialization).map(source)
     segments.index = try firstChild(of: index, .segmentIndex).map(source)
+    segments.indexRange = try range("indexRange", of: index)
     let items = children(of: index, .segmentURL)
     if !items.isEmpty { segments.items = try items.map(item) }
   }

@@ -48,6 +48,11 @@ extension DASHPresentation.Period {
     return candidates.flatMap(\.choices)
   }
 
+  /// The pictures among which a quality is chosen; none if the period has sound alone.
+  package var pictures: [DASHPresentation.Representation] {
+    sets(of: .video).flatMap(\.choices)
+  }
+
   package var audio: [DASHPresentation.Track] { tracks(.audio) }
 
   package var subtitles: [DASHPresentation.Track] { tracks(.text) }

@@ -40,10 +40,21 @@ extension MediaCache {
         keys: possibleKeys(for: resource), signature: signature(of: resource),
         headers: request == nil ? nil : resource.headers, range: part.range)
     }
-    for key in wanted.flatMap(\.keys) { await context.table.settledEntry(for: key)?.recordNow() }
+    for key in Set(wanted.flatMap(\.keys)) {
+      await context.table.settledEntry(for: key)?.recordNow()
+    }
     let inspector = CacheInspector(context: context)
     return await IOThreads.background.run {
-      wanted.map { inspector.amount(of: $0) }
+      // Of a stream in one file, all parts are ranges of the same entry.
+      var last: (part: WantedPart, entry: EntrySummary?)?
+      return wanted.map { part in
+        let entry =
+          if let last, last.part.isOfSameEntry(as: part) { last.entry } else {
+            inspector.storedEntry(of: part)
+          }
+        last = (part, entry)
+        return entry?.amount(in: part.range) ?? .init()
+      }
     }
   }
 
@@ -54,7 +65,9 @@ extension MediaCache {
     let inspector = CacheInspector(context: context)
     let part = WantedPart(keys: [key], range: range)
     return await context.table.look(at: key) {
-      await IOThreads.background.run { inspector.amount(of: part) }
+      await IOThreads.background.run {
+        inspector.storedEntry(of: part)?.amount(in: range) ?? .init()
+      }
     }
   }
 
@@ -64,6 +77,21 @@ extension MediaCache {
     return await context.table.look(at: key) {
       await IOThreads.background.run { inspector.manifest(for: key) }
     }
+  }
+
+  /// Returns the bytes of a range that are stored at a URL; nil if one of them is missing, or they
+  /// are more than a manifest may have.
+  package func storedBytes(at url: URL, in range: ByteRange) async -> [UInt8]? {
+    guard !range.isEmpty, range.count <= Manifest.longest else { return nil }
+    let inspector = CacheInspector(context: context)
+    for key in possibleKeys(for: Resource(url: url)) {
+      await context.table.settledEntry(for: key)?.recordNow()
+      let found = await context.table.look(at: key) {
+        await IOThreads.background.run { inspector.bytes(in: range, for: key) }
+      }
+      if let found { return found }
+    }
+    return nil
   }
 
   /// Returns the manifest stored under the key of a URL, if clients can reach it there without a
@@ -103,21 +131,39 @@ private struct WantedPart: Sendable {
   var headers: HeaderFields?
   /// Nil: all of the resource.
   var range: ByteRange?
+
+  func isOfSameEntry(as other: WantedPart) -> Bool {
+    keys == other.keys && signature == other.signature && headers == other.headers
+  }
+}
+
+extension EntrySummary {
+  /// - Parameter range: nil: all of the resource.
+  fileprivate func amount(in range: ByteRange?) -> MediaCache.StoredAmount {
+    guard let range else { return .init(bytes: cachedBytes, total: length, key: key) }
+    let wanted = range.clamped(to: 0..<max(length ?? .max, 0))
+    return .init(
+      bytes: spans.byteCount(in: wanted), total: wanted.upperBound - wanted.lowerBound, key: key)
+  }
 }
 
 extension CacheInspector {
-  fileprivate func amount(of part: WantedPart) -> MediaCache.StoredAmount {
+  fileprivate func storedEntry(of part: WantedPart) -> EntrySummary? {
     let entries = part.keys.lazy.compactMap { entry(for: $0) }
-    guard let first = entries.first(where: { isStored($0, for: part.signature) }),
-      let entry = representation(of: first, selectedBy: part.headers)
-    else { return .init() }
-    guard let range = part.range else {
-      return .init(bytes: entry.cachedBytes, total: entry.length, key: entry.key)
-    }
-    let wanted = range.clamped(to: 0..<max(entry.length ?? .max, 0))
-    return .init(
-      bytes: entry.spans.byteCount(in: wanted), total: wanted.upperBound - wanted.lowerBound,
-      key: entry.key)
+    return entries.first { isStored($0, for: part.signature) }
+      .flatMap { representation(of: $0, selectedBy: part.headers) }
+  }
+
+  fileprivate func bytes(in range: ByteRange, for key: CacheKey) -> [UInt8]? {
+    guard let entry = entry(for: key), entry.spans.byteCount(in: range) == Int64(range.count)
+    else { return nil }
+    // An entry that was replaced or evicted since counts as missing.
+    guard let file = try? FileHandle(forReadingFrom: entry.file) else { return nil }
+    defer { try? file.close() }
+    guard (try? file.seek(toOffset: UInt64(range.lowerBound))) != nil,
+      let data = try? file.read(upToCount: range.count), data.count == range.count
+    else { return nil }
+    return [UInt8](data)
   }
 
   /// Returns the entry of the representation that the headers select, found by following `Vary`
