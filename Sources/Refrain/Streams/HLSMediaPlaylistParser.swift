@@ -14,6 +14,7 @@ struct HLSMediaPlaylistParser {
   // What applies until another tag changes it.
   private var activeKeys: [(index: Int, vector: String?)] = []
   private var map: Int?
+  private var mapKeys: [(index: Int, vector: String?)] = []
 
   private var sequence: Int64 = 0
   private var target: Double?
@@ -70,6 +71,10 @@ struct HLSMediaPlaylistParser {
       let skipped = reader.bytes("SKIPPED-SEGMENTS", in: attributes).flatMap(HLSNumbers.integer)
       playlist.skippedSegments = playlist.skippedSegments.addingSaturated(skipped ?? 0)
       sequence = sequence.addingSaturated(skipped ?? 0)
+    case .discontinuitySequence:
+      if playlist.segments.isEmpty, let count = HLSNumbers.integer(text) {
+        playlist.discontinuitySequence = count
+      }
     case .targetDuration: target = HLSNumbers.seconds(text) ?? target
     case .partInformation:
       let target = reader.bytes("PART-TARGET", in: attributes).flatMap(HLSNumbers.seconds)
@@ -103,7 +108,7 @@ struct HLSMediaPlaylistParser {
       HLSMediaPlaylist.Segment(
         uri: uri, duration: duration, byteRange: range, isDiscontinuity: isDiscontinuity,
         isGap: isGap, keys: activeKeys.map(\.index), vectors: activeKeys.map(\.vector), map: map,
-        sequence: number))
+        mapKeys: mapKeys.map(\.index), mapVectors: mapKeys.map(\.vector), sequence: number))
   }
 
   /// Returns where a byte range without an offset begins (RFC 8216 §4.3.2.2).
@@ -130,7 +135,7 @@ struct HLSMediaPlaylistParser {
 
   private mutating func followMap(_ attributes: HLSAttributes) {
     guard let uri = reader.text("URI", in: attributes) else {
-      map = nil
+      (map, mapKeys) = (nil, [])
       return
     }
     let range = reader.bytes("BYTERANGE", in: attributes).flatMap {
@@ -142,6 +147,6 @@ struct HLSMediaPlaylistParser {
       playlist.maps.append(new)
       mapIndices[new] = index
     }
-    map = index
+    (map, mapKeys) = (index, activeKeys)
   }
 }

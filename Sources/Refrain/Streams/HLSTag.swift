@@ -7,6 +7,7 @@ enum HLSTag: String, CaseIterable {
   case dateRange = "EXT-X-DATERANGE"
   case define = "EXT-X-DEFINE"
   case discontinuity = "EXT-X-DISCONTINUITY"
+  case discontinuitySequence = "EXT-X-DISCONTINUITY-SEQUENCE"
   case end = "EXT-X-ENDLIST"
   case gap = "EXT-X-GAP"
   case iFrameVariant = "EXT-X-I-FRAME-STREAM-INF"

@@ -28,6 +28,8 @@ extension StreamEngine {
       forget()
       // What follows must not be heard.
       engine.stop()
+      // Loaded again, the stream is recorded anew: this recording has come to its end.
+      keepRecordings()
       report?(.failed(id, MediaCacheError(brokenOff: now.item.media.url)))
       return
     case .ended(_, let next):

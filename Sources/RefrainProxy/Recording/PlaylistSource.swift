@@ -19,6 +19,9 @@ struct PlaylistSource: Sendable {
   /// The variables that the playlist may import.
   var imported: [String: String] { session.importable }
 
+  /// The present, in seconds of a time axis of its own.
+  var time: Double { cache.now.uptime.seconds }
+
   /// The key of the playlist's URL.
   var key: CacheKey { cache.key(for: Resource(url: url)) }
 
@@ -85,12 +88,15 @@ struct PlaylistSource: Sendable {
     }
   }
 
-  /// Whether bytes of a part are stored. An entry that cannot be read counts as missing.
+  /// Whether bytes of a resource, or all those of a range, are stored. An entry that cannot be read counts as missing.
   func isStored(_ part: RecordingState.Part) async -> Bool {
     guard let url = url(of: part.uri),
       let progress = try? await cache.progress(of: resource(at: url))
     else { return false }
-    return !progress.spans.isEmpty
+    guard let range = part.range else { return !progress.spans.isEmpty }
+    return progress.spans.ranges.contains {
+      $0.lowerBound <= range.lowerBound && range.upperBound <= $0.upperBound
+    }
   }
 
   /// Removes a segment from the cache, unless it is used or pinned.

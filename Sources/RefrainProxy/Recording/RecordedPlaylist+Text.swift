@@ -17,17 +17,25 @@ extension RecordedPlaylist {
       #EXT-X-MEDIA-SEQUENCE:\(number)
 
       """
+    let passed = segments.prefix(Int(number - firstNumber)).count(where: \.isDiscontinuity)
+    if discontinuities + Int64(passed) > 0 {
+      text += "#EXT-X-DISCONTINUITY-SEQUENCE:\(discontinuities + Int64(passed))\n"
+    }
     if isGrowing { text += "#EXT-X-PLAYLIST-TYPE:EVENT\n" }
     var (keys, map): ([Key], HLSMediaPlaylist.Map?) = ([], nil)
     for segment in segments.dropFirst(Int(number - firstNumber)) {
-      let needed = segment.explicitKeys
-      if needed != keys {
+      func use(_ needed: [Key]) {
+        guard needed != keys else { return }
         text += needed.isEmpty ? "#EXT-X-KEY:METHOD=NONE\n" : needed.map(\.line).joined()
         keys = needed
       }
       // There is no tag that ends an initialization: it belongs to what follows a discontinuity.
-      if segment.map != map, let new = segment.map { text += new.line }
+      if segment.map != map, let new = segment.map {
+        use(segment.mapKeys)
+        text += new.line
+      }
       map = segment.map
+      use(segment.explicitKeys)
       text += segment.lines
     }
     if isEnded { text += "#EXT-X-ENDLIST\n" }

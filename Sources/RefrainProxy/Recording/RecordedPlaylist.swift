@@ -25,6 +25,8 @@ struct RecordedPlaylist: Sendable {
     var isGap: Bool
     var keys: [Key]
     var map: HLSMediaPlaylist.Map?
+    /// The keys that apply to the initialization.
+    var mapKeys: [Key]
     /// The origin's media sequence number.
     var sequence: Int64
 
@@ -37,8 +39,15 @@ struct RecordedPlaylist: Sendable {
   private var dropped = 0
   /// The number of the first segment.
   private(set) var firstNumber: Int64
-  /// In seconds.
+  /// The longest one of all versions, in seconds.
   private(set) var targetDuration: Double
+  /// The time in which the origin's playlist changes, in seconds: the target duration of the last
+  /// version, or a third of what it lists if that is shorter, so that no segment passes unseen.
+  private(set) var pace: Double
+  /// The number of discontinuities before the first segment.
+  private(set) var discontinuities: Int64
+  /// How many segments have a resource, by its reference.
+  private var uses: [String: Int] = [:]
   /// Whether the origin adds no more segments.
   private(set) var isEnded = false
   /// The number of the first segment that is in the origin's playlist.
@@ -54,6 +63,8 @@ struct RecordedPlaylist: Sendable {
     firstNumber = first < Self.greatestNumber ? first : 0
     (firstListed, firstOfSequence) = (firstNumber, firstNumber)
     targetDuration = version.targetDuration
+    pace = version.pace
+    discontinuities = min(version.discontinuitySequence, Self.greatestNumber)
     isEnded = version.isEnded
     let start = (end ?? version.totalDuration) - version.totalDuration
     append(version.segments[...], of: version, from: start)
@@ -70,12 +81,14 @@ struct RecordedPlaylist: Sendable {
 
   /// Takes another version of the playlist.
   ///
+  /// - Parameter elapsed: the seconds since the last version: missing segments took no longer.
   /// - Returns: whether it has new segments, or is the last one.
-  mutating func note(_ version: HLSMediaPlaylist) -> Bool {
+  mutating func note(_ version: HLSMediaPlaylist, after elapsed: Double = .infinity) -> Bool {
     guard !isEnded, let first = version.segments.first, let last = segments.last else {
       return false
     }
     targetDuration = max(targetDuration, version.targetDuration)
+    pace = version.pace
     switch relation(of: version) {
     case .older: return false
     case .restarted:
@@ -86,7 +99,8 @@ struct RecordedPlaylist: Sendable {
       let new = version.segments.drop { $0.sequence <= last.sequence }
       let missing = max(0, first.sequence.subtractingSaturated(last.sequence) - 1)
       // Nobody knows how long the segments were that no version had.
-      let gap = Double(min(missing, Self.mostMissing)) * version.meanDuration
+      let stated = Double(min(missing, Self.mostMissing)) * version.meanDuration
+      let gap = min(stated, max(0, elapsed) + version.targetDuration)
       if let next = new.first {
         append(
           new, of: version, from: last.end + gap,
@@ -142,7 +156,13 @@ struct RecordedPlaylist: Sendable {
           keys: zip(segment.keys, segment.vectors).map {
             Key(key: version.keys[$0], vector: $1)
           },
-          map: segment.map.map { version.maps[$0] }, sequence: segment.sequence))
+          map: segment.map.map { version.maps[$0] },
+          mapKeys: zip(segment.mapKeys, segment.mapVectors).map {
+            Key(key: version.keys[$0], vector: $1)
+          }, sequence: segment.sequence))
+      for uri in Set([segment.uri, segment.map.map { version.maps[$0].uri }].compactMap(\.self)) {
+        uses[uri, default: 0] += 1
+      }
       start += segment.duration
       isInterrupted = false
     }
@@ -192,9 +212,20 @@ struct RecordedPlaylist: Sendable {
     return segment(number).flatMap { $0.sequence == sequence ? $0.end : nil }
   }
 
+  /// Ends the playlist: the origin adds nothing more.
+  mutating func end() { isEnded = true }
+
+  /// Whether a segment needs a resource.
+  func isUsed(_ uri: String) -> Bool { uses[uri] != nil }
+
   /// Drops the first segment.
   mutating func dropFirst() {
-    guard !segments.isEmpty else { return }
+    guard let first = segments.first else { return }
+    if first.isDiscontinuity { discontinuities += 1 }
+    for uri in Set([first.uri, first.map?.uri].compactMap(\.self)) {
+      let count = uses[uri] ?? 0
+      uses[uri] = count > 1 ? count - 1 : nil
+    }
     dropped += 1
     if dropped >= 256, dropped > all.count / 2 {
       all.removeFirst(dropped)
@@ -221,6 +252,11 @@ extension HLSMediaPlaylist {
   /// In seconds.
   fileprivate var meanDuration: Double {
     segments.isEmpty ? targetDuration : totalDuration / Double(segments.count)
+  }
+
+  /// See `RecordedPlaylist.pace`.
+  fileprivate var pace: Double {
+    segments.isEmpty ? targetDuration : min(targetDuration, totalDuration / 3)
   }
 }
 

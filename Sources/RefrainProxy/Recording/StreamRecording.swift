@@ -29,9 +29,26 @@ public final class StreamRecording: Sendable {
     /// By the keys of the playlists' URLs.
     var sources: [CacheKey: PlaylistSource] = [:]
     var following: [CacheKey: Following] = [:]
-    var failure: MediaCacheError?
+    var failures: [CacheKey: MediaCacheError] = [:]
+    /// What led the player to the playlists: it loads that again for each jump.
+    var entrances: [CacheKey: Entrance] = [:]
     var isOver = false
+
+    mutating func insert(_ entrance: Entrance, of name: CacheKey) {
+      guard !isOver, entrances[name] != nil || entrances.count < StreamRecording.mostEntrances
+      else { return }
+      entrances[name] = entrance
+    }
   }
+
+  /// What a client of the recording is given without a request to the origin.
+  enum Entrance: Sendable {
+    case playlist([UInt8], PlaylistSource)
+    /// The target of a redirect.
+    case redirection(String)
+  }
+
+  private static let mostEntrances = 16
 
   /// Reloads a playlist, and stores its segments.
   fileprivate struct Following {
@@ -63,7 +80,7 @@ public final class StreamRecording: Sendable {
   public var start: Double? { state.withLock(\.recorded.start) }
 
   /// Why the origin's playlists cannot be reloaded at present; nil if they can.
-  public var failure: MediaCacheError? { state.withLock(\.failure) }
+  public var failure: MediaCacheError? { state.withLock { $0.failures.values.first } }
 
   /// Has the playlists at `url` begin with the segments that are played at a time, or the nearest
   /// ones. The player then has to load `url` again.
@@ -82,7 +99,7 @@ public final class StreamRecording: Sendable {
   public func stop() {
     let (over, sources, recorded) = state.withLock { state in
       defer {
-        (state.following, state.sources) = ([:], [:])
+        (state.following, state.sources, state.entrances) = ([:], [:], [:])
         (state.recorded, state.isOver) = (RecordingState(), true)
       }
       return (Array(state.following.values), state.sources, state.recorded)
@@ -98,12 +115,17 @@ public final class StreamRecording: Sendable {
   /// Takes a version of a playlist that a client has requested, and returns the playlist that the
   /// client is given; nil if it is not recorded: the client is given this version.
   func take(_ body: [UInt8], from source: PlaylistSource) -> [UInt8]? {
+    let name = source.key
     guard let version = HLSMediaPlaylist(body, url: source.base, imported: source.imported) else {
+      if HLSMultivariantPlaylist(body, url: source.base) != nil {
+        state.withLock { $0.insert(.playlist(body, source), of: name) }
+      }
       return nil
     }
-    let name = source.key
     return state.withLock { state in
-      let isRecorded = !state.isOver && state.recorded.take(version, of: name, key: source.key(of:))
+      let isRecorded =
+        !state.isOver
+        && state.recorded.take(version, of: name, at: source.time, key: source.key(of:))
       guard isRecorded else { return nil }
       state.sources[name] = source
       state.following[name]?.news.yield()
@@ -111,18 +133,31 @@ public final class StreamRecording: Sendable {
     }
   }
 
-  /// Returns a playlist that is followed, as a client that requests it again is given it.
-  func playlist(_ name: CacheKey) -> (text: [UInt8], source: PlaylistSource)? {
-    let (playlist, unused) = state.withLock {
-      state -> ((text: [UInt8], source: PlaylistSource)?, [Following]) in
+  /// Records where the client is redirected that requests a playlist.
+  func note(redirection target: String, of name: CacheKey) {
+    state.withLock { $0.insert(.redirection(target), of: name) }
+  }
+
+  /// Returns what a client is given that requests a followed playlist again, or what led it there;
+  /// nil if the origin's response counts.
+  func entrance(_ name: CacheKey) -> Entrance? {
+    let (entrance, over, departing) = state.withLock {
+      state -> (Entrance?, [Following], [(PlaylistSource, [[UInt8]])]) in
       guard state.following[name] != nil, let source = state.sources[name],
         let text = state.recorded.text(of: name)
-      else { return (nil, []) }
+      else { return (state.following.isEmpty ? nil : state.entrances[name], [], []) }
       let unused = state.recorded.noteReload(of: name)
-      return ((text, source), unused.compactMap { state.following.removeValue(forKey: $0) })
+      for (name, _) in unused { state.failures[name] = nil }
+      return (
+        .playlist(text, source), unused.compactMap { state.following.removeValue(forKey: $0.name) },
+        unused.compactMap { unused in
+          state.sources.removeValue(forKey: unused.name).map { ($0, unused.departing) }
+        }
+      )
     }
-    for following in unused { following.end() }
-    return playlist
+    for following in over { following.end() }
+    for (source, texts) in departing { for text in texts { source.note(text) } }
+    return entrance
   }
 
   /// Records that a client requests a resource of the stream. A playlist is followed once one of
@@ -154,14 +189,20 @@ public final class StreamRecording: Sendable {
     do {
       let version = try await source.load()
       state.withLock { state in
-        state.failure = nil
-        if state.recorded.note(version, of: name) { state.following[name]?.news.yield() }
+        state.failures[name] = nil
+        let hasNew = state.recorded.note(version, of: name, at: source.time)
+        if state.recorded.tryAgain(name) || hasNew { state.following[name]?.news.yield() }
       }
     } catch is CancellationError {
       return
     } catch {
-      state.withLock {
-        $0.failure = error as? MediaCacheError ?? MediaCacheError(.storage, "\(error)")
+      let error = error as? MediaCacheError ?? MediaCacheError(.storage, "\(error)")
+      state.withLock { state in
+        guard state.following[name] != nil else { return }
+        state.failures[name] = error
+        if error.code == .invalidResponse || error.status.map(isRefusal) == true {
+          state.recorded.noteRefusal(of: name)
+        }
       }
     }
     await drop(name)
@@ -173,10 +214,14 @@ public final class StreamRecording: Sendable {
     while !Task.isCancelled,
       let next = state.withLock({ [keeping] in $0.recorded.takeNext(of: name, keeping: keeping) })
     {
-      // The player requests them, too, and reports a failure.
-      for part in next.others { _ = await source.store(part) }
-      guard let bytes = await source.store(next.segment) else { continue }
-      state.withLock { $0.recorded.noteStored(bytes, of: next.number, in: name) }
+      var isWhole = true
+      for part in next.others where await source.store(part) == nil { isWhole = false }
+      let bytes = await source.store(next.segment)
+      state.withLock { state in
+        if let bytes { state.recorded.noteStored(bytes, of: next.number, in: name) }
+        // While the origin offers it, each reload tries again.
+        if bytes == nil || !isWhole { state.recorded.noteFailed(next.number, in: name) }
+      }
     }
     await drop(name)
   }
@@ -191,11 +236,16 @@ public final class StreamRecording: Sendable {
       }
       guard let oldest else { return }
       if !oldest.isDue, await source.isStored(oldest.segment) { return }
-      if state.withLock({ $0.recorded.drop(oldest.number, of: name) }) {
-        await source.giveUp(oldest.segment)
+      for part in state.withLock({ $0.recorded.drop(oldest.number, of: name) }) {
+        await source.giveUp(part)
       }
     }
   }
+}
+
+/// Whether a status says that the origin does not give the playlist to this client, for good.
+private func isRefusal(_ status: Int) -> Bool {
+  [401, 403, 404, 410, 451].contains(status)
 }
 
 extension StreamRecording.Following {

@@ -62,6 +62,8 @@ struct CachedAnswer: Sendable {
     if terms.hasCookies, !known.isForEverybody { return try await relay(.bypass) }
     if let location = redirection(known) {
       noteStream(of: selected)
+      service.recordings[exchange.session]?
+        .note(redirection: location, of: service.cache.key(for: Resource(url: exchange.url)))
       return try await redirect(to: location)
     }
     let isManifest = isNamedManifest(known)

@@ -3,11 +3,11 @@ import Foundation
 import NIOCore
 import Refrain
 
-/// Responds with a playlist of a recorded stream, as it is known here: without a request.
+/// Responds with a playlist of a recorded stream, or with what led the player there, as it is known
+/// here: without a request.
 struct RecordedAnswer: Sendable {
   private let exchange: Exchange
-  private let text: [UInt8]
-  private let source: PlaylistSource
+  private let entrance: StreamRecording.Entrance
 
   /// Nil if the request is not for such a playlist. Notes which resources of a recorded stream are
   /// requested.
@@ -15,11 +15,19 @@ struct RecordedAnswer: Sendable {
     guard let recording = exchange.service.recordings[exchange.session] else { return nil }
     let name = exchange.service.cache.key(for: Resource(url: exchange.url))
     recording.noteRequest(for: name)
-    guard let (text, source) = recording.playlist(name) else { return nil }
-    (self.exchange, self.text, self.source) = (exchange, text, source)
+    guard let entrance = recording.entrance(name) else { return nil }
+    (self.exchange, self.entrance) = (exchange, entrance)
   }
 
   func run() async throws {
+    switch entrance {
+    case .playlist(let text, let source): try await send(text, from: source)
+    case .redirection(let target):
+      try await CachedAnswer(exchange: exchange).redirect(to: target)
+    }
+  }
+
+  private func send(_ text: [UInt8], from source: PlaylistSource) async throws {
     let editor = ManifestEditor(
       exchange: exchange, url: source.base, source: source.base, isRecorded: true)
     guard let edited = try await editor.edit(text) else {

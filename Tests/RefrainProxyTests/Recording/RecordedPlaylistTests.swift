@@ -118,6 +118,57 @@ struct RecordedPlaylistTests {
         == [["0x00000000000000000000000000000008"], ["0xAB"], [], []])
   }
 
+  /// A KEY applies to what follows it, also to initializations (RFC 8216 §4.3.2.4).
+  @Test func `An initialization keeps the key that stands before it, or none`() throws {
+    func lines(_ playlist: RecordedPlaylist, from number: Int64 = 0) -> [Substring] {
+      String(decoding: playlist.text(from: number), as: UTF8.self).split(separator: "\n")
+        .filter { $0.hasPrefix("#EXT-X-KEY") || $0.hasPrefix("#EXT-X-MAP") }
+    }
+    let (map, vector) = ("#EXT-X-MAP:URI=\"i.mp4\"", "IV=0xAB")
+    let one = "#EXT-X-KEY:METHOD=AES-128,URI=\"k1\",\(vector)"
+    let two = "#EXT-X-KEY:METHOD=AES-128,URI=\"k2\",\(vector)"
+    let clear = RecordedPlaylist(try version(map, one, "#EXTINF:2,", "a.mp4"))
+    #expect(lines(clear).map(String.init) == [map, one])
+    let locked = RecordedPlaylist(
+      try version(one, map, "#EXTINF:2,", "a.mp4", two, "#EXTINF:2,", "b.mp4"))
+    #expect(lines(locked).map(String.init) == [one, map, two])
+    // Also where the playlist begins with a later segment.
+    #expect(lines(locked, from: 1).map(String.init) == [one, map, two])
+  }
+
+  @Test func `A sequence that jumps ahead takes no longer than the time that passed`() throws {
+    var playlist = RecordedPlaylist(try version(3..<6))
+    let isNew = playlist.note(try version(9000..<9002), after: 20)
+    #expect(isNew && playlist.segments.count == 5)
+    // Twenty seconds, and the origin's own delay.
+    #expect(playlist.times.upperBound == 6 + 22 + 4)
+    #expect(playlist.segments.map(\.isDiscontinuity) == [false, false, false, true, false])
+  }
+
+  @Test func `Discontinuities that have left the playlist are counted`() throws {
+    var playlist = RecordedPlaylist(
+      try version(
+        "#EXT-X-DISCONTINUITY-SEQUENCE:4", "#EXTINF:2,", "a.ts", "#EXT-X-DISCONTINUITY",
+        "#EXTINF:2,", "b.ts", "#EXTINF:2,", "c.ts", "#EXT-X-DISCONTINUITY", "#EXTINF:2,", "d.ts"))
+    #expect(try parsed(playlist).discontinuitySequence == 4)
+    #expect(try parsed(playlist, from: 1).discontinuitySequence == 4)
+    #expect(try parsed(playlist, from: 2).discontinuitySequence == 5)
+    for _ in 0..<2 { playlist.dropFirst() }
+    #expect(try parsed(playlist, from: 2).discontinuitySequence == 5)
+  }
+
+  @Test func `A target duration that is too long delays no reload beyond what is listed`() throws {
+    func pace(_ target: Int) throws -> Double {
+      let text =
+        "#EXTM3U\n#EXT-X-TARGETDURATION:\(target)\n"
+        + String(repeating: "#EXTINF:2,\na.ts\n", count: 6)
+      return RecordedPlaylist(
+        try #require(HLSMediaPlaylist(Array(text.utf8), url: Self.base))
+      ).pace
+    }
+    #expect(try pace(2) == 2 && pace(4) == 4 && pace(1_000_000_000) == 4)
+  }
+
   @Test func `Quotation marks and number signs of variables do not become tags`() throws {
     let playlist = RecordedPlaylist(
       try version(

@@ -174,6 +174,75 @@ import Testing
     }
   }
 
+  @Test func `A segment that the origin has a little later is stored, too`() async throws {
+    try await withRecording { live in
+      live.test.origin.script("/live/s7.ts", .on(.first(2), .status(404)))
+      try await live.play()
+      try await live.advance(to: 6)
+      #expect(try await live.isStored(7))
+    }
+  }
+
+  @Test func `A playlist that the origin no longer has ends with what is recorded`() async throws {
+    try await withRecording { live in
+      try await live.play()
+      try await live.advance(to: 4)
+      live.test.origin.script("/live/live.m3u8", .on(.all, .status(404)))
+      try await live.advance(to: 10, storing: 8)
+      #expect(live.recording.failure?.status == 404)
+      let list = try await live.list()
+      #expect(list.isEnded && list.segments.last?.uri == "s8.ts")
+    }
+  }
+
+  /// A player loads the stream's own URL again for each jump. What it leads to may be another
+  /// session, or need a token that has expired.
+  @Test(arguments: [true, false]) func `What led to the playlists is not requested again`(
+    isRedirect: Bool
+  ) async throws {
+    try await withRecording { live in
+      let origin = live.test.origin
+      let master = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nlive.m3u8\n"
+      origin.serve(
+        OriginResource(
+          .bytes(Array(master.utf8)), contentType: "application/vnd.apple.mpegurl",
+          headers: [Field("Cache-Control", "no-store")]), at: "/live/master.m3u8")
+      origin.script("/live/entrance.m3u8", .on(.all, .redirect(302, to: "/live/master.m3u8")))
+      let name = isRedirect ? "entrance" : "master"
+      let recording = try live.test.proxy.record(
+        Resource(url: origin.url("/live/\(name).m3u8")), keeping: .seconds(100)
+      ) { _ in try await Task.sleep(for: .seconds(600)) }
+      defer { recording.stop() }
+      /// Returns the URL of the multivariant playlist.
+      func load() async throws -> URL {
+        var url = recording.url
+        var reply = try await live.reply(url)
+        if isRedirect {
+          try #require(reply.status == 302)
+          url = try #require(reply["Location"].flatMap { URL(string: $0, relativeTo: url) })
+            .absoluteURL
+          reply = try await live.reply(url)
+        }
+        try #require(reply.status == 200)
+        #expect(String(decoding: reply.body, as: UTF8.self).contains("live.m3u8"))
+        return url
+      }
+      let url = try await load()
+      let list = try #require(URL(string: "live.m3u8", relativeTo: url)).absoluteURL
+      _ = try await live.reply(list)
+      _ = try await live.reply(try #require(URL(string: "s2.ts", relativeTo: url)).absoluteURL)
+      let before = ["entrance", "master"].map { origin.log("/live/\($0).m3u8").requests.count }
+      for name in ["entrance", "master"] {
+        origin.script("/live/\(name).m3u8", .on(.all, .status(403)))
+      }
+      #expect(recording.begin(at: 2) != nil)
+      #expect(try await load() == url)
+      #expect(try await live.reply(list).status == 200)
+      let after = ["entrance", "master"].map { origin.log("/live/\($0).m3u8").requests.count }
+      #expect(before == after)
+    }
+  }
+
   @Test func `A broadcast that ends can be played from its beginning`() async throws {
     try await withRecording(12) { live in
       try await live.play()
