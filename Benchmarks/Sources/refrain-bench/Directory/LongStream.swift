@@ -43,7 +43,7 @@ enum LongStream: Benchmark {
     let (short, long) = (times[0], times[1])
     report.note(
       String(
-        format: "  open %.2f and %.2f ms, list %.1f and %.1f µs each, evict %.1f and %.1f µs each",
+        format: "  open %.2f, %.2f ms; list %.1f, %.1f µs each; evict %.1f, %.1f µs each",
         Measure.median(short.openings) * 1e3, Measure.median(long.openings) * 1e3,
         Measure.median(short.listings) * 1e6, Measure.median(long.listings) * 1e6,
         Measure.median(short.evictions) * 1e6, Measure.median(long.evictions) * 1e6))
