@@ -8,9 +8,10 @@ import Foundation
 enum Main {
   static let benchmarks: [any Benchmark.Type] = [
     WarmReading.self, ColdReading.self, StreamingMemory.self, LargeDirectory.self,
-    MissAmongMany.self, ManyEntries.self, SeekWaste.self, StalledClient.self, OriginCost.self,
-    ProgramStart.self, FirstSound.self, FirstFrame.self, StreamStart.self, VideoPlay.self,
-    SlowLine.self, ManyClients.self, WarmRace.self, ColdRace.self, RewrittenList.self,
+    MissAmongMany.self, ManyEntries.self, LongStream.self, SeekWaste.self, StalledClient.self,
+    OriginCost.self, ProgramStart.self, FirstSound.self, FirstFrame.self, StreamStart.self,
+    VideoPlay.self, SlowLine.self, ManyClients.self, WarmRace.self, ColdRace.self,
+    RewrittenList.self,
   ]
 
   static func main() async throws {

@@ -25,44 +25,85 @@ import Testing
     }
   }
 
-  /// Polls with clients that begin one after the other, for 24 seconds.
-  ///
-  /// - Returns: the number of the origin's requests, and of those of each client.
-  private func poll(clients count: Int) async throws -> (origin: Int, clients: [Int]) {
+  private struct Poll {
+    /// The number of the origin's requests.
+    var origin = 0
+    /// The numbers of requests of each client.
+    var clients: [Int] = []
+    /// When at least one client made a request.
+    var times: [Double] = []
+  }
+
+  /// Polls for 24 seconds, with clients that begin at these times.
+  private func poll(startingAt starts: [Double]) async throws -> Poll {
+    var clients = starts.map { Client(next: $0) }
+    var result = try await poll { now, ask in
+      for index in clients.indices where clients[index].next <= now {
+        let list = try await ask()
+        clients[index].receive(list, at: now, target: 4)
+      }
+    }
+    result.clients = clients.map(\.requests)
+    return result
+  }
+
+  /// - Parameter turn: makes the requests that are due at a time.
+  private func poll(
+    _ turn: (_ now: Double, _ ask: () async throws -> String) async throws -> Void
+  ) async throws -> Poll {
     var stream = LiveStream(liveSegments(20, of: 4))
     (stream.window, stream.segmentsAtStart) = (5, 5)
-    var results = (origin: 0, clients: [0])
+    var result = Poll()
     try await withLiveStream(stream) { test, time in
-      var clients = (0..<count).map { Client(next: Double($0) * 0.5) }
       for tick in 0..<96 {
         let now = Double(tick) / 4
         time.advance(to: now)
-        for index in clients.indices where clients[index].next <= now {
+        var requests = 0
+        try await turn(now) {
+          requests += 1
           let reply = try await test.get(Self.path)
           #expect(reply.status == 200)
-          clients[index].receive(reply.text, at: now, target: 4)
           // Of the stream now, or at most two seconds ago.
           let versions = stride(from: max(now - 2, 0), through: now, by: 0.25).map {
             stream.playlist(at: .seconds($0))
           }
           #expect(versions.contains(reply.text), "at \(now): \(reply.text)")
+          return reply.text
         }
+        if requests > 0 { result.times.append(now) }
       }
-      results = (test.origin.log(Self.path).requests.count, clients.map(\.requests))
+      result.origin = test.origin.log(Self.path).requests.count
     }
-    return results
+    return result
   }
 
   @Test func `One client costs the origin as many requests as it makes`() async throws {
-    let (origin, clients) = try await poll(clients: 1)
-    #expect(origin <= clients[0] && clients[0] <= 7)
+    let one = try await poll(startingAt: [0])
+    #expect(one.origin <= one.clients[0] && one.clients[0] <= 7)
   }
 
-  @Test func `Eight clients that begin one after the other cost what one may`() async throws {
-    let (origin, clients) = try await poll(clients: 8)
-    // One client may request the list every half of a target duration.
-    #expect(origin <= 24 / 2 + 1, "\(clients)")
-    #expect(clients.reduce(0, +) > 8 * 4)
+  @Test func `Eight clients that begin together cost what one of them costs`() async throws {
+    let one = try await poll(startingAt: [0])
+    let eight = try await poll(startingAt: Array(repeating: 0, count: 8))
+    #expect(eight.origin == one.origin && eight.times == one.times, "\(eight), \(one)")
+    #expect(eight.clients == Array(repeating: one.clients[0], count: 8))
+  }
+
+  /// Together they ask more often than one of them: the list is never older than half of a target
+  /// duration for anyone, so the origin is asked once in that time. A single client with that pace
+  /// costs the same.
+  @Test func `Eight clients that begin one after the other cost what one with their pace does`()
+    async throws
+  {
+    let eight = try await poll(startingAt: (0..<8).map { Double($0) / 2 })
+    #expect(eight.clients.reduce(0, +) > 8 * 4)
+    let times = Set(eight.times)
+    let one = try await poll { now, ask in
+      if times.contains(now) { _ = try await ask() }
+    }
+    #expect(one.times == eight.times)
+    #expect(eight.origin == one.origin, "\(eight), \(one)")
+    #expect(eight.origin <= 24 / 2 + 1, "\(eight)")
   }
 
   @Test(arguments: [nil, 4])
