@@ -49,7 +49,8 @@ import Testing
     }
     let checksum = b << 16 | a
     let trailer = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: checksum >> UInt32($0)) }
-    return [0x78, 0x01, 1, low, high, ~low, ~high] + bytes + trailer
+    let header: [UInt8] = [0x78, 0x01, 1, low, high, ~low, ~high]
+    return header + bytes + trailer
   }
 
   @Test(arguments: ["gzip", "deflate"])
