@@ -106,6 +106,10 @@
         }
         #expect(stream.segments.count > 5)
         #expect(stream.requests.allSatisfy { $0 == 1 }, "\(stream.requests)")
+        // The second play may ask whether the origin can be reached.
+        let asked = stream.origin.log(manifest).requests.map { $0.status ?? 0 }
+        #expect(asked.count <= 2, "\(asked)")
+        #expect(asked.filter { $0 != 304 }.count == 1, "\(asked)")
       }
     }
 

@@ -48,15 +48,8 @@ extension Exchange {
 
   /// The fields of the request that grant access. A player may send them for the manifest alone.
   var inherited: HeaderFields {
-    let isBrowser = fields["Sec-Fetch-Mode"] != nil
-    return HeaderFields(
-      fields.fields.lazy.filter { field in
-        switch field.name.lowercased() {
-        case "authorization": true
-        // A browser's cookies belong to the proxy's own address.
-        case "cookie": !isBrowser
-        default: false
-        }
-      }.map { ($0.name, $0.value) })
+    HeaderFields(
+      fields.fields.lazy.filter { ["authorization", "cookie"].contains($0.name.lowercased()) }
+        .map { ($0.name, $0.value) })
   }
 }

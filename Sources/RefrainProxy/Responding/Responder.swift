@@ -64,9 +64,10 @@ struct Responder: Sendable {
     }
     var session: StreamSession?
     if let id = named.session { session = await service.sessions.find(id) }
+    let sent = service.originFields.withoutBrowserCookies(fields)
     let exchange = Exchange(
       service: service, request: request, writer: writer, report: report, url: named.url,
-      session: session, target: target, fields: session?.complete(fields, for: named.url) ?? fields)
+      session: session, target: target, fields: session?.complete(sent, for: named.url) ?? sent)
     await exchange.noticeRemoval()
     switch method {
     case "GET" where !hasBody, "HEAD" where !hasBody:
@@ -202,7 +203,7 @@ struct Exchange: Sendable {
   let session: StreamSession?
   /// The target as received.
   let target: String
-  /// The request's fields, with those of the session.
+  /// The request's fields without a browser's cookies, with those of the session.
   let fields: HeaderFields
 
   /// The path and query of the request's target.

@@ -33,6 +33,15 @@ struct OriginFields: Sendable {
       || name == "dnt" || name.hasPrefix("access-control-request-")
   }
 
+  /// Returns a request's fields without the cookies that a browser stores for the proxy's address.
+  /// The cookies of a stream's session, which are for its origin, are added afterwards.
+  func withoutBrowserCookies(_ fields: HeaderFields) -> HeaderFields {
+    guard isForManyOrigins, fields["Sec-Fetch-Mode"] != nil else { return fields }
+    var remaining = fields
+    remaining["Cookie"] = nil
+    return remaining
+  }
+
   /// Returns the fields of a request that fills the cache.
   ///
   /// - Parameter referrer: returns the origin's URL for a Referer that names a URL of this proxy.
@@ -51,13 +60,12 @@ struct OriginFields: Sendable {
   private func build(
     _ fields: HeaderFields, referrer: (String) -> String?, without excluded: (String) -> Bool
   ) -> HeaderFields {
-    let isBrowser = fields["Sec-Fetch-Mode"] != nil
     var result = HeaderFields()
     for field in HopByHop.removed(from: fields).fields {
       let name = field.name.lowercased()
       if name == "host" || excluded(name) || own[name] != nil { continue }
       if isForManyOrigins {
-        if Self.isOfBrowser(name) || (isBrowser && name == "cookie") { continue }
+        if Self.isOfBrowser(name) { continue }
         if name == "referer" {
           if let original = referrer(field.value) { result.append(field.name, original) }
           continue

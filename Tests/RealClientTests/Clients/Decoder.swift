@@ -21,7 +21,8 @@ enum Decoder: String, CaseIterable, Sendable, CustomTestStringConvertible {
 
   /// - Parameter start: seconds to seek to before decoding.
   func decode(_ url: URL, from start: Int? = nil, hasVideo: Bool) async throws -> Decoded {
-    try await withDirectory { directory in
+    let start = start.map { Double($0) }
+    return try await withDirectory { directory in
       let decoded =
         switch self {
         case .ffmpeg: try await FFmpeg.decode(url, from: start, in: directory)

@@ -4,7 +4,7 @@ import TestSupport
 
 /// ffmpeg, which reads over one connection and opens another one to seek.
 enum FFmpeg {
-  static func decode(_ url: URL, from start: Int?, in directory: URL) async throws -> Decoded {
+  static func decode(_ url: URL, from start: Double?, in directory: URL) async throws -> Decoded {
     let seek = start.map { ["-ss", "\($0)"] } ?? []
     try await run(
       .ffmpeg,

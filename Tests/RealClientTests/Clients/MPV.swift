@@ -4,7 +4,7 @@ import TestSupport
 
 /// mpv without the user's configuration.
 enum MPV {
-  static func decode(_ url: URL, from start: Int?, in directory: URL) async throws -> Decoded {
+  static func decode(_ url: URL, from start: Double?, in directory: URL) async throws -> Decoded {
     let seek = start.map { ["--start=\($0)"] } ?? []
     let frames = directory.appending(path: "frames.txt")
     try await run(

@@ -13,7 +13,7 @@ import TestSupport
 /// VLC without its windows. Its `stats` output hashes each decoded frame.
 enum VLC {
   static func decode(
-    _ url: URL, from start: Int?, hasVideo: Bool, in directory: URL
+    _ url: URL, from start: Double?, hasVideo: Bool, in directory: URL
   ) async throws -> Decoded {
     let frames = directory.appending(path: "frames.txt").path(percentEncoded: false)
     // After a seek, the first sound frame of an MP4 varies, and decoded AAC depends on the frames

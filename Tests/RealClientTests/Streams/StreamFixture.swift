@@ -2,7 +2,6 @@
 import Foundation
 import OriginServer
 import RefrainLocks
-import TestSupport
 import Testing
 
 /// A stream of nine seconds with all of its files, made by ffmpeg once per test run.
@@ -21,14 +20,20 @@ struct StreamFixture: Sendable {
     case absoluteVariants, absoluteKeys, rootedFragments, rootedVariants, networkPathKeys
     case dashNumbers, dashTimeline, dashSegmentList, dashSegmentBase
     case dashAbsoluteBase, dashAbsoluteTemplate, dashRootedTemplate
+    /// Playlists that are compressed, although none was requested so.
+    case gzipped
+    /// A multivariant playlist that sets a cookie, without which segments are refused.
+    case cookies
+    /// A playlist that refers to its segments by another signature each time it is loaded.
+    case signed
 
     var testDescription: String { rawValue }
 
     var recipe: StreamRecipe {
       switch self {
-      case .transportStream: .transportStream
+      case .transportStream, .gzipped, .signed: .transportStream
       case .fragments, .rootedFragments: .fragments
-      case .variants, .absoluteVariants, .rootedVariants: .variants
+      case .variants, .absoluteVariants, .rootedVariants, .cookies: .variants
       case .encrypted, .absoluteKeys, .networkPathKeys: .encrypted
       case .byteRanges: .byteRanges
       case .discontinuity: .discontinuity
@@ -50,6 +55,15 @@ struct StreamFixture: Sendable {
     }
 
     var isPlaylist: Bool { !recipe.isDASH }
+
+    /// A kind with the same media, whose origin demands nothing of players.
+    var undemanding: Kind {
+      switch self {
+      case .gzipped, .signed: .transportStream
+      case .cookies: .variants
+      default: self
+      }
+    }
   }
 
   /// Returns the stream, whose files are made when they are first needed.
@@ -75,8 +89,10 @@ struct StreamFixture: Sendable {
         OriginResource(
           .bytes(bytes(of: name, on: origin)), contentType: Self.contentType(of: name),
           etag: "\"\(kind.rawValue)-\(name)\"",
-          lastModified: Date(timeIntervalSinceNow: -100 * 24 * 3600), headers: headers),
+          lastModified: Date(timeIntervalSinceNow: -100 * 24 * 3600),
+          headers: headers + fields(of: name)),
         at: folder + name)
+      if let script = script(of: name) { origin.script(folder + name, script) }
     }
   }
 
@@ -96,7 +112,7 @@ struct StreamFixture: Sendable {
     return Data(StreamManifest.spelled(text, kind.spelling, base: base).utf8)
   }
 
-  private static func contentType(of name: String) -> String {
+  static func contentType(of name: String) -> String {
     switch name.split(separator: ".").last {
     case "m3u8": "application/vnd.apple.mpegurl"
     case "mpd": "application/dash+xml"
@@ -106,39 +122,4 @@ struct StreamFixture: Sendable {
     default: "application/octet-stream"
     }
   }
-
-  // MARK: The origin's log
-
-  /// Checks that the proxy has fetched no byte of any file twice, a file of one small request by
-  /// that one request, and that no request bypassed the proxy, which adds `Via`.
-  ///
-  /// A further request may confirm the entry: while it names more than is stored, the proxy asks
-  /// whether the origin can be reached.
-  ///
-  /// - Parameter isConfirming: whether the client demands that stored files are confirmed
-  ///   (`Cache-Control: no-cache`). Conditional requests that receive 304 do not count then.
-  func expectFetchedOnce(from origin: OriginServer, isConfirming: Bool = false) async throws {
-    var requested = 0
-    for (name, file) in files {
-      let log = try await origin.wait(for: folder + name) { $0.running == 0 }
-      guard !log.requests.isEmpty else { continue }
-      requested += 1
-      let ranges = log.requests.map { $0.request.range ?? "all" }
-      #expect(
-        log.requests.allSatisfy { $0.request.headers.first("Via") != nil },
-        "\(name) was requested past the proxy")
-      #expect(log.bytesSentTwice == 0, "\(name): \(ranges)")
-      #expect(log.bodyBytesSent <= bytes(of: name, on: origin).count, "\(name): \(ranges)")
-      if file.count <= Self.firstRequest {
-        let mayConfirm = isConfirming || name == kind.recipe.entry
-        let counted = log.requests.filter { !mayConfirm || $0.status != 304 }
-        #expect(counted.count == 1, "\(name): \(ranges)")
-      }
-    }
-    // The playlist, and at least the files of picture and sound.
-    #expect(requested >= kind.recipe.fewestFiles, "\(requested) of \(files.count) files requested")
-  }
-
-  /// The size of a first request, by the default of `MediaCache.Configuration.firstRequest`.
-  private static let firstRequest = 64 << 10
 }

@@ -9,20 +9,22 @@ import Testing
   .enabled(if: RequiredProgram.ffmpeg.isUsable), .timeLimit(.minutes(TestSeed.minutes(5))))
 struct StreamPlaybackTests {
   @Test(arguments: StreamPlay.chosen)
-  func `A stream plays through the proxy as directly, and again without its origin`(
+  func `A stream plays and seeks through the proxy as directly, and again without its origin`(
     _ play: StreamPlay
   ) async throws {
-    let direct = try await play.direct()
     let stream = try await StreamFixture.made(play.kind)
     try await Proxied.with { proxied in
       stream.serve(on: proxied.origin)
       let url = try proxied.proxied(stream.entry)
-      for state in play.isRepeated ? ["cold", "warm"] : ["cold"] {
-        let decoded = try await play.player.decode(url)
-        #expect(decoded == direct, "\(state)")
+      let starts = play.starts
+      for (number, start) in starts.enumerated() {
+        let direct = try await play.direct(from: start)
+        let decoded = try await play.player.decode(url, from: start)
+        #expect(decoded == direct, "play \(number + 1) of \(starts)")
       }
-      try await stream.expectFetchedOnce(from: proxied.origin)
+      try await stream.expectFetchedOnce(from: proxied.origin, openings: starts.count)
       await proxied.origin.stopListening()
+      let direct = try await play.direct()
       let offline = try await play.player.decode(url)
       #expect(offline == direct, "without the origin")
     }

@@ -35,10 +35,10 @@ enum StreamPlayer: String, CaseIterable, Sendable, CustomTestStringConvertible {
         [
           .transportStream, .rootedFragments, .absoluteVariants, .networkPathKeys, .byteRanges,
           .discontinuity, .dashNumbers, .dashTimeline, .dashSegmentBase, .dashAbsoluteBase,
-          .dashAbsoluteTemplate, .dashRootedTemplate,
+          .dashAbsoluteTemplate, .dashRootedTemplate, .gzipped, .cookies, .signed,
         ]
-      case .mpv: [.absoluteVariants, .encrypted, .byteRanges, .dashAbsoluteBase]
-      case .vlc: [.absoluteKeys, .dashNumbers]
+      case .mpv: [.absoluteVariants, .encrypted, .byteRanges, .discontinuity, .dashAbsoluteBase]
+      case .vlc: [.absoluteKeys, .byteRanges, .dashNumbers]
       }
     return chosen.filter { plays($0) }
   }
@@ -55,14 +55,28 @@ enum StreamPlayer: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// - Parameter fewest: the fewest frames of a play that counts as one.
-  func decode(_ url: URL, fewest: Int = 200) async throws -> Decoded {
-    try await withDirectory { directory in
+  /// Whether two direct plays that begin with a seek decode to the same frames, at all.
+  func seeks(in kind: StreamFixture.Kind) -> Bool {
+    switch (self, kind.recipe) {
+    // After a seek, the HLS demuxer of ffmpeg 5, which mpv uses too, decodes no fragment.
+    case (.ffmpeg, .fragments), (.ffmpeg, .variants): false
+    case (.mpv, .fragments), (.mpv, .variants): false
+    default: true
+    }
+  }
+
+  /// - Parameters:
+  ///   - start: seconds to seek to before decoding.
+  ///   - fewest: the fewest frames of a play that counts as one. Default: those of a whole stream,
+  ///     or of its second half, of which `VLC` reports the last pictures.
+  func decode(_ url: URL, from start: Double? = nil, fewest: Int? = nil) async throws -> Decoded {
+    let fewest = fewest ?? (start == nil ? 200 : 80)
+    return try await withDirectory { directory in
       let decoded =
         switch self {
-        case .ffmpeg: try await Self.decodeAll(url, in: directory)
-        case .mpv: try await MPV.decode(url, from: nil, in: directory)
-        case .vlc: try await VLC.decode(url, from: nil, hasVideo: true, in: directory)
+        case .ffmpeg: try await Self.decodeAll(url, from: start, in: directory)
+        case .mpv: try await MPV.decode(url, from: start, in: directory)
+        case .vlc: try await VLC.decode(url, from: start, hasVideo: true, in: directory)
         }
       // Two empty results would be equal.
       try #require(decoded.frames.count >= fewest, "\(self) decoded \(decoded) of \(url)")
@@ -70,10 +84,13 @@ enum StreamPlayer: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
   }
 
-  private static func decodeAll(_ url: URL, in directory: URL) async throws -> Decoded {
+  private static func decodeAll(
+    _ url: URL, from start: Double?, in directory: URL
+  ) async throws -> Decoded {
+    let seek = start.map { ["-ss", "\($0)"] } ?? []
     try await run(
       .ffmpeg,
-      ["-nostdin", "-v", "error", "-xerror", "-i", url.absoluteString]
+      ["-nostdin", "-v", "error", "-xerror"] + seek + ["-i", url.absoluteString]
         + ["-map", "0:v?", "-map", "0:a?", "-f", "framemd5", "frames.txt"],
       in: directory)
     let frames = directory.appending(path: "frames.txt")
@@ -88,11 +105,30 @@ struct StreamPlay: Sendable, Hashable, CustomTestStringConvertible {
 
   var testDescription: String { "\(player.rawValue), \(kind.rawValue)" }
 
-  /// Whether to play it twice with its origin. One stream of each sort is enough for that.
-  var isRepeated: Bool {
-    TestSeed.isSoak
-      || player == .ffmpeg && [.absoluteVariants, .networkPathKeys, .dashTimeline].contains(kind)
+  /// Whether to play it twice with its origin. One stream of each sort is enough for that, and each
+  /// whose origin demands something.
+  private var isRepeated: Bool {
+    if TestSeed.isSoak || kind != kind.undemanding { return true }
+    let chosen: [StreamFixture.Kind] =
+      switch player {
+      case .ffmpeg: [.absoluteVariants, .networkPathKeys, .dashTimeline]
+      case .mpv: [.encrypted, .dashAbsoluteBase]
+      case .vlc: [.absoluteKeys, .dashNumbers]
+      }
+    return chosen.contains(kind)
   }
+
+  /// The plays with the origin, by the seconds at which each starts; nil: at the beginning, without
+  /// a seek. The first one finds nothing stored.
+  var starts: [Double?] {
+    var starts: [Double?] = isRepeated ? [nil] : []
+    if player.seeks(in: kind) { starts += Self.seeks }
+    // The last one confirms its signature for all segments.
+    return starts + [nil]
+  }
+
+  /// In order: beyond the middle, back, and forward.
+  private static let seeks: [Double?] = [4.5, 1.02, 2.5]
 
   static let chosen =
     RequiredProgram.ffmpeg.isUsable
@@ -104,19 +140,24 @@ struct StreamPlay: Sendable, Hashable, CustomTestStringConvertible {
   private struct Played: Hashable {
     var player: StreamPlayer
     var recipe: StreamRecipe
+    var start: Double?
   }
 
   /// Returns the decoded frames of the stream from an origin itself: the expected result through
   /// the proxy. Computed once per test run.
-  func direct() async throws -> Decoded {
-    let played = Played(player: player, recipe: kind.recipe)
+  ///
+  /// - Parameter start: seconds to seek to before decoding.
+  func direct(from start: Double? = nil) async throws -> Decoded {
+    let played = Played(player: player, recipe: kind.recipe, start: start)
     let playing = Self.playing.withLock { known in
       if let playing = known[played] { return playing }
       let playing = Task {
-        let stream = try await StreamFixture.made(kind)
+        let stream = try await StreamFixture.made(kind.undemanding)
         let origin = try await OriginServer.start()
         stream.serve(on: origin)
-        let decoded = await Task { try await player.decode(origin.url(stream.entry)) }.result
+        let decoded = await Task {
+          try await player.decode(origin.url(stream.entry), from: start)
+        }.result
         await origin.stop()
         return try decoded.get()
       }

@@ -27,12 +27,12 @@ struct StreamReferenceTests {
       while let step = waiting.popLast() {
         guard seen.insert(step.name).inserted else { continue }
         #expect(step.url.host() == entry.host() && step.url.port == entry.port, "\(step)")
-        let answer = try await Self.get(step.url)
+        let (answer, url) = try await Self.get(step.url)
         #expect(answer.status == 200, "\(step)")
         let served = stream.bytes(of: step.name, on: proxied.origin)
         if step.name.hasSuffix(".m3u8") {
           waiting += try Self.steps(
-            from: Data(answer.body), at: step.url, served: served,
+            from: Data(answer.body), at: url, served: served,
             at: proxied.direct(stream.folder + step.name), in: stream.folder)
         } else {
           #expect(Data(answer.body) == served, "\(step)")
@@ -42,7 +42,16 @@ struct StreamReferenceTests {
     }
   }
 
-  private static func get(_ url: URL) async throws -> Reply {
+  /// Returns the response, and its URL: a stream that needs cookies continues under another one.
+  private static func get(_ url: URL) async throws -> (reply: Reply, url: URL) {
+    let reply = try await reply(to: url)
+    guard reply.status == 302 else { return (reply, url) }
+    let location = try #require(reply["Location"])
+    let target = try #require(URL(string: location, relativeTo: url)?.absoluteURL)
+    return (try await Self.reply(to: target), target)
+  }
+
+  private static func reply(to url: URL) async throws -> Reply {
     let (host, port) = (try #require(url.host()), try #require(url.port))
     let query = url.query(percentEncoded: true).map { "?\($0)" } ?? ""
     return try await RawConnection.open(port: port) { connection in

@@ -47,6 +47,9 @@ struct StreamReferences {
     }
   }
 
+  /// Returns the playlist with a query at the end of each reference, none of which has one.
+  func appending(query: String) -> String { replaced { "\($0)?\(query)" } }
+
   private func replaced(_ body: (String) -> String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       guard !line.isEmpty else { return "" }

@@ -21,8 +21,8 @@ struct WebPlayerTests {
     private static var all: [Play] {
       let hlsJS: [StreamFixture.Kind] =
         TestSeed.isSoak
-        ? [.transportStream, .absoluteVariants, .rootedFragments, .absoluteKeys, .discontinuity]
-        : [.absoluteVariants]
+        ? StreamFixture.Kind.allCases.filter(\.isPlaylist)
+        : [.absoluteVariants, .rootedFragments, .absoluteKeys, .cookies]
       let videoJS: [StreamFixture.Kind] =
         TestSeed.isSoak
         ? [.rootedFragments, .networkPathKeys, .dashTimeline, .dashAbsoluteBase]
@@ -38,22 +38,23 @@ struct WebPlayerTests {
     _ play: Play
   ) async throws {
     let stream = try await StreamFixture.made(play.kind)
+    let undemanding = try await StreamFixture.made(play.kind.undemanding)
     let pages = try await OriginServer.start()
     let outcome = await Task {
-      stream.serve(on: pages)
+      undemanding.serve(on: pages)
       try await Proxied.with(pagesFrom: pages) { proxied in
         stream.serve(on: proxied.origin)
         let proxy = try proxied.proxied(stream.entry)
         let played = try await play.player.play(
-          [pages.url(stream.entry), proxy], onPageOf: pages)
+          [pages.url(undemanding.entry), proxy, proxy], onPageOf: pages)
         let direct = try #require(played.first)
         // Two empty reports would be equal.
         try #require(direct.seen?.count == WebPlayerPage.seeks.count, "\(direct)")
         // The recipe of numbered segments states one second less.
         let end = play.kind.recipe == .dashNumbers ? 8.0 : 9.0
         #expect(direct.hasSound == true && abs((direct.ended ?? 0) - end) < 0.2, "\(direct)")
-        #expect(played == [direct, direct], "cold")
-        try await stream.expectFetchedOnce(from: proxied.origin)
+        #expect(played == [direct, direct, direct], "cold, and again")
+        try await stream.expectFetchedOnce(from: proxied.origin, openings: 2)
         await proxied.origin.stopListening()
         let offline = try await play.player.play([proxy], onPageOf: pages)
         #expect(offline == [direct], "without the origin")

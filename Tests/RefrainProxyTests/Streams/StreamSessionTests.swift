@@ -197,6 +197,30 @@ import Testing
     }
   }
 
+  @Test func `A browser's requests have the cookies of the stream, and none that it stores`()
+    async throws
+  {
+    try await withProxy { test in
+      test.serve(
+        list, at: "/list.m3u8", headers: [Field("Set-Cookie", "CloudFront-Policy=abc; Path=/")])
+      for path in ["/s0.ts", "/s1.ts"] {
+        test.origin.serve(.synthetic(seed: 1, length: 1000), at: path)
+      }
+      let browser = [
+        "Cookie: CloudFront-Policy=old; c=d", "Sec-Fetch-Mode: cors", "Sec-Fetch-Site: none",
+      ]
+      let (reply, target) = try await test.follow(try test.target("/list.m3u8"), browser)
+      #expect(target.contains("/~"))
+      for name in ["s0.ts", "s1.ts"] {
+        let part = try test.reference(reply, to: name, at: target)
+        let segment = try await test.follow(part, browser).0
+        #expect(segment.status == 200, "\(name)")
+        let sent = test.origin.log("/" + name).requests.map { $0.request.headers.first("Cookie") }
+        #expect(sent == ["CloudFront-Policy=abc"], "\(name)")
+      }
+    }
+  }
+
   @Test func `A browser's cookies for the proxy begin no session`() async throws {
     try await withProxy { test in
       test.serve(list, at: "/list.m3u8")
