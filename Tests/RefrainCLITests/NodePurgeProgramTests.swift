@@ -43,8 +43,10 @@
       let fields = [Field("Cache-Control", "max-age=600"), Field("Surrogate-Key", "album-7")]
       let songs = [1, 2, 3].map { SyntheticBytes(seed: $0).bytes(in: 0..<5000) }
       try await Program.withSong(songs[0], headers: fields) { program, origin, url in
-        var nodes: [Node] = []
-        for name in ["a", "b", "c"] { nodes.append(try await node(name, program, origin)) }
+        let nodes = [
+          try await node("a", program, origin), try await node("b", program, origin),
+          try await node("c", program, origin),
+        ]
         func check(_ song: [UInt8]) async throws {
           for node in nodes { #expect(try await node.get("/song.flac").body == song) }
         }
