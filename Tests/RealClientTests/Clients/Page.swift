@@ -27,6 +27,8 @@ enum Page {
     var seen: [String]?
     /// The time at which playback ended, in seconds.
     var ended: Double?
+    /// The width and the height of the last picture, as in `256x144`.
+    var size: String?
     /// The hash of the bytes that a script fetched, and of the samples that they decode to.
     var bytes: String?
     var samples: String?
@@ -115,6 +117,7 @@ enum Page {
       await element.play();
       await ended;
       played.ended = element.currentTime;
+      if (medium.hasVideo) played.size = element.videoWidth + "x" + element.videoHeight;
       element.remove();
     }
 

@@ -8,7 +8,7 @@ enum StreamRecipe: Sendable, Hashable {
   case transportStream
   /// HLS in fragmented MP4, with an initialization segment (EXT-X-MAP).
   case fragments
-  /// Two sizes of picture, sound in two languages, subtitles, and a list of I-frames.
+  /// Three sizes of picture, sound in two languages, subtitles, and a list of I-frames.
   case variants
   /// MPEG-TS under AES-128, with a new key every two segments.
   case encrypted
@@ -138,11 +138,13 @@ enum StreamRecipe: Sendable, Hashable {
 
   private func makeVariants(in directory: URL) async throws {
     let streams =
-      "v:0,agroup:sound,name:low v:1,agroup:sound,name:high"
+      "v:0,agroup:sound,name:low v:1,agroup:sound,name:middle v:2,agroup:sound,name:high"
       + " a:0,agroup:sound,language:en,default:yes,name:en a:1,agroup:sound,language:de,name:de"
     let inputs =
-      Self.pictures("160x90") + Self.pictures("256x144") + Self.sound(440) + Self.sound(660)
-    var outputs = ["-b:v:1", "180k"] + (0..<4).flatMap { ["-map", "\($0)"] } + Self.playlist
+      Self.pictures("160x90") + Self.pictures("256x144") + Self.pictures("320x180")
+      + Self.sound(440) + Self.sound(660)
+    var outputs = ["-b:v:1", "140k", "-b:v:2", "180k"]
+    outputs += (0..<5).flatMap { ["-map", "\($0)"] } + Self.playlist
     outputs += ["-hls_segment_type", "fmp4", "-hls_fmp4_init_filename", "init.mp4"]
     outputs += ["-master_pl_name", entry, "-var_stream_map", streams]
     outputs += ["-hls_segment_filename", "%v/s%d.m4s", "%v/index.m3u8"]

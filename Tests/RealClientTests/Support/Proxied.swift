@@ -5,7 +5,7 @@ import Refrain
 import RefrainProxy
 import Testing
 
-/// An origin, and a proxy in front of it with an empty cache.
+/// An origin, and a proxy in front of it, usually with an empty cache.
 struct Proxied {
   let origin: OriginServer
   let directory: URL
@@ -63,17 +63,19 @@ struct Proxied {
   ///   - hasPage: whether the proxy has a page.
   ///   - isNode: whether it is a shared reverse proxy of the origin, with a listener for the
   ///     operator.
+  ///   - given: an origin that has been started; nil: starts one.
+  ///   - stored: the directory of an existing cache; nil: a new one.
   static func with(
     pagesFrom webOrigin: OriginServer? = nil, hasPage: Bool = false,
-    isNode: Bool = false, _ body: (Proxied) async throws -> Void
+    isNode: Bool = false, origin given: OriginServer? = nil, cacheIn stored: URL? = nil,
+    _ body: (Proxied) async throws -> Void
   ) async throws {
     try await withDirectory { directory in
-      // Bytes in socket buffers count as sent: no more than on a network.
-      let origin = try await OriginServer.start(sendBuffer: 64 << 10)
+      let origin = try await started(given)
       var settings = MediaCache.Configuration()
       settings.isShared = isNode
       let cache = try MediaCache(
-        directory: directory.appending(path: "cache"), configuration: settings)
+        directory: stored ?? directory.appending(path: "cache"), configuration: settings)
       let events = cache.events(includingTraffic: true)
       let counting = Task {
         var counts: [CacheKey: Int64] = [:]
@@ -103,6 +105,12 @@ struct Proxied {
       try await running.value
       try outcome.get()
     }
+  }
+
+  private static func started(_ origin: OriginServer?) async throws -> OriginServer {
+    if let origin { return origin }
+    // Bytes in socket buffers count as sent: no more than on a network.
+    return try await OriginServer.start(sendBuffer: 64 << 10)
   }
 
   private static func outcome(

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import Refrain
 import RefrainPlayer
 
@@ -28,9 +29,13 @@ final class EngineReferee {
 
   // MARK: Commands
 
+  /// - Parameter streamURL: the URL of a stream, for an engine that plays it from there.
   @discardableResult
-  func load(_ media: Media, at start: Duration = .zero, isPaused: Bool = false) -> EngineItem.ID {
-    let item = makeItem(media)
+  func load(
+    _ media: Media, at start: Duration = .zero, isPaused: Bool = false, streamURL: URL? = nil
+  ) -> EngineItem.ID {
+    var item = makeItem(media)
+    item.streamURL = streamURL
     (current, next, due) = (item.id, nil, nil)
     (self.isPaused, isWaiting) = (isPaused, false)
     engine.load(item, at: start, isPaused: isPaused)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
-  import Foundation
+  package import Foundation
 
   /// The moment when any process opens a file, as inotify(7) reports it.
-  final class FileOpening: Sendable {
+  package final class FileOpening: Sendable {
     private let descriptor: CInt
 
     /// Begins to look.
-    init(of file: URL) throws {
+    package init(of file: URL) throws {
       descriptor = inotify_init1(CInt(IN_CLOEXEC) | CInt(IN_NONBLOCK))
       let watch = inotify_add_watch(
         descriptor, file.path(percentEncoded: false), UInt32(IN_OPEN))
@@ -19,7 +19,7 @@
     deinit { close(descriptor) }
 
     /// Whether it was opened since the last call.
-    var hasHappened: Bool {
+    package var hasHappened: Bool {
       var events = [UInt8](repeating: 0, count: 4096)
       return read(descriptor, &events, events.count) > 0
     }
