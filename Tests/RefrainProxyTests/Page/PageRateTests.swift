@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import OriginServer
 import Refrain
+import TestSupport
 import Testing
 
 @testable import RefrainProxy
