@@ -32,7 +32,8 @@ struct PageScrollTests {
     (async () => {
       const store = await import("./page/store.js");
       const grid = document.getElementById("grid");
-      const frame = () => new Promise((done) => requestAnimationFrame(() => done(performance.now())));
+      const frame = () => new Promise((done) =>
+        requestAnimationFrame(() => done(performance.now())));
       const add = (from, count) => {
         for (let index = from; index < from + count; index++) {
           const name = "song " + String(index).padStart(5, "0");
