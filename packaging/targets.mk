@@ -9,9 +9,11 @@ built := $(if $(PROGRAM),,release)
 PACKING := dpkg-dev debhelper lintian
 TESTING := mmdebstrap systemd-container
 CLUSTER := haproxy nginx curl python3
+# What `make check-packaging` checks with.
+CHECKING := groff zsh fish desktop-file-utils systemd $(CLUSTER)
 
 .PHONY: install deb deb-test dist dist-test cluster cluster-test \
-  cluster-throughput upgrade-test check-packaging
+  cluster-throughput upgrade-test check-packaging checking-tools
 
 install: ## Install what `make release` built, to PREFIX (/usr/local).
 	@packaging/install '$(packed)'
@@ -29,6 +31,9 @@ dist: $(built) ## Pack the program as a tarball: .build/dist/*.tar.xz, with a ch
 
 dist-test: deps ## Build and pack twice from nothing; the checksums must be equal. Slow.
 	@SWIFT='$(SWIFT)' packaging/dist-test $(RELEASE)
+
+checking-tools: ## Install the tools of check-packaging.
+	$(call install,$(CHECKING))
 
 check-packaging: ## Check manual, completions, units and examples, with the program of `make build`.
 	@packaging/check '$(or $(PROGRAM),.build/debug/refrain)'

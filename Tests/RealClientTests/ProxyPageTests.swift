@@ -9,51 +9,6 @@ import Testing
 @Suite(
   .enabled(if: RequiredProgram.chromium.isUsable), .timeLimit(.minutes(TestSeed.minutes(3))))
 struct ProxyPageTests {
-  /// Returns the pixels of a row's strip: one letter each, for the upper lane.
-  private static func pixels(ofRow name: String) -> String {
-    """
-    (() => {
-      const row = [...document.querySelectorAll(".row")]
-        .find((row) => row.querySelector("b").textContent === \(JSONText.of(name)));
-      if (!row) return "";
-      const canvas = row.querySelector("canvas");
-      const data = canvas.getContext("2d").getImageData(0, 2, canvas.width, 1).data;
-      const style = getComputedStyle(document.documentElement);
-      const names = {};
-      for (const name of ["full", "part", "none"]) {
-        const value = style.getPropertyValue("--" + name).trim();
-        const bytes = [1, 3, 5].map((at) => parseInt(value.slice(at, at + 2), 16));
-        names[bytes.join()] = name[0];
-      }
-      let text = "";
-      for (let at = 0; at < data.length; at += 4) {
-        text += names[[...data.slice(at, at + 3)].join()] ?? "?";
-      }
-      return text;
-    })()
-    """
-  }
-
-  /// Whether each pixel is full, none, or partly stored, as the spans say.
-  private static func agrees(_ pixels: String, with summary: EntrySummary) -> Bool {
-    guard let length = summary.length, pixels.count > 50 else { return false }
-    let width = Double(pixels.count)
-    return pixels.enumerated().allSatisfy { index, letter in
-      let start = Double(index) * Double(length) / width
-      let end = Double(index + 1) * Double(length) / width
-      let cell = Int64(start.rounded(.up))..<Int64(end.rounded(.down))
-      let stored = summary.spans.intersection(RangeSet(cell)).ranges
-        .reduce(0) { $0 + $1.upperBound - $1.lowerBound }
-      // The bytes at the edges of a pixel may belong to either side.
-      switch letter {
-      case "f": return stored == Int64(cell.count)
-      case "n": return stored == 0
-      case "p": return true
-      default: return false
-      }
-    } && pixels.count { $0 == "p" } <= 2 * summary.spans.ranges.count
-  }
-
   @Test func `The strip shows exactly the stored spans after random seeks`() async throws {
     let seed = TestSeed.next()
     print("REFRAIN_SEED=\(seed) (strip of the page)")
@@ -76,9 +31,9 @@ struct ProxyPageTests {
           }
           #expect(reply.status == 206 && reply.body.count == Int(count))
           try await eventually("the strip equals the spans") {
-            let pixels: String = try await tools.evaluate(Self.pixels(ofRow: "film.mkv"))
+            let pixels: String = try await tools.evaluate(PageStrip.pixels(ofRow: "film.mkv"))
             guard let summary = try await proxied.cache.entry(for: key) else { return false }
-            return Self.agrees(pixels, with: summary)
+            return PageStrip.agrees(pixels, with: summary.spans, of: summary.length)
           }
         }
         let summary = try #require(try await proxied.cache.entry(for: key))

@@ -86,7 +86,16 @@ final class PageFeed: Sendable {
 
   func keys(ofRow key: CacheKey) -> [CacheKey] { state.withLock { $0.model.keys(ofRow: key) } }
 
-  var rates: Rates { state.withLock(\.rates) }
+  /// The rates of the last update. The rest is as it is now, also before the first update.
+  var rates: Rates {
+    var rates = state.withLock { state in
+      var rates = state.rates
+      rates.disk = state.model.disk
+      return rates
+    }
+    (rates.limit, rates.isOffline) = (cache.limit, cache.isOffline)
+    return rates
+  }
 
   func problems(after number: UInt64) -> [PageProblems.Problem] {
     state.withLock { $0.problems.after(number) }
@@ -254,15 +263,13 @@ final class PageFeed: Sendable {
     }
     let rates = Rates(
       received: Int64(Double(total) / seconds),
-      sent: counts.sent.map { Int64(Double(sent - $0) / seconds) } ?? 0,
-      limit: cache.limit, isOffline: cache.isOffline)
+      sent: counts.sent.map { Int64(Double(sent - $0) / seconds) } ?? 0)
     let (rows, open) = (changed, active)
     let closedNow = Set(counts.received.keys).subtracting(received.keys)
     state.withLock { state in
       state.model.apply(rows)
       state.open = open
       state.rates = rates
-      state.rates.disk = state.model.disk
       // The record of a closed entry has its final size.
       state.pending.formUnion(closedNow)
       if state.isLooking { state.changedMeanwhile.formUnion(closedNow) }

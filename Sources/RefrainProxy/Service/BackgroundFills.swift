@@ -17,24 +17,30 @@ final class BackgroundFills: Sendable {
     func isOpen(at minute: Int) -> Bool { hours?.contains(minute: minute) ?? true }
   }
 
-  /// The resources that may wait; a further one is begun again by its next client.
+  /// The resources that may wait, or run without hours; a further one is begun again by its next
+  /// client.
   static let mostWaiting = 10_000
   /// The fetches at a time, if there are hours: many may wait for their beginning.
   private static let mostAtOnce = 4
 
   private let cache: MediaCache
+  private let mostRunning: Int
   private let minuteOfDay: @Sendable () -> Int
   private let state: Mutex<State>
 
   /// - Parameters:
   ///   - hours: when to fetch; nil: always.
+  ///   - mostRunning: the most fetches without hours, of which most wait for a place to open their
+  ///     entry.
   ///   - minuteOfDay: returns the minutes since midnight.
   init(
     cache: MediaCache, hours: CacheProxy.FillHours? = nil,
+    mostRunning: Int = BackgroundFills.mostWaiting,
     minuteOfDay: @escaping @Sendable () -> Int = { CacheProxy.FillHours.minuteOfDay() }
   ) {
     self.cache = cache
     state = Mutex(State(hours: hours))
+    self.mostRunning = mostRunning
     self.minuteOfDay = minuteOfDay
   }
 
@@ -51,6 +57,7 @@ final class BackgroundFills: Sendable {
     state.withLock { state in
       guard state.running[key] == nil, !state.isOver else { return }
       if state.hours == nil {
+        guard state.running.count < mostRunning else { return }
         begin(resource, key, &state)
       } else {
         Self.hold(resource, key, &state)

@@ -37,7 +37,12 @@
       print("REFRAIN_SEED=\(seed) (mixed load)")
       let (mounted, reason) = SmallFileSystem.mount(bytes: 64 << 20)
       guard let mounted else {
-        print("The mixed load was skipped: no tmpfs (\(reason))")
+        let text = "The mixed load was skipped: no tmpfs (\(reason))"
+        if ProcessInfo.processInfo.environment["REFRAIN_REQUIRE_CLIENTS"] == "1" {
+          Issue.record("\(text). Run it as root, or in a container that may mount.")
+        } else {
+          print(text)
+        }
         return
       }
       let program = Program(directory: mounted.directory)

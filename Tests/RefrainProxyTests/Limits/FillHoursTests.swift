@@ -67,6 +67,32 @@ struct FillHoursTests {
     }
   }
 
+  @Test func `Without hours, no more fills run than may, and later ones begin anew`() async throws {
+    try await withProxy { test in
+      let fills = BackgroundFills(cache: test.cache, mostRunning: 2)
+      for path in ["/a", "/b", "/c"] {
+        test.origin.serve(
+          OriginResource(.synthetic(seed: 1, length: Self.length), etag: "\"1\""), at: path)
+        test.origin.script(path, .on(.first(1), .stall(at: .body(30_000))))
+        fills.begin(Resource(url: test.origin.url(path)))
+      }
+      try await eventually("two have begun") {
+        ["/a", "/b"].allSatisfy { test.origin.log($0).stalled == 1 }
+      }
+      #expect(test.origin.log("/c").requests.isEmpty)
+      test.origin.script("/c", FaultScript())
+      for path in ["/a", "/b"] { test.origin.release(path) }
+      try await eventually("there is room for the third") {
+        fills.begin(Resource(url: test.origin.url("/c")))
+        return !test.origin.log("/c").requests.isEmpty
+      }
+      try await eventually("all are stored") {
+        ["/a", "/b", "/c"].allSatisfy { isStored(test, $0) }
+      }
+      await fills.stop()
+    }
+  }
+
   @Test func `A fill ends with its hours, and goes on with the next ones`() async throws {
     try await withProxy { test in
       let hours = try #require(CacheProxy.FillHours(parsing: "01-07"))

@@ -174,6 +174,32 @@ import Testing
     #expect(!(NaturalOrder(first) < NaturalOrder(first)))
   }
 
+  @Test func `Ten thousand rows are sent once, and then what changes`() throws {
+    var model = PageModel()
+    let count = 10_000
+    model.apply((0..<count).map { Self.entry("\($0)", spans: [0..<500], used: Int64($0)) })
+    let first = try #require(model.difference(since: 0))
+    #expect(first.isWhole && first.rows.count == count && model.rowCount == count)
+    // Those that were used last come first.
+    #expect(first.rows.map(\.used).elementsEqual((0..<Int64(count)).reversed()))
+    #expect(model.disk == 4096 * Int64(count))
+    #expect(PageReport.parts(of: first).count == 20)
+    model.apply([Self.entry("77", spans: [0..<1000], used: 77)])
+    let second = try #require(model.difference(since: first.version))
+    #expect(!second.isWhole && second.removed.isEmpty)
+    #expect(second.rows.map(\.key.rawValue) == ["77"])
+    #expect(PageReport.parts(of: second).count == 1)
+    let new = (count..<count + 10).map { Self.entry("\($0)", used: Int64($0)) }
+    model.apply(new, removing: (0..<10).map { CacheKey(rawValue: "\($0)") })
+    let third = try #require(model.difference(since: second.version))
+    #expect(!third.isWhole && third.rows.count == 10 && third.removed.count == 10)
+    #expect(model.rowCount == count)
+    // Another look at the directory that finds the same.
+    let all = (10..<count + 10).compactMap { model[CacheKey(rawValue: "\($0)")] }
+    model.replaceAll(with: all)
+    #expect(all.count == count && model.version == third.version)
+  }
+
   @Test func `Rows in parts are the rows of one difference`() throws {
     var model = PageModel()
     model.apply((0..<1200).map { Self.entry("\($0) <\"\\\u{1}é𝄞\u{2028}>") })

@@ -92,6 +92,8 @@ extension DiskBudget {
     let began = ContinuousClock.now
     let start = usage.update { $0.beginCheck(dead: LiveWriters.dead(among: $0.writers)) }
     index.withLock { $0.beginScan() }
+    // Also if it fails, or is cancelled.
+    defer { index.withLock { $0.abandonScan() } }
     var found: Set<String> = []
     var sum = try DiskBudget.allocated(
       [directory, entriesPath, "\(directory)/\(UsageFile.name)"], disk)

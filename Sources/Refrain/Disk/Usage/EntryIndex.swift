@@ -17,8 +17,9 @@ struct EntryIndex: Sendable {
   /// The last scan that completed; nil if none has.
   private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
 
-  /// Entries that were measured during the current scan, but not by it.
-  private var noted: Set<String> = []
+  /// Entries that were measured during the current scan, but not by it; nil while none runs: a
+  /// process that serves for days measures any number of them, and scans seldom.
+  private var noted: Set<String>?
   /// The latest known time of access.
   private var newest = -Double.infinity
 
@@ -30,10 +31,16 @@ struct EntryIndex: Sendable {
       entries[entry.name] = entry
     }
     newest = max(newest, entry.lastAccess)
-    if !byScan { noted.insert(entry.name) }
+    if !byScan { noted?.insert(entry.name) }
   }
 
   mutating func beginScan() { noted = [] }
+
+  /// Ends a scan that has not seen all entries.
+  mutating func abandonScan() { noted = nil }
+
+  /// The number of names that are remembered for the current scan.
+  var notedCount: Int { noted?.count ?? 0 }
 
   mutating func forget(_ name: String) {
     entries[name] = nil
@@ -107,11 +114,12 @@ struct EntryIndex: Sendable {
     found: Set<String>, began: ContinuousClock.Instant, ended: ContinuousClock.Instant
   ) {
     func exists(_ name: String) -> Bool {
-      found.contains(name) || noted.contains(name) || open[name] != nil || claims.contains(name)
+      found.contains(name) || noted?.contains(name) == true || open[name] != nil
+        || claims.contains(name)
     }
     entries = entries.filter { exists($0.key) }
     for name in pinned.keys.filter({ !exists($0) }) { setPinned(nil, name) }
-    noted = []
+    noted = nil
     lastScan = (ended, ended - began)
   }
 

@@ -43,6 +43,31 @@ import Testing
     #expect(index.oldest(toFree: .max, except: []).map(\.name) == ["1", "2", "3", "4"])
   }
 
+  @Test func `Entries that come and go between scans leave nothing behind`() {
+    var index = EntryIndex()
+    func comeAndGo() {
+      for number in 0..<1000 {
+        index.markOpen("\(number)")
+        index.markClosed("\(number)")
+        index.note(entry("\(number)", Double(number)))
+        index.forget("\(number)")
+      }
+    }
+    comeAndGo()
+    #expect(index.isEmpty && index.notedCount == 0)
+    // A scan that has passed their shard has to know that they are there.
+    index.beginScan()
+    index.note(entry("new", 1))
+    #expect(index.notedCount == 1)
+    let now = ContinuousClock.now
+    index.endScan(found: [], began: now, ended: now)
+    #expect(index.candidateCount == 1 && index.notedCount == 0)
+    index.beginScan()
+    index.abandonScan()
+    comeAndGo()
+    #expect(index.candidateCount == 1 && index.notedCount == 0)
+  }
+
   /// Compares the index with a model that sorts all entries each time.
   @Test func `Under random changes, the index returns the oldest entries`() {
     let seed = TestSeed.next()

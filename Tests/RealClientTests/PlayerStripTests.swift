@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import Refrain
+  import TestSupport
+  import Testing
+
+  /// The proxy's page while a player plays through the proxy, and the program looks at the same
+  /// directory.
+  @Suite(
+    .enabled(if: RequiredProgram.chromium.isUsable && RequiredProgram.mpv.isUsable),
+    .timeLimit(.minutes(TestSeed.minutes(3))))
+  struct PlayerStripTests {
+    /// Half an hour of silence. The sockets take some MiB of it at each jump.
+    private static let length: Int64 = 256 << 20
+    private static let headLength: Int64 = 44
+    private static let bytesPerSecond: Int64 = 44_100 * 4
+    private static let seconds = Double((length - headLength) / bytesPerSecond)
+
+    /// Creates a file of 16-bit samples in stereo. It takes no disk space.
+    private static func writeFilm(to url: URL) throws {
+      func number(_ value: Int64, _ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: value >> Int64(8 * $0)) }
+      }
+      var head = Array("RIFF".utf8)
+      head += number(length - 8, 4)
+      head += Array("WAVEfmt ".utf8)
+      head += number(16, 4)
+      head += number(1, 2)
+      head += number(2, 2)
+      head += number(44_100, 4)
+      head += number(bytesPerSecond, 4)
+      head += number(4, 2)
+      head += number(16, 2)
+      head += Array("data".utf8)
+      head += number(length - headLength, 4)
+      try Data(head).write(to: url)
+      let file = try FileHandle(forWritingTo: url)
+      try file.truncate(atOffset: UInt64(length))
+      try file.close()
+    }
+
+    /// Returns a script for the spans of a row, of which the strip is drawn.
+    private static func spans(ofRow key: CacheKey) -> String {
+      """
+      (async () => {
+        const store = await import("./page/store.js");
+        return store.rows.get(\(JSONText.of(key.rawValue)))?.spans ?? [];
+      })()
+      """
+    }
+
+    @Test func `The strip shows what the program reports after each jump of a player`()
+      async throws
+    {
+      let seed = TestSeed.next()
+      print("REFRAIN_SEED=\(seed) (strip of the page with mpv)")
+      try await Proxied.with(hasPage: true) { proxied in
+        let film = proxied.directory.appending(path: "film.wav")
+        try Self.writeFilm(to: film)
+        proxied.origin.serve(
+          OriginResource(
+            .file(film), contentType: "audio/wav", etag: "\"film\"",
+            headers: [Field("Cache-Control", "max-age=3600")]),
+          at: "/film.wav")
+        let direct = proxied.origin.url("/film.wav")
+        let url = try proxied.proxied("/film.wav")
+        let key = proxied.cache.key(for: Resource(url: direct))
+        let cache = proxied.directory.appending(path: "cache")
+        try await DevTools.with(try #require(proxied.page)) { tools in
+          try await ControlledMPV.with(url, in: proxied.directory) { player in
+            try await eventually("mpv plays") { try await player.isPlaying }
+            var random = SeededGenerator(seed: seed)
+            for _ in 0..<20 {
+              let target = Double.random(in: 0..<Self.seconds - 30, using: &random)
+              try await player.seek(to: target)
+              try await eventually("mpv plays at the target") {
+                try await player.plays(from: target)
+              }
+              // Nothing more is read after a moment.
+              try await player.setPaused(true)
+              let offset = Self.headLength + Int64(target * Double(Self.bytesPerSecond))
+              try await eventually("the strip equals what the program reports") {
+                let pixels: String = try await tools.evaluate(
+                  PageStrip.pixels(ofRow: "film.wav"))
+                // Starts the program only once it can agree.
+                guard let summary = try await proxied.cache.entry(for: key),
+                  summary.spans.contains(offset),
+                  PageStrip.agrees(pixels, with: summary.spans, of: summary.length),
+                  let told = try await BuiltProgram.info(direct, in: cache)
+                else { return false }
+                let drawn: String = try await tools.evaluate(PageStrip.pixels(ofRow: "film.wav"))
+                let shown: [Int64] = try await tools.evaluate(Self.spans(ofRow: key))
+                return told.ranges.contains(offset) && shown == told.spans.flatMap { $0 }
+                  && PageStrip.agrees(drawn, with: told.ranges, of: told.length)
+              }
+              try await player.setPaused(false)
+            }
+          }
+        }
+        let summary = try #require(try await proxied.cache.entry(for: key))
+        #expect(summary.spans.ranges.count > 5)
+        #expect(summary.cachedBytes < Self.length)
+      }
+    }
+  }
+#endif
