@@ -3,6 +3,8 @@ import Foundation
 
 package struct NeverHappened: Error, CustomStringConvertible {
   package var description: String
+
+  package init(description: String) { self.description = description }
 }
 
 /// Polls until the condition is true; fails after half a minute, or two minutes under a sanitizer.
