@@ -61,15 +61,50 @@
       expansion.media.map(\.url.lastPathComponent)
     }
 
+    @Test func `A list of songs on the network is read also where it has a stream's name`()
+      async throws
+    {
+      try await with { place in
+        let songs = place.serve("#EXTM3U\none.mp3\nmore/two.m3u8\n", "/songs.m3u8")
+        _ = place.serve("two.mp3\n", "/more/two.m3u8", "audio/mpegurl")
+        let lost = place.origin.url("/lost.m3u8")
+        let list = try place.write("\(songs.absoluteString)\n\(lost.absoluteString)\n", "list.m3u")
+        let expansion = try await place.expand(list)
+        // The origin of a stream may be back when its turn comes.
+        #expect(names(expansion) == ["one.mp3", "two.mp3", "lost.m3u8"])
+        #expect(expansion.skipped.isEmpty && expansion.failure == nil)
+      }
+    }
+
+    @Test func `Of many streams, none is requested before its turn`() async throws {
+      try await with { place in
+        let channels = (0..<40).map { place.origin.url("/\($0).m3u8").absoluteString }
+        let list = try place.write(channels.joined(separator: "\n"), "channels.m3u")
+        let expansion = try await place.expand(list)
+        #expect(expansion.media.count == 40)
+        #expect((0..<40).allSatisfy { place.origin.log("/\($0).m3u8").requests.isEmpty })
+      }
+    }
+
+    @Test func `A pipe with a list's name is an error, and is not waited for`() async throws {
+      try await with { place in
+        let pipe = place.folder.appending(path: "pipe.m3u")
+        try #require(mkfifo(pipe.path(percentEncoded: false), 0o600) == 0)
+        let failure = try await place.expand(pipe).failure
+        #expect(failure?.code == .badURL && failure?.reason.contains("ordinary file") == true)
+      }
+    }
+
     @Test func `Lists and folders in lists are read in their place`() async throws {
       try await with { place in
         _ = try place.write("", "Vol. 1/2.mp3")
         _ = try place.write("", "Vol. 1/10.mp3")
         _ = try place.write("[playlist]\nFile1=deep.mp3", "more/b.pls")
         let inner = place.serve("#EXTM3U\nremote.mp3\n", "/inner.m3u")
+        let live = place.serve("#EXTM3U\n#EXT-X-TARGETDURATION:2\n", "/live.m3u8")
         let list = try place.write(
           "a.mp3\nmore/b.pls\nVol. 1\n\(inner.absoluteString)\nlive.example.m3u8\n"
-            + "https://h/live.m3u8\nz.mp3", "list.m3u")
+            + "\(live.absoluteString)\nz.mp3", "list.m3u")
         let expansion = try await place.expand(list)
         #expect(
           names(expansion) == [

@@ -125,12 +125,24 @@ final class EntryTable: Sendable {
   /// Looks at an entry in memory and on disk, and again if it closed meanwhile: the first look may
   /// have found it on disk before its last record was written, and not in memory any more.
   func look<Found>(at key: CacheKey, _ look: () async throws -> Found) async rethrows -> Found {
-    let entry = await settledEntry(for: key)
-    await entry?.recordNow()
+    try await self.look(at: CollectionOfOne(key), look)
+  }
+
+  /// As `look` at one entry, at several ones at once.
+  func look<Found>(
+    at keys: some Collection<CacheKey>, _ look: () async throws -> Found
+  ) async rethrows -> Found {
+    var entries: [Entry] = []
+    for key in keys {
+      guard let entry = await settledEntry(for: key) else { continue }
+      await entry.recordNow()
+      entries.append(entry)
+    }
     let found = try await look()
-    guard let entry, entry.isClosed else { return found }
-    await entry.waitUntilClosed()
-    // All that was stored before the call is on disk now, whoever has opened the entry since.
+    let closed = entries.filter(\.isClosed)
+    guard !closed.isEmpty else { return found }
+    for entry in closed { await entry.waitUntilClosed() }
+    // All that was stored before the call is on disk now, whoever has opened the entries since.
     return try await look()
   }
 

@@ -17,6 +17,9 @@ final class Console: Sendable {
   private let foot = Mutex("")
   /// Held while something is written, which a stopped terminal or an unread pipe delays.
   private let terminal = Mutex(())
+  /// As `terminal`, for standard output while there is no line at the foot: a standard error that
+  /// nobody reads does not delay it then.
+  private let output = Mutex(())
   private let notes = WritingQueue<String>(delay: .zero, write: Console.write)
   /// Receives notes while a screen has the terminal.
   private let listener = Mutex<Listener?>(nil)
@@ -59,6 +62,9 @@ final class Console: Sendable {
   func print(lines: [String]) throws {
     guard !lines.isEmpty else { return }
     let text = lines.joined(separator: "\n") + "\n"
+    guard isInteractive else {
+      return try output.withLock { _ in try Self.write(text, to: STDOUT_FILENO) }
+    }
     try terminal.withLock { _ in
       erase()
       defer { draw() }

@@ -109,7 +109,13 @@ struct ArgumentExpansion: Sendable {
     let probesUnnamedURLs =
       around.isEmpty && list.kind == nil
       && list.entries.count { !$0.url.isFileURL } <= Self.probeLimit
-    let entries = await Self.entries(of: list, headers, probesUnnamedURLs: probesUnnamedURLs)
+    // Lists of channels have thousands of streams.
+    let looksIntoStreams =
+      list.entries.count { Self.mayBeStream($0.url) } <= Self.probeLimit
+    let entries = await Self.entries(of: list, headers) { url in
+      Self.isNested(
+        url, probesUnnamedURLs: probesUnnamedURLs, looksIntoStreams: looksIntoStreams)
+    }
     var unread = entries.indices.filter { entries[$0].isNested }[...]
     progress.find(min(unread.count, Self.nestedLimit - nestedCount))
     var read: [Int: NestedResult] = [:]
@@ -155,7 +161,8 @@ struct ArgumentExpansion: Sendable {
   /// Returns the entries of a list, with the headers that they may have. Looks at local files on a
   /// thread for blocking work.
   private static func entries(
-    of list: ListReading.List, _ headers: HeaderFields, probesUnnamedURLs: Bool
+    of list: ListReading.List, _ headers: HeaderFields,
+    isNested: @escaping @Sendable (URL) -> Bool
   ) async -> [Entry] {
     await IOThreads.background.run {
       var files = CueFiles(of: list.source)
@@ -168,21 +175,25 @@ struct ArgumentExpansion: Sendable {
           media.headers = headers
         }
         if list.kind == .cue { media.url = files.file(for: media.url) }
-        let isNested = isNested(media.url, probesUnnamedURLs: probesUnnamedURLs)
-        entries.append(Entry(media: media, isNested: isNested))
+        entries.append(Entry(media: media, isNested: isNested(media.url)))
       }
       return entries
     }
   }
 
   /// Whether an entry is, or may be, a list or a folder. An entry on the network that ends in
-  /// `.m3u8` is usually a stream; the player looks at it when its turn comes.
-  private static func isNested(_ url: URL, probesUnnamedURLs: Bool) -> Bool {
-    guard PlaylistKind(named: url) == nil else {
-      return url.isFileURL || url.pathExtension.lowercased() != "m3u8"
-    }
+  /// `.m3u8` is usually a stream: among many, the player looks at it when its turn comes.
+  private static func isNested(
+    _ url: URL, probesUnnamedURLs: Bool, looksIntoStreams: Bool
+  ) -> Bool {
+    guard PlaylistKind(named: url) == nil else { return !mayBeStream(url) || looksIntoStreams }
     guard !MediaFiles.isMedia(url.lastPathComponent) else { return false }
     return url.isFileURL ? FolderListing.isFolder(url) : probesUnnamedURLs
+  }
+
+  /// Whether an entry is a stream by its name, which a list of songs may have, too.
+  private static func mayBeStream(_ url: URL) -> Bool {
+    !url.isFileURL && url.pathExtension.lowercased() == "m3u8"
   }
 
   // MARK: Lists in lists
@@ -223,6 +234,8 @@ struct ArgumentExpansion: Sendable {
   private mutating func add(
     _ result: NestedResult, of entry: Media, in name: String, within around: [URL]
   ) async throws {
+    // The origin of a stream may be back when its turn comes.
+    if case .failure = result, Self.mayBeStream(entry.url) { return add(entry) }
     do {
       switch try result.get() {
       case .folder(let listing): try add(listing, of: entry.url)

@@ -67,18 +67,26 @@ struct ListReading: Sendable {
   private func file(_ url: URL) async throws -> List? {
     let named = PlaylistKind(named: url)
     let bytes = try await IOThreads.background.run { () throws(MediaCacheError) -> Data? in
-      // Reading a pipe would take from it what the player needs.
-      guard named != nil || FolderListing.isFile(url) else { return nil }
       do {
-        let file = try FileHandle(forReadingFrom: url)
-        defer { try? file.close() }
-        var bytes = try file.read(upToCount: PlaylistKind.length) ?? Data()
+        // Reading a pipe would wait, and take from it what the player needs.
+        guard let file = try RegularFile(url) else {
+          guard named != nil else { return nil }
+          throw MediaCacheError(
+            .badURL, "\(url.path(percentEncoded: false)) is not an ordinary file.",
+            remedy: "Send the list to standard input: 'refrain play - <FILE'.")
+        }
+        defer { file.close() }
+        let beginning = Int64(PlaylistKind.length)
+        var bytes = Data(file.bytes(in: 0..<min(file.length, beginning)))
         guard named != nil || PlaylistKind(beginning: bytes) != nil else { return nil }
         // Any file may have a list's name: no more is read than a list can contain.
-        if bytes.count == PlaylistKind.length {
-          bytes += try file.read(upToCount: PlaylistKind.longest) ?? Data()
+        if file.length > beginning {
+          let end = min(file.length, beginning + Int64(PlaylistKind.longest))
+          bytes += file.bytes(in: beginning..<end)
         }
         return bytes
+      } catch let error as MediaCacheError {
+        throw error
       } catch {
         throw MediaCacheError(
           .storage,

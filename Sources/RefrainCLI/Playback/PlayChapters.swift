@@ -56,10 +56,11 @@ final class PlayChapters {
     let url = file.url
     guard !url.isFileURL else {
       return try await IOThreads.background.run { () throws -> [Media.Chapter] in
-        let file = try FileHandle(forReadingFrom: url)
-        defer { try? file.close() }
-        let bytes = try file.read(upToCount: Media.longestChapterFile + 1) ?? Data()
-        return try Media.chapters(bytes, from: url)
+        // Reading a pipe would wait.
+        guard let file = try RegularFile(url) else { return [] }
+        defer { file.close() }
+        let end = min(file.length, Int64(Media.longestChapterFile) + 1)
+        return try Media.chapters(Data(file.bytes(in: 0..<end)), from: url)
       }
     }
     let reader = try await cache.open(file, fill: .onDemand)

@@ -40,7 +40,8 @@
     private let settings: PlaySettings
     private let screen: PlayScreen?
     private var plays = 0
-    private var hasToldSilence = false
+    /// The sound devices that were reported as missing; nil: the system's.
+    private var missingDevices: Set<String?> = []
     private var hasToldDisplay = false
     private let windowControl = PlayControl()
     private(set) var hasFailed = false
@@ -211,7 +212,7 @@
         case .live(let isLive): status.isLive = isLive
         case .liveWindow(let window): status.liveWindow = window
         case .seekRefused(let item): refuseSeek(in: item.media)
-        case .audioUnavailable: tellSilence()
+        case .audioUnavailable: tellSilence(of: player.audioDevice)
         case .tracks(let tracks) where tracks.hasVideo: tellMissingDisplay()
         case .window(let event): await take(event, on: player)
         case .videoUnavailable(let item):
@@ -259,7 +260,7 @@
     private func note(_ line: String) {
       guard let screen else {
         Console.shared.clear()
-        return Console.shared.note("refrain: \(line)")
+        return Console.shared.noteLater("refrain: \(line)")
       }
       screen.add(.init(text: line))
     }
@@ -287,7 +288,7 @@
     private func tellMissingDisplay() {
       guard settings.video.reportsMissingDisplay, !hasToldDisplay, !settings.isQuiet else { return }
       hasToldDisplay = true
-      Console.shared.note(VideoChoice.missingDisplayText)
+      Console.shared.noteLater(VideoChoice.missingDisplayText)
     }
 
     // MARK: Telling
@@ -306,7 +307,7 @@
       if let screen {
         screen.note(trouble: retry.error, of: item.id)
       } else if !settings.isQuiet, retry.isNews {
-        Console.shared.note(RetryReports.line(item.media.url, retry.error))
+        Console.shared.noteLater(RetryReports.line(item.media.url, retry.error))
       }
     }
 
@@ -335,7 +336,7 @@
       let line = failureLine(url, error)
       guard let screen else {
         Console.shared.clear()
-        Console.shared.note(line)
+        Console.shared.noteLater(line)
         return
       }
       screen.add(.init(text: "\(URLArgument.name(of: url)): \(error.reason)", level: .error))
@@ -344,7 +345,7 @@
 
     private func refuseSeek(in media: Media) {
       guard let screen else {
-        return Console.shared.note("refrain: \(name(of: media)): \(Self.liveText)")
+        return Console.shared.noteLater("refrain: \(name(of: media)): \(Self.liveText)")
       }
       screen.add(.init(text: Self.liveText))
     }
@@ -355,14 +356,13 @@
       media.title.map(printable) ?? URLArgument.name(of: media.url)
     }
 
-    /// Reports a missing sound device, once per command.
-    private func tellSilence() {
-      guard !hasToldSilence else { return }
-      hasToldSilence = true
+    /// Reports a missing sound device, once.
+    private func tellSilence(of device: String?) {
+      guard missingDevices.insert(device).inserted else { return }
       let problem =
-        settings.listening.device.map { "The sound device \(printable($0)) could not be opened" }
+        device.map { "The sound device \(printable($0)) could not be opened" }
         ?? "No sound device was found"
-      Console.shared.note("\(problem): playing in real time, without sound.")
+      Console.shared.noteLater("\(problem): playing in real time, without sound.")
     }
 
     private func tell(_ chapter: Media.Chapter, of media: Media?) throws {

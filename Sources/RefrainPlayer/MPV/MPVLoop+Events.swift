@@ -26,6 +26,9 @@
         take(message.pointee)
       case MPV_EVENT_PLAYBACK_RESTART:
         restart()
+      case MPV_EVENT_AUDIO_RECONFIG:
+        // Another device was chosen, or the one that played is gone.
+        if playing.current?.isHeard == true { tellAudio() }
       case MPV_EVENT_PROPERTY_CHANGE:
         guard let change = event.data?.assumingMemoryBound(to: mpv_event_property.self) else {
           return

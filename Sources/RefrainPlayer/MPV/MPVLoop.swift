@@ -128,7 +128,10 @@
       case .rate(let rate): showing("set", "speed", "\(rate)")
       case .languages(let languages): prefer(languages)
       case .replayGain(let mode): set("replaygain", mode.option)
-      case .device(let device): set("audio-device", device ?? "auto")
+      case .device(let device):
+        // libmpv would open the output again, and begin an output file anew.
+        guard output == .device || output == .silent else { break }
+        set("audio-device", device ?? "auto")
       case .volume(let volume, let isMuted):
         let isNew = isMuted != shown.isMuted
         (shown.volume, shown.isMuted) = (volume * 100, isMuted)

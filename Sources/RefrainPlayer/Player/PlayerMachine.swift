@@ -63,8 +63,8 @@ struct PlayerMachine {
   var choices = ItemChoices()
   /// Whether the tracks that were chosen when the item was left are to be selected.
   var hasTracksToSelect = false
-  /// What was chosen for the current item of a restored session, until that item or another one is
-  /// loaded.
+  /// What was chosen for the current item of a restored session, or of one that was stopped or
+  /// failed, until that item or another one is loaded.
   var restored: (item: PlayQueue.Item.ID, choices: ItemChoices)?
   /// The volume for other items, while the current one has its own.
   var usualVolume: Double?
@@ -125,8 +125,14 @@ struct PlayerMachine {
   /// Ends playback in the given stage.
   mutating func rest(_ stage: Stage, _ actions: inout [PlayerAction]) {
     let (position, duration) = (state.position, state.duration)
+    let left = isOccupied ? state.item.map { (item: $0.id, choices: choices) } : restored
     if isOccupied { actions.append(.stop) }
     reset()
+    switch stage {
+    // Played again, the item has its tracks.
+    case .idle, .failed: restored = left
+    default: restored = nil
+    }
     if case .ended = stage { (state.position, state.duration) = (position, duration) }
     if case .failed = stage { state.position = position }
     state.wantsToPlay = false

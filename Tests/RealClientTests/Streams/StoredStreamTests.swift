@@ -126,7 +126,7 @@
         let played = try await WebPlayer.hlsJS.play([direct, proxy], onPageOf: pages)
         let seen = try #require(played.first?.seen, "\(played)")
         try #require(seen.count == WebPlayerPage.seeks.count, "\(played)")
-        #expect(seen.allSatisfy { $0.contains(" \(size) ") }, "\(played)")
+        #expect(seen.allSatisfy { $0.contains("+\(size)+") }, "\(played)")
         #expect(played.count == 2 && played.first == played.last)
       }
       let media = [direct, proxy].map { Page.Medium(name: "stream", url: $0, hasVideo: true) }

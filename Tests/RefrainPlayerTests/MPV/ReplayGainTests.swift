@@ -76,6 +76,32 @@
       #expect(devices == [AudioDevice(name: "auto", description: "Autoselect")])
     }
 
+    @Test func `A device chosen during a recording to a file does not begin the file anew`()
+      async throws
+    {
+      try await Listening.with { listening in
+        let media = listening.directory.appending(path: "tone.wav")
+        try Self.tone.write(to: media)
+        let file = listening.directory.appending(path: "heard.wav")
+        let engine = try await MPVEngine(cache: listening.cache, output: .wavFile(file))
+        let player = Player(cache: listening.cache, engine: engine)
+        let events = player.events()
+        player.play([Media(media), Media(media)])
+        var begun = 0
+        for await event in events {
+          // The first one is in the file by now.
+          if case .started = event {
+            begun += 1
+            if begun == 2 { engine.setAudioDevice("null") }
+          }
+          if event == .status(.ended) { break }
+        }
+        await player.close()
+        let alone = try WAVFile(media).samples.count
+        #expect(try WAVFile(file).samples.count > alone)
+      }
+    }
+
     @Test func `Changing the device while a song plays fetches no byte twice`() async throws {
       try await Listening.with { listening in
         let engine = try await MPVEngine(cache: listening.cache, output: .silent)

@@ -103,6 +103,41 @@ struct ResumedChoicesTests: ResumingPlayerTest {
     }
   }
 
+  @Test func `An item that was stopped, or failed, has its tracks when it is played again`()
+    async throws
+  {
+    try await withPositions { cache, positions in
+      let (player, engine) = player(cache, positions)
+      player.play([song])
+      begin(engine)
+      try reportLikeTracks(engine)
+      player.selectNext(.audio)
+      let chosen = TrackChoice.track(number: 2, language: "en")
+      for ends in [
+        { player.stop() },
+        {
+          guard let id = engine.current?.item.id else { return }
+          engine.report?(.failed(id, MediaCacheError(.invalidResponse, "It is broken.")))
+        },
+      ] {
+        ends()
+        #expect(player.session.audio == chosen)
+        player.resume()
+        begin(engine)
+        try reportLikeTracks(engine)
+        #expect(player.state.tracks.selected(.audio)?.id.number == 2)
+        #expect(player.session.audio == chosen)
+      }
+      // Another item has its own.
+      player.stop()
+      player.play([other])
+      begin(engine)
+      try reportLikeTracks(engine)
+      #expect(player.state.tracks.selected(.audio)?.id.number == 1)
+      await player.close()
+    }
+  }
+
   @Test func `Another item than that of a restored session has its own tracks`() async throws {
     try await withPositions { cache, positions in
       var queue = PlayQueue()

@@ -80,6 +80,42 @@
       }
     }
 
+    @Test func `A seek made while playback that fell behind is loaded again leads to its place`()
+      async throws
+    {
+      try await Listening.with { listening in
+        let target = Duration.seconds(1470)
+        var holds = 0
+        var hasArrived = false
+        let runs = try await afterLongPause(listening) { message, _, mailbox in
+          switch message {
+          case .held(let hook):
+            // libmpv has left the item, and does not begin it again before it may.
+            holds += 1
+            if holds == 1 {
+              mailbox.post(.seek(EngineItem.ID(rawValue: 1), target, serial: 1))
+            }
+            mailbox.post(.goOn(hook))
+          case .event(.seekCompleted(_, let serial, _)):
+            #expect(serial == 1)
+            hasArrived = true
+            return false
+          case .event(.failed(_, let error)):
+            Issue.record("\(error)")
+            return false
+          default: break
+          }
+          return true
+        }
+        #expect(hasArrived)
+        // The position that is reported is later: a file is written faster than sound is played.
+        let place = Int(target.inSeconds) * NumberedFrames.wavRate
+        let interval = Int(LiveIndex.interval.inSeconds * Double(NumberedFrames.wavRate))
+        let start = try #require(runs.last?.lowerBound)
+        #expect((place - interval...place).contains(start), "\(runs)")
+      }
+    }
+
     @Test func `Playback that fell behind reports its new place as a position`() async throws {
       try await Listening.with { listening in
         var places: [Duration] = []
@@ -97,6 +133,29 @@
         }
         let place = try #require(places.first)
         #expect(place > .seconds(1400), "\(place)")
+      }
+    }
+
+    @Test func `A station that outruns its ring before its first sound is heard to its end`()
+      async throws
+    {
+      try await Listening.with { listening in
+        let seconds = 1500
+        // The ring has two blocks, and all of the station arrives while libmpv opens it.
+        let playback = playback(
+          of: listening.serveStation(seconds: seconds, speed: nil), listening,
+          keeping: .milliseconds(1))
+        let loop = try await Loop(listening)
+        let runs = try await loop.play(playback) { message in
+          switch message {
+          case .held(let hook): loop.mailbox.post(.goOn(hook))
+          // A station that ends has broken off.
+          case .event(.ended), .event(.failed): return false
+          default: break
+          }
+          return true
+        }
+        #expect(runs.last?.upperBound == seconds * NumberedFrames.wavRate, "\(runs)")
       }
     }
   }

@@ -61,10 +61,13 @@ struct RecordingStateTests {
     var over: [CacheKey] = []
     for _ in 0..<10 where over.isEmpty { over = state.noteReload(of: name("a")).map(\.name) }
     #expect(over == [name("b")] && !state.isFollowed(name("b")))
+    _ = numbers("a", &state)
     state.note(try version(5..<8), of: name("a"), at: 6)
-    // Six segments of `b` took 30 bytes.
-    let oldest = try #require(state.oldest(of: name("a"), keeping: 1000, limit: 29))
-    #expect(oldest.number == 0 && !oldest.isDue)
+    // Before what the player was given, nothing is stored.
+    for number in 0..<2 as Range<Int64> { _ = state.drop(number, of: name("a")) }
+    // Three segments of `b` took 30 bytes.
+    let oldest = try #require(state.oldest(of: name("a"), keeping: 1000, limit: 59))
+    #expect(oldest.number == 2 && !oldest.isDue)
   }
 
   @Test func `After a jump, the window stays that of what plays`() throws {

@@ -40,21 +40,9 @@ extension MediaCache {
         keys: possibleKeys(for: resource), signature: signature(of: resource),
         headers: request == nil ? nil : resource.headers, range: part.range)
     }
-    for key in Set(wanted.flatMap(\.keys)) {
-      await context.table.settledEntry(for: key)?.recordNow()
-    }
     let inspector = CacheInspector(context: context)
-    return await IOThreads.background.run {
-      // Of a stream in one file, all parts are ranges of the same entry.
-      var last: (part: WantedPart, entry: EntrySummary?)?
-      return wanted.map { part in
-        let entry =
-          if let last, last.part.isOfSameEntry(as: part) { last.entry } else {
-            inspector.storedEntry(of: part)
-          }
-        last = (part, entry)
-        return entry?.amount(in: part.range) ?? .init()
-      }
+    return await context.table.look(at: Set(wanted.flatMap(\.keys))) {
+      await IOThreads.background.run { inspector.amounts(of: wanted) }
     }
   }
 
@@ -85,7 +73,6 @@ extension MediaCache {
     guard !range.isEmpty, range.count <= Manifest.longest else { return nil }
     let inspector = CacheInspector(context: context)
     for key in possibleKeys(for: Resource(url: url)) {
-      await context.table.settledEntry(for: key)?.recordNow()
       let found = await context.table.look(at: key) {
         await IOThreads.background.run { inspector.bytes(in: range, for: key) }
       }
@@ -148,6 +135,15 @@ extension EntrySummary {
 }
 
 extension CacheInspector {
+  fileprivate func amounts(of parts: [WantedPart]) -> [MediaCache.StoredAmount] {
+    // Of a stream in one file, all parts are ranges of the same entry.
+    var last: (part: WantedPart, entry: EntrySummary?)?
+    return parts.map { part in
+      if last?.part.isOfSameEntry(as: part) != true { last = (part, storedEntry(of: part)) }
+      return last?.entry?.amount(in: part.range) ?? .init()
+    }
+  }
+
   fileprivate func storedEntry(of part: WantedPart) -> EntrySummary? {
     let entries = part.keys.lazy.compactMap { entry(for: $0) }
     return entries.first { isStored($0, for: part.signature) }
