@@ -68,7 +68,8 @@ struct ListReading: Sendable {
     let named = PlaylistKind(named: url)
     let bytes = try await IOThreads.background.run { () throws(MediaCacheError) -> Data? in
       do {
-        // Reading a pipe would wait, and take from it what the player needs.
+        // Opening a pipe would release its writer, and reading would take what the player needs.
+        guard named != nil || FolderListing.isFile(url) else { return nil }
         guard let file = try RegularFile(url) else {
           guard named != nil else { return nil }
           throw MediaCacheError(
