@@ -66,7 +66,10 @@
           playback.absence = nil
           playback.succeed(in: offset..<(offset + count))
           return count
-        } catch let error as MediaCacheError where playback.isHeard && patience.bears(error) {
+        } catch let error as MediaCacheError
+          where patience.bears(error)
+          && (playback.isHeard || offset > 0 && patience.lastsBeforeSound)
+        {
           playback.absence = error
           guard waitForNetwork(patience.nextDelay(), reader) else {
             playback.absence = nil

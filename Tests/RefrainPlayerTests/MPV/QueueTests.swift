@@ -67,5 +67,18 @@
         #expect(heard.hasEnded && heard.isTheTune)
       }
     }
+
+    @Test func `A connection loss before the first sound loses no sample`() async throws {
+      var configuration = MediaCache.Configuration()
+      configuration.retry.attempts = 1
+      configuration.retry.firstDelay = .milliseconds(1)
+      try await Listening.with(configuration) { listening in
+        // It ends in half a frame, which a demuxer drops if a read fails.
+        listening.origin.script(Listening.path, .on(.first(4), .drop(at: .resource(4098))))
+        let heard = try await listening.play()
+        #expect(listening.log.requests.count > 4)
+        #expect(heard.hasEnded && heard.isTheTune)
+      }
+    }
   }
 #endif

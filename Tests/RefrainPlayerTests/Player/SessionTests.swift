@@ -146,7 +146,7 @@ struct SessionTests {
     let events = try #require(player?.events())
     player?.play(ScriptedEngine.media("ok-30"))
     player?.sleep(after: .seconds(3600))
-    weak var held = player
+    weak let held = player
     player = nil
     #expect(held == nil)
     for await _ in events {}
