@@ -158,7 +158,7 @@ package struct ManifestRewriting {
       guard let resolved = found.resolved else {
         let text = found.reference.text
         if ReferenceRewriting.isAmbiguous(text)
-          || ReferenceRewriting.isMisread(Array(text.utf8)[...])
+          || Array(text.utf8).withUnsafeBufferPointer(ReferenceRewriting.isMisread)
         {
           edits.replace(found.reference.range, with: ReferenceRewriting.nothing)
         }

@@ -61,11 +61,11 @@ struct ReferenceRewriting {
   /// Returns the outcome for the reference at `range` of the bytes. Once the manifest has taken too
   /// much time, this is nil for references that may have to change; the others stay, without a hash.
   mutating func outcome(of bytes: [UInt8], in range: Range<Int>) -> Outcome? {
-    if Self.isMisread(bytes[range]) { return Self.invalid(range) }
-    let end = bytes.withUnsafeBufferPointer { buffer in
-      ReferenceSplit.endOfBeginning(
-        UnsafeBufferPointer(rebasing: buffer[range]), keepsPaths: keepsPaths)
+    let (isMisread, end) = bytes.withUnsafeBufferPointer { buffer in
+      let text = UnsafeBufferPointer(rebasing: buffer[range])
+      return (Self.isMisread(text), ReferenceSplit.endOfBeginning(text, keepsPaths: keepsPaths))
     }
+    if isMisread { return Self.invalid(range) }
     guard let end else {
       guard let decision = decide(bytes[range]) else { return undecided(bytes[range]) }
       if decision.isInvalid { return Self.invalid(range) }
@@ -93,7 +93,7 @@ struct ReferenceRewriting {
 
   private mutating func decision(for bytes: [UInt8], _ range: Range<Int>) -> Decision? {
     if let last, Self.is(last.beginning, equalTo: bytes, range) { return last.decision }
-    let hash = StreamParts.hash(bytes[range])
+    let hash = StreamParts.hash(of: bytes[range])
     if let known = decisions[hash], Self.is(known.beginning, equalTo: bytes, range) {
       last = known
       return known.decision
@@ -125,7 +125,7 @@ struct ReferenceRewriting {
     }
     var decision = Decision()
     decision.absoluteHash = StreamParts.hash(
-      absolute.absoluteString.utf8.dropLast(name.utf8.count))
+      of: absolute.absoluteString.utf8.dropLast(name.utf8.count))
     decision.replacement = replacement(of: text, absolute).map {
       Array($0.utf8.dropLast(name.utf8.count))
     }
@@ -181,19 +181,27 @@ struct ReferenceRewriting {
 
   /// Whether a reference names no host, but browsers find one in it, or take it for a relative one
   /// (WHATWG URL §4.4): `http:../x`, `http:/x`, `https:///host`, `///host`.
-  static func isMisread(_ text: ArraySlice<UInt8>) -> Bool {
-    var rest = text
-    if let first = rest.first, first | 0x20 == UInt8(ascii: "h") {
-      let start = String(decoding: rest.prefix(6), as: UTF8.self).lowercased()
-      let scheme = ["http:", "https:"].first { start.hasPrefix($0) }
-      guard let scheme else { return false }
-      rest = rest.dropFirst(scheme.utf8.count)
-      guard rest.starts(with: "//".utf8) else { return true }
-    } else if !rest.starts(with: "//".utf8) {
-      return false
+  static func isMisread(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+    let scheme = lengthOfScheme(text)
+    func isSlash(at index: Int) -> Bool {
+      index < text.count && text[index] == UInt8(ascii: "/")
     }
-    guard let host = rest.dropFirst(2).first else { return true }
-    return "/\\?#".utf8.contains(host)
+    guard isSlash(at: scheme), isSlash(at: scheme + 1) else { return scheme > 0 }
+    guard scheme + 2 < text.count else { return true }
+    switch text[scheme + 2] {
+    case UInt8(ascii: "/"), UInt8(ascii: "\\"), UInt8(ascii: "?"), UInt8(ascii: "#"): return true
+    default: return false
+    }
+  }
+
+  /// Returns the length of `http:` or `https:`, in any case; 0 if the text begins with neither.
+  private static func lengthOfScheme(_ text: UnsafeBufferPointer<UInt8>) -> Int {
+    func isLetter(_ letter: UInt8, at index: Int) -> Bool { text[index] | 0x20 == letter }
+    guard text.count >= 5, isLetter(UInt8(ascii: "h"), at: 0), isLetter(UInt8(ascii: "t"), at: 1),
+      isLetter(UInt8(ascii: "t"), at: 2), isLetter(UInt8(ascii: "p"), at: 3)
+    else { return 0 }
+    let end = isLetter(UInt8(ascii: "s"), at: 4) ? 5 : 4
+    return end < text.count && text[end] == UInt8(ascii: ":") ? end + 1 : 0
   }
 
   private func isResolvedByClient(_ text: String, to target: String) -> Bool {

@@ -77,15 +77,33 @@ package struct StreamParts: Sendable {
     }
   }
 
-  /// Returns 64 bits of FNV-1a.
-  ///
+}
+
+/// Hashes of URLs: 64 bits of FNV-1a. Not generic for other modules: there the loop would
+/// not be specialized, and would take a hundred times as long.
+extension StreamParts {
+  package static func hash(_ text: String.UTF8View) -> UInt64 {
+    text.withContiguousStorageIfAvailable { hash($0) } ?? hash(of: text, after: offset)
+  }
+
   /// - Parameter start: the hash of the bytes before these.
   package static func hash(
-    _ bytes: some Sequence<UInt8>, after start: UInt64 = 0xCBF2_9CE4_8422_2325
+    _ bytes: UnsafeBufferPointer<UInt8>, after start: UInt64 = offset
   ) -> UInt64 {
-    var hash = start
-    for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-    return hash
+    hash(of: bytes, after: start)
+  }
+
+  /// The hash of no bytes.
+  package static let offset: UInt64 = 0xCBF2_9CE4_8422_2325
+
+  /// - Parameter start: the hash of the bytes before this one.
+  package static func hash(_ byte: UInt8, after start: UInt64) -> UInt64 {
+    (start ^ UInt64(byte)) &* 0x0000_0100_0000_01B3
+  }
+
+  /// - Parameter start: the hash of the bytes before these.
+  static func hash(of bytes: some Sequence<UInt8>, after start: UInt64 = offset) -> UInt64 {
+    bytes.reduce(start) { hash($1, after: $0) }
   }
 }
 

@@ -57,21 +57,24 @@ struct ManifestAnswer: Sendable {
   /// Returns the whole body; nil if it is too long for a manifest, or does not begin like one.
   func body() async throws -> [UInt8]? {
     let reader = selected.reader
-    if let length = selected.known.information.length, length > Manifest.longest { return nil }
+    let length = selected.known.information.length
+    if let length, length > Manifest.longest { return nil }
     reader.setEnd(.max, readsOn: true)
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 1)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: max(Int(length ?? 0), 64 << 10), alignment: 1)
     defer { buffer.deallocate() }
     var body: [UInt8] = []
     var isRecognized = false
     while body.count <= Manifest.longest {
       let count = try await reader.read(into: buffer, at: Int64(body.count))
       body += buffer[..<count]
+      let isWhole = count == 0 || length == Int64(body.count)
       // The first bytes may come in several pieces.
-      if !isRecognized, count == 0 || body.count >= 64 {
+      if !isRecognized, isWhole || body.count >= 64 {
         guard Manifest.mayBegin(with: Data(body.prefix(64))) else { return nil }
         isRecognized = true
       }
-      if count == 0 { return body }
+      if isWhole { return body }
     }
     return nil
   }

@@ -38,10 +38,14 @@ struct ManifestEditor: Sendable {
   /// - Throws: `HTTPError`, if too many or too long references would have to change: the original
   ///   would lead clients past this proxy.
   func edit(_ body: [UInt8]) async throws -> Edited? {
+    let key = key
     do throws(ManifestRewriting.TooLarge) {
-      guard Manifest.mayTakeLong(body) else { return try edited(body) }
+      if let known = exchange.service.rewritten.rewritten(body, key) {
+        return try edited(body, known)
+      }
+      guard Manifest.mayTakeLong(body) else { return try edited(body, rewritten(body, key)) }
       return try await IOThreads.background.run { () throws(ManifestRewriting.TooLarge) in
-        try edited(body)
+        try edited(body, rewritten(body, key))
       }
     } catch {
       throw HTTPError(
@@ -51,16 +55,31 @@ struct ManifestEditor: Sendable {
     }
   }
 
-  private func edited(_ body: [UInt8]) throws(ManifestRewriting.TooLarge) -> Edited? {
-    let (routes, session) = (exchange.service.routes, exchange.session)
-    let manifest = url
+  private var key: RewrittenManifests.Key {
+    RewrittenManifests.Key(
+      url: url, clientTarget: exchange.clientTarget, session: exchange.session?.id,
+      imported: exchange.session?.importable ?? [:],
+      hostsRevision: exchange.service.routes.hostsRevision)
+  }
+
+  private func rewritten(
+    _ body: [UInt8], _ key: RewrittenManifests.Key
+  ) throws(ManifestRewriting.TooLarge) -> ManifestRewriting.Rewritten? {
+    let routes = exchange.service.routes
     var rewriting = ManifestRewriting(
-      url: manifest, clientTarget: exchange.clientTarget, removesSteering: routes.origin == nil,
+      url: key.url, clientTarget: key.clientTarget, removesSteering: routes.origin == nil,
       keepsPaths: routes.origin == nil
-    ) { routes.target(for: $0, from: manifest, session: session?.id) }
-    guard let rewritten = try rewriting.rewrite(body, imported: session?.importable ?? [:]) else {
-      return nil
-    }
+    ) { routes.target(for: $0, from: key.url, session: key.session) }
+    guard let rewritten = try rewriting.rewrite(body, imported: key.imported) else { return nil }
+    exchange.service.rewritten.insert(rewritten, of: body, key)
+    return rewritten
+  }
+
+  private func edited(
+    _ body: [UInt8], _ rewritten: ManifestRewriting.Rewritten?
+  ) throws(ManifestRewriting.TooLarge) -> Edited? {
+    guard let rewritten else { return nil }
+    let (routes, session) = (exchange.service.routes, exchange.session)
     if routes.origin == nil, session == nil,
       let new = exchange.session(
         defining: rewritten.variables, for: sources)
@@ -83,7 +102,7 @@ struct ManifestEditor: Sendable {
 
   /// Returns the strong entity tag of an edited manifest, derived from the original's.
   static func etag(of body: [UInt8], original: String?) -> String {
-    let hash = StreamParts.hash(body)
+    let hash = BodyHash.of(body)
     let tag = original.map { EntityTag($0) }
     let opaque = tag.flatMap { $0.kind == .malformed ? nil : $0.opaque }
     let prefix = opaque.map { "\($0.dropFirst().dropLast())-" } ?? ""

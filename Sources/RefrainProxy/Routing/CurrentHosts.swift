@@ -6,6 +6,7 @@ import RefrainLocks
 /// The allowed hosts of a proxy, which can change while it runs. May be used from any thread.
 final class CurrentHosts: Sendable {
   private let current: Mutex<AllowedHosts>
+  private let changes = Atomic<UInt64>(0)
 
   static let remedy = "Allow the host (--allow-host) to fetch from it."
 
@@ -14,7 +15,13 @@ final class CurrentHosts: Sendable {
   /// Whether there are any; without, all hosts are allowed.
   var areNamed: Bool { !current.withLock { $0.isEmpty } }
 
-  func replace(with hosts: AllowedHosts) { current.withLock { $0 = hosts } }
+  /// The number of replacements.
+  var revision: UInt64 { changes.load(ordering: .acquiring) }
+
+  func replace(with hosts: AllowedHosts) {
+    current.withLock { $0 = hosts }
+    changes.wrappingAdd(1, ordering: .releasing)
+  }
 
   /// Whether the URL's host is named.
   func name(_ url: URL) -> Bool {

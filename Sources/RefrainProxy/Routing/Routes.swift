@@ -72,6 +72,9 @@ struct Routes: Sendable {
     return hosts
   }
 
+  /// Changes with the allowed hosts.
+  var hostsRevision: UInt64 { hosts.revision }
+
   /// Allows these hosts from now on, for all copies of these routes.
   func allow(_ hosts: AllowedHosts) { self.hosts.replace(with: hosts) }
 

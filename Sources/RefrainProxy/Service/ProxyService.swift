@@ -21,6 +21,7 @@ final class ProxyService: Sendable {
   let sessions: StreamSessions
   let recordings = StreamRecordings()
   let parts = KnownParts()
+  let rewritten = RewrittenManifests()
   let slidOut: SlidOutEviction
   let growing = GrowingSegments()
   let reached = ReachedOrigins()

@@ -37,7 +37,7 @@ final class SlidOutEviction: Sendable {
     _ body: [UInt8], url: URL, requested: URL, of stream: CacheKey, imported: [String: String]
   ) {
     let hash =
-      StreamParts.hash(body) ^ (StreamParts.hash(requested.absoluteString.utf8) &* 31)
+      BodyHash.of(body) ^ (StreamParts.hash(requested.absoluteString.utf8) &* 31)
     if isNew(hash),
       let version = SlidOutSegments.Version(
         body, url: url, requested: requested, of: stream, imported: imported,

@@ -196,10 +196,10 @@ final class KnownParts: Sendable {
   /// longest known one, the innermost first. A directory ends with its slash.
   private static func directories(above url: String, longest: Int) -> [UInt64] {
     var found: [UInt64] = []
-    var hash = StreamParts.hash([])
+    var hash = StreamParts.offset
     for byte in url.utf8.prefix(longest) {
       if byte == UInt8(ascii: "?") { break }
-      hash = StreamParts.hash(CollectionOfOne(byte), after: hash)
+      hash = StreamParts.hash(byte, after: hash)
       guard byte == UInt8(ascii: "/") else { continue }
       if found.count == 2 * mostDirectoriesAbove { found.removeFirst(mostDirectoriesAbove) }
       found.append(hash)

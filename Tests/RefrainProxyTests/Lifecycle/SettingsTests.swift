@@ -71,6 +71,24 @@ import Testing
     await other.stop()
   }
 
+  @Test func `The references of a stored playlist follow the allowed hosts`() async throws {
+    try await withProxy { test in
+      let list = "#EXTM3U\n#EXTINF:2,\nhttp://media.example/s.ts\n#EXT-X-ENDLIST\n"
+      test.serve(list, at: "/list.m3u8")
+      func isRewritten() async throws -> Bool {
+        let text = try await test.get("/list.m3u8").text
+        let place = "/\(test.token)/http/media.example/s.ts"
+        #expect(text == list || text == list.replacing("http://media.example/s.ts", with: place))
+        return text != list
+      }
+      for _ in 0..<2 { #expect(try await isRewritten()) }
+      try change(test) { $0.allowedHosts = [test.originHost] }
+      for _ in 0..<2 { #expect(try await !isRewritten()) }
+      try change(test) { $0.allowedHosts = [test.originHost, "media.example"] }
+      for _ in 0..<2 { #expect(try await isRewritten()) }
+    }
+  }
+
   @Test func `Invalid settings change nothing`() async throws {
     try await withSong { test async throws in
       let before = test.proxy.settings
