@@ -16,6 +16,8 @@ package struct ManifestRewriting {
     package var variables: [String: String] = [:]
     /// The resources of the stream that the manifest names.
     package var parts = StreamParts()
+    /// Whether a playlist names parts of segments, which may still grow.
+    package var hasParts = false
   }
 
   /// References of the manifest have to change, but this would take too much time or memory.
@@ -76,12 +78,14 @@ package struct ManifestRewriting {
     var edits = ByteEdits()
     var parts = StreamParts()
     var removed: Range<Int>?
+    var hasParts = false
     while let found = scanner.next() {
       if found.kind == .steering {
         if removesSteering, removed != found.line { edits.replace(found.line, with: []) }
         removed = found.line
         continue
       }
+      if found.kind == .part || found.kind == .preloadHint { hasParts = true }
       if found.range.count > HLSVariables.longestText {
         guard HLSVariables.isData(body[found.range]) else { throw TooLarge() }
         continue
@@ -113,6 +117,7 @@ package struct ManifestRewriting {
     parts.isStream = StreamParts.isStream(playlist: body)
     var rewritten = try apply(edits, to: body)
     rewritten.parts = parts
+    rewritten.hasParts = hasParts
     if scanner.isMultivariant { rewritten.variables = scanner.reader.variables.values }
     return rewritten
   }

@@ -22,17 +22,18 @@ extension URIReference {
   /// Returns the host in lower case, without the scheme's default port (RFC 3986 §6.2.2.1, §6.2.3).
   /// User information keeps its case.
   private static func normalizedAuthority(_ text: String, scheme: String?) -> String {
+    guard !text.utf8.allSatisfy(isNormal) else { return text }
     var userInfo = ""
     var rest = text[...]
-    if let at = text.lastIndex(of: "@") {
+    if let at = text.utf8.lastIndex(of: UInt8(ascii: "@")) {
       userInfo = String(text[...at])
-      rest = text[text.index(after: at)...]
+      rest = text[text.utf8.index(after: at)...]
     }
     var port = ""
-    if let colon = rest.lastIndex(of: ":"),
-      rest[rest.index(after: colon)...].utf8.allSatisfy(\.isDigit)
+    if let colon = rest.utf8.lastIndex(of: UInt8(ascii: ":")),
+      rest[rest.utf8.index(after: colon)...].utf8.allSatisfy(\.isDigit)
     {
-      port = String(rest[rest.index(after: colon)...])
+      port = String(rest[rest.utf8.index(after: colon)...])
       rest = rest[..<colon]
     }
     let isDefault =
@@ -40,6 +41,12 @@ extension URIReference {
       || (scheme == "https" && Int(port) == 443)
     let host = lowercased(normalizedEncoding(String(rest)))
     return userInfo + host + (isDefault ? "" : ":\(port)")
+  }
+
+  /// Whether a byte of an authority is the same in every spelling: a letter in lower case, a digit, or
+  /// one of `-._~`.
+  private static func isNormal(_ byte: UInt8) -> Bool {
+    byte.isUnreserved && !(0x41...0x5A).contains(byte)
   }
 
   /// Returns the host in lower case, except for the digits of percent-encoded bytes.
@@ -51,8 +58,8 @@ extension URIReference {
   /// have (non-ASCII), and writes hexadecimal digits in upper case (§6.2.2.1, §6.2.2.2). A `%` that
   /// encodes nothing stays.
   static func normalizedEncoding(_ text: String) -> String {
+    guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 >= 0x80 }) else { return text }
     let source = Array(text.utf8)
-    guard source.contains(where: { $0 == UInt8(ascii: "%") || $0 >= 0x80 }) else { return text }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(source.count)
     var index = 0

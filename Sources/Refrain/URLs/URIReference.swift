@@ -9,28 +9,29 @@ struct URIReference: Sendable, Hashable {
   var query: String?
   var fragment: String?
 
-  /// Any string splits (RFC 3986 §B).
+  /// Any string splits (RFC 3986 §B), by its bytes: a delimiter is one also before a combining mark,
+  /// with which it forms one character.
   init(_ text: String) {
-    var rest = text[...]
-    if let hash = rest.firstIndex(of: "#") {
-      fragment = String(rest[rest.index(after: hash)...])
+    var rest = text.utf8[...]
+    if let hash = rest.firstIndex(of: UInt8(ascii: "#")) {
+      fragment = String(Substring(rest[rest.index(after: hash)...]))
       rest = rest[..<hash]
     }
-    if let mark = rest.firstIndex(of: "?") {
-      query = String(rest[rest.index(after: mark)...])
+    if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
+      query = String(Substring(rest[rest.index(after: mark)...]))
       rest = rest[..<mark]
     }
-    if let colon = rest.firstIndex(of: ":"), Self.isScheme(rest[..<colon]) {
-      scheme = String(rest[..<colon])
+    if let colon = rest.firstIndex(of: UInt8(ascii: ":")), Self.isScheme(rest[..<colon]) {
+      scheme = String(Substring(rest[..<colon]))
       rest = rest[rest.index(after: colon)...]
     }
-    if rest.hasPrefix("//") {
+    if rest.starts(with: "//".utf8) {
       let afterSlashes = rest.dropFirst(2)
-      let end = afterSlashes.firstIndex(of: "/") ?? afterSlashes.endIndex
-      authority = String(afterSlashes[..<end])
+      let end = afterSlashes.firstIndex(of: UInt8(ascii: "/")) ?? afterSlashes.endIndex
+      authority = String(Substring(afterSlashes[..<end]))
       rest = afterSlashes[end...]
     }
-    path = String(rest)
+    path = String(Substring(rest))
   }
 
   /// The text by RFC 3986 §5.3, without the fragment, which no request carries.
@@ -45,8 +46,10 @@ struct URIReference: Sendable, Hashable {
 
   /// - Returns: the text before the `@` of the authority; nil if there is none.
   mutating func removeUserInfo() -> String? {
-    guard let whole = authority, let at = whole.lastIndex(of: "@") else { return nil }
-    authority = String(whole[whole.index(after: at)...])
+    guard let whole = authority, let at = whole.utf8.lastIndex(of: UInt8(ascii: "@")) else {
+      return nil
+    }
+    authority = String(whole[whole.utf8.index(after: at)...])
     return String(whole[..<at])
   }
 
@@ -62,7 +65,7 @@ struct URIReference: Sendable, Hashable {
           target.query = query ?? base.query
           return target
         }
-        if !path.hasPrefix("/") { target.path = merged(with: base) }
+        if path.utf8.first != UInt8(ascii: "/") { target.path = merged(with: base) }
       }
     }
     target.path = Self.removingDotSegments(target.path)
@@ -72,15 +75,18 @@ struct URIReference: Sendable, Hashable {
   /// RFC 3986 §5.2.3.
   private func merged(with base: URIReference) -> String {
     if base.authority != nil, base.path.isEmpty { return "/" + path }
-    guard let slash = base.path.lastIndex(of: "/") else { return path }
-    return base.path[...slash] + path
+    guard let slash = base.path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return path }
+    return String(base.path[...slash]) + path
   }
 
   /// RFC 3986 §5.2.4, segment by segment.
   static func removingDotSegments(_ path: String) -> String {
-    let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+    guard mayHaveDotSegments(path) else { return path }
+    let segments = path.utf8.split(
+      separator: UInt8(ascii: "/"), omittingEmptySubsequences: false
+    ).map { Substring($0) }
     guard segments.contains(".") || segments.contains("..") else { return path }
-    let isAbsolute = path.hasPrefix("/")
+    let isAbsolute = path.utf8.first == UInt8(ascii: "/")
     var kept: [Substring] = []
     for (index, segment) in segments.enumerated() where !(isAbsolute && index == 0) {
       let isLast = index == segments.count - 1
@@ -97,11 +103,21 @@ struct URIReference: Sendable, Hashable {
     return (isAbsolute ? "/" : "") + kept.joined(separator: "/")
   }
 
-  private static func isScheme(_ text: Substring) -> Bool {
-    guard let first = text.utf8.first, (first | 0x20) >= 0x61, (first | 0x20) <= 0x7A else {
+  /// Whether a segment begins with a dot: most paths have none.
+  private static func mayHaveDotSegments(_ path: String) -> Bool {
+    var before = UInt8(ascii: "/")
+    for byte in path.utf8 {
+      if byte == UInt8(ascii: "."), before == UInt8(ascii: "/") { return true }
+      before = byte
+    }
+    return false
+  }
+
+  private static func isScheme(_ text: Substring.UTF8View) -> Bool {
+    guard let first = text.first, (first | 0x20) >= 0x61, (first | 0x20) <= 0x7A else {
       return false
     }
-    return text.utf8.allSatisfy { byte in
+    return text.allSatisfy { byte in
       switch byte {
       case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2B, 0x2D, 0x2E: true
       default: false

@@ -34,10 +34,16 @@ extension URL {
 
   /// Brackets belong only in the authority: `[::1]`.
   private static func encodingBrackets(_ text: String) -> String {
-    text.replacing("[", with: "%5B").replacing("]", with: "%5D")
+    guard text.utf8.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else {
+      return text
+    }
+    return text.replacing("[", with: "%5B").replacing("]", with: "%5D")
   }
 
-  private static func encodingForbiddenBytes(_ text: some StringProtocol) -> String {
+  private static func encodingForbiddenBytes(_ text: String) -> String {
+    guard text.utf8.contains(where: { $0 == UInt8(ascii: "%") || isForbidden($0) }) else {
+      return text
+    }
     let source = Array(text.utf8)
     var bytes: [UInt8] = []
     bytes.reserveCapacity(source.count)
@@ -47,7 +53,7 @@ extension URL {
       where index + 2 < source.count && source[index + 1].hexadecimalValue != nil
         && source[index + 2].hexadecimalValue != nil:
         bytes.append(byte)
-      case 0...0x20, 0x22, 0x25, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7B...0x7D, 0x7F...:
+      case _ where byte == UInt8(ascii: "%") || isForbidden(byte):
         bytes.append(UInt8(ascii: "%"))
         bytes.append(hexadecimal(byte >> 4))
         bytes.append(hexadecimal(byte & 15))
@@ -56,6 +62,13 @@ extension URL {
       }
     }
     return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func isForbidden(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0...0x20, 0x22, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7B...0x7D, 0x7F...: true
+    default: false
+    }
   }
 
   private static func hexadecimal(_ value: UInt8) -> UInt8 {

@@ -108,6 +108,7 @@ struct PlaylistSource: Sendable {
 
   /// Notes a version of the playlist for the eviction of segments that have left it.
   func note(_ text: [UInt8]) {
-    service.slidOut.note(text, url: base, requested: url, of: stream, imported: [:])
+    service.slidOut.note(
+      text, url: base, requested: url, of: stream, imported: [:], isAtOnce: false)
   }
 }

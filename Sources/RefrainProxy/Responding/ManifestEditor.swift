@@ -93,7 +93,8 @@ struct ManifestEditor: Sendable {
     exchange.service.parts.insert(rewritten.parts, of: exchange.url, in: stream)
     if !isRecorded {
       exchange.service.slidOut.note(
-        body, url: url, requested: exchange.url, of: stream, imported: session?.importable ?? [:])
+        body, url: url, requested: exchange.url, of: stream, imported: session?.importable ?? [:],
+        isAtOnce: rewritten.hasParts)
     }
     return Edited(body: rewritten.body, isChanged: rewritten.isChanged)
   }

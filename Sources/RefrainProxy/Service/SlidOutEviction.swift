@@ -6,8 +6,21 @@ import RefrainLocks
 /// Gives up the segments of live streams that nobody needs any more, under a small budget of their
 /// own (`MediaCache.demotedLimit`), before other streams have to make room.
 final class SlidOutEviction: Sendable {
+  /// A playlist that a client was given.
+  private struct Given: Sendable {
+    var body: [UInt8]
+    var url: URL
+    var requested: URL
+    var stream: CacheKey
+    var imported: [String: String]
+    /// In seconds.
+    var time: Double
+  }
+
   private struct State {
     var segments = SlidOutSegments()
+    /// The playlists that have yet to be read, the oldest first.
+    var pending: [Given] = []
     /// The last playlists, by hashes: most clients receive one that another client was given.
     var seen: [UInt64] = []
     var work: Task<Void, Never>?
@@ -15,6 +28,8 @@ final class SlidOutEviction: Sendable {
   }
 
   private static let seenCapacity = 64
+  /// Of more, the oldest are not read: what they list has left by the next version.
+  private static let mostPending = 16
 
   private let cache: MediaCache
   private let growing: GrowingSegments
@@ -33,20 +48,36 @@ final class SlidOutEviction: Sendable {
   ///   - requested: the URL of the request.
   ///   - stream: the key of the first manifest of its stream.
   ///   - imported: the variables of the multivariant playlist that names this one.
+  ///   - isAtOnce: whether to read the playlist before this returns, for clients that request what
+  ///     still grows. Otherwise they need not wait for it: a long one takes milliseconds.
   func note(
-    _ body: [UInt8], url: URL, requested: URL, of stream: CacheKey, imported: [String: String]
+    _ body: [UInt8], url: URL, requested: URL, of stream: CacheKey, imported: [String: String],
+    isAtOnce: Bool
   ) {
-    let hash =
-      BodyHash.of(body) ^ (StreamParts.hash(requested.absoluteString.utf8) &* 31)
-    if isNew(hash),
-      let version = SlidOutSegments.Version(
-        body, url: url, requested: requested, of: stream, imported: imported,
-        key: { [cache] in cache.key(for: Resource(url: $0)) })
-    {
-      growing.insert(version.growing)
-      state.withLock { $0.segments.note(version, at: cache.now.wall.timeIntervalSince1970) }
+    let hash = BodyHash.of(body) ^ (StreamParts.hash(requested.absoluteString.utf8) &* 31)
+    if isNew(hash) {
+      let given = Given(
+        body: body, url: url, requested: requested, stream: stream, imported: imported,
+        time: cache.now.wall.timeIntervalSince1970)
+      if isAtOnce {
+        read(given)
+      } else {
+        state.withLock { state in
+          if state.pending.count >= Self.mostPending { state.pending.removeFirst() }
+          state.pending.append(given)
+        }
+      }
     }
     beginWork()
+  }
+
+  private func read(_ given: Given) {
+    let version = SlidOutSegments.Version(
+      given.body, url: given.url, requested: given.requested, of: given.stream,
+      imported: given.imported, key: { [cache] in cache.key(for: Resource(url: $0)) })
+    guard let version else { return }
+    growing.insert(version.growing)
+    state.withLock { $0.segments.note(version, at: given.time) }
   }
 
   /// Waits for running work, and begins no more.
@@ -73,11 +104,20 @@ final class SlidOutEviction: Sendable {
     state.withLock { state in
       guard state.work == nil, !state.isOver else { return }
       let due = state.segments.takeDue(at: cache.now.wall.timeIntervalSince1970)
-      guard !due.isEmpty else { return }
+      guard !due.isEmpty || !state.pending.isEmpty else { return }
       state.work = Task {
         await self.giveUp(due)
+        await IOThreads.background.run { self.readPending() }
         self.state.withLock { $0.work = nil }
+        // What was noted meanwhile.
+        if self.state.withLock({ !$0.pending.isEmpty }) { self.beginWork() }
       }
+    }
+  }
+
+  private func readPending() {
+    while let given = state.withLock({ $0.pending.isEmpty ? nil : $0.pending.removeFirst() }) {
+      read(given)
     }
   }
 

@@ -29,6 +29,10 @@ struct URINormalizingTests {
     ("http://[::FFFF]:80/a", "http://[::ffff]/a"),
     ("http://bücher.example/a", "http://xn--bcher-kva.example/a"),
     ("http://me:Secret@Example.org/a#part", "http://example.org/a"),
+    // Together with a combining mark, a delimiter is one character, and yet a delimiter.
+    ("http://example.org/\u{301}a", "http://example.org/%CC%81a"),
+    ("http://example.org/\u{301}/../a", "http://example.org/a"),
+    ("http://example.org/a?\u{301}#\u{301}", "http://example.org/a?%CC%81"),
   ])
   func `Equivalent URLs have the same key`(_ text: String, _ expected: String) throws {
     #expect(try key(text) == expected)

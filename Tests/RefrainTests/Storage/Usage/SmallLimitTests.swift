@@ -82,7 +82,7 @@ struct SmallLimitTests {
     defer { try? FileManager.default.removeItem(at: directory) }
     let disk = WatchedDisk()
     let url = try url("a")
-    let entry = try StoredBytes(directory, url).directory
+    let entry = StoredBytes(directory, url).directory
     let times = Mutex(0)
     disk.fail { operation, path in
       // Between creating the shard and creating the entry in it.

@@ -85,8 +85,8 @@ struct UsageOrderTests {
     let cache = try MediaCache(
       directory: directory, configuration: configuration(64 << 20), disk: disk)
     let url = try url("a")
-    let stored = try StoredBytes(directory, url)
-    try stored.directory.create()
+    let stored = StoredBytes(directory, url)
+    _ = try stored.directory.create()
     try Data(count: 8192).write(to: URL(filePath: "\(stored.directory.path)/leftover"))
     // The usage is counted from the start.
     let path = directory.path(percentEncoded: false)
@@ -148,7 +148,7 @@ struct UsageOrderTests {
     defer { try? FileManager.default.removeItem(at: directory) }
     let most = Mutex(Int64(0))
     let url = try url("a")
-    let stored = try StoredBytes(directory, url)
+    let stored = StoredBytes(directory, url)
     let disk = WatchedDisk()
     disk.fail { operation, path in
       guard operation == .write, path.hasSuffix(SpanJournal.suffix) else { return nil }
