@@ -200,9 +200,13 @@ let package = Package(
       name: "RefrainCLITests",
       dependencies: [
         "RefrainCLI", "Refrain", "RefrainPlayer", "RefrainProxy", "OriginServer", "TestSupport",
-        argumentParser,
+        "refrain-window-app", argumentParser,
       ],
       exclude: ["Screens"], swiftSettings: settings),
+    // An app with a window, in which tests look for video.
+    .executableTarget(
+      name: "refrain-window-app", dependencies: ["Refrain", "RefrainPlayer"],
+      path: "Tests/WindowApp", swiftSettings: settings),
   ]
 )
 

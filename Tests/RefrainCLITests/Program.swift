@@ -128,9 +128,10 @@
       return (url, try FileHandle(forWritingTo: url))
     }
 
-    static func executable() throws -> URL {
+    /// - Parameter name: that of a program built beside the tests.
+    static func executable(_ name: String = "refrain") throws -> URL {
       let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-      let program = URL(filePath: tests).deletingLastPathComponent().appending(path: "refrain")
+      let program = URL(filePath: tests).deletingLastPathComponent().appending(path: name)
       try #require(FileManager.default.isExecutableFile(atPath: program.path()))
       return program
     }

@@ -132,6 +132,7 @@
       let isLive = noteLive(playback)
       let arrival = clock.arrive(at: position)
       if playback.isHeard {
+        if shown.kept != nil { hearTracks(of: playback) }
         if case .none = arrival { tell(.position(id, position)) }
       } else {
         playback.isHeard = true

@@ -14,6 +14,21 @@
       playback.openedStream(lasting: isLive ? nil : .seconds(seconds))
     }
 
+    /// Goes to the start of an HLS stream by loading it again. Returns false for other media and
+    /// positions.
+    ///
+    /// ffmpeg's demuxer of HLS refuses positions before the first packet that it has read, which is
+    /// not the earliest where the sound begins a moment before the picture. libmpv would then
+    /// continue from where it reads, or end.
+    func returnToStart(of playback: MPVPlayback, for position: Duration) -> Bool {
+      guard position < .milliseconds(100), playback.item.streamURL != nil,
+        text("file-format") == "hls"
+      else { return false }
+      playback.noteStream(position: .zero)
+      loadAgain(playback)
+      return true
+    }
+
     /// Returns the error of a stream that broke off; nil: it did not. libmpv's demuxer leaves out
     /// segments that cannot be read, so without a network it soon reports the end.
     func interruption(of playback: MPVPlayback) -> MediaCacheError? {

@@ -11,7 +11,9 @@
     var tracks: MediaTracks?
     var video: VideoStatus?
     /// The selected tracks, as the engine knows them; nil until the item is heard.
-    var selected: Set<MediaTrack.ID>?
+    private(set) var selected: Set<MediaTrack.ID>?
+    /// The selected tracks of an item that is being loaded again; nil: the item is not.
+    private(set) var kept: Set<MediaTrack.ID>?
     /// Whether video is shown, where there is any.
     var showsVideo = true
     /// Whether the controller in the window is loaded.
@@ -22,12 +24,29 @@
 
     mutating func begin(_ item: EngineItem.ID) {
       guard self.item != item else { return }
-      (self.item, tracks, video, selected, lastLook) = (item, nil, nil, nil, nil)
+      (self.item, tracks, video, selected, kept, lastLook) = (item, nil, nil, nil, nil, nil)
     }
+
+    /// Records that the item is loaded again, with the tracks that are selected now.
+    mutating func beginAgain() { (kept, selected) = (selected ?? kept, nil) }
+
+    /// Records that the item is heard, with these tracks.
+    mutating func hear(_ tracks: Set<MediaTrack.ID>?) { (selected, kept) = (tracks, nil) }
 
     /// Records that the engine selected a track; nil: none of the kind.
     mutating func select(_ track: MediaTrack.ID?, of kind: MediaTrack.Kind) {
-      selected = selected.map { $0.filter { $0.kind != kind }.union(track.map { [$0] } ?? []) }
+      func changed(_ tracks: Set<MediaTrack.ID>) -> Set<MediaTrack.ID> {
+        tracks.filter { $0.kind != kind }.union(track.map { [$0] } ?? [])
+      }
+      (selected, kept) = (selected.map(changed), kept.map(changed))
+    }
+
+    /// Returns the value of the option that selects the track of a kind with which a file begins.
+    func option(for kind: MediaTrack.Kind) -> String {
+      guard let kept else { return "auto" }
+      if let track = kept.first(where: { $0.kind == kind }) { return "\(track.number)" }
+      // libmpv does not play an item of which nothing is selected.
+      return kind == .audio && !kept.contains { $0.kind == .video } ? "auto" : "no"
     }
 
     /// Returns whether the status of the video is due: twice a second at most.
@@ -75,12 +94,12 @@
     // MARK: Tracks
 
     /// Sets the selection with which the file that is being opened begins: libmpv would keep that
-    /// of the previous one.
+    /// of the previous one. An item that is loaded again for a seek keeps its own.
     func beginTracks(of playback: MPVPlayback) {
       shown.begin(playback.item.id)
-      set("aid", "auto")
+      set("aid", shown.option(for: .audio))
       guard playsVideo else { return }
-      set("sid", "auto")
+      set("sid", shown.option(for: .subtitle))
       let tracks = currentTracks ?? MediaTracks()
       set("vid", shown.showsVideo || tracks.tracks(of: .audio).isEmpty ? "auto" : "no")
       let media = playback.item.media
@@ -123,9 +142,11 @@
       return read(node)
     }
 
-    /// Reports the tracks of the current item if they have changed.
+    /// Reports the tracks of the current item if they have changed. While it is loaded again, it
+    /// has none for a moment.
     func tellTracks(of playback: MPVPlayback) {
-      guard shown.item == playback.item.id, let tracks = currentTracks, tracks != shown.tracks
+      guard shown.item == playback.item.id, shown.kept == nil, let tracks = currentTracks,
+        tracks != shown.tracks
       else { return }
       shown.tracks = tracks
       tell(.tracks(playback.item.id, tracks))
@@ -134,13 +155,19 @@
 
     /// Reports what is shown, and what could not be, when an item begins.
     func tellShown(of playback: MPVPlayback) {
-      shown.selected = currentTracks?.selected
+      hearTracks(of: playback)
       tellVideo(of: playback)
       tellFailedSubtitles(of: playback)
       guard playsVideo, shown.showsVideo, shown.tracks?.hasVideo == true,
         text("current-vo") == nil
       else { return }
       tell(.videoUnavailable)
+    }
+
+    /// Records and reports the tracks with which an item plays.
+    func hearTracks(of playback: MPVPlayback) {
+      shown.hear(currentTracks?.selected)
+      tellTracks(of: playback)
     }
 
     // MARK: Pictures

@@ -223,6 +223,24 @@
       return (item, status >= 0 ? result.integer(named: "playlist_entry_id") : nil)
     }
 
+    /// Loads the current item again, for a seek that libmpv cannot perform in what is loaded.
+    func loadAgain(_ playback: MPVPlayback) {
+      shown.beginAgain()
+      let following = playing.following
+      if waiting != nil { tell(.waiting(playback.item.id, nil)) }
+      (waiting, interruption, isWaitingForCache) = (nil, nil, false)
+      let (item, entry) = enter(playback, "replace")
+      let replaced = playing.replaceAll(with: entry == nil ? nil : item, entry: entry ?? 0)
+      for item in replaced where item.playback !== playback { item.playback.stopRecording() }
+      release(replaced)
+      guard entry != nil else {
+        playback.stopRecording()
+        return refuse(playback)
+      }
+      reloaded = playback.item.id
+      if let following { follow(with: following) }
+    }
+
     func refuse(_ playback: MPVPlayback) {
       let id = playback.item.id
       tell(.began(id))
@@ -238,7 +256,11 @@
     }
 
     func go(to seek: MPVClock.Seek) {
-      if let playback = playing.current, rewind(playback, to: seek.position) { return }
+      if let playback = playing.current,
+        rewind(playback, to: seek.position) || returnToStart(of: playback, for: seek.position)
+      {
+        return
+      }
       playing.current?.expectSeek()
       playing.current?.noteStream(position: seek.position)
       let isTaken = showing("seek", "\(max(0, seek.position.inSeconds))", "absolute+exact")

@@ -150,20 +150,7 @@
           rewinding.hasFallenBehind = false
         }
       }
-      let following = playing.following
-      if waiting != nil { tell(.waiting(playback.item.id, nil)) }
-      (waiting, interruption, isWaitingForCache) = (nil, nil, false)
-      let (item, entry) = enter(playback, "replace")
-      let replaced = playing.replaceAll(with: entry == nil ? nil : item, entry: entry ?? 0)
-      for item in replaced where item.playback !== playback { item.playback.stopRecording() }
-      release(replaced)
-      guard entry != nil else {
-        playback.stopRecording()
-        refuse(playback)
-        return true
-      }
-      reloaded = playback.item.id
-      if let following { follow(with: following) }
+      loadAgain(playback)
       return true
     }
 

@@ -14,6 +14,23 @@
       var id: String
     }
 
+    struct Size: Equatable {
+      var width: Int
+      var height: Int
+
+      static let film = Size(width: CountingFilm.width, height: CountingFilm.height)
+      static let display = Size(width: 800, height: 600)
+    }
+
+    /// A window's size, and its distance from the left and the top of the display.
+    struct Geometry: Equatable {
+      var x: Int
+      var y: Int
+      var size: Size
+
+      static let wholeDisplay = Geometry(x: 0, y: 0, size: .display)
+    }
+
     struct Failure: Error, CustomStringConvertible {
       var description: String
     }
@@ -33,7 +50,10 @@
       // -noreset: without clients, the server would start over, and refuse the next one meanwhile.
       server = try RunningProgram(
         program, path: try RequiredProgram.xvfb.path.path(percentEncoded: false),
-        ["-displayfd", "1", "-noreset", "-nolisten", "tcp", "-screen", "0", "800x600x24"])
+        [
+          "-displayfd", "1", "-noreset", "-nolisten", "tcp", "-screen", "0",
+          "\(Size.display.width)x\(Size.display.height)x24",
+        ])
       display = ":" + (try await server.nextLine()).trimmingCharacters(in: .whitespaces)
     }
 
@@ -44,7 +64,8 @@
         ["play", "--json", "--no-mpris"] + arguments)
     }
 
-    private func run(_ path: String, _ arguments: [String]) throws -> RunningProgram {
+    /// Starts a program of this desktop.
+    func run(_ path: String, _ arguments: [String]) throws -> RunningProgram {
       let variables = ["DISPLAY=\(display)", "LIBGL_ALWAYS_SOFTWARE=1"]
       return try RunningProgram(
         program, path: "/usr/bin/env", variables + [path] + arguments)
@@ -80,6 +101,16 @@
       try await tool(.xdotool, "getwindowname", window.id).joined()
     }
 
+    func geometry(of window: Window) async throws -> Geometry {
+      let lines = try await tool(.xdotool, "getwindowgeometry", "--shell", window.id)
+      func number(_ name: String) throws -> Int {
+        let line = try #require(lines.first { $0.hasPrefix("\(name)=") })
+        return try #require(Int(line.dropFirst(name.count + 1)))
+      }
+      let size = Size(width: try number("WIDTH"), height: try number("HEIGHT"))
+      return Geometry(x: try number("X"), y: try number("Y"), size: size)
+    }
+
     /// Presses keys by the names of X11's keysyms.
     func press(_ keys: String..., in window: Window) async throws {
       for key in keys {
@@ -96,11 +127,11 @@
 
     // MARK: Pictures
 
-    /// Returns the number of the film's frame that a window shows (`CountingFilm`).
-    func frame(in window: Window, named name: String) async throws -> Int {
-      let line = CountingFilm.height * 2 / 3
-      let pixels = try await pixels(of: line..<line + 1, in: window, named: name)
-      let block = CountingFilm.width / CountingFilm.bits
+    /// Returns the number of the film's frame that fills a window of that size (`CountingFilm`).
+    func frame(in window: Window, of size: Size = .film, named name: String) async throws -> Int {
+      let line = size.height * 2 / 3
+      let pixels = try await pixels(of: line..<line + 1, in: window, of: size, named: name)
+      let block = size.width / CountingFilm.bits
       return (0..<CountingFilm.bits).reduce(0) { number, bit in
         number | (pixels[bit * block + block / 2] > 127 ? 1 << bit : 0)
       }
@@ -108,28 +139,30 @@
 
     /// Returns the brightness of the pixels of some lines of a window, from the top.
     func pixels(
-      of lines: Range<Int>, in window: Window, named name: String
+      of lines: Range<Int>, in window: Window, of size: Size = .film, named name: String
     ) async throws -> [UInt8] {
       let picture = try folder().appending(path: "\(name).png").path(percentEncoded: false)
       let part = program.directory.appending(path: "part.gray")
       try await tool(.imageMagick, "-window", window.id, picture)
-      let size = "\(CountingFilm.width)x\(lines.count)+0+\(lines.lowerBound)"
+      let area = "\(size.width)x\(lines.count)+0+\(lines.lowerBound)"
       try await tool(
-        .convert, picture, "-crop", size, "+repage", "-depth", "8",
+        .convert, picture, "-crop", area, "+repage", "-depth", "8",
         "gray:" + part.path(percentEncoded: false))
       let pixels = [UInt8](try Data(contentsOf: part))
-      guard pixels.count == CountingFilm.width * lines.count else {
-        throw Failure(description: "The window is not as large as the film: \(picture)")
+      guard pixels.count == size.width * lines.count else {
+        throw Failure(description: "The window is not as large as expected: \(picture)")
       }
       return pixels
     }
 
-    /// Waits until a window shows a frame.
-    func waits(for frame: Int, in window: Window, named name: String) async throws {
+    /// Waits until a window of that size shows a frame.
+    func waits(
+      for frame: Int, in window: Window, of size: Size = .film, named name: String
+    ) async throws {
       var last = -1
       do {
         try await eventually("frame \(frame)") {
-          last = try await self.frame(in: window, named: name)
+          last = try await self.frame(in: window, of: size, named: name)
           return last == frame
         }
       } catch is NeverHappened {
@@ -152,21 +185,25 @@
   enum CountingFilm {
     static let (width, height, bits, rate) = (320, 240, 16, 25)
 
+    /// The arguments of ffmpeg for the pictures.
+    static let pictures: [String] = [
+      "-f", "lavfi", "-i",
+      "color=c=black:s=\(bits)x2:r=\(rate):d=20,format=gray,"
+        + "geq=lum='if(mod(floor(N/pow(2,X)),2),235,16)',"
+        + "scale=\(width):\(height):flags=neighbor,setsar=1,format=yuv420p",
+    ]
+
     /// - Parameter languages: those of the sound tracks.
     static func make(
       _ name: String, in program: Program, languages: (String, String) = ("eng", "deu")
     ) async throws -> URL {
       let file = program.directory.appending(path: name)
-      let blocks =
-        "color=c=black:s=\(bits)x2:r=\(rate):d=20,format=gray,"
-        + "geq=lum='if(mod(floor(N/pow(2,X)),2),235,16)',"
-        + "scale=\(width):\(height):flags=neighbor,setsar=1,format=yuv420p"
       try await encode(
-        [
-          "-f", "lavfi", "-i", blocks, "-f", "lavfi", "-i", "sine=330:d=20:r=8000", "-f", "lavfi",
-          "-i", "sine=440:d=20:r=8000", "-map", "0", "-map", "1", "-map", "2", "-c:v", "mpeg4",
-          "-q:v", "2", "-g", "\(rate)", "-c:a", "pcm_s16le", "-metadata:s:a:0",
-          "language=\(languages.0)", "-metadata:s:a:1", "language=\(languages.1)",
+        pictures + [
+          "-f", "lavfi", "-i", "sine=330:d=20:r=8000", "-f", "lavfi", "-i", "sine=440:d=20:r=8000",
+          "-map", "0", "-map", "1", "-map", "2", "-c:v", "mpeg4", "-q:v", "2", "-g", "\(rate)",
+          "-c:a", "pcm_s16le", "-metadata:s:a:0", "language=\(languages.0)", "-metadata:s:a:1",
+          "language=\(languages.1)",
         ], file, program)
       return file
     }
@@ -185,7 +222,7 @@
       return file
     }
 
-    private static func encode(
+    static func encode(
       _ arguments: [String], _ file: URL, _ program: Program
     ) async throws {
       let ffmpeg = try RunningProgram(
