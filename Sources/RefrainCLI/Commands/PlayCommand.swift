@@ -70,7 +70,8 @@
         size, none is shown any more), 'videoUnavailable' (only the sound plays), 'subtitleFailed' \
         ('subtitle' could not be read), \
         'retrying' (a failed request, and the seconds until the next one), 'silent', 'ended' (the \
-        item played to its end), 'failed' or, after an item that did not fail, 'report'.
+        item played to its end), 'failed' or, after an item that did not fail, 'report'. A reader \
+        that falls 10,000 lines behind misses some: 'dropped' states their 'count'.
 
         --control PATH lets programs of the same user control the player through a socket, in the \
         shape of mpv's JSON IPC: each line is an object. A program sends \

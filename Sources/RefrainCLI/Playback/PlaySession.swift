@@ -49,6 +49,8 @@
     private var hasQuit = false
     /// Output that is written once the screen has been left.
     private var held: [@Sendable () throws -> Void] = []
+    /// The events of `--json`.
+    private let output = EventOutput()
 
     init(_ settings: PlaySettings, screen: PlayScreen?) {
       self.settings = settings
@@ -85,7 +87,7 @@
       try result.get()
     }
 
-    /// Releases the terminal, and writes the held output.
+    /// Releases the terminal, and writes the held output and the events that still wait.
     ///
     /// - Throws: `Interrupted` if the listener interrupted it, or the terminal is gone.
     func finish() async throws {
@@ -94,6 +96,7 @@
       if case .interrupted(SIGHUP) = ending { throw Interrupted(signal: SIGHUP) }
       for write in held { try write() }
       held = []
+      try await output.end()
       if case .interrupted(let signal) = ending { throw Interrupted(signal: signal) }
     }
 
@@ -374,7 +377,7 @@
 
     private func tell(_ event: PlayEvent) throws {
       settings.control?.send(event)
-      if settings.isJSON { try Console.shared.print(JSONText.line(event)) }
+      if settings.isJSON { try output.write(JSONText.line(event)) }
     }
   }
 
