@@ -19,7 +19,9 @@ final class EventOutput: Sendable {
   ///   - print: writes lines. May block.
   init(
     bound: Int = 10_000,
-    print: @escaping @Sendable ([String]) throws -> Void = { try Console.shared.print(lines: $0) }
+    print: @escaping @Sendable ([String]) throws -> Void = {
+      try Console.shared.printAlone($0.joined(separator: "\n"))
+    }
   ) {
     let failure = Failure()
     self.failure = failure
