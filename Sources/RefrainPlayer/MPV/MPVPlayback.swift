@@ -196,6 +196,8 @@
     func waiting<Value: Sendable>(
       _ body: @escaping @Sendable () async throws -> Value
     ) throws -> Value {
+      // A cancelled task might still succeed, and leave a reader that nobody releases.
+      guard !state.withLock({ $0.rewinding.isForgotten }) else { throw CancellationError() }
       let done = Handover<Value>()
       let task = Task {
         do {
