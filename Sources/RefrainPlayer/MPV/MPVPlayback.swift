@@ -178,6 +178,8 @@
       guard let resource = item.media.resource else {
         throw MediaCacheError(.badURL, "A file is not read through the cache.")
       }
+      // A cancelled task might still succeed, and leave a reader that nobody releases.
+      guard !state.withLock({ $0.rewinding.isForgotten }) else { throw CancellationError() }
       let (cache, fill) = (cache, item.fill)
       let ahead = takeAhead()
       let reader = try waiting {
@@ -196,8 +198,6 @@
     func waiting<Value: Sendable>(
       _ body: @escaping @Sendable () async throws -> Value
     ) throws -> Value {
-      // A cancelled task might still succeed, and leave a reader that nobody releases.
-      guard !state.withLock({ $0.rewinding.isForgotten }) else { throw CancellationError() }
       let done = Handover<Value>()
       let task = Task {
         do {
