@@ -76,7 +76,6 @@ package struct StreamParts: Sendable {
       return false
     }
   }
-
 }
 
 /// Hashes of URLs: 64 bits of FNV-1a. Not generic for other modules: there the loop would

@@ -89,7 +89,8 @@
 
     /// Releases the terminal, and writes the held output and the events that still wait.
     ///
-    /// - Throws: `Interrupted` if the listener interrupted it, or the terminal is gone.
+    /// - Throws: `Interrupted` if the listener interrupted it, or the terminal is gone; the error of
+    ///   writing.
     func finish() async throws {
       let ending = await screen?.leave()
       Console.shared.clear()
@@ -384,18 +385,6 @@
   extension PlayerEvent {
     fileprivate var isPosition: Bool {
       if case .position = self { true } else { false }
-    }
-  }
-
-  extension PlayReport {
-    init(_ media: Media, _ report: PlaybackReport) {
-      let isStream = report.statistics == nil && !media.url.isFileURL
-      let statistics = report.statistics ?? MediaReader.Statistics()
-      self.init(
-        url: media.url.withoutUserInfo.absoluteString,
-        timeToFirstSound: report.timeToFirstSound.map { $0 / .seconds(1) },
-        bytesFromOrigin: statistics.bytesFromOrigin, bytesFromDisk: statistics.bytesFromDisk,
-        requests: statistics.requests, isFile: media.url.isFileURL, isStream: isStream)
     }
   }
 #endif

@@ -28,7 +28,7 @@ final class SlidOutEviction: Sendable {
   }
 
   private static let seenCapacity = 64
-  /// Of more, the oldest are not read: what they list has left by the next version.
+  /// Of more, the oldest are not read: segments that only they list are evicted in the usual order.
   private static let mostPending = 16
 
   private let cache: MediaCache
