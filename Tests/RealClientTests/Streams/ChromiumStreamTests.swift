@@ -15,10 +15,13 @@ struct ChromiumStreamTests {
     /// The time of each seek, and the picture after it.
     var pictures: [(time: Double, picture: String)] = []
     var ended: Double?
+    var error: String?
 
     init(_ played: Page.Played) throws {
       duration = played.duration
       ended = played.ended
+      // A playlist was played to its end before the page's script tried to decode it.
+      error = played.ended == nil ? played.error : nil
       for text in played.seen ?? [] {
         let words = text.split { "+ ".contains($0) }
         pictures.append((try #require(words.first.flatMap { Double($0) }), "\(words.dropFirst())"))
@@ -38,30 +41,46 @@ struct ChromiumStreamTests {
     ? StreamFixture.Kind.allCases.filter { $0.isPlaylist && $0 != .signed }
     : [.rootedFragments, .networkPathKeys, .byteRanges]
 
+  /// How often a play is begun anew, with an empty cache, that Chromium gave up by itself. While the
+  /// first segments arrive, a jump back makes it lose its place in one now and then, also when it
+  /// plays directly: 2 of 120 plays from an origin that answered after 60 ms, on a busy machine.
+  private static let mostTries = 4
+
+  private struct LostItsPlace: Error {}
+
   @Test(arguments: kinds)
   func `Chromium plays and seeks in a playlist as directly, and again without its origin`(
     _ kind: StreamFixture.Kind
   ) async throws {
     let stream = try await StreamFixture.made(kind)
+    for triesLeft in (0..<Self.mostTries).reversed() {
+      do {
+        return try await Self.check(stream)
+      } catch let error as LostItsPlace {
+        guard triesLeft > 0 else { throw error }
+      }
+    }
+  }
+
+  private static func check(_ stream: StreamFixture) async throws {
     let pages = try await OriginServer.start()
     let outcome = await Task {
       stream.serve(on: pages)
-      let direct = try await Self.play(
-        stream, pages.url(stream.entry), from: pages, seeking: Self.seeksOnce)
-      try #require(direct.pictures.count == Self.seeksOnce.count, "\(direct)")
+      let direct = try await play(stream, pages.url(stream.entry), from: pages, seeking: seeksOnce)
+      try #require(direct.pictures.count == seeksOnce.count, "\(direct)")
       #expect(Set(direct.pictures.map(\.picture)).count > Page.seeks.count, "\(direct)")
       #expect(abs((direct.ended ?? 0) - 9) < 0.2, "\(direct)")
       try await Proxied.with(pagesFrom: pages) { proxied in
         stream.serve(on: proxied.origin)
         let url = try proxied.proxied(stream.entry)
         for state in ["cold", "warm"] {
-          Self.compare(try await Self.play(stream, url, from: pages), direct, state)
+          compare(try await play(stream, url, from: pages), direct, state)
         }
         // In each of two plays, the page's script opens the playlist after its element has. It
         // fetches it with `no-store`, which Chromium sends as `no-cache`.
         try await stream.expectFetchedOnce(from: proxied.origin, openings: 2 * 2)
         await proxied.origin.stopListening()
-        Self.compare(try await Self.play(stream, url, from: pages), direct, "without the origin")
+        compare(try await play(stream, url, from: pages), direct, "without the origin")
       }
     }.result
     await pages.stop()
@@ -69,6 +88,7 @@ struct ChromiumStreamTests {
   }
 
   private static func compare(_ seen: Seen, _ direct: Seen, _ state: String) {
+    #expect(seen.error == nil, "\(state)")
     #expect(seen.duration == direct.duration, "\(state)")
     #expect(abs((seen.ended ?? 0) - (direct.ended ?? 0)) < frame, "\(state)")
     #expect(seen.pictures.map(\.time) == Page.seeks, "\(state)")
@@ -84,6 +104,8 @@ struct ChromiumStreamTests {
   ) async throws -> Seen {
     let medium = Page.Medium(name: stream.kind.rawValue, url: url, hasVideo: true)
     let played = try await Chromium.play([medium], from: pages, seeking: seeks)
-    return try Seen(try #require(played.first))
+    let seen = try Seen(try #require(played.first))
+    if seen.error?.contains("DEMUXER_ERROR_COULD_NOT_PARSE") == true { throw LostItsPlace() }
+    return seen
   }
 }

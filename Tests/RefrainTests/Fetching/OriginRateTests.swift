@@ -26,6 +26,14 @@ import Testing
       #expect(try await a == wanted)
       #expect(try await b == wanted)
       #expect(ContinuousClock.now - start > .milliseconds(400))
+      // A fetch counts its last bytes after their reader has them.
+      for path in ["/a", "/b"] {
+        let reader = try await test.reader(path)
+        defer { reader.cancel() }
+        try await eventually("the fetch of \(path) ends") {
+          reader.generation.withState { $0.fetches.isEmpty }
+        }
+      }
       // Stored bytes cost no time of the rate.
       let pace = test.cache.context.originPace
       try await eventually("the pauses are over") { pace.delay(after: 0) == nil }
