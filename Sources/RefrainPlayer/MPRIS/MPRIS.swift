@@ -9,8 +9,9 @@
   /// libsystemd is loaded when it is needed. Where it or the bus is missing, or the bus goes away,
   /// nothing is offered, nothing is reported, and playing goes on.
   ///
-  /// The picture that is shown is that of the media (`Media.artwork`). Pictures embedded in files
-  /// are not shown.
+  /// The picture that is shown is that of the media (`Media.artwork`), otherwise the front cover
+  /// embedded in it: in ID3v2, FLAC, Ogg and MP4, as JPEG, PNG, GIF or WebP of at most 8 MiB. It is
+  /// read from the current item alone, through the cache, and gives way to playing.
   ///
   /// Keep this object as long as the player, and call `close()` at the end: it gives up the name on
   /// the bus and removes the picture that was shown. Releasing the object does the same, later.
@@ -70,19 +71,13 @@
     private var mailbox: MPRISMailbox?
     private var isConnected = false
     private var clock = MPRISClock(at: .now)
-    private var cover = Cover()
+    private var coverPlan = MPRISCoverPlan()
+    /// The URL of the current item's picture, which the desktop reads.
+    private var cover: URL?
     private let openings = MPRISOpenings()
     private var following: Task<Void, Never>? { didSet { oldValue?.cancel() } }
     /// The last loading of a picture, which may be cancelled or over.
     private var loading: Task<Void, Never>?
-
-    /// The picture of the current item.
-    private struct Cover {
-      /// The URL in the item's media.
-      var source: URL?
-      /// The URL that the desktop reads.
-      var shown: URL?
-    }
 
     public init(_ configuration: Configuration) {
       self.configuration = configuration
@@ -119,7 +114,7 @@
       // A picture stored later would stay.
       await loading?.value
       await covers.remove()
-      cover = Cover()
+      (coverPlan, cover) = (MPRISCoverPlan(), nil)
     }
 
     // MARK: The bus
@@ -172,7 +167,7 @@
           uriSchemes: configuration.uriSchemes, mimeTypes: configuration.mimeTypes,
           canQuit: onQuit != nil, canRaise: onRaise != nil,
           canSetFullscreen: onFullscreen != nil, isFullscreen: isFullscreen),
-        player: player?.state ?? PlayerState(), artwork: cover.shown?.absoluteString)
+        player: player?.state ?? PlayerState(), artwork: cover?.absoluteString)
     }
 
     private func publish() { mailbox?.publish(state) }
@@ -193,23 +188,42 @@
       mailbox?.publish(state, jump: isJump ? state.position : nil, wakes: wakes)
     }
 
-    /// Loads the picture of a new current item. A file is shown as it is.
+    /// Shows the picture of a new current item: a file as it is, others once they are loaded.
     private func updateCover() {
-      let source = player?.item?.media.artwork
-      guard source != cover.source else { return }
-      cover = Cover(source: source, shown: source.flatMap { $0.isFileURL ? $0 : nil })
-      loading?.cancel()
-      guard let source, !source.isFileURL, let player else { return }
+      let state = player?.state ?? PlayerState()
+      if coverPlan.update(state) {
+        cover = coverPlan.file
+        loading?.cancel()
+      }
+      guard let player, let source = coverPlan.next(state) else { return }
+      load(source, of: player)
+    }
+
+    private func load(_ source: MPRISCoverPlan.Source, of player: Player) {
       let earlier = loading
-      loading = Task { [weak self, weak player, covers] in
+      loading = Task { [weak self, weak player, covers, cache = player.cache] in
         // When this one is over, so are all before it.
         await earlier?.value
+        guard !Task.isCancelled else { return }
         // A picture that cannot be loaded or written is left out.
-        guard !Task.isCancelled, let data = try? await player?.artwork(at: source),
-          !data.isEmpty, !Task.isCancelled, let file = try? await covers.store(data), let self,
-          !Task.isCancelled, cover.source == source
-        else { return }
-        cover.shown = file
+        let picture: Data?
+        var isPartial = false
+        switch source {
+        case .url(let url): picture = try? await player?.artwork(at: url)
+        case .media(let subject):
+          let answer = try? await PictureLookup(cache: cache, subject: subject).run()
+          picture = answer?.picture
+          isPartial = answer?.isPartial == true
+        }
+        var file: URL?
+        if let picture, !picture.isEmpty, !Task.isCancelled {
+          file = try? await covers.store(picture)
+        }
+        // A task that is not cancelled loads the current picture.
+        guard let self, !Task.isCancelled else { return }
+        coverPlan.note(isPartial: isPartial)
+        guard let file else { return }
+        cover = file
         publish()
       }
     }

@@ -63,11 +63,17 @@
       contents.folder = folder
       contents.number += 1
       let file = folder.appending(
-        path: "\(contents.number)" + Self.suffix(of: picture), directoryHint: .notDirectory)
+        path: Self.name(of: picture, contents.number), directoryHint: .notDirectory)
       for old in contents.files.dropLast() { try? FileManager.default.removeItem(at: old) }
       contents.files = contents.files.suffix(1) + [file]
       try Self.write(picture, to: file)
       return file
+    }
+
+    /// Returns a name with the extension of the picture's format, for desktops that look at names.
+    private static func name(of picture: Data, _ number: Int) -> String {
+      let format = PictureFormat(beginning: picture)
+      return "\(number)" + (format.map { ".\($0.fileExtension)" } ?? "")
     }
 
     private static func removeAll(of contents: inout Contents) {
@@ -96,19 +102,6 @@
 
     private static func systemError() -> POSIXError {
       POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO)
-    }
-
-    /// Returns the extension of the picture's format, for desktops that look at names.
-    static func suffix(of picture: Data) -> String {
-      let start = Array(picture.prefix(12))
-      func has(_ bytes: [UInt8], at offset: Int = 0) -> Bool {
-        start.dropFirst(offset).starts(with: bytes)
-      }
-      if has([0xFF, 0xD8, 0xFF]) { return ".jpg" }
-      if has([0x89, 0x50, 0x4E, 0x47]) { return ".png" }
-      if has(Array("GIF8".utf8)) { return ".gif" }
-      if has(Array("RIFF".utf8)), has(Array("WEBP".utf8), at: 8) { return ".webp" }
-      return ""
     }
   }
 #endif

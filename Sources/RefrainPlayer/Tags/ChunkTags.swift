@@ -31,6 +31,23 @@ struct ChunkTags {
     return fields
   }
 
+  /// The picture is in the tag of ID3v2.
+  func picture(in bytes: TagBytes) throws(TagBytes.Missing) -> [UInt8]? {
+    var isOptional = false
+    var place: Int64 = 12
+    for _ in 0..<Self.mostChunks {
+      guard let chunk = try chunk(in: bytes, at: place, isOptional: isOptional) else { break }
+      switch chunk.id {
+      case "id3 ", "ID3 ":
+        return try ID3v2.picture(in: bytes, at: chunk.body, isOptional: isOptional)
+      case "data", "SSND": isOptional = true
+      default: break
+      }
+      place = chunk.next
+    }
+    return nil
+  }
+
   private struct Chunk {
     var id: String
     var body: Int64

@@ -12,17 +12,71 @@ enum MP4Tags {
   private static let mostBoxes = 256
 
   static func fields(in bytes: TagBytes) throws(TagBytes.Missing) -> TagFields {
+    var fields = TagFields()
+    guard let list = try list(in: bytes) else { return fields }
+    let isOptional = list.isOptional
+    var place = list.box.body
+    for _ in 0..<mostBoxes where !fields.isComplete {
+      guard let item = try box(in: bytes, at: place, to: list.box.end, isOptional: isOptional)
+      else { break }
+      if let name = name(of: item.type) {
+        fields.add(try text(of: item, bytes, isOptional: isOptional), as: name)
+      }
+      place = item.end
+    }
+    return fields
+  }
+
+  /// The item `covr` has the pictures, the front cover first. Nothing says which is which.
+  static func picture(in bytes: TagBytes) throws(TagBytes.Missing) -> [UInt8]? {
+    guard let list = try list(in: bytes) else { return nil }
+    let isOptional = list.isOptional
+    guard let covers = try child("covr", of: list.box, bytes, isOptional: isOptional) else {
+      return nil
+    }
+    // Behind the kind of the content and a language.
+    let headLength: Int64 = 8
+    var place = covers.body
+    for _ in 0..<mostBoxes {
+      guard let item = try box(in: bytes, at: place, to: covers.end, isOptional: isOptional) else {
+        break
+      }
+      place = item.end
+      let size = item.end - item.body - headLength
+      let decisive = Int64(PictureFormat.decisive)
+      guard item.type.isText("data"), size > 0, size <= Int64(EmbeddedPicture.limit),
+        let beginning = try bytes.bytes(
+          Int(min(size, decisive)), at: item.body + headLength, isOptional: isOptional),
+        PictureFormat(beginning: beginning) != nil
+      else { continue }
+      return try bytes.bytes(Int(size), at: item.body + headLength, isOptional: isOptional)
+        .map(Array.init)
+    }
+    return nil
+  }
+
+  /// The list of items, and whether it is worth reading only if that costs no request.
+  private struct List {
+    var box: Box
+    var isOptional: Bool
+  }
+
+  /// Returns nil if there is none.
+  private static func list(in bytes: TagBytes) throws(TagBytes.Missing) -> List? {
     var isBehindMedia = false
     var place: Int64 = 0
     for _ in 0..<mostBoxes {
       guard
         let box = try box(in: bytes, at: place, to: bytes.length ?? .max, isOptional: isBehindMedia)
       else { break }
-      if box.type.isText("moov") { return try movie(box, bytes, isOptional: isBehindMedia) }
+      if box.type.isText("moov") {
+        return try list(of: box, bytes, isOptional: isBehindMedia)
+          .map { List(box: $0, isOptional: isBehindMedia) }
+      }
       if box.type.isText("mdat") { isBehindMedia = true }
       place = box.end
     }
-    return TagFields()
+    return nil
   }
 
   private static func box(
@@ -63,30 +117,16 @@ enum MP4Tags {
     return nil
   }
 
-  private static func movie(
-    _ movie: Box, _ bytes: TagBytes, isOptional: Bool
-  ) throws(TagBytes.Missing) -> TagFields {
+  private static func list(
+    of movie: Box, _ bytes: TagBytes, isOptional: Bool
+  ) throws(TagBytes.Missing) -> Box? {
     let user = try child("udta", of: movie, bytes, isOptional: isOptional)
     guard let meta = try child("meta", of: user ?? movie, bytes, isOptional: isOptional),
       let start = try bytes.bytes(8, at: meta.body, isOptional: isOptional)
-    else { return TagFields() }
+    else { return nil }
     // In QuickTime files, the box has no version.
     let boxes = start.suffix(4).isText("hdlr") ? meta.body : meta.body + 4
-    guard let list = try child("ilst", of: meta, from: boxes, bytes, isOptional: isOptional) else {
-      return TagFields()
-    }
-    var fields = TagFields()
-    var place = list.body
-    for _ in 0..<mostBoxes where !fields.isComplete {
-      guard let item = try box(in: bytes, at: place, to: list.end, isOptional: isOptional) else {
-        break
-      }
-      if let name = name(of: item.type) {
-        fields.add(try text(of: item, bytes, isOptional: isOptional), as: name)
-      }
-      place = item.end
-    }
-    return fields
+    return try child("ilst", of: meta, from: boxes, bytes, isOptional: isOptional)
   }
 
   private static func name(of type: ArraySlice<UInt8>) -> TagFields.Name? {

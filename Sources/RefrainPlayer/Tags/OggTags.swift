@@ -8,29 +8,43 @@ enum OggTags {
   /// the texts.
   private static let firstPart = 8 << 10
   private static let mostBytes = 64 << 10
+  /// Enough for a picture in Base64 and the texts.
+  private static let mostPictureBytes = 12 << 20
+  private static let mostPicturePages = 1024
 
   static func fields(in bytes: TagBytes) throws(TagBytes.Missing) -> TagFields {
     var fields = TagFields()
     for limit in [firstPart, mostBytes] {
-      guard let packet = try commentPacket(in: bytes, limit) else { return fields }
+      guard let packet = try commentPacket(in: bytes, limit, pages: mostPages) else {
+        return fields
+      }
       fields = try read(packet)
       if fields.isComplete || packet.count < limit { return fields }
     }
     return fields
   }
 
+  static func picture(in bytes: TagBytes) throws(TagBytes.Missing) -> [UInt8]? {
+    guard
+      let packet = try commentPacket(in: bytes, mostPictureBytes, pages: mostPicturePages)
+    else { return nil }
+    return try VorbisComments.picture(in: packet, from: start(ofCommentsIn: packet))
+  }
+
   private static func read(_ packet: [UInt8]) throws(TagBytes.Missing) -> TagFields {
-    let start: Int64
-    switch packet {
-    case _ where packet.prefix(8).isText("OpusTags"): start = 8
-    case _ where packet.first == 3 && packet.dropFirst().prefix(6).isText("vorbis"): start = 7
-    // The block of FLAC has its usual head; of Speex, the packet begins with the comments.
-    case _ where packet.first.map { $0 & 0x7F } == 4 && packet.count > 8 && packet[7] == 0:
-      start = 4
-    default: start = 0
-    }
     let bytes = TagBytes(packet)
-    return try VorbisComments.fields(in: bytes, from: start, to: Int64(packet.count))
+    return try VorbisComments.fields(
+      in: bytes, from: start(ofCommentsIn: packet), to: Int64(packet.count))
+  }
+
+  private static func start(ofCommentsIn packet: [UInt8]) -> Int64 {
+    switch packet {
+    case _ where packet.prefix(8).isText("OpusTags"): 8
+    case _ where packet.first == 3 && packet.dropFirst().prefix(6).isText("vorbis"): 7
+    // The block of FLAC has its usual head; of Speex, the packet begins with the comments.
+    case _ where packet.first.map { $0 & 0x7F } == 4 && packet.count > 8 && packet[7] == 0: 4
+    default: 0
+    }
   }
 
   private struct Page {
@@ -58,7 +72,7 @@ enum OggTags {
 
   /// Returns the beginning of the second packet of the first stream with sound.
   private static func commentPacket(
-    in bytes: TagBytes, _ limit: Int
+    in bytes: TagBytes, _ limit: Int, pages mostPages: Int
   ) throws(TagBytes.Missing) -> [UInt8]? {
     var packet: [UInt8] = []
     var serial: UInt64?

@@ -19,13 +19,19 @@ struct TagBytes: Sendable {
   private var absent = RangeSet<Int64>()
 
   /// The largest number of bytes that a parser may ask for at once.
-  static let mostAtOnce = 64 << 10
+  let mostAtOnce: Int
 
-  init(length: Int64? = nil) { self.length = length }
+  /// Enough for every text.
+  static let usualMostAtOnce = 64 << 10
+
+  init(length: Int64? = nil, mostAtOnce: Int = TagBytes.usualMostAtOnce) {
+    self.length = length
+    self.mostAtOnce = mostAtOnce
+  }
 
   /// All bytes of a media, or of a part of one.
-  init(_ bytes: [UInt8]) {
-    length = Int64(bytes.count)
+  init(_ bytes: [UInt8], mostAtOnce: Int = TagBytes.usualMostAtOnce) {
+    self.init(length: Int64(bytes.count), mostAtOnce: mostAtOnce)
     add(bytes, at: 0)
   }
 
@@ -37,7 +43,7 @@ struct TagBytes: Sendable {
   func bytes(
     _ count: Int, at offset: Int64, isOptional: Bool = false
   ) throws(Missing) -> ArraySlice<UInt8>? {
-    guard offset >= 0, count >= 0, count <= Self.mostAtOnce,
+    guard offset >= 0, count >= 0, count <= mostAtOnce,
       let end = offset.plus(Int64(count)), end <= length ?? .max
     else { return nil }
     if count == 0 { return [] }
@@ -79,6 +85,9 @@ struct TagBytes: Sendable {
 
   /// Records that a range is not going to be read.
   mutating func leaveOut(_ range: Range<Int64>) { absent.insert(contentsOf: range) }
+
+  /// Whether there are bytes that a parser needed, and that are not going to be read.
+  var hasGaps: Bool { !absent.isEmpty }
 
   /// Returns the first part of a range that was not read; nil if all of it was.
   func unread(of range: Range<Int64>) -> Range<Int64>? {

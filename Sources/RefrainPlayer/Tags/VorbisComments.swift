@@ -10,21 +10,44 @@ enum VorbisComments {
     in bytes: TagBytes, from start: Int64, to end: Int64
   ) throws(TagBytes.Missing) -> TagFields {
     var fields = TagFields()
-    guard let vendor = try number(in: bytes, at: start, end),
-      let list = (start + 4).plus(vendor), let count = try number(in: bytes, at: list, end)
-    else { return fields }
-    var place = list + 4
-    for _ in 0..<min(count, Int64(mostComments)) {
-      guard let size = try number(in: bytes, at: place, end), let next = (place + 4).plus(size),
-        next <= end
-      else { break }
+    guard var comments = try Comments(in: bytes, from: start, to: end) else { return fields }
+    while let place = try comments.next() {
+      let size = place.upperBound - place.lowerBound
       // A comment of any other length is no short text.
-      if size <= TagText.limit, let comment = try bytes.bytes(Int(size), at: place + 4) {
+      if size <= TagText.limit, let comment = try bytes.bytes(Int(size), at: place.lowerBound) {
         read(comment, &fields)
       }
-      place = next
     }
     return fields
+  }
+
+  /// The places of the comments, one after the other.
+  struct Comments {
+    private let bytes: TagBytes
+    private var place: Int64
+    private let end: Int64
+    /// The number of comments that are still looked at.
+    private var left: Int64
+
+    /// Returns nil if there is no list of comments.
+    init?(in bytes: TagBytes, from start: Int64, to end: Int64) throws(TagBytes.Missing) {
+      guard let vendor = try VorbisComments.number(in: bytes, at: start, end),
+        let list = (start + 4).plus(vendor),
+        let count = try VorbisComments.number(in: bytes, at: list, end)
+      else { return nil }
+      (self.bytes, self.end, place) = (bytes, end, list + 4)
+      left = min(count, Int64(VorbisComments.mostComments))
+    }
+
+    /// Returns nil at the end, and where a comment reaches beyond it.
+    mutating func next() throws(TagBytes.Missing) -> Range<Int64>? {
+      guard left > 0, let size = try VorbisComments.number(in: bytes, at: place, end),
+        let next = (place + 4).plus(size), next <= end
+      else { return nil }
+      left -= 1
+      defer { place = next }
+      return (place + 4)..<next
+    }
   }
 
   private static func number(
@@ -45,26 +68,5 @@ enum VorbisComments {
     case "ALBUMARTIST", "ALBUM ARTIST", "ALBUM_ARTIST": fields.append(value, as: .albumArtist)
     default: break
     }
-  }
-}
-
-/// FLAC (RFC 9639 §8): the comments are one of the metadata blocks. Pictures are skipped.
-enum FLACTags {
-  private static let mostBlocks = 128
-  private static let comments: UInt8 = 4
-
-  static func fields(in bytes: TagBytes, at start: Int64) throws(TagBytes.Missing) -> TagFields {
-    guard var place = start.plus(4) else { return TagFields() }
-    for _ in 0..<mostBlocks {
-      guard let head = try bytes.bytes(4, at: place), let kind = head.first else { break }
-      let size = Int64(head.dropFirst().bigEndian)
-      guard let next = (place + 4).plus(size) else { break }
-      if kind & 0x7F == comments {
-        return try VorbisComments.fields(in: bytes, from: place + 4, to: next)
-      }
-      if kind & 0x80 != 0 { break }
-      place = next
-    }
-    return TagFields()
   }
 }

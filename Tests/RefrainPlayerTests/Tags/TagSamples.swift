@@ -136,12 +136,17 @@ enum TagSamples {
     big(body.count + 8, 4) + type.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } + body
   }
 
-  static func mp4(isMovieFirst: Bool = true, picture: Int = 0, media: Int = 40_000) -> [UInt8] {
+  /// - Parameter covers: pictures; otherwise `picture` bytes that are none.
+  static func mp4(
+    isMovieFirst: Bool = true, picture: Int = 0, covers: [[UInt8]] = [], media: Int = 40_000
+  ) -> [UInt8] {
     func item(_ type: String, _ kind: Int, _ body: [UInt8]) -> [UInt8] {
       box(type, box("data", big(kind, 4) + big(0, 4) + body))
     }
+    let pictures = covers.isEmpty && picture > 0 ? [noise(picture)] : covers
+    let cover = pictures.flatMap { box("data", big(13, 4) + big(0, 4) + $0) }
     let list =
-      (picture > 0 ? item("covr", 13, noise(picture)) : [])
+      (cover.isEmpty ? [] : box("covr", cover))
       + item("\u{A9}nam", 1, Array(title.utf8)) + item("\u{A9}ART", 1, Array(artist.utf8))
       + item("\u{A9}alb", 2, album.utf16.flatMap { big(Int($0), 2) })
     let meta = big(0, 4) + box("hdlr", noise(25)) + box("ilst", list)
