@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
+  import Refrain
 
   /// Decides which picture is shown for the current item, and when it is loaded. A pure value.
   ///

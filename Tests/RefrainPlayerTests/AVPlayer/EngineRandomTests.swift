@@ -62,8 +62,7 @@
           stage = .over
         case .audioUnavailable, .audioAvailable, .pausedBySystem: break
         // AVPlayer's engine has none of these.
-        case .tracks, .video, .subtitleFailed, .displaced, .videoUnavailable, .window, .requested,
-          .liveWindow, .streamTitle:
+        case .tracks, .video, .subtitleFailed, .displaced, .videoUnavailable, .window, .requested:
           complain(event)
         }
       }
