@@ -143,9 +143,4 @@
       clients = []
     }
   }
-
-  extension PlayEvent {
-    /// Whether a later event of the kind says more.
-    fileprivate var isRepeated: Bool { event == "position" || event == "cached" }
-  }
 #endif

@@ -15,10 +15,13 @@ final class Console: Sendable {
 
   /// The line at the foot. Changed under `terminal` only, and read by who must not wait for it.
   private let foot = Mutex("")
+  /// The line of `showLater` that is to be shown next; nil: none.
+  private let nextFoot = Mutex<String?>(nil)
+  private let footQueue = DispatchQueue(label: "refrain.foot")
   /// Held while something is written, which a stopped terminal or an unread pipe delays.
   private let terminal = Mutex(())
-  /// As `terminal`, for standard output while there is no line at the foot: a standard error that
-  /// nobody reads does not delay it then.
+  /// As `terminal`, for a standard output that is not the terminal with the line at the foot: one
+  /// that nobody reads does not delay the other.
   private let output = Mutex(())
   private let notes = WritingQueue<String>(delay: .zero, write: Console.write)
   /// Receives notes while a screen has the terminal.
@@ -33,6 +36,9 @@ final class Console: Sendable {
   /// Whether a line can be redrawn in place on standard error.
   let isInteractive =
     isatty(STDERR_FILENO) == 1 && ProcessInfo.processInfo.environment["TERM"] != "dumb"
+
+  /// Whether lines of standard output are written above the line at the foot.
+  private let sharesTerminal = isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 1
 
   /// Whether a screen can be shown: standard output is a terminal that moves its cursor.
   let hasScreen =
@@ -62,7 +68,7 @@ final class Console: Sendable {
   func print(lines: [String]) throws {
     guard !lines.isEmpty else { return }
     let text = lines.joined(separator: "\n") + "\n"
-    guard isInteractive else {
+    guard sharesTerminal else {
       return try output.withLock { _ in try Self.write(text, to: STDOUT_FILENO) }
     }
     try terminal.withLock { _ in
@@ -119,8 +125,28 @@ final class Console: Sendable {
     }
   }
 
+  /// As `show`, on a thread of its own: returns at once, also while the terminal is stopped. Only the
+  /// last line that waits is shown.
+  func showLater(_ line: String) {
+    guard isInteractive else { return }
+    let isFirst = nextFoot.withLock { next in
+      defer { next = line }
+      return next == nil
+    }
+    guard isFirst else { return }
+    footQueue.async { [self] in
+      if let line = nextFoot.withLock({ $0.take() }) { show(line) }
+    }
+  }
+
+  /// As `clear`, on a thread of its own.
+  func clearLater() { showLater("") }
+
   /// Removes the line at the foot, as every command does at its end.
   func clear() {
+    _ = nextFoot.withLock { $0.take() }
+    // One that was taken before is drawn.
+    footQueue.sync {}
     // Without one there is nothing to wait for.
     guard !foot.withLock(\.isEmpty) else { return }
     terminal.withLock { _ in removeFoot() }

@@ -39,10 +39,15 @@ final class WritingQueue<Element: Sendable>: Sendable {
   }
 
   /// Records an element. Returns at once; may be called on any thread.
-  func note(_ element: Element) {
+  func note(_ element: Element) { note(element, isMinor: false) }
+
+  /// As `note(_:)`.
+  ///
+  /// - Parameter isMinor: whether it is dropped once half of those that may wait do.
+  func note(_ element: Element, isMinor: Bool) {
     let isFirst = state.withLock { state in
       guard !state.isBroken else { return false }
-      guard state.waiting.count < bound else {
+      guard state.waiting.count < (isMinor ? bound / 2 : bound) else {
         state.leftOut += 1
         return false
       }

@@ -170,3 +170,8 @@ extension MediaTracks {
     hasVideo || !tracks(of: .subtitle).isEmpty || tracks(of: .audio).count > 1
   }
 }
+
+extension PlayEvent {
+  /// Whether a later event of the kind makes it superfluous.
+  var isRepeated: Bool { event == "position" || event == "cached" }
+}

@@ -49,12 +49,13 @@
     private var hasQuit = false
     /// Output that is written once the screen has been left.
     private var held: [@Sendable () throws -> Void] = []
-    /// The events of `--json`.
-    private let output = EventOutput()
+    /// The lines of standard output, also the events of `--json`.
+    private let output: LineOutput
 
     init(_ settings: PlaySettings, screen: PlayScreen?) {
       self.settings = settings
       self.screen = screen
+      output = LineOutput(isJSON: settings.isJSON)
       firstStart = settings.start
     }
 
@@ -87,7 +88,7 @@
       try result.get()
     }
 
-    /// Releases the terminal, and writes the held output and the events that still wait.
+    /// Releases the terminal, and writes the held output and the lines that still wait.
     ///
     /// - Throws: `Interrupted` if the listener interrupted it, or the terminal is gone; the error of
     ///   writing.
@@ -149,7 +150,7 @@
       settings.control?.leave()
       // Closing completes an output file and releases the terminal.
       await player.close()
-      Console.shared.clear()
+      Console.shared.clearLater()
       try result.get()
       try Task.checkCancellation()
     }
@@ -237,7 +238,7 @@
         if let chapter = chapters.note(event) { try tell(chapter, of: current) }
         screen?.note(event)
         if screen == nil, !settings.isJSON, !status.name.isEmpty {
-          Console.shared.show(status.line(width: Console.shared.width - 1))
+          Console.shared.showLater(status.line(width: Console.shared.width - 1))
         }
       }
     }
@@ -263,7 +264,7 @@
     /// Shows a line of what a desktop asked for.
     private func note(_ line: String) {
       guard let screen else {
-        Console.shared.clear()
+        Console.shared.clearLater()
         return Console.shared.noteLater("refrain: \(line)")
       }
       screen.add(.init(text: line))
@@ -330,7 +331,7 @@
     /// Writes a line to standard output; with a screen, once it has been left.
     func write(_ line: String) throws {
       guard !settings.isJSON else { return }
-      guard screen != nil else { return try Console.shared.print(line) }
+      guard screen != nil else { return try output.write(line) }
       held.append { try Console.shared.print(line) }
     }
 
@@ -339,7 +340,7 @@
       hasFailed = true
       let line = failureLine(url, error)
       guard let screen else {
-        Console.shared.clear()
+        Console.shared.clearLater()
         Console.shared.noteLater(line)
         return
       }
@@ -378,7 +379,7 @@
 
     private func tell(_ event: PlayEvent) throws {
       settings.control?.send(event)
-      if settings.isJSON { try output.write(JSONText.line(event)) }
+      if settings.isJSON { try output.write(JSONText.line(event), isRepeated: event.isRepeated) }
     }
   }
 
