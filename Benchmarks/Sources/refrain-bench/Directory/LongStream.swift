@@ -4,6 +4,8 @@ import Refrain
 
 /// Measures a stream of 100,000 stored segments over one of 1,000: opening the cache and reading
 /// the first byte of a segment, listing the stream as one item, and evicting one of the segments.
+/// As removing files takes longer the more there are, eviction is also measured over the system
+/// calls that remove as many segments from the same directory.
 enum LongStream: Benchmark {
   static let name = "segments"
   private static let counts = [1000, 100_000]
@@ -16,7 +18,11 @@ enum LongStream: Benchmark {
     "list a stream of 100,000 segments ÷ of 1,000, time for each segment", .atMost(2))
   private static let eviction = Row(
     "evict one segment, stream of 100,000 ÷ of 1,000, time", .atMost(2))
-  static let rows = [opening, listing, eviction]
+  private static let removalShort = Row(
+    "evict one segment ÷ remove its files by system calls, stream of 1,000, time")
+  private static let removalLong = Row(
+    "evict one segment ÷ remove its files by system calls, stream of 100,000, time")
+  static let rows = [opening, listing, eviction, removalShort, removalLong]
 
   private struct Times {
     var openings: [Double] = []
@@ -24,6 +30,8 @@ enum LongStream: Benchmark {
     var listings: [Double] = []
     /// Of one segment.
     var evictions: [Double] = []
+    /// Of one segment, by system calls alone.
+    var removals: [Double] = []
   }
 
   static func run(_ report: Report) async throws {
@@ -43,13 +51,17 @@ enum LongStream: Benchmark {
     let (short, long) = (times[0], times[1])
     report.note(
       String(
-        format: "  open %.2f, %.2f ms; list %.1f, %.1f µs each; evict %.1f, %.1f µs each",
+        format: "  open %.2f, %.2f ms; list %.1f, %.1f µs each; evict %.1f, %.1f µs each; "
+          + "remove %.1f, %.1f µs each",
         Measure.median(short.openings) * 1e3, Measure.median(long.openings) * 1e3,
         Measure.median(short.listings) * 1e6, Measure.median(long.listings) * 1e6,
-        Measure.median(short.evictions) * 1e6, Measure.median(long.evictions) * 1e6))
+        Measure.median(short.evictions) * 1e6, Measure.median(long.evictions) * 1e6,
+        Measure.median(short.removals) * 1e6, Measure.median(long.removals) * 1e6))
     report.record(opening, Measure.ratios(long.openings, to: short.openings))
     report.record(listing, Measure.ratios(long.listings, to: short.listings))
     report.record(eviction, Measure.ratios(long.evictions, to: short.evictions))
+    report.record(removalShort, Measure.ratios(short.evictions, to: short.removals))
+    report.record(removalLong, Measure.ratios(long.evictions, to: long.removals))
   }
 
   private static func measure(
@@ -73,6 +85,7 @@ enum LongStream: Benchmark {
     times.openings = try await openings(cache, segment)
     times.listings = try await listings(cache, count)
     times.evictions = try await evictions(cache)
+    times.removals = try removals(cache)
     return times
   }
 
@@ -140,6 +153,30 @@ enum LongStream: Benchmark {
       if now == last { return now }
       last = now
       try await Task.sleep(for: .seconds(1))
+    }
+  }
+
+  /// Removes segments by system calls, in an order that has nothing to do with their names, as
+  /// eviction does.
+  private static func removals(_ directory: URL) throws -> [Double] {
+    let entries = directory.appending(path: "entries").path
+    let manager = FileManager.default
+    let folders = try manager.contentsOfDirectory(atPath: entries).flatMap { shard in
+      try manager.contentsOfDirectory(atPath: "\(entries)/\(shard)").map {
+        "\(entries)/\(shard)/\($0)"
+      }
+    }
+    let chosen = try folders.shuffled().prefix(3 * evicted).map { folder in
+      (folder, try manager.contentsOfDirectory(atPath: folder).map { "\(folder)/\($0)" })
+    }
+    guard chosen.count == 3 * evicted else { throw Failure("too few segments are left") }
+    return try stride(from: 0, to: chosen.count, by: evicted).map { start in
+      let clock = ContinuousClock.now
+      for (folder, files) in chosen[start..<start + evicted] {
+        for file in files { unlink(file) }
+        guard rmdir(folder) == 0 else { throw Failure("\(folder) cannot be removed") }
+      }
+      return (ContinuousClock.now - clock) / .seconds(1) / Double(evicted)
     }
   }
 }
