@@ -64,7 +64,8 @@ extension CacheProxy {
     /// names that site; `*` does not.
     public var relayedMethods = RelayedMethods.none
 
-    /// Fields sent with every request to an origin, in place of a client's own of the same name.
+    /// Fields sent with every request to an origin, in place of a client's own of the same name. A
+    /// host that only a playlist of another one names does not receive them.
     public var headers = HeaderFields()
 
     /// Whether a resource that a client has begun is fetched to its end, even after the client

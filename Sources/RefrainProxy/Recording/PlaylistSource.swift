@@ -43,7 +43,9 @@ struct PlaylistSource: Sendable {
   /// Returns the resource that the client's request for a URL of the stream would name.
   private func resource(at url: URL, isKey: Bool = false) -> Resource {
     let fields = session.complete(fields, for: url)
-    var resource = Resource(url: url, headers: service.originFields.forCache(fields) { _ in nil })
+    var resource = Resource(
+      url: url,
+      headers: service.originFields.forCache(fields, sendsOwn: session.isOwn(url)) { _ in nil })
     resource.filter = service.routes.filter(for: url)
     resource.observer = session.observer
     // The player may not have been given the playlist that names it.

@@ -82,7 +82,8 @@ struct CachedAnswer: Sendable {
   var resource: Resource {
     var resource = Resource(
       url: exchange.url,
-      headers: service.originFields.forCache(exchange.fields, referrer: exchange.referrer))
+      headers: service.originFields.forCache(
+        exchange.fields, sendsOwn: exchange.sendsOwnFields, referrer: exchange.referrer))
     resource.filter = service.routes.filter(for: exchange.url)
     resource.observer = exchange.observer
     resource.membership = service.membership(of: exchange.url)

@@ -37,6 +37,7 @@ extension Exchange {
     let cookies = beginnings.flatMap { sessions.takeCookies(of: inherited, for: $0) }
     guard
       !variables.isEmpty || !inherited.isEmpty || !cookies.isEmpty
+        || service.originFields.distinguishesHosts
         || sessions.begun(with: inherited, for: url) != nil
     else { return nil }
     let start = cookies.map(\.time).min { $0.seconds < $1.seconds }

@@ -15,7 +15,8 @@ struct RelayedAnswer: Sendable {
   func run() async throws {
     let service = exchange.service
     let request = exchange.request.head
-    var fields = service.originFields.forRelay(exchange.fields, referrer: exchange.referrer)
+    var fields = service.originFields.forRelay(
+      exchange.fields, sendsOwn: exchange.sendsOwnFields, referrer: exchange.referrer)
     let isNamedManifest =
       (request.isGET || request.isHEAD) && Manifest.isNamed(mimeType: nil, url: exchange.url)
     if asksWhole || isNamedManifest {

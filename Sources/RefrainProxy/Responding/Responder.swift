@@ -67,7 +67,8 @@ struct Responder: Sendable {
     let sent = service.originFields.withoutBrowserCookies(fields)
     let exchange = Exchange(
       service: service, request: request, writer: writer, report: report, url: named.url,
-      session: session, target: target, fields: session?.complete(sent, for: named.url) ?? sent)
+      session: session, sendsOwnFields: named.session == nil || session?.isOwn(named.url) == true,
+      target: target, fields: session?.complete(sent, for: named.url) ?? sent)
     await exchange.noticeRemoval()
     switch method {
     case "GET" where !hasBody, "HEAD" where !hasBody:
@@ -201,6 +202,9 @@ struct Exchange: Sendable {
   let url: URL
   /// The session of the stream to which the URL belongs.
   let session: StreamSession?
+  /// Whether the proxy's own fields are for the URL's host. A playlist of another host may have
+  /// named it.
+  let sendsOwnFields: Bool
   /// The target as received.
   let target: String
   /// The request's fields without a browser's cookies, with those of the session.

@@ -4,7 +4,7 @@ import Refrain
 
 /// The fields of a client's request that are sent to the origin.
 struct OriginFields: Sendable {
-  /// Sent in place of the client's fields of the same name.
+  /// Sent in place of the client's fields of the same name; they may grant access.
   var own: HeaderFields
   /// Whether many origins share the proxy's address: data that a browser stores for the address is
   /// for none of them.
@@ -42,16 +42,32 @@ struct OriginFields: Sendable {
     return remaining
   }
 
+  /// Whether the requests of a stream differ by host: a playlist may name hosts for which the
+  /// proxy's own fields are not meant.
+  var distinguishesHosts: Bool { isForManyOrigins && !own.isEmpty }
+
   /// Returns the fields of a request that fills the cache.
   ///
-  /// - Parameter referrer: returns the origin's URL for a Referer that names a URL of this proxy.
-  func forCache(_ fields: HeaderFields, referrer: (String) -> String?) -> HeaderFields {
-    build(fields, referrer: referrer) { Self.ofTheCache.contains($0) }
+  /// - Parameters:
+  ///   - sendsOwn: whether the proxy's own fields are sent.
+  ///   - referrer: returns the origin's URL for a Referer that names a URL of this proxy.
+  func forCache(
+    _ fields: HeaderFields, sendsOwn: Bool = true, referrer: (String) -> String?
+  ) -> HeaderFields {
+    sending(sendsOwn).build(fields, referrer: referrer) { Self.ofTheCache.contains($0) }
   }
 
-  /// Returns the fields of a request that is relayed unchanged.
-  func forRelay(_ fields: HeaderFields, referrer: (String) -> String?) -> HeaderFields {
-    var relayed = self
+  private func sending(_ sendsOwn: Bool) -> OriginFields {
+    var sent = self
+    if !sendsOwn { sent.own = [:] }
+    return sent
+  }
+
+  /// Returns the fields of a request that is relayed unchanged. Parameters as `forCache`.
+  func forRelay(
+    _ fields: HeaderFields, sendsOwn: Bool = true, referrer: (String) -> String?
+  ) -> HeaderFields {
+    var relayed = sending(sendsOwn)
     // Metadata between the bytes is only for clients that request it.
     relayed.own["Icy-MetaData"] = nil
     return relayed.build(fields, referrer: referrer) { $0 == "content-length" || $0 == "expect" }

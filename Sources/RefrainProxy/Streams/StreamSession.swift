@@ -87,10 +87,13 @@ final class StreamSession: Sendable {
     noteChange()
   }
 
+  /// Whether headers are sent to the URL: the stream began at the same origin.
+  func isOwn(_ url: URL) -> Bool { origin != nil && WebOrigin(url) == origin }
+
   /// Returns a request's fields with those of the session that the client did not send.
   func complete(_ fields: HeaderFields, for url: URL) -> HeaderFields {
     var complete = fields
-    let isOwn = origin != nil && WebOrigin(url) == origin
+    let isOwn = isOwn(url)
     for field in headers.fields {
       switch complete[field.name] {
       case nil where isOwn: complete.append(field.name, field.value)

@@ -62,6 +62,49 @@ import Testing
     await other.stop()
   }
 
+  @Test func `The proxy's own headers do not reach other hosts that a playlist names`()
+    async throws
+  {
+    let other = try await OriginServer.start()
+    try await withProxy(proxy: { settings, _ in
+      settings.headers = ["Authorization": "Bearer secret"]
+    }) { test in
+      let list = list + "#EXTINF:2,\n\(other.url("/s2.ts").absoluteString)\n"
+      test.serve(list, at: "/list.m3u8")
+      for path in ["/s0.ts", "/s1.ts"] {
+        test.origin.serve(.synthetic(seed: 1, length: 1000), at: path)
+      }
+      for path in ["/s2.ts", "/s3.ts"] {
+        other.serve(.synthetic(seed: 1, length: 1000), at: path)
+      }
+      // Relayed, not stored.
+      other.serve(
+        OriginResource(.bytes([1, 2, 3]), headers: [Field("Cache-Control", "no-store")]),
+        at: "/key")
+      let (reply, target) = try await test.follow(try test.target("/list.m3u8"))
+      for name in ["s0.ts", "s1.ts", "s2.ts"] {
+        let part = try test.reference(reply, to: name, at: target)
+        #expect(try await test.follow(part).0.status == 200)
+        if name == "s2.ts" {
+          let key = String(part.dropLast(name.count)) + "key"
+          #expect(try await test.follow(key).0.status == 200)
+        }
+      }
+      func sent(_ origin: OriginServer, _ path: String) -> Set<String?> {
+        Set(origin.log(path).requests.map { $0.request.headers.first("Authorization") })
+      }
+      for path in ["/list.m3u8", "/s0.ts", "/s1.ts"] {
+        #expect(sent(test.origin, path) == ["Bearer secret"], "\(path)")
+      }
+      for path in ["/s2.ts", "/key"] { #expect(sent(other, path) == [nil], "\(path)") }
+      // A host that the client chose receives them.
+      let chosen = try test.proxy.url(for: other.url("/s3.ts")).path()
+      #expect(try await test.follow(chosen).0.status == 200)
+      #expect(sent(other, "/s3.ts") == ["Bearer secret"])
+    }
+    await other.stop()
+  }
+
   @Test func `Cookies of the playlist's response are sent with the segments' requests`()
     async throws
   {
