@@ -68,6 +68,10 @@ extension CacheProxy {
     /// host that only a playlist of another one names does not receive them.
     public var headers = HeaderFields()
 
+    /// Whether all requests are of one player in this process: they join the origin's responses of
+    /// the last seconds, as the readers of one play do.
+    package var servesOnePlay = false
+
     /// Whether a resource that a client has begun is fetched to its end, even after the client
     /// leaves.
     public var fetchesWhole = false

@@ -31,6 +31,33 @@
       }
     }
 
+    @Test func `A play asks for each playlist once, also if the origin wants to confirm each use`()
+      async throws
+    {
+      try await TuneStream.with("/tune.m3u8") { program, stream in
+        let list = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=90000,CODECS=\"mp4a.40.2\"\ntune.m3u8\n"
+        stream.origin.serve(
+          OriginResource(
+            .bytes(Array(list.utf8)), contentType: "application/vnd.apple.mpegurl",
+            etag: "\"list\""), at: "/list.m3u8")
+        let paths = ["/list.m3u8", "/tune.m3u8"]
+        for path in paths {
+          stream.origin.script(
+            path, .on(.all, .lastModified(nil), .header("Cache-Control", "no-cache")))
+        }
+        for play in 1...2 {
+          let run = try await program.run(
+            "play", "--audio-output", stream.output,
+            stream.origin.url("/list.m3u8").absoluteString)
+          #expect(run.status == 0, "\(run.errors)")
+          for path in paths {
+            let asked = stream.origin.log(path).requests.map { $0.status ?? 0 }
+            #expect(asked.count == play && asked.filter { $0 != 304 }.count == 1, "\(asked)")
+          }
+        }
+      }
+    }
+
     @Test func `A stored stream plays offline`() async throws {
       try await TuneStream.with("/tune.m3u8") { program, stream in
         let first = try await program.run("play", "--audio-output", stream.output, stream.url)

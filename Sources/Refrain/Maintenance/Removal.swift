@@ -30,6 +30,8 @@ struct Removal: Sendable {
   /// - Returns: the bytes of disk that were freed; nil if nothing was stored.
   func remove(_ name: String, _ key: CacheKey?) async throws -> Int64? {
     let context = context
+    // Whoever opens it next is to find nothing.
+    _ = context.reclaimableLeases.releaseAll()
     // Held: if it closed meanwhile, it could be opened and written to again beside this.
     let open: Entry? = if let key { await context.table.heldEntry(for: key) } else { nil }
     defer { open?.release() }

@@ -131,7 +131,11 @@ struct ListReading: Sendable {
     at resource: Resource, isNamed: Bool, isNested: Bool
   ) async throws -> List? {
     let reader = try await cache.open(resource, fill: isNamed ? .wholeResource : .onDemand)
-    defer { reader.cancel() }
+    var isStream = false
+    defer {
+      // A stream is about to be played.
+      if isStream { cache.keepForOthers(reader) } else { reader.cancel() }
+    }
     let patience = isNamed && !isNested ? nil : patience
     let timer = Task {
       guard let patience else { return }
@@ -153,7 +157,8 @@ struct ListReading: Sendable {
       throw error
     }
     timer.cancel()
-    return try await list(beginning, of: reader, at: resource.url)
+    isStream = StreamKind(beginning: beginning.bytes) != nil
+    return isStream ? nil : try await list(beginning, of: reader, at: resource.url)
   }
 
   /// The first bytes; of anything but a text, those that arrive together.
@@ -178,7 +183,6 @@ struct ListReading: Sendable {
     _ beginning: Beginning, of reader: MediaReader, at requested: URL
   ) async throws -> List? {
     var bytes = beginning.bytes
-    guard StreamKind(beginning: bytes) == nil else { return nil }
     let (source, type) = (beginning.information.finalURL, beginning.information.mimeType)
     let marked = PlaylistKind(beginning: bytes)
     var kind = marked ?? PlaylistKind(named: requested)

@@ -40,8 +40,13 @@
     }
 
     private func running() async throws -> RunningProxy {
+      var configuration = CacheProxy.Configuration()
+      configuration.servesOnePlay = true
       let start =
-        start ?? Task { [cache] in try await RunningProxy.start(CacheProxy(cache: cache)) }
+        start
+        ?? Task { [cache, configuration] in
+          try await RunningProxy.start(CacheProxy(cache: cache, configuration: configuration))
+        }
       self.start = start
       do {
         return try await start.value

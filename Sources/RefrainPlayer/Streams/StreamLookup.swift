@@ -18,9 +18,11 @@ struct StreamLookup: Sendable {
   /// - Throws: `MediaCacheError`, if the resource cannot be read; `CancellationError`.
   func kind(of resource: Resource) async throws -> StreamKind? {
     let reader = try await cache.open(resource, fill: .onDemand)
-    defer { reader.cancel() }
-    var beginning = Data()
     var kind: StreamKind?
+    defer {
+      if kind == nil { reader.cancel() } else { cache.keepForOthers(reader) }
+    }
+    var beginning = Data()
     // To its end: the engine needs all of it.
     for try await chunk in reader.chunks(in: 0..<Manifest.longest) {
       guard beginning.count < StreamKind.length else { continue }

@@ -23,7 +23,7 @@ struct CachedAnswer: Sendable {
     let directives = RequestDirectives(exchange.fields)
     let resource = resource
     let key = key(for: resource)
-    var terms = Self.terms(directives)
+    var terms = Self.terms(directives, isStrict: !service.configuration.servesOnePlay)
     terms.hasCookies = isPersonal(resource)
     if !service.cache.isShared { relax(&terms) }
     // A response not stored because of cookies may be stored for requests without them.
@@ -118,9 +118,11 @@ struct CachedAnswer: Sendable {
     service.cache.isShared && resource.headers["Cookie"] != nil
   }
 
-  static func terms(_ directives: RequestDirectives) -> FreshnessRequirements {
+  static func terms(
+    _ directives: RequestDirectives, isStrict: Bool = true
+  ) -> FreshnessRequirements {
     var terms = FreshnessRequirements()
-    terms.isStrict = true
+    terms.isStrict = isStrict
     terms.reportsErrors = true
     terms.isOnlyStored = directives.onlyIfCached
     terms.noCache = directives.noCache
