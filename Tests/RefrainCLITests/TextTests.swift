@@ -108,6 +108,8 @@ struct PlayTextTests {
     #expect(rewound.line(width: 80) == "1:15 -8:00 live  Radio")
     rewound.liveWindow = LiveWindow(start: .zero, end: .seconds(85))
     #expect(rewound.line(width: 80) == live.line(width: 80))
+    rewound.hasLeftLive = true
+    #expect(rewound.line(width: 80) == "1:15 -0:10 live  Radio")
   }
 
   @Test func `Output files after the first are numbered`() {

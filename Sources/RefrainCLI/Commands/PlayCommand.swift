@@ -126,7 +126,7 @@
       help: ArgumentHelp(
         """
         A subtitle of the first item; one on the network is stored in the cache, and receives the \
-        headers of --header. May be repeated.
+        headers of --header. Its language is the one in its name, as in film.de.srt. May be repeated.
         """, valueName: "file or url"),
       completion: .file(),
       transform: { text in try usage { try PlayArgument.parse(text) } })

@@ -238,6 +238,7 @@
         if let chapter = chapters.note(event) { try tell(chapter, of: current) }
         screen?.note(event)
         if screen == nil, !settings.isJSON, !status.name.isEmpty {
+          status.hasLeftLive = player.state.hasLeftLive
           Console.shared.showLater(status.line(width: Console.shared.width - 1))
         }
       }

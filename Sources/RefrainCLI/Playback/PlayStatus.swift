@@ -10,10 +10,12 @@ struct PlayStatus: Sendable {
   var isLive = false
   /// The recorded part of a live stream.
   var liveWindow: LiveWindow?
+  /// Whether the listener is behind the present of that by choice.
+  var hasLeftLive = false
 
   /// `0:07 / 0:14  song.flac`, `0:07 live  Radio`, `2:07 -8:00 live  Radio`
   func line(width: Int) -> String {
-    let behind = liveWindow?.distance(of: position)
+    let behind = liveWindow?.distance(of: position, hasLeftLive: hasLeftLive)
     let live = behind.map { " -\(TimeText.position($0)) live" } ?? " live"
     let length = isLive ? live : duration.map { " / \(TimeText.position($0))" } ?? ""
     let times = TimeText.position(position) + length

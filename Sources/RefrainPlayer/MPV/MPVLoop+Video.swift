@@ -16,6 +16,8 @@
     private(set) var kept: Set<MediaTrack.ID>?
     /// Whether video is shown, where there is any.
     var showsVideo = true
+    /// The languages of the tracks to select.
+    var languages = TrackLanguages()
     /// Whether the controller in the window is loaded.
     var hasController = false
     var volume = 100.0
@@ -47,6 +49,17 @@
       if let track = kept.first(where: { $0.kind == kind }) { return "\(track.number)" }
       // libmpv does not play an item of which nothing is selected.
       return kind == .audio && !kept.contains { $0.kind == .video } ? "auto" : "no"
+    }
+
+    /// Returns the value of the option that selects the subtitle with which a file begins. libmpv
+    /// itself does not know the languages of the subtitles that are given for an item.
+    ///
+    /// - Parameter given: the tracks of those.
+    func subtitleOption(given: [MediaTrack]) -> String {
+      guard kept == nil, let language = languages.subtitle,
+        let track = TrackLanguages.track(in: language, among: given)
+      else { return option(for: .subtitle) }
+      return "\(track.id.number)"
     }
 
     /// Returns whether the status of the video is due: twice a second at most.
@@ -99,8 +112,9 @@
       shown.begin(playback.item.id)
       set("aid", shown.option(for: .audio))
       guard playsVideo else { return }
-      set("sid", shown.option(for: .subtitle))
       let tracks = currentTracks ?? MediaTracks()
+      let given = tracks.given(by: playing.currentSubtitles, opened: externalFiles)
+      set("sid", shown.subtitleOption(given: given))
       set("vid", shown.showsVideo || tracks.tracks(of: .audio).isEmpty ? "auto" : "no")
       let media = playback.item.media
       let hasTitle = text("metadata/by-key/title")?.isEmpty == false
@@ -129,10 +143,13 @@
       set("vid", showsVideo ? "auto" : "no")
     }
 
-    private var currentTracks: MediaTracks? { trackList { MediaTracks($0) } }
+    private var currentTracks: MediaTracks? {
+      let subtitles = playing.currentSubtitles
+      return trackList { MediaTracks($0).named(after: subtitles, opened: $0.externalFiles) }
+    }
 
     /// The addresses of the current item's external tracks.
-    var externalFiles: [String] { trackList { $0.externalFiles } ?? [] }
+    var externalFiles: [MediaTrack.ID: String] { trackList { $0.externalFiles } ?? [:] }
 
     private func trackList<Value>(_ read: (mpv_node) -> Value) -> Value? {
       var node = mpv_node()

@@ -8,7 +8,8 @@
   /// Maps `refrain://` addresses to playbacks.
   ///
   /// Addresses are numbers, not URLs: they carry no headers or keys, and mpv's messages reveal no
-  /// secrets of a URL.
+  /// secrets of a URL. Those of subtitles end with the name of the file, which is their title in the
+  /// window's controller.
   final class MPVStreamRegistry: Sendable {
     private struct State {
       var next: UInt64 = 1
@@ -19,8 +20,13 @@
 
     /// Registers a playback under a new address.
     ///
-    /// The address has the extension of the media's path, which helps demuxers guess the format.
-    func add(_ playback: MPVPlayback) -> (number: UInt64, address: String) {
+    /// Without a name, the address has the extension of the media's path, which helps demuxers guess
+    /// the format.
+    ///
+    /// - Parameter name: the last part of the address.
+    func add(
+      _ playback: MPVPlayback, name: String? = nil
+    ) -> (number: UInt64, address: String) {
       let number = state.withLock { state in
         defer { state.next += 1 }
         state.playbacks[state.next] = playback
@@ -33,7 +39,7 @@
           (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
             || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
         }
-      let name = isPlain ? "media.\(ending)" : "media"
+      let name = name ?? (isPlain ? "media.\(ending)" : "media")
       return (number, "\(MPVStream.scheme)://\(number)/\(name)")
     }
 

@@ -65,8 +65,14 @@
 
   extension mpv_node {
     /// The addresses of the external tracks of mpv's property `track-list`.
-    var externalFiles: [String] {
-      elements.compactMap { $0.members["external-filename"]?.text }
+    var externalFiles: [MediaTrack.ID: String] {
+      elements.reduce(into: [:]) { files, node in
+        let values = node.members
+        guard let file = values["external-filename"]?.text, let track = MediaTrack(values) else {
+          return
+        }
+        files[track.id] = file
+      }
     }
   }
 

@@ -157,6 +157,7 @@ extension PlayerMachine {
     isInterrupted = false
     state.wantsToPlay = false
     waiting = nil
+    notePause()
     if engineItem != nil { actions.append(.pause) }
   }
 
@@ -165,6 +166,7 @@ extension PlayerMachine {
     guard !state.isLive || canRewind else { return refuseSeek(&actions) }
     (beginning, beginsAtMark) = (nil, false)
     let position = state.liveWindow?.nearest(to: position) ?? max(.zero, position)
+    noteSeek(to: position)
     switch stage {
     case .loading, .ready:
       lastSerial += 1

@@ -36,7 +36,7 @@ extension PlayerMachine {
         beginsAtMark ? beginAtStart(&actions) : failBeyondEnd(beginning, &actions)
       }
     case .live: becomeLive(&actions)
-    case .liveWindow(_, let window): state.liveWindow = window
+    case .liveWindow(_, let window): noteWindow(window)
     case .streamTitle(_, let title):
       streamTitle = title
       combineMetadata()
@@ -82,6 +82,7 @@ extension PlayerMachine {
       state.wantsToPlay = false
       waiting = nil
       isInterrupted = true
+      notePause()
     case .pausedBySystem(false):
       if isInterrupted { resume(&actions) }
     }

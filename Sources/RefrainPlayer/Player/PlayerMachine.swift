@@ -103,7 +103,7 @@ struct PlayerMachine {
     state.position = .zero
     state.duration = nil
     state.resourceDuration = nil
-    (state.isLive, state.liveWindow) = (false, nil)
+    (state.isLive, state.liveWindow, state.hasLeftLive) = (false, nil, false)
     state.bufferedRanges = []
     state.cacheProgress = nil
     state.fetching = RangeSet()
@@ -164,7 +164,7 @@ struct PlayerMachine {
     guard let item = state.item else { return rest(.idle, &actions) }
     actions.append(.retry(after: nil))
     // It is recorded from its first sound on again.
-    state.liveWindow = nil
+    (state.liveWindow, state.hasLeftLive) = (nil, false)
     // A live stream has no position to resume at.
     load(item, at: state.isLive ? .zero : state.position, &actions)
   }

@@ -18,6 +18,9 @@ public struct PlayerState: Sendable, Hashable {
   /// The recorded part of a live stream, in which one can seek (`Player.Configuration.rewind`); nil
   /// for other media, and for live streams that do not seek.
   public internal(set) var liveWindow: LiveWindow?
+  /// Whether the listener is behind the present of a recorded live stream by choice: after a seek
+  /// back, or a pause. False again after a seek to the present.
+  public internal(set) var hasLeftLive = false
   /// The ranges buffered ahead, which play without any further byte.
   public internal(set) var bufferedRanges: [Range<Duration>] = []
   /// The stored part of the current item, in bytes; nil for files, streams, and while it is

@@ -10,10 +10,19 @@ extension Media {
     /// The fields sent with every request to the URL's own origin (`Resource.headers`); those of
     /// the media are not sent there.
     public var headers: HeaderFields
+    /// The title of its track; nil: the one that the file states, else the file's name.
+    public var title: String?
+    /// The language of its track, a code of ISO 639 or a tag of RFC 5646; nil: the one that the file
+    /// states, else the one in the file's name, as in `film.de.srt`.
+    public var language: String?
 
-    public init(_ url: URL, headers: HeaderFields = [:]) {
+    public init(
+      _ url: URL, headers: HeaderFields = [:], title: String? = nil, language: String? = nil
+    ) {
       self.url = url
       self.headers = headers
+      self.title = title
+      self.language = language
     }
   }
 }
@@ -23,20 +32,24 @@ extension Media {
 /// Encodes the headers, which may contain a token: store the result where secrets may be stored.
 extension Media.Subtitle: Codable {
   private enum CodingKeys: String, CodingKey {
-    case url, headers
+    case url, headers, title, language
   }
 
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
     self.init(
       try container.decode(URL.self, forKey: .url),
-      headers: try container.decodeHeaders(forKey: .headers))
+      headers: try container.decodeHeaders(forKey: .headers),
+      title: try container.decodeIfPresent(String.self, forKey: .title),
+      language: try container.decodeIfPresent(String.self, forKey: .language))
   }
 
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
     try container.encode(url, forKey: .url)
     try container.encodeHeaders(headers, forKey: .headers)
+    try container.encodeIfPresent(title, forKey: .title)
+    try container.encodeIfPresent(language, forKey: .language)
   }
 }
 

@@ -30,6 +30,15 @@ public struct TrackLanguages: Sendable, Hashable, Codable {
     return all.filter { seen.insert($0).inserted }
   }
 
+  /// Returns the first track in a language; one in the same variety of it (`pt-BR`) precedes others.
+  static func track(in language: String, among tracks: [MediaTrack]) -> MediaTrack? {
+    for code in codes(of: language) {
+      let track = tracks.first { $0.language.map { codes(of: $0).contains(code) } ?? false }
+      if let track { return track }
+    }
+    return nil
+  }
+
   /// The bibliographic codes of ISO 639-2, which Matroska uses, and the terminological ones.
   private static let bibliographic = [
     "alb": "sqi", "arm": "hye", "baq": "eus", "bur": "mya", "chi": "zho", "cze": "ces",

@@ -27,11 +27,14 @@ public struct LiveWindow: Sendable, Hashable, Codable {
   /// The position to which `Player.seekToLive()` leads.
   public var live: Duration { max(start, end - lead) }
 
-  /// Returns how far a position is behind the present; nil: it is the present. Live playback is a
-  /// few seconds behind its newest sound, as much as was sent in advance.
-  public func distance(of position: Duration) -> Duration? {
+  /// Returns how far a position is behind the newest sound; nil: it is at the present. Live playback
+  /// is at least `lead` behind, and more until the next segment arrives: without a choice of the
+  /// listener, less than ten seconds beyond `lead` are the present, otherwise less than two.
+  ///
+  /// - Parameter hasLeftLive: whether the listener left the present (`PlayerState.hasLeftLive`).
+  public func distance(of position: Duration, hasLeftLive: Bool = false) -> Duration? {
     let behind = end - position
-    return behind > lead + .seconds(10) ? behind : nil
+    return behind >= lead + .seconds(hasLeftLive ? 2 : 10) ? behind : nil
   }
 
   /// Returns the position nearest to `position` that can be played.
@@ -43,4 +46,9 @@ extension PlayerState {
   /// media. Live playback is a few seconds behind, as much as was sent in advance or is needed to
   /// start.
   public var behindLive: Duration? { liveWindow.map { max(.zero, $0.end - position) } }
+
+  /// `behindLive` as it is to be shown: nil also at the present (`LiveWindow.distance`).
+  public var shownBehindLive: Duration? {
+    liveWindow?.distance(of: position, hasLeftLive: hasLeftLive)
+  }
 }

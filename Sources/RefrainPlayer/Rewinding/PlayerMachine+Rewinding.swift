@@ -12,4 +12,27 @@ extension PlayerMachine {
     guard state.isLive else { return }
     seek(to: state.liveWindow?.live ?? .zero, &actions)
   }
+
+  // MARK: Whether the listener left the present
+
+  /// Records the recorded part of a live stream. Whoever is paused falls behind it.
+  mutating func noteWindow(_ window: LiveWindow) {
+    state.liveWindow = window
+    if !state.wantsToPlay, window.distance(of: state.position, hasLeftLive: true) != nil {
+      state.hasLeftLive = true
+    }
+  }
+
+  /// Records a pause.
+  mutating func notePause() {
+    if state.liveWindow != nil { state.hasLeftLive = true }
+  }
+
+  /// Records a seek, before it changes the position. One to the present returns there; one that does
+  /// not go back leaves it no further.
+  mutating func noteSeek(to target: Duration) {
+    guard let window = state.liveWindow else { return }
+    let isBehind = target < window.live
+    state.hasLeftLive = isBehind && (state.hasLeftLive || target < state.position)
+  }
 }

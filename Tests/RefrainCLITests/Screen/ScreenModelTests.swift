@@ -68,6 +68,34 @@ struct ScreenModelTests {
     #expect(lines.contains { $0.text.contains("Playing") })
   }
 
+  @Test func `After a jump back in live sound, the marker leaves the end of the bar`() throws {
+    var state = state([Media(try url("https://h/radio"))])
+    (state.isLive, state.duration) = (true, nil)
+    state.liveWindow = LiveWindow(start: .zero, end: .seconds(7200))
+    state.position = .seconds(7190)
+    let renderer = ScreenRenderer(.blocks)
+    let atPresent = renderer.scrubberLine(model(state), 60).text
+    #expect(atPresent.hasSuffix("\(renderer.glyphs.position)  live"))
+    state.hasLeftLive = true
+    let behind = renderer.scrubberLine(model(state), 60).text
+    #expect(behind.hasSuffix("\(renderer.glyphs.position)\(renderer.glyphs.cached)  -0:10 live"))
+  }
+
+  @Test func `A live stream whose segments the proxy requests shows no requests`() throws {
+    var state = state([Media(try url("https://h/live.m3u8"))])
+    #expect(model(state).requests == 0)
+    (state.isLive, state.duration) = (true, nil)
+    var model = model(state)
+    let renderer = ScreenRenderer(.blocks)
+    #expect(model.requests == nil)
+    #expect(renderer.figures(model, 80, lines: 1).map(\.text) == [""])
+    model.isOffline = true
+    #expect(renderer.figures(model, 80, lines: 1).map(\.text) == ["offline"])
+    // A station is read by the player itself.
+    state.statistics = MediaReader.Statistics()
+    #expect(self.model(state).requests == 0)
+  }
+
   @Test func `The hit ratio is the fraction of bytes that came from disk`() throws {
     var state = state([Media(try url("https://h/a"))])
     #expect(model(state).hitRatio == nil)

@@ -28,6 +28,21 @@
       #expect(options(of: shown) == ["auto", "auto"])
     }
 
+    @Test func `An item begins with a subtitle given in the preferred language`() {
+      let given = [
+        MediaTrack(.init(.subtitle, 1), language: "en"), MediaTrack(text, language: "de"),
+      ]
+      var shown = MPVShown()
+      shown.begin(item)
+      #expect(shown.subtitleOption(given: given) == "auto")
+      shown.languages = TrackLanguages(audio: "en", subtitle: "ger")
+      #expect(shown.subtitleOption(given: given) == "3")
+      #expect(shown.subtitleOption(given: []) == "auto")
+      shown.hear([picture, german])
+      shown.beginAgain()
+      #expect(shown.subtitleOption(given: given) == "no")
+    }
+
     @Test func `An item that is loaded again begins with its own tracks`() {
       var shown = playing([picture, german, text])
       shown.beginAgain()

@@ -14,6 +14,41 @@
   struct SubtitleTests {
     nonisolated static let text = "1\n00:00:00,000 --> 00:00:09,000\nHello\n"
 
+    @Test func `Subtitles have the titles and languages of their files, and those are preferred`()
+      async throws
+    {
+      try await Listening.with { listening in
+        var media = try listening.file("film.wav", tenths: 10)
+        for path in ["/film.srt", "/film.de.srt", "/signs.srt"] {
+          listening.origin.serve(
+            OriginResource(.bytes(Self.text.utf8), contentType: "text/plain"), at: path)
+          media.subtitles.append(.init(listening.origin.url(path)))
+        }
+        let file = listening.directory.appending(path: "other.fr.srt")
+        try Self.text.write(to: file, atomically: true, encoding: .utf8)
+        media.subtitles.append(.init(file))
+        (media.subtitles[2].title, media.subtitles[2].language) = ("Signs", "en")
+
+        let referee = EngineReferee(
+          try await MPVEngine(cache: listening.cache, output: .silent, video: .window))
+        let preferred: [(language: String?, number: Int)] = [("ger", 2), ("en", 3), (nil, 1)]
+        for (language, number) in preferred {
+          referee.engine.prefer(TrackLanguages(subtitle: language))
+          let item = referee.load(media, isPaused: true)
+          try await eventually("it is ready") { referee.isReady(item) }
+          let tracks = try #require(referee.tracks.last)
+          let found = tracks.tracks(of: .subtitle)
+          #expect(found.map(\.title) == ["film.srt", "film.de.srt", "Signs", "other.fr.srt"])
+          #expect(found.map(\.language) == [nil, "de", "en", "fr"])
+          try await eventually("\(number) is selected") {
+            referee.selected?.contains(.init(.subtitle, number)) == true
+          }
+        }
+        await referee.close()
+        #expect(referee.violations == [] && referee.requests == [])
+      }
+    }
+
     @Test func `Each subtitle is shown or reported, and receives only its headers`() async throws {
       try await Listening.with { listening in
         let origin = listening.origin

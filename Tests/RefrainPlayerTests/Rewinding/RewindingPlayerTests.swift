@@ -58,6 +58,91 @@ struct RewindingPlayerTests {
     #expect(machine.state.behindLive == nil)
   }
 
+  // MARK: How far behind is shown
+
+  /// Reports the newest sound and the position.
+  private func play(
+    _ machine: inout PlayerMachine, _ id: EngineItem.ID, to position: Int, of end: Int
+  ) {
+    _ = machine.handle(
+      EngineEvent.liveWindow(id, LiveWindow(start: .seconds(10), end: .seconds(end))))
+    _ = machine.handle(EngineEvent.position(id, .seconds(position)))
+  }
+
+  @Test func `Without a choice of the listener, a newer segment is no distance`() throws {
+    var (machine, id) = try playing(window)
+    for end in [100, 106, 109] {
+      play(&machine, id, to: 95, of: end)
+      #expect(machine.state.shownBehindLive == nil)
+    }
+    play(&machine, id, to: 95, of: 110)
+    #expect(machine.state.shownBehindLive == .seconds(15))
+  }
+
+  @Test func `After a jump back, also a short distance is shown, until a jump to the present`()
+    throws
+  {
+    var (machine, id) = try playing(window)
+    _ = machine.handle(.skip(.seconds(-2)))
+    #expect(machine.state.shownBehindLive == .seconds(7))
+    _ = machine.handle(EngineEvent.seekCompleted(id, serial: 1, at: .seconds(93)))
+    play(&machine, id, to: 94, of: 101)
+    #expect(machine.state.shownBehindLive == .seconds(7))
+    // Forward, but not to the present.
+    play(&machine, id, to: 94, of: 108)
+    _ = machine.handle(.skip(.seconds(3)))
+    _ = machine.handle(EngineEvent.seekCompleted(id, serial: 2, at: .seconds(97)))
+    #expect(machine.state.shownBehindLive == .seconds(11))
+    _ = machine.handle(PlayerCommand.seekToLive)
+    _ = machine.handle(EngineEvent.seekCompleted(id, serial: 3, at: .seconds(103)))
+    #expect(machine.state.shownBehindLive == nil && !machine.state.hasLeftLive)
+    play(&machine, id, to: 103, of: 114)
+    #expect(machine.state.shownBehindLive == nil)
+  }
+
+  @Test func `A jump forward within the present does not leave it`() throws {
+    var (machine, id) = try playing(window)
+    play(&machine, id, to: 95, of: 108)
+    _ = machine.handle(.skip(.seconds(2)))
+    #expect(machine.state.shownBehindLive == nil && !machine.state.hasLeftLive)
+  }
+
+  @Test(arguments: [true, false])
+  func `After a pause, also a short distance is shown`(_ isBySystem: Bool) throws {
+    var (machine, id) = try playing(window)
+    if isBySystem {
+      _ = machine.handle(EngineEvent.pausedBySystem(true))
+    } else {
+      _ = machine.handle(PlayerCommand.pause)
+    }
+    #expect(machine.state.shownBehindLive == nil)
+    play(&machine, id, to: 95, of: 103)
+    _ = machine.handle(PlayerCommand.resume)
+    play(&machine, id, to: 96, of: 104)
+    #expect(machine.state.shownBehindLive == .seconds(8))
+  }
+
+  @Test func `A jump to the present while paused counts until newer sound has come`() throws {
+    var (machine, id) = try playing(window)
+    _ = machine.handle(PlayerCommand.pause)
+    _ = machine.handle(PlayerCommand.seekToLive)
+    _ = machine.handle(EngineEvent.seekCompleted(id, serial: 1, at: .seconds(95)))
+    #expect(!machine.state.hasLeftLive)
+    play(&machine, id, to: 95, of: 101)
+    #expect(!machine.state.hasLeftLive)
+    play(&machine, id, to: 95, of: 102)
+    #expect(machine.state.shownBehindLive == .seconds(7))
+  }
+
+  @Test func `A station that is loaded again plays at the present`() throws {
+    var (machine, id) = try playing(window)
+    _ = machine.handle(.skip(.seconds(-20)))
+    #expect(machine.state.hasLeftLive)
+    _ = machine.handle(EngineEvent.failed(id, MediaCacheError(.unreachable, "It broke.")))
+    _ = machine.handle(PlayerCommand.retry)
+    #expect(!machine.state.hasLeftLive && machine.state.shownBehindLive == nil)
+  }
+
   @Test func `The title of recorded sound is the one that is heard`() throws {
     var (machine, id) = try playing(window)
     _ = machine.handle(EngineEvent.streamTitle(id, StreamTitle(title: "Heard")))

@@ -128,10 +128,13 @@ struct MediaTracksTests {
     #expect(actions.contains { if case .follow(.some) = $0 { true } else { false } })
   }
 
-  @Test func `Subtitles of a media are stored with it, and their headers`() throws {
+  @Test func `Subtitles of a media are stored with it, their headers, titles and languages`() throws
+  {
     var media = Media(try #require(URL(string: "http://h/film.mkv")))
     let url = try #require(URL(string: "http://h/film.srt"))
-    media.subtitles = [.init(url), .init(url, headers: ["A": "1", "B": "2"])]
+    media.subtitles = [
+      .init(url), .init(url, headers: ["A": "1", "B": "2"], title: "Signs", language: "de"),
+    ]
     let stored = try JSONEncoder().encode(media)
     #expect(try JSONDecoder().decode(Media.self, from: stored) == media)
   }

@@ -82,7 +82,7 @@ extension ScreenRenderer {
     let marker: Int? =
       switch model.length {
       case .unknown: nil
-      case .live: min(width - 1, Int((model.rewound?.fraction ?? 1) * Double(width)))
+      case .live: liveMarker(model, width)
       case .known: model.fraction.map { min(width - 1, Int($0 * Double(width))) }
       }
     var line = StyledLine()
@@ -104,6 +104,12 @@ extension ScreenRenderer {
       }
     }
     return line
+  }
+
+  /// Returns the column of the position in a live stream: the last one is the present.
+  private func liveMarker(_ model: ScreenModel, _ width: Int) -> Int {
+    guard let rewound = model.rewound, rewound.behind != nil else { return width - 1 }
+    return max(0, min(width - 2, Int(rewound.fraction * Double(width))))
   }
 
   // MARK: Figures and settings
@@ -164,8 +170,9 @@ extension ScreenRenderer {
         (percent == 100 ? "all" : "\(percent)%", .plain),
         (width < 24 ? " stored" : " of \(TimeText.position(total)) stored", .dim),
       ])
+    }
+    guard let requests = model.requests else {
       if model.isOffline { facts.append([("offline", .colour(.yellow))]) }
-      // The requests of a stream are the proxy's.
       return joined(facts, width)
     }
     if model.isOffline {
@@ -179,7 +186,7 @@ extension ScreenRenderer {
       facts.append([("hit ratio ", .dim), ("\(Int((ratio * 100).rounded(.down)))%", .plain)])
     }
     facts.append([
-      ("\(model.requests)", .plain), (model.requests == 1 ? " request" : " requests", .dim),
+      ("\(requests)", .plain), (requests == 1 ? " request" : " requests", .dim),
     ])
     return joined(facts, width)
   }

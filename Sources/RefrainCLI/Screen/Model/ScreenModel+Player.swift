@@ -50,7 +50,9 @@ extension ScreenModel {
       let bytes = statistics.bytesFromDisk + statistics.bytesFromOrigin
       return bytes > 0 ? Double(statistics.bytesFromDisk) / Double(bytes) : nil
     }
-    requests = state.statistics?.requests ?? 0
+    // A stream is requested by the proxy.
+    let isStream = state.streamProgress != nil || state.isLive && state.statistics == nil
+    requests = isStream ? nil : state.statistics?.requests ?? 0
     tracks = ShownTracks(state)
     volume = state.volume
     isMuted = state.isMuted
@@ -111,7 +113,7 @@ extension ScreenModel.Length {
 extension ScreenModel.Rewound {
   fileprivate init?(_ state: PlayerState) {
     guard let window = state.liveWindow else { return nil }
-    behind = window.distance(of: state.position)
+    behind = state.shownBehindLive
     let length = window.end - window.start
     fraction =
       behind == nil || length <= .zero

@@ -76,7 +76,8 @@ struct ScreenModel: Sendable, Hashable {
   var speed: Double?
   /// The part of the delivered bytes that came from disk, 0…1; nil before the first byte.
   var hitRatio: Double?
-  var requests = 0
+  /// The requests for the item; nil for a stream, whose segments are requested by the proxy.
+  var requests: Int? = 0
   var isOffline = false
   /// Whether the item is a file, which does not involve the cache.
   var isLocal = false

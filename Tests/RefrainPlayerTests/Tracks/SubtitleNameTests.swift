@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+import Foundation
+import Testing
+
+@testable import RefrainPlayer
+
+/// The title and the language in the name of a subtitle's file.
+struct SubtitleNameTests {
+  @Test(
+    arguments: [
+      ("film.de.srt", "de"), ("film.DE.srt", "de"), ("film.ger.vtt", "ger"),
+      ("film.pt-BR.srt", "pt-BR"), ("film.zh-Hans.ass", "zh-Hans"), ("film.es-419.srt", "es-419"),
+      ("film (fr).srt", "fr"), ("film[en-US].srt", "en-US"), ("film.de .srt", "de"),
+      ("film.en.forced.srt", "en"), ("film.en.sdh.srt", "en"), ("film.en.hi.srt", "en"),
+      ("film.hi.srt", "hi"), ("a.film.de.srt", "de"),
+    ])
+  func `A name states its language before its extension`(_ name: String, _ language: String) {
+    #expect(SubtitleName.language(in: name) == language)
+  }
+
+  @Test(
+    arguments: [
+      "film.srt", "film", "", "/", ".srt", ".de.srt", "de.srt", "(de).srt", "film.d.srt",
+      "film.deut.srt", "film.00.srt", "film.d3.srt", "film.dé.srt", "film.de-.srt",
+      "film.-de.srt", "film.de-toolongtag.srt", "film.cc.srt", "film.sdh.srt", "film.forced.srt",
+      "film de).srt", "film..srt", "film.de-a-b-c-d.srt",
+    ])
+  func `Other names state none`(_ name: String) {
+    #expect(SubtitleName.language(in: name) == nil)
+  }
+
+  private func name(_ path: String) throws -> SubtitleName {
+    SubtitleName(of: try #require(URL(string: "https://me:secret@h\(path)")))
+  }
+
+  @Test func `The title is the decoded name of the file, on one line`() throws {
+    let name = try name("/films/Der%20Film%20%C3%BC.de.srt?token=secret#t")
+    #expect(name.title == "Der Film ü.de.srt" && name.language == "de")
+    #expect(name.addressPart == "Der Film ü.de.srt")
+    #expect(try self.name("/a%0A%1B%5Bb.srt").title == "a  [b.srt")
+    for path in ["", "/"] {
+      let none = try self.name(path)
+      #expect(none.title == nil && none.addressPart == nil && none.language == nil)
+    }
+  }
+
+  @Test func `A long name keeps both ends, with its language`() throws {
+    let name = try name("/\(String(repeating: "x", count: 300)).pt-BR.srt")
+    let title = try #require(name.title)
+    #expect(title.count == 80 && title.hasPrefix("xxx") && title.hasSuffix(".pt-BR.srt"))
+    #expect(name.language == "pt-BR")
+  }
+
+  @Test func `An address has no marks that a program interprets`() throws {
+    #expect(try name("/a:b,c%25d'e%22.srt").addressPart == "a_b_c_d_e_.srt")
+  }
+
+  @Test func `The first track in a language is found under each of its codes`() {
+    func track(_ number: Int, _ language: String?) -> MediaTrack {
+      MediaTrack(.init(.subtitle, number), language: language)
+    }
+    let tracks = [track(1, nil), track(2, "en"), track(3, "pt"), track(4, "pt-BR"), track(5, "de")]
+    func found(_ language: String) -> Int? {
+      TrackLanguages.track(in: language, among: tracks)?.id.number
+    }
+    #expect(found("ger") == 5 && found("de-AT") == 5 && found("eng") == 2)
+    #expect(found("pt-BR") == 4 && found("por") == 3)
+    #expect(found("fr") == nil && found("") == nil && found("und") == nil)
+  }
+}
