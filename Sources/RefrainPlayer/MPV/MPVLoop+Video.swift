@@ -69,12 +69,13 @@
       for (name, value) in MPVVideoOptions.all(video) {
         try mpv.check(mpv.set_option_string(handle, name, value), "set \(name)=\(value)")
       }
-      for (name, value) in MPVVideoOptions.optional(video) {
+      let display = Display.first
+      for (name, value) in MPVVideoOptions.optional(video, on: display) {
         _ = mpv.set_option_string(handle, name, value)
       }
-      let isSet = MPVVideoOptions.outputs.contains {
-        mpv.set_option_string(handle, "vo", $0) >= 0
-      }
+      let outputs = MPVOutputs(on: display)
+      _ = outputs.contexts.contains { mpv.set_option_string(handle, "gpu-context", $0) >= 0 }
+      let isSet = outputs.lists.contains { mpv.set_option_string(handle, "vo", $0) >= 0 }
       try mpv.check(isSet ? 0 : MPV_ERROR_VO_INIT_FAILED.rawValue, "select a video output")
     }
 
