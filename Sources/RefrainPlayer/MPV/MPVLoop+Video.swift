@@ -18,6 +18,8 @@
     var showsVideo = true
     /// Whether the controller in the window is loaded.
     var hasController = false
+    /// Whether the window fills the screen; nil: none is open.
+    var isFullscreen: Bool?
     var volume = 100.0
     var isMuted = false
     private var lastLook: ContinuousClock.Instant?
@@ -84,6 +86,28 @@
       guard case .window = video.output else { return }
       command("define-section", MPVWindowKeys.message, MPVWindowKeys.section, "force")
       command("enable-section", MPVWindowKeys.message)
+    }
+
+    /// Whether the engine has to know the changes of a property, with the output that it has.
+    func isOfUse(_ property: MPVProperty) -> Bool {
+      property.isOfWindow ? video.output == .window : playsVideo || !property.isOfListener
+    }
+
+    /// Reports whether a window is open and fills the screen, if that has changed. libmpv keeps the
+    /// setting for its next window.
+    func tellWindow() {
+      let isOpen = number(MPVProperty.hasWindow.rawValue) == 1
+      let now: Bool? = isOpen ? number(MPVProperty.isFullscreen.rawValue) == 1 : nil
+      guard now != shown.isFullscreen else { return }
+      shown.isFullscreen = now
+      tell(.fullscreen(now))
+    }
+
+    /// Reports that libmpv has ended by itself, and its window with it: the controller closed it.
+    func tellEnd() {
+      if shown.isFullscreen != nil { tell(.fullscreen(nil)) }
+      shown.isFullscreen = nil
+      tell(.window(.closeRequested))
     }
 
     /// Runs a command whose effect is shown in the window, if there is one.
