@@ -28,7 +28,12 @@
       case .aid: return try select(.audio, value, property)
       case .sid: return try select(.subtitle, value, property)
       case .vid: return try select(.video, value, property)
-      case .fullscreen: throw error("fullscreen has no known value: cycle it.")
+      case .fullscreen:
+        let isWanted = try flag(value, of: property)
+        guard player.isFullscreen != nil else {
+          throw error("No window is open that can fill the screen.")
+        }
+        return .player([.setFullscreen(isWanted)])
       case .audioDevice:
         guard let name = value.text else {
           throw wrongFormat(property, "the name of a device in audio-device-list")
@@ -46,7 +51,7 @@
       case .loopsPlaylist, .loopsFile:
         return try set(property, to: .bool(value(of: property) == .bool(false)))
       case .fullscreen:
-        try check(.toggleFullscreen)
+        if player.isFullscreen == nil { try check(.toggleFullscreen) }
         return .toggleFullscreen
       case .vid:
         try check(.toggleVideo)

@@ -44,8 +44,9 @@
       case .sid: selected(.subtitle)
       case .vid: player.showsVideo ? selected(.video) : .bool(false)
       case .audioDevice: .string(player.audioDevice ?? Self.systemDevice)
-      // The window does not report it, and the list is looked up.
-      case .fullscreen, .audioDevices: nil
+      case .fullscreen: player.isFullscreen.map(ControlValue.bool)
+      // The list is looked up.
+      case .audioDevices: nil
       case .isIdle: .bool(!isOccupied)
       }
     }

@@ -21,6 +21,7 @@
       // The name of packaging/refrain.desktop, which packages install: it has the icon.
       mpris = MPRIS(
         MPRIS.Configuration("refrain", identity: "Refrain", desktopEntry: "refrain"))
+      // MPRIS follows the player's own window by itself. libmpv has no command that raises it.
       mpris.onQuit = quit
       mpris.onOpen = { [weak player] uri in
         await Self.media(uri, player?.queue.items ?? [], options, cache, note)

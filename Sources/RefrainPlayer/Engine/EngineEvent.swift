@@ -54,6 +54,9 @@ public enum EngineEvent: Sendable, Hashable {
   /// The item has video, but it could not be shown. Playback continues with the sound.
   case videoUnavailable
   case window(WindowEvent)
+  /// The engine's own window opened or closed, or fills the screen, or no longer does; nil: no
+  /// window is open, as before the first report.
+  case fullscreen(Bool?)
   /// A request that the listener made by the engine's own controller. After `next`, the engine
   /// waits for a call.
   case requested(ListenerRequest)
@@ -68,7 +71,7 @@ public enum EngineEvent: Sendable, Hashable {
       .liveWindow(let id, _), .streamTitle(let id, _):
       id
     case .audioUnavailable, .audioAvailable, .pausedBySystem, .videoUnavailable, .window,
-      .requested:
+      .fullscreen, .requested:
       nil
     }
   }

@@ -62,6 +62,10 @@ public protocol PlayerEngine: AnyObject, Sendable {
   /// Lets the engine's own window fill the screen, or no longer.
   func toggleFullscreen()
 
+  /// Sets whether the engine's own window fills the screen. `EngineEvent.fullscreen` reports it once
+  /// it does.
+  func setFullscreen(_ isFullscreen: Bool)
+
   var capabilities: PlayerCapabilities { get }
 
   /// Ends playback; nothing more is reported of its items. The engine remains usable.
@@ -82,5 +86,6 @@ extension PlayerEngine {
   public func setShowsVideo(_ showsVideo: Bool) {}
   public func setAudioDevice(_ device: String?) {}
   public func toggleFullscreen() {}
+  public func setFullscreen(_ isFullscreen: Bool) {}
   public var capabilities: PlayerCapabilities { PlayerCapabilities() }
 }

@@ -54,7 +54,8 @@
     public var onQuit: (@MainActor @Sendable () -> Void)? { didSet { publish() } }
     /// Brings the app's window to the front; nil: clients cannot.
     public var onRaise: (@MainActor @Sendable () -> Void)? { didSet { publish() } }
-    /// Enters or leaves the fullscreen mode; nil: clients cannot.
+    /// Enters or leaves the fullscreen mode of the app's window. Nil: clients change that of the
+    /// player's own window while one is open (`Player.isFullscreen`), and otherwise none.
     public var onFullscreen: (@MainActor @Sendable (Bool) -> Void)? { didSet { publish() } }
     /// Returns the media that a URI names. If the array is empty, nothing plays, and the app
     /// reports why. Without a closure, the URI itself is the media.
@@ -62,7 +63,7 @@
     /// Called for several URIs at once. A client that plays another URI cancels the task, and so
     /// does `close()`.
     public var onOpen: (@MainActor @Sendable (String) async -> [Media])?
-    /// Whether the app's window fills the screen.
+    /// Whether the app's window fills the screen. Of the player's own window, the player reports it.
     public var isFullscreen = false { didSet { publish() } }
 
     private let configuration: Configuration

@@ -48,7 +48,7 @@
 
     private func decide(_ method: MPRISMethod, _ arguments: [DBusValue]) -> MPRISDecision {
       switch (method, arguments.first) {
-      case (.raise, _): app.canRaise ? .raise : refuse("The player has no window to raise.")
+      case (.raise, _): app.canRaise ? .raise : refuse("The window cannot be raised.")
       case (.quit, _): app.canQuit ? .quit : refuse("The player cannot be ended.")
       case (.next, _): next()
       case (.previous, _): previous()
@@ -68,9 +68,7 @@
 
     private func decide(_ property: MPRISProperty, _ value: DBusValue) -> MPRISDecision {
       switch (property, value) {
-      case (.isFullscreen, .bool(let isWanted)):
-        app.canSetFullscreen
-          ? .setFullscreen(isWanted) : refuse("The player has no window to enlarge.")
+      case (.isFullscreen, .bool(let isWanted)): set(fullscreen: isWanted)
       case (.loopStatus, .string(let text)):
         PlayQueue.RepeatMode(loopStatus: text).map { .player([.setRepeatMode($0)]) }
           ?? invalid("LoopStatus is None, Track or Playlist.")
@@ -79,6 +77,12 @@
       case (.rate, .double(let rate)): set(rate: rate)
       default: invalid("\(property.rawValue) cannot have this value.")
       }
+    }
+
+    private func set(fullscreen isWanted: Bool) -> MPRISDecision {
+      guard canSetFullscreen else { return refuse("No window is open that can fill the screen.") }
+      return app.canSetFullscreen
+        ? .setFullscreen(isWanted) : .player([.setFullscreen(isWanted)])
     }
 
     private func refuse(_ text: String) -> MPRISDecision {

@@ -39,6 +39,14 @@
       player.item != nil && (!player.isLive || player.liveWindow != nil) && playback != .stopped
     }
 
+    /// Whether clients can let a window fill the screen: that of the app, or the player's own.
+    var canSetFullscreen: Bool { app.canSetFullscreen || player.isFullscreen != nil }
+
+    /// Whether the window fills the screen that clients change, or the app's.
+    var isFullscreen: Bool {
+      app.canSetFullscreen ? app.isFullscreen : player.isFullscreen ?? app.isFullscreen
+    }
+
     var hasNext: Bool { player.queue.next(.asked) != nil }
 
     var hasPrevious: Bool { player.queue.previous() != nil }
@@ -57,8 +65,8 @@
     func value(of property: MPRISProperty) -> DBusValue {
       switch property {
       case .canQuit: .bool(app.canQuit)
-      case .isFullscreen: .bool(app.isFullscreen)
-      case .canSetFullscreen: .bool(app.canSetFullscreen)
+      case .isFullscreen: .bool(isFullscreen)
+      case .canSetFullscreen: .bool(canSetFullscreen)
       case .canRaise: .bool(app.canRaise)
       case .hasTrackList, .canControl, .canEditTracks: .bool(true)
       case .identity: .string(app.identity)

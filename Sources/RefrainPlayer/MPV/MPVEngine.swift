@@ -115,6 +115,10 @@
 
     public func toggleFullscreen() { mailbox.post(.command(["cycle", "fullscreen"])) }
 
+    public func setFullscreen(_ isFullscreen: Bool) {
+      mailbox.post(.command(["set", "fullscreen", isFullscreen ? "yes" : "no"]))
+    }
+
     private static func capabilities(showing video: VideoConfiguration) -> PlayerCapabilities {
       var capabilities = PlayerCapabilities.ofPlatform
       if video.output == .none {

@@ -153,6 +153,7 @@
     func take(_ change: mpv_event_property) {
       guard let property = MPVProperty(rawValue: String(cString: change.name)) else { return }
       if property.isOfListener { return noteListener(property) }
+      if property.isOfWindow { return tellWindow() }
       if property == .isWaiting { isWaitingForCache = change.value(as: CInt.self) == 1 }
       let number = change.format == MPV_FORMAT_DOUBLE ? change.value(as: Double.self) : nil
       guard let playback = playing.current else { return }
@@ -183,7 +184,7 @@
       case .tracks:
         tellTracks(of: playback)
         noteSelection(of: playback)
-      case .isWaiting, .isPaused, .volume, .isMuted: break
+      case .isWaiting, .isPaused, .volume, .isMuted, .hasWindow, .isFullscreen: break
       }
     }
 

@@ -20,6 +20,8 @@
     var languages = TrackLanguages()
     /// Whether the controller in the window is loaded.
     var hasController = false
+    /// Whether the window fills the screen; nil: none is open.
+    var isFullscreen: Bool?
     var volume = 100.0
     var isMuted = false
     private var lastLook: ContinuousClock.Instant?
@@ -82,12 +84,13 @@
       for (name, value) in MPVVideoOptions.all(video) {
         try mpv.check(mpv.set_option_string(handle, name, value), "set \(name)=\(value)")
       }
-      for (name, value) in MPVVideoOptions.optional(video) {
+      let display = Display.first
+      for (name, value) in MPVVideoOptions.optional(video, on: display) {
         _ = mpv.set_option_string(handle, name, value)
       }
-      let isSet = MPVVideoOptions.outputs.contains {
-        mpv.set_option_string(handle, "vo", $0) >= 0
-      }
+      let outputs = MPVOutputs(on: display)
+      _ = outputs.contexts.contains { mpv.set_option_string(handle, "gpu-context", $0) >= 0 }
+      let isSet = outputs.lists.contains { mpv.set_option_string(handle, "vo", $0) >= 0 }
       try mpv.check(isSet ? 0 : MPV_ERROR_VO_INIT_FAILED.rawValue, "select a video output")
     }
 
@@ -96,6 +99,28 @@
       guard case .window = video.output else { return }
       command("define-section", MPVWindowKeys.message, MPVWindowKeys.section, "force")
       command("enable-section", MPVWindowKeys.message)
+    }
+
+    /// Whether the engine has to know the changes of a property, with the output that it has.
+    func isOfUse(_ property: MPVProperty) -> Bool {
+      property.isOfWindow ? video.output == .window : playsVideo || !property.isOfListener
+    }
+
+    /// Reports whether a window is open and fills the screen, if that has changed. libmpv keeps the
+    /// setting for its next window.
+    func tellWindow() {
+      let isOpen = number(MPVProperty.hasWindow.rawValue) == 1
+      let now: Bool? = isOpen ? number(MPVProperty.isFullscreen.rawValue) == 1 : nil
+      guard now != shown.isFullscreen else { return }
+      shown.isFullscreen = now
+      tell(.fullscreen(now))
+    }
+
+    /// Reports that libmpv has ended by itself, and its window with it: the controller closed it.
+    func tellEnd() {
+      if shown.isFullscreen != nil { tell(.fullscreen(nil)) }
+      shown.isFullscreen = nil
+      tell(.window(.closeRequested))
     }
 
     /// Runs a command whose effect is shown in the window, if there is one.

@@ -84,7 +84,7 @@
       self.video = video
       self.events = events
       mailbox = MPVMailbox(waking: handle, of: mpv)
-      for property in MPVProperty.allCases where playsVideo || !property.isOfListener {
+      for property in MPVProperty.allCases where isOfUse(property) {
         _ = mpv.observe_property(handle, 0, property.rawValue, property.format)
       }
       bindKeys()
@@ -104,7 +104,7 @@
         lookAtRecording()
         lookAtVideo()
       }
-      if !isQuitting, playsVideo { tell(.window(.closeRequested)) }
+      if !isQuitting, playsVideo { tellEnd() }
       forget(playing.replaceAll(with: nil, entry: 0))
       mailbox.shut()
       // Closes every stream, and the audio output.

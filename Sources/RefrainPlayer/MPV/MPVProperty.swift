@@ -15,6 +15,9 @@
     case isPaused = "pause"
     case volume
     case isMuted = "mute"
+    // Those of the window.
+    case hasWindow = "vo-configured"
+    case isFullscreen = "fullscreen"
 
     var isOfListener: Bool {
       switch self {
@@ -23,10 +26,12 @@
       }
     }
 
+    var isOfWindow: Bool { self == .hasWindow || self == .isFullscreen }
+
     var format: mpv_format {
       switch self {
       case .position, .duration, .buffered, .volume: MPV_FORMAT_DOUBLE
-      case .isWaiting, .isPaused, .isMuted: MPV_FORMAT_FLAG
+      case .isWaiting, .isPaused, .isMuted, .hasWindow, .isFullscreen: MPV_FORMAT_FLAG
       case .metadata, .tracks: MPV_FORMAT_NODE
       }
     }

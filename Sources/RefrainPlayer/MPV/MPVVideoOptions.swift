@@ -27,7 +27,7 @@
 
     /// Options that some builds or versions of libmpv lack; they are left out there.
     static func optional(
-      _ video: VideoConfiguration, on display: Display? = Display.first
+      _ video: VideoConfiguration, on display: Display?
     ) -> [(name: String, value: String)] {
       guard video.output != .none else { return [] }
       let id = video.applicationID.map { [("x11-name", $0), ("wayland-app-id", $0)] } ?? []
@@ -40,10 +40,6 @@
         ("drag-and-drop", "no"),
       ]
     }
-
-    /// The video outputs, of which the first that works is used. None that draws without a display
-    /// server. Of the lists, the first that libmpv accepts counts: builds lack some outputs.
-    static let outputs = ["gpu,wlshm,x11", "gpu,x11", "gpu,wlshm", "gpu", "x11"]
 
     /// Returns the options of one file.
     ///

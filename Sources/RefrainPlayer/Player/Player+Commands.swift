@@ -102,6 +102,10 @@ extension Player {
     return next
   }
 
+  /// Lets the player's own window fill the screen, or no longer. `isFullscreen` changes once the
+  /// window has done so. Ignored while no window is open.
+  public func setFullscreen(_ isFullscreen: Bool) { send(.setFullscreen(isFullscreen)) }
+
   /// Sets a timer that pauses playback after `time`.
   public func sleep(after time: Duration) { sleepTimer = .at(.now + time) }
 }

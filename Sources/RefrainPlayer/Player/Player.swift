@@ -51,6 +51,9 @@ public final class Player {
   public private(set) var tracks = MediaTracks()
   /// The video of the current item; nil if none is shown.
   public private(set) var video: VideoStatus?
+  /// Whether the player's own window fills the screen (`setFullscreen(_:)`); nil while no window is
+  /// open, and on systems other than Linux.
+  public private(set) var isFullscreen: Bool?
 
   // MARK: Settings
 
@@ -304,6 +307,7 @@ public final class Player {
       case .setVolume(let volume, let isMuted): engine.setVolume(volume, isMuted: isMuted)
       case .select(let track, let kind): engine.select(track, of: kind)
       case .setShowsVideo(let showsVideo): engine.setShowsVideo(showsVideo)
+      case .setFullscreen(let isFullscreen): engine.setFullscreen(isFullscreen)
       case .setAudioDevice(let device): engine.engine.setAudioDevice(device)
       case .remember(let choice, let kind):
         if let languages = records.remember(choice, of: kind) { engine.prefer(languages) }
@@ -372,6 +376,7 @@ public final class Player {
     set(\.tracks, now.tracks)
     set(\.video, now.video)
     set(\.isVideoShown, now.showsVideo)
+    set(\.isFullscreen, now.isFullscreen)
     set(\.itemTags, now.itemTags)
   }
 

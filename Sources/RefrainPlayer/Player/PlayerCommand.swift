@@ -31,6 +31,7 @@ package enum PlayerCommand: Sendable, Hashable {
   case setSleepTimer(SleepTimer?)
   case select(MediaTrack.ID?, MediaTrack.Kind)
   case setShowsVideo(Bool)
+  case setFullscreen(Bool)
   /// Nil: the system's.
   case setAudioDevice(String?)
   case restore(PlayerSession)
@@ -59,6 +60,7 @@ enum PlayerAction: Sendable, Hashable {
   case setVolume(Double, isMuted: Bool)
   case select(MediaTrack.ID?, MediaTrack.Kind)
   case setShowsVideo(Bool)
+  case setFullscreen(Bool)
   case setAudioDevice(String?)
   /// The listener chose a track of a kind.
   case remember(TrackChoice, MediaTrack.Kind)

@@ -31,6 +31,9 @@ public enum PlayerEvent: Sendable, Hashable {
   /// The shown video has changed; nil: none is shown.
   case video(VideoStatus?)
   case showsVideo(Bool)
+  /// The player's own window opened or closed, or fills the screen, or no longer does; nil: no
+  /// window is open.
+  case fullscreen(Bool?)
   case rate(Double)
   case volume(Double, isMuted: Bool)
   case sleepTimer(SleepTimer?)

@@ -61,6 +61,9 @@ extension PlayerMachine {
     case .setShowsVideo(let showsVideo):
       state.showsVideo = showsVideo
       actions.append(.setShowsVideo(showsVideo))
+    case .setFullscreen(let isFullscreen):
+      // The engine would keep it for its next window. The state follows its report.
+      if state.isFullscreen != nil { actions.append(.setFullscreen(isFullscreen)) }
     case .setAudioDevice(let device):
       state.audioDevice = device
       actions.append(.setAudioDevice(device))

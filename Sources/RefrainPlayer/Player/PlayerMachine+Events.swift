@@ -73,6 +73,7 @@ extension PlayerMachine {
     case .videoUnavailable:
       if let item = state.item { actions.append(.tell(.videoUnavailable(item))) }
     case .window(let event): actions.append(.tell(.window(event)))
+    case .fullscreen(let isFullscreen): state.isFullscreen = isFullscreen
     case .requested(let request): actions += fulfil(request)
     case .audioUnavailable: state.isSilent = true
     case .audioAvailable: state.isSilent = false

@@ -26,6 +26,7 @@ extension PlayerState {
     compare(\.tracks, PlayerEvent.tracks)
     compare(\.video, PlayerEvent.video)
     compare(\.showsVideo, PlayerEvent.showsVideo)
+    compare(\.isFullscreen, PlayerEvent.fullscreen)
     compare(\.rate, PlayerEvent.rate)
     if volume != before.volume || isMuted != before.isMuted {
       events.append(.volume(volume, isMuted: isMuted))

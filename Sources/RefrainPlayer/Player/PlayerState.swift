@@ -54,6 +54,8 @@ public struct PlayerState: Sendable, Hashable {
   public internal(set) var video: VideoStatus?
   /// Whether video is shown, where there is any.
   public internal(set) var showsVideo = true
+  /// Whether the player's own window fills the screen; nil while no window is open.
+  public internal(set) var isFullscreen: Bool?
 
   public init() {}
 

@@ -170,6 +170,8 @@ final class StreamEngine: PlayerEngine {
 
   func toggleFullscreen() { engine.toggleFullscreen() }
 
+  func setFullscreen(_ isFullscreen: Bool) { engine.setFullscreen(isFullscreen) }
+
   var capabilities: PlayerCapabilities { engine.capabilities }
 
   func statistics(of item: EngineItem.ID) -> MediaReader.Statistics? {

@@ -17,6 +17,13 @@
       return nil
     }
 
+    /// Returns whether libwayland-client writes an error to standard error if it is asked for a
+    /// display, because it does not know where one would be (wl_display_connect(3)).
+    static func reportsMissingWayland(in environment: [String: String]) -> Bool {
+      let name = environment["WAYLAND_DISPLAY"] ?? "wayland-0"
+      return !name.hasPrefix("/") && environment["XDG_RUNTIME_DIR"]?.hasPrefix("/") != true
+    }
+
     /// The address of a display server.
     enum Address: Hashable {
       /// Sockets of which one suffices. A leading NUL means an abstract name (unix(7)).

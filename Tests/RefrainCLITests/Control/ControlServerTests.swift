@@ -73,6 +73,30 @@
       }
     }
 
+    @Test func `A client follows the window, and lets it fill the screen`() async throws {
+      try await ControlledPlayer.with { controlled in
+        let (client, other) = (try controlled.connect(), try controlled.connect())
+        @MainActor func change() async throws -> ControlValue? {
+          try await client.event("property-change", of: "fullscreen").data
+        }
+        #expect(try await client.ask(#""observe_property",1,"fullscreen""#).error == "success")
+        #expect(try await change() == nil)
+        let refused = try await other.ask(#""set_property","fullscreen",true"#)
+        #expect(refused.error == "error accessing property")
+        #expect(refused.message?.contains("No window is open") == true)
+        controlled.showWindow(false)
+        #expect(try await change() == .bool(false))
+        #expect(try await other.ask(#""set_property","fullscreen",true"#).error == "success")
+        #expect(try await other.get("fullscreen") == .bool(true))
+        #expect(try await change() == .bool(true))
+        #expect(controlled.player.isFullscreen == true)
+        #expect(try await other.ask(#""cycle","fullscreen""#).error == "success")
+        #expect(try await change() == .bool(false))
+        controlled.showWindow(nil)
+        #expect(try await change() == nil)
+      }
+    }
+
     @Test func `Files, lists and folders are loaded where the client says`() async throws {
       try await ControlledPlayer.with { controlled in
         let client = try controlled.connect()

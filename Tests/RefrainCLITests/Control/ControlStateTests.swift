@@ -154,6 +154,21 @@
       #expect(try Self.film.decide(action) == .player(expected))
     }
 
+    @Test(arguments: [false, true])
+    func `The window fills the screen only while it is open`(_ isFullscreen: Bool) throws {
+      #expect(try value("fullscreen", Self.film) == nil)
+      var state = Self.playing
+      state.player.isFullscreen = isFullscreen
+      #expect(try value("fullscreen", state) == "\(isFullscreen)")
+      for (wanted, isWanted) in [(.bool(true), true), (.string("no"), false)]
+        as [(ControlValue, Bool)]
+      {
+        #expect(
+          try state.decide(.set(.fullscreen, wanted)) == .player([.setFullscreen(isWanted)]))
+      }
+      #expect(try state.decide(.cycle(.fullscreen)) == .toggleFullscreen)
+    }
+
     @Test func `Other actions concern the program`() throws {
       #expect(try Self.film.decide(.cycle(.fullscreen)) == .toggleFullscreen)
       #expect(try Self.playing.decide(.quit) == .quit)
@@ -167,7 +182,8 @@
         (set(.volume, .integer(101)), .propertyError), (set(.speed, .integer(0)), .propertyError),
         (set(.loopsFile, .integer(3)), .propertyFormat),
         (set(.duration, .integer(1)), .propertyError),
-        (set(.fullscreen, .bool(true)), .propertyError), (set(.aid, .integer(9)), .propertyError),
+        (set(.fullscreen, .bool(true)), .propertyError),
+        (set(.fullscreen, .integer(1)), .propertyFormat), (set(.aid, .integer(9)), .propertyError),
         (set(.timePosition, .integer(-1)), .propertyError), (.cycle(.volume), .commandFailed),
         (.cycle(.fullscreen), .commandFailed), (.cycle(.aid), .commandFailed),
         (.cycle(.sid), .commandFailed), (.add(.pause, 1), .commandFailed),

@@ -19,6 +19,9 @@
     /// The sound device that the engine was told last; nil: the system's.
     var device: String? { engine.device }
 
+    /// Opens the engine's window, changes it, or closes it with nil.
+    func showWindow(_ isFullscreen: Bool?) { engine.showWindow(isFullscreen) }
+
     /// Counts the requests to end the program.
     @MainActor final class Quits {
       var count = 0
@@ -98,6 +101,18 @@
     private(set) var device: String?
 
     func setAudioDevice(_ device: String?) { self.device = device }
+
+    /// Nil: no window is open.
+    private var isFullscreen: Bool?
+
+    func showWindow(_ isFullscreen: Bool?) {
+      self.isFullscreen = isFullscreen
+      report?(.fullscreen(isFullscreen))
+    }
+
+    func setFullscreen(_ isFullscreen: Bool) { showWindow(isFullscreen) }
+
+    func toggleFullscreen() { showWindow(isFullscreen.map { !$0 }) }
 
     func follow(with item: EngineItem?) {}
     func play() {}

@@ -170,7 +170,7 @@
         .liveWindow(let id, _), .streamTitle(let id, _):
         id
       case .audioUnavailable, .audioAvailable, .pausedBySystem, .videoUnavailable, .window,
-        .requested:
+        .fullscreen, .requested:
         nil
       }
     }

@@ -62,7 +62,8 @@
           stage = .over
         case .audioUnavailable, .audioAvailable, .pausedBySystem: break
         // AVPlayer's engine has none of these.
-        case .tracks, .video, .subtitleFailed, .displaced, .videoUnavailable, .window, .requested:
+        case .tracks, .video, .subtitleFailed, .displaced, .videoUnavailable, .window,
+          .fullscreen, .requested:
           complain(event)
         }
       }

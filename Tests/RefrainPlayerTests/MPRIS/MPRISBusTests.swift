@@ -136,6 +136,46 @@
       }
     }
 
+    @Test func `The player's own window is announced, and fills the screen for a client`()
+      async throws
+    {
+      try await BusPlayer.with { player, _, client in
+        try await client.listen()
+        var known = try await client.all(.root)
+        #expect(known["CanSetFullscreen"] == .bool(false))
+        player.engine.showWindow(false)
+        try await waits(for: true, false, of: client, &known)
+        try await client.set(.isFullscreen, .bool(true))
+        #expect(player.engine.isFullscreen == true)
+        #expect(try await client.get(.isFullscreen) == .bool(true))
+        try await waits(for: true, true, of: client, &known)
+        // By a key.
+        player.engine.showWindow(false)
+        try await waits(for: true, false, of: client, &known)
+        player.engine.showWindow(nil)
+        try await waits(for: false, false, of: client, &known)
+        await #expect(throws: BusClient.Failure.self) {
+          try await client.set(.isFullscreen, .bool(true))
+        }
+        #expect(player.engine.isFullscreen == nil)
+      }
+    }
+
+    /// Waits until PropertiesChanged has announced these values to a client.
+    private func waits(
+      for canSet: Bool, _ isFullscreen: Bool, of client: BusClient,
+      _ known: inout [String: BusItem]
+    ) async throws {
+      try await eventually("CanSetFullscreen is \(canSet), and Fullscreen \(isFullscreen)") {
+        for signal in try await client.signals() where signal.member == "PropertiesChanged" {
+          guard case .map(let changed) = signal.values.dropFirst().first else { continue }
+          known.merge(changed) { $1 }
+        }
+        return known["CanSetFullscreen"] == .bool(canSet)
+          && known["Fullscreen"] == .bool(isFullscreen)
+      }
+    }
+
     @Test func `A URI that is looked up for ever holds up no other, and ends with the player`()
       async throws
     {

@@ -128,6 +128,20 @@
       #expect(state.decide(.set(.isFullscreen, .bool(true))) == .setFullscreen(true))
     }
 
+    @Test func `The player's own window fills the screen for a client while it is open`() {
+      let call = MPRISCall.set(.isFullscreen, .bool(true))
+      #expect(error(MPRISState.sample().decide(call)) == .notSupported)
+      var state = MPRISState.sample { $0.isFullscreen = false }
+      #expect(state.decide(call) == .player([.setFullscreen(true)]))
+      #expect(error(state.decide(.set(.isFullscreen, .string("true")))) == .invalidArguments)
+      // No engine can raise it.
+      let refusal = MPRISRefusal(kind: .notSupported, text: "The window cannot be raised.")
+      #expect(decide(state, .raise) == .refused(refusal))
+      // The mode of the app's window is the app's own.
+      state.app.canSetFullscreen = true
+      #expect(state.decide(call) == .setFullscreen(true))
+    }
+
     @Test(arguments: ["ftp://h/a", "/music/a.ogg", "-", "", "file"])
     func `Only URIs of the app's schemes are opened`(_ uri: String) {
       let state = MPRISState.sample()

@@ -40,6 +40,19 @@
         ])
     }
 
+    @Test func `A window that opens, fills the screen and closes is reported`() {
+      let none = MPRISState.sample()
+      let isOpen = MPRISState.sample { $0.isFullscreen = false }
+      let isFull = MPRISState.sample { $0.isFullscreen = true }
+      #expect(
+        signals(none) { $0.player.isFullscreen = false } == [.changed(.root, [.canSetFullscreen])])
+      #expect(
+        signals(isOpen) { $0.player.isFullscreen = true } == [.changed(.root, [.isFullscreen])])
+      #expect(
+        signals(isFull) { $0.player.isFullscreen = nil }
+          == [.changed(.root, [.isFullscreen, .canSetFullscreen])])
+    }
+
     @Test func `The next item changes the metadata and what can be reached`() {
       let all = signals(.sample()) { $0.player.queue.advance(.asked) }
       #expect(all == [.changed(.player, [.metadata, .canGoPrevious])])

@@ -75,6 +75,22 @@
       #expect(state.value(of: .canSeek) == .bool(false))
     }
 
+    @Test(
+      arguments: [(nil, false, false), (false, true, false), (true, true, true)]
+        as [(Bool?, Bool, Bool)])
+    func `The player's own window can fill the screen while it is open`(
+      _ isFullscreen: Bool?, _ canSet: Bool, _ value: Bool
+    ) {
+      var state = MPRISState.sample { $0.isFullscreen = isFullscreen }
+      #expect(state.value(of: .canSetFullscreen) == .bool(canSet))
+      #expect(state.value(of: .isFullscreen) == .bool(value))
+      #expect(state.value(of: .canRaise) == .bool(false))
+      // The mode of the app's window is the app's own.
+      (state.app.canSetFullscreen, state.app.isFullscreen) = (true, !value)
+      #expect(state.value(of: .canSetFullscreen) == .bool(true))
+      #expect(state.value(of: .isFullscreen) == .bool(!value))
+    }
+
     @Test func `The position lies within the length`() {
       var state = MPRISState.sample { $0.position = .seconds(61) }
       #expect(state.value(of: .position) == .int64(60_000_000))

@@ -52,6 +52,39 @@
       #expect(options.first { $0.name == "script-opts" }?.value == "osc-windowcontrols=\(value)")
     }
 
+    // MARK: Outputs
+
+    @Test(arguments: [.wayland, nil] as [Display?])
+    func `Every output and context is tried unless the display is X11`(_ display: Display?) {
+      let outputs = MPVOutputs(on: display, in: [:], hasGPU: false)
+      #expect(outputs.lists.first == "gpu,wlshm,x11" && outputs.contexts.isEmpty)
+    }
+
+    @Test(arguments: [false, true])
+    func `On X11, Wayland is left out where its library would write an error`(_ hasGPU: Bool) {
+      let silent = MPVOutputs(on: .x11, in: ["XDG_RUNTIME_DIR": "/run/user/1"], hasGPU: hasGPU)
+      #expect(silent.lists.first == "gpu,x11" && silent.contexts.isEmpty)
+      let outputs = MPVOutputs(on: .x11, in: [:], hasGPU: hasGPU)
+      // Drawing in software costs less without a context.
+      #expect(outputs.lists.first == (hasGPU ? "gpu,x11" : "x11"))
+      #expect(outputs.contexts.contains("x11egl"))
+      for value in silent.lists + outputs.lists + outputs.contexts {
+        #expect(!value.contains("wl") && !value.contains("wayland"))
+      }
+    }
+
+    @Test(
+      arguments: [
+        ([:], true), (["XDG_RUNTIME_DIR": ""], true), (["XDG_RUNTIME_DIR": "run"], true),
+        (["WAYLAND_DISPLAY": "wayland-0"], true), (["XDG_RUNTIME_DIR": "/run/user/1"], false),
+        (["WAYLAND_DISPLAY": "/tmp/w"], false),
+      ] as [([String: String], Bool)])
+    func `Without a place for its sockets, Wayland's library writes an error`(
+      _ environment: [String: String], _ isReported: Bool
+    ) {
+      #expect(Display.reportsMissingWayland(in: environment) == isReported)
+    }
+
     // MARK: Displays
 
     @Test func `The variables name the sockets of a display`() {

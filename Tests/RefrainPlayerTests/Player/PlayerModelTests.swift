@@ -221,6 +221,10 @@ final class EventRecorder {
       ("rate", state.rate == now.rate && now.rate == player.rate),
       ("volume", state.volume == now.volume && state.isMuted == now.isMuted),
       ("sleepTimer", state.sleepTimer == now.sleepTimer),
+      (
+        "isFullscreen",
+        state.isFullscreen == now.isFullscreen && now.isFullscreen == player.isFullscreen
+      ),
     ]
     return pairs.first { !$0.1 }.map { "events and properties differ in \($0.0)" }
   }
@@ -243,6 +247,7 @@ final class EventRecorder {
     case .tracks(let value): state.tracks = value
     case .video(let value): state.video = value
     case .showsVideo(let value): state.showsVideo = value
+    case .fullscreen(let value): state.isFullscreen = value
     case .audioDevice(let value): state.audioDevice = value
     case .videoUnavailable, .subtitleFailed, .window, .audioUnavailable, .cached, .fetching,
       .streamProgress, .started, .seekCompleted, .tags,

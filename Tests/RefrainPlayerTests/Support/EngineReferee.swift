@@ -183,7 +183,7 @@ final class EngineReferee {
       (current, next) = (nil, nil)
       isWaiting = false
     case .audioUnavailable, .audioAvailable, .pausedBySystem, .videoUnavailable, .window,
-      .requested:
+      .fullscreen, .requested:
       break
     }
   }

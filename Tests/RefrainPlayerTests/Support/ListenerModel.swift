@@ -69,7 +69,7 @@ struct ListenerModel {
       queue = session.queue
       rest(.idle)
     case .setRate, .setVolume, .setMuted, .setSleepTimer, .select, .setShowsVideo,
-      .setAudioDevice, .retry:
+      .setFullscreen, .setAudioDevice, .retry:
       break
     }
   }

@@ -34,6 +34,8 @@ final class ScriptedEngine: PlayerEngine {
   private(set) var volume = 1.0
   private(set) var isMuted = false
   private(set) var isClosed = false
+  /// Whether the window fills the screen; nil: none is open.
+  private(set) var isFullscreen: Bool?
   private var isInterrupted = false
 
   static func media(_ name: String) -> Media { Media(URL(filePath: "/\(name)"), title: name) }
@@ -78,6 +80,8 @@ final class ScriptedEngine: PlayerEngine {
     (self.volume, self.isMuted) = (volume, isMuted)
   }
 
+  func setFullscreen(_ isFullscreen: Bool) { showWindow(isFullscreen) }
+
   func stop() { (current, next) = (nil, nil) }
 
   func statistics(of item: EngineItem.ID) -> MediaReader.Statistics? { nil }
@@ -85,6 +89,12 @@ final class ScriptedEngine: PlayerEngine {
   func close() async {
     stop()
     isClosed = true
+  }
+
+  /// Opens the window, changes it, or closes it with nil.
+  func showWindow(_ isFullscreen: Bool?) {
+    self.isFullscreen = isFullscreen
+    report?(.fullscreen(isFullscreen))
   }
 
   // MARK: Steps
