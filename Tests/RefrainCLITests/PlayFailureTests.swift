@@ -108,9 +108,9 @@
     @Test(
       .enabled(if: RequiredLibrary.libmpv.isUsable),
       arguments: [
-        ("<?xml version=\"1.0\"?>\n<!-- x --><rss version=\"2.0\"></rss>", "a podcast feed"),
         ("<!DOCTYPE html>\n<html></html>", "a web page"),
-        ("#EXTM3U\nhttp://h/a.mp3\n", "a playlist"),
+        ("<?xml version=\"1.0\"?>\n<!-- x --><html></html>", "a web page"),
+        ("{\"title\": \"A song\"}", "a JSON document"),
       ])
     func `The error for a resource that is not media names its kind`(
       _ text: String, _ kind: String

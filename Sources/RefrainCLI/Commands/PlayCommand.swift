@@ -15,11 +15,12 @@
         (HLS, DASH) play by the URL of their manifest.
 
         Playlists (M3U, PLS, XSPF), CUE sheets and podcast feeds (RSS, Atom) play too, local or by \
-        URL, and playlists in playlists. A URL that ends in .mp3, .mkv and the like is taken for \
-        media; anything else is recognized by its content. The episodes of a feed play from the \
-        newest to the oldest. Of a folder all media files are played, also those of folders in it, \
-        in the order of their names; hidden files are left out. '-' is a list on standard input: a \
-        path or URL per line, or any playlist.
+        URL, and playlists in playlists. They are recognized by their content, whatever their \
+        names: a URL that ends in .mp3, .mkv and the like, when its turn comes. Its entries then \
+        take its place in the queue. The episodes of a feed play from the newest to the oldest. \
+        Of a folder all media files are played, also those of folders in it, in the order of their \
+        names; hidden files are left out. '-' is a list on standard input: a path or URL per line, \
+        or any playlist.
 
         Where there is a display (Wayland or X11), a video is shown in a window. Its keys are \
         those of the terminal, except those for the list, '/', ':' and '?'. 'f' and a double click \
@@ -62,7 +63,8 @@
         the cause of waiting), 'metadata', \
         'duration', 'live' (a live stream, without a duration), 'liveWindow' (the recorded part of \
         live sound, with --rewind: from 'startSeconds' to 'endSeconds'), 'seekRefused' (a live \
-        stream cannot seek), 'started' (the seconds until the first sound), 'position', 'cached' \
+        stream cannot seek), 'expanded' (the item was a list, and its entries have taken its \
+        place), 'started' (the seconds until the first sound), 'position', 'cached' \
         (with 'storedBytes' and 'totalBytes'; for a stream 'storedSeconds' and 'totalSeconds'), \
         'chapter' (its title and start, where a podcast's feed states them), 'tags' (of an \
         item that has not played yet), \
@@ -70,8 +72,8 @@
         size, none is shown any more), 'videoUnavailable' (only the sound plays), 'subtitleFailed' \
         ('subtitle' could not be read), \
         'retrying' (a failed request, and the seconds until the next one), 'silent', 'ended' (the \
-        item played to its end), 'failed' or, after an item that did not fail, 'report'. A reader \
-        that falls 10,000 lines behind misses some: 'dropped' states their 'count'.
+        item played to its end), 'failed' or, after an item that neither failed nor was expanded, \
+        'report'. A reader that falls 10,000 lines behind misses some: 'dropped' states their 'count'.
 
         --control PATH lets programs of the same user control the player through a socket, in the \
         shape of mpv's JSON IPC: each line is an object. A program sends \

@@ -61,10 +61,9 @@ enum ContentKind: Sendable, Hashable {
   /// The remedy for the user.
   var remedy: String {
     switch self {
-    case .podcastFeed: "Save it under a name that ends in .rss, and play that file."
     case .webPage: "Use the URL of the media, not of a page that shows it."
-    case .playlist:
-      "Save it under a name that ends in .m3u, .pls or .xspf, and play that file."
+    // Others than parts of files are played.
+    case .playlist, .podcastFeed: "Play it by itself: a CUE sheet names files of sound."
     case .liveStream, .dashManifest:
       "Use the URL of the whole media, an MP4 or MP3, if the site has one."
     case .json: "Use the URL of the media."

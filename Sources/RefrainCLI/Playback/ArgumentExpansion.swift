@@ -21,9 +21,10 @@ struct ArgumentExpansion: Sendable {
   private var isCut = false
 
   /// How deep a list in a list in a list is read.
-  static let depthLimit = 8
+  static let depthLimit = Media.listDepth
   /// The lists in lists that are read, per argument.
   static let nestedLimit = 250
+  private static let usualLimit = 100_000
   /// The lists in a list that are read at once.
   private static let width = 4
   /// The URLs on standard input up to which each is looked into as an argument is.
@@ -34,16 +35,37 @@ struct ArgumentExpansion: Sendable {
   ///   - progress: counts the lists that are read. The argument itself is known to it.
   /// - Throws: `CancellationError`.
   init(
-    of url: URL, headers: HeaderFields, by reading: ListReading, mediaLimit: Int = 100_000,
+    of url: URL, headers: HeaderFields, by reading: ListReading, mediaLimit: Int? = nil,
     progress: ListProgress = ListProgress()
   ) async throws {
     self.url = url
     self.headers = headers
     self.reading = reading
-    self.mediaLimit = mediaLimit
+    self.mediaLimit = mediaLimit ?? Self.usualLimit
     self.progress = progress
     do {
       try await expand()
+    } catch let error as MediaCacheError {
+      failure = error
+    }
+  }
+
+  /// Takes over a list that was read already: an item of a queue that turned out to be one.
+  ///
+  /// - Parameters:
+  ///   - identity: that of `ListReading.Contents`.
+  ///   - item: the item, whose headers are sent as an argument's are.
+  /// - Throws: `CancellationError`.
+  init(
+    of list: ListReading.List, identity: URL, playedAs item: Media, by reading: ListReading
+  ) async throws {
+    url = item.url
+    headers = item.headers
+    self.reading = reading
+    mediaLimit = Self.usualLimit
+    progress = ListProgress()
+    do {
+      try await add(list, headers, within: item.lists + [identity])
     } catch let error as MediaCacheError {
       failure = error
     }
@@ -121,7 +143,12 @@ struct ArgumentExpansion: Sendable {
     var read: [Int: NestedResult] = [:]
     for (index, entry) in entries.enumerated() {
       guard entry.isNested else {
-        add(entry.media)
+        // By its name it is media, but it was just read.
+        if around.contains(entry.media.url) {
+          omissions.add(Self.omission(of: entry.media, in: name, Self.selfListing))
+        } else {
+          add(entry.media)
+        }
         continue
       }
       guard media.count < mediaLimit else {
@@ -240,8 +267,7 @@ struct ArgumentExpansion: Sendable {
       switch try result.get() {
       case .folder(let listing): try add(listing, of: entry.url)
       case .list(_, let identity) where around.contains(identity):
-        omissions.add(
-          Self.omission(of: entry, in: name, "is left out: it is a playlist that lists itself."))
+        omissions.add(Self.omission(of: entry, in: name, Self.selfListing))
       case .list(let list, let identity):
         try await add(list, entry.headers, within: around + [identity])
       case .media: add(entry)
@@ -250,6 +276,8 @@ struct ArgumentExpansion: Sendable {
       omissions.add(Self.omission(of: entry, in: name, "does not play: \(error.reason)"))
     }
   }
+
+  private static let selfListing = "is left out: it is a playlist that lists itself."
 
   private static func omission(of entry: Media, in name: String, _ why: String) -> String {
     "\(name): “\(URLArgument.name(of: entry.url))” \(why)"

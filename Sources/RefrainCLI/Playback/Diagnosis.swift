@@ -18,10 +18,8 @@
       let address =
         media.url.isFileURL
         ? media.url.path(percentEncoded: false) : media.url.withoutUserInfo.absoluteString
-      let isNamedList = kind == .playlist && PlaylistKind(named: media.url) != nil
       return MediaCacheError(
-        error.code, "\(address) is \(kind.name), not media.",
-        remedy: isNamedList ? "Play it by its own URL, not in another playlist." : kind.remedy)
+        error.code, "\(address) is \(kind.name), not media.", remedy: kind.remedy)
     }
 
     /// Returns the first bytes of the file, or of the stored part; makes no request.
@@ -43,20 +41,6 @@
         guard let file = (try? RegularFile(file)) ?? nil else { return nil }
         defer { file.close() }
         return Data(file.bytes(in: 0..<min(file.length, Int64(count))))
-      }
-    }
-  }
-
-  extension PlayerEvent {
-    /// Returns the same event, with its error improved by a diagnosis.
-    func diagnosed(_ diagnosis: Diagnosis, current: Media?) async -> PlayerEvent {
-      switch self {
-      case .failed(let item, let error):
-        return .failed(item, await diagnosis.error(error, of: item.media))
-      case .status(.failed(let error)):
-        guard let current else { return self }
-        return .status(.failed(await diagnosis.error(error, of: current)))
-      default: return self
       }
     }
   }

@@ -48,7 +48,8 @@ struct ListReading: Sendable {
   ) async throws -> Contents {
     guard url.isFileURL else {
       let isNamed = PlaylistKind(named: url) != nil
-      // A name of media is believed: it costs a request to look into each of many arguments.
+      // A name of media is believed until it plays: it costs a request to look into each of many
+      // arguments.
       guard isNamed || !MediaFiles.isMedia(url.lastPathComponent) else { return .media }
       let resource = Resource(url: url, headers: headers)
       let list = try await list(at: resource, isNamed: isNamed, isNested: isNested)
@@ -59,6 +60,30 @@ struct ListReading: Sendable {
     }
     if isFolder { return .folder(try await FolderListing.of(url)) }
     return try await file(url).map { .list($0, identity: identity) } ?? .media
+  }
+
+  /// Returns the list that an item of a queue is in which the player found no media, whatever its
+  /// name, and the list's identity; nil if it is none. Of what is stored whole, the stored bytes are
+  /// read without a request: the player has just received them.
+  ///
+  /// - Throws: `CancellationError`; `MediaCacheError` if the list cannot be read.
+  func list(playedAs item: Media) async throws -> (list: List, identity: URL)? {
+    let url = item.url
+    guard let resource = item.resource else {
+      let (isFile, identity) = await IOThreads.background.run {
+        (FolderListing.isFile(url), url.resolvingSymlinksInPath())
+      }
+      guard isFile, let list = try await file(url) else { return nil }
+      return (list: list, identity: identity)
+    }
+    guard let stored = await stored(resource) else {
+      let list = try await list(at: resource, isNamed: false, isNested: false)
+      return list.map { (list: $0, identity: url) }
+    }
+    // Broken media may have the name of a list.
+    guard stored.bytes.isText || PlaylistKind(beginning: stored.bytes) != nil else { return nil }
+    return try await list(stored, of: nil, at: url)
+      .map { (list: $0, identity: url) }
   }
 
   // MARK: Files
@@ -158,19 +183,25 @@ struct ListReading: Sendable {
     }
     timer.cancel()
     isStream = StreamKind(beginning: beginning.bytes) != nil
-    return isStream ? nil : try await list(beginning, of: reader, at: resource.url)
+    return try await list(beginning, of: reader, at: resource.url)
   }
 
   /// The first bytes; of anything but a text, those that arrive together.
   private struct Beginning {
-    var information: ContentInformation
+    /// The URL after redirects.
+    var source: URL
+    var mimeType: String?
+    /// The length of the resource; nil while it is unknown.
+    var length: Int64?
     var bytes = Data()
     /// Whether the resource has no more bytes than these.
     var isWhole = false
   }
 
   private static func beginning(of reader: MediaReader) async throws -> Beginning {
-    var beginning = Beginning(information: try await reader.contentInformation())
+    let information = try await reader.contentInformation()
+    var beginning = Beginning(
+      source: information.finalURL, mimeType: information.mimeType, length: information.length)
     for try await chunk in reader.chunks(in: 0..<Int64(PlaylistKind.length)) {
       beginning.bytes.append(chunk)
       guard beginning.bytes.isText else { return beginning }
@@ -179,11 +210,25 @@ struct ListReading: Sendable {
     return beginning
   }
 
+  /// Returns a resource that is stored whole; nil if it is not, or too long for a list.
+  private func stored(_ resource: Resource) async -> Beginning? {
+    let key = await cache.storedKey(for: resource)
+    // What cannot be read here is requested.
+    guard let entry = try? await cache.entry(for: key), entry.isComplete,
+      let stored = await cache.storedManifest(for: key)
+    else { return nil }
+    return Beginning(
+      source: stored.url, mimeType: entry.mimeType, length: entry.length,
+      bytes: Data(stored.body), isWhole: true)
+  }
+
+  /// - Parameter reader: reads what follows the beginning; nil: nothing does.
   private func list(
-    _ beginning: Beginning, of reader: MediaReader, at requested: URL
+    _ beginning: Beginning, of reader: MediaReader?, at requested: URL
   ) async throws -> List? {
     var bytes = beginning.bytes
-    let (source, type) = (beginning.information.finalURL, beginning.information.mimeType)
+    guard StreamKind(beginning: bytes) == nil else { return nil }
+    let (source, type) = (beginning.source, beginning.mimeType)
     let marked = PlaylistKind(beginning: bytes)
     var kind = marked ?? PlaylistKind(named: requested)
     if kind == nil, bytes.isText { kind = PlaylistKind(named: source, mimeType: type) }
@@ -196,8 +241,8 @@ struct ListReading: Sendable {
     }
     // Parsing reports one that exceeds the limit as an error.
     let limit = Int64(PlaylistKind.longest) + 1
-    let end = min(beginning.information.length ?? limit, limit)
-    if !beginning.isWhole, Int64(bytes.count) < end {
+    let end = min(beginning.length ?? limit, limit)
+    if let reader, !beginning.isWhole, Int64(bytes.count) < end {
       for try await chunk in reader.chunks(in: Int64(bytes.count)..<end) { bytes.append(chunk) }
       guard StreamKind(beginning: bytes) == nil else { return nil }
     }

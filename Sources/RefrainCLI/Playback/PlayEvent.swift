@@ -105,6 +105,7 @@ struct PlayEvent: Encodable {
     case .failed(let item, let error):
       self.init("failed", item.media)
       self.error = ErrorReport(error)
+    case .expanded(let item, _): self.init("expanded", item.media)
     case .cached(let progress?):
       self.init("cached", current)
       (storedBytes, totalBytes) = (progress.storedBytes, progress.length)

@@ -37,9 +37,11 @@
   /// Plays media, and reports on it: on a screen, in lines for people, or in lines for programs.
   @MainActor
   final class PlaySession {
-    private let settings: PlaySettings
+    let settings: PlaySettings
     private let screen: PlayScreen?
     private var plays = 0
+    /// The queues that have yet to play.
+    var waiting: [[Media]] = []
     /// The sound devices that were reported as missing; nil: the system's.
     private var missingDevices: Set<String?> = []
     private var hasToldDisplay = false
@@ -76,10 +78,12 @@
       let result: Result<Void, any Error>
       do {
         // A file for each item.
-        let queues =
+        waiting =
           settings.output == nil
           ? [media] : (settings.isShuffled ? media.shuffled() : media).map { [$0] }
-        for queue in queues { try await playQueue(queue, from: cache, streams, told) }
+        while !waiting.isEmpty {
+          try await playQueue(waiting.removeFirst(), from: cache, streams, told)
+        }
         result = .success(())
       } catch {
         result = .failure(error)
@@ -124,6 +128,7 @@
       configuration.streamURL = { try await streams.url(for: $0) }
       configuration.recordStream = { try await streams.record($0, keeping: $1) }
       configuration.readsTags = settings.readsTags
+      configuration.readList = readingLists(in: cache)
       let device = try await settings.listening.apply(to: engine)
       configuration.resumption = await resumption
       configuration.rewind = settings.listening.rewind
@@ -140,7 +145,7 @@
         try await cache.reportingRetries(in: requests) { [weak self] retry in
           await self?.note(retry, of: player, cache)
         } during: {
-          try await follow(player, events, Diagnosis(cache: cache), told)
+          try await follow(player, events, cache, told)
         }
         result = .success(())
       } catch {
@@ -185,18 +190,18 @@
 
     /// Follows the events until the player is closed, here or by the screen.
     private func follow(
-      _ player: Player, _ events: AsyncStream<PlayerEvent>, _ diagnosis: Diagnosis,
+      _ player: Player, _ events: AsyncStream<PlayerEvent>, _ cache: MediaCache,
       _ told: (Media, PlayReport) throws -> Void
     ) async throws {
       var status = PlayStatus(name: "")
       var hasSought = false
       var current: Media?
-      var failed: Set<PlayQueue.Item.ID> = []
+      // Those that failed or turned out to be lists: nothing is reported of their playback.
+      var unreported: Set<PlayQueue.Item.ID> = []
       // After an item the position is reset; that position was not played.
       var isBetween = false
-      let chapters = PlayChapters(cache: diagnosis.cache)
+      let chapters = PlayChapters(cache: cache)
       for await event in events {
-        let event = await event.diagnosed(diagnosis, current: current)
         if case .item(let item) = event { current = item?.media }
         if settings.tellsEvents, !(isBetween && event.isPosition),
           let line = PlayEvent(event, about: current)
@@ -209,7 +214,7 @@
         case .item(let item?):
           status = PlayStatus(name: name(of: item.media))
         case .started(let item, _):
-          failed.remove(item.id)
+          unreported.remove(item.id)
           if let seek = settings.seek, !hasSought { player.seek(to: seek) }
           hasSought = true
         case .duration(let duration): status.duration = duration
@@ -225,9 +230,10 @@
         case .subtitleFailed(_, let url, let error):
           note("\(URLArgument.name(of: url)): \(printable("\(error)"))")
         case .failed(let item, let error):
-          failed.insert(item.id)
+          unreported.insert(item.id)
           fail(item.media.url, error)
-        case .report(let item, let report) where failed.remove(item.id) == nil:
+        case .expanded(let item, _): unreported.insert(item.id)
+        case .report(let item, let report) where unreported.remove(item.id) == nil:
           try leave(item.media, report, told)
         case .status(.ended): await player.close()
         // After the same failure twice in a row the player stops: go on with the next item.
@@ -262,8 +268,8 @@
       }
     }
 
-    /// Shows a line of what a desktop asked for.
-    private func note(_ line: String) {
+    /// Shows a line for the listener: what a desktop asked for, or why an entry does not play.
+    func note(_ line: String) {
       guard let screen else {
         Console.shared.clearLater()
         return Console.shared.noteLater("refrain: \(line)")

@@ -31,6 +31,20 @@ extension Player {
     /// Nil: live streams of HLS do not seek.
     public var recordStream:
       (@Sendable (_ stream: Resource, _ duration: Duration) async throws -> RecordedStream)?
+    /// Reads an item as a list of media, such as a playlist or a feed under a name that ends in
+    /// `.mp3`: the engine found no media in it, for the given reason, it was not heard, and it is no
+    /// stream. Its bytes are stored then, unless the origin forbids that. Called on any thread.
+    ///
+    /// Returns the media that it lists, which take its place in the queue (`PlayerEvent.expanded`):
+    /// the first plays, in a shuffled queue one of them, from the position that was asked for the
+    /// item and with its subtitles. Returns nil or nothing for what is no list, which fails with the
+    /// engine's error; any other `MediaCacheError` that is thrown replaces that error.
+    ///
+    /// Lists in lists are expanded to a depth of 8, and never in themselves (`Media.lists`).
+    ///
+    /// Nil: such an item fails. An app that knows its lists reads them with `Playlist` beforehand.
+    public var readList:
+      (@Sendable (_ media: Media, _ failure: MediaCacheError) async throws -> [Media]?)?
 
     /// How far one can go back in live sound and in live HLS, within `PlayerState.liveWindow`; nil:
     /// not at all. What is older is dropped; playback that falls behind goes on at the earliest

@@ -171,6 +171,10 @@ public final class Player {
     tagReader?.report = { [weak self] found in
       self?.work { $0.perform($0.machine.note(found)) }
     }
+    self.engine.readList = configuration.readList
+    self.engine.reportList = { [weak self] id, media, failure in
+      self?.work { $0.perform($0.machine.expand(id, into: media, after: failure)) }
+    }
     self.engine.reportProgress = { [weak self] progress in
       self?.work { $0.machine.note(progress) }
     }

@@ -58,6 +58,9 @@ public enum PlayerEvent: Sendable, Hashable {
   /// The item could not be played, or not further. The next one is tried, unless `status` says
   /// otherwise.
   case failed(PlayQueue.Item, MediaCacheError)
+  /// The item turned out to be a list (`Player.Configuration.readList`): these items, in the order of
+  /// the list, have taken its place in the queue.
+  case expanded(PlayQueue.Item, into: [PlayQueue.Item])
   /// The item is no longer the current one, for any reason; the report summarizes its playback.
   case report(PlayQueue.Item, PlaybackReport)
 }

@@ -28,6 +28,9 @@ public struct Media: Sendable, Hashable {
   public var chaptersURL: URL?
   /// Subtitles of other resources. http and https come through the cache, files directly.
   public var subtitles: [Subtitle] = []
+  /// The URLs of the lists that a player expanded to find this media
+  /// (`Player.Configuration.readList`), the outermost first. A list in itself is not expanded again.
+  public var lists: [URL] = []
 
   public init(
     _ url: URL, headers: HeaderFields = [:], key: CacheKey? = nil, title: String? = nil,
@@ -55,7 +58,7 @@ public struct Media: Sendable, Hashable {
 extension Media: Codable {
   private enum CodingKeys: String, CodingKey {
     case url, headers, key, title, artist, album, artwork, duration, part, chapters, chaptersURL
-    case subtitles
+    case subtitles, lists
   }
 
   public init(from decoder: any Decoder) throws {
@@ -73,6 +76,7 @@ extension Media: Codable {
     chapters = try container.decodeIfPresent([Chapter].self, forKey: .chapters) ?? []
     chaptersURL = try container.decodeIfPresent(URL.self, forKey: .chaptersURL)
     subtitles = try container.decodeIfPresent([Subtitle].self, forKey: .subtitles) ?? []
+    lists = try container.decodeIfPresent([URL].self, forKey: .lists) ?? []
   }
 
   public func encode(to encoder: any Encoder) throws {
@@ -89,5 +93,6 @@ extension Media: Codable {
     if !chapters.isEmpty { try container.encode(chapters, forKey: .chapters) }
     try container.encodeIfPresent(chaptersURL, forKey: .chaptersURL)
     if !subtitles.isEmpty { try container.encode(subtitles, forKey: .subtitles) }
+    if !lists.isEmpty { try container.encode(lists, forKey: .lists) }
   }
 }

@@ -70,6 +70,26 @@ extension PlayQueue {
     return true
   }
 
+  /// Replaces an item, a list, by the media that it lists, in its place and in their order. If it is
+  /// the current one, the first of them becomes current. In a shuffled queue, one of them at random
+  /// takes its place in play order, and the others play among the items not played yet.
+  ///
+  /// - Returns: the ids of the new items; empty if the item is not in the queue, or lists nothing:
+  ///   then nothing has changed.
+  @discardableResult mutating func expand(_ id: Item.ID, into media: [Media]) -> [Item.ID] {
+    guard !media.isEmpty, let index = index(of: id) else { return [] }
+    let added = makeItems(media)
+    items.replaceSubrange(index...index, with: added)
+    if isShuffled {
+      let chosen = Int.random(in: 0..<added.count, using: &generator)
+      shuffled?.shuffleIn(chosen, at: index, using: &generator)
+      shuffled?.shuffleIn(added.count - 1 - chosen, at: index + chosen + 1, using: &generator)
+    } else if index < position {
+      position += added.count - 1
+    }
+    return added.map(\.id)
+  }
+
   /// Moves an item to `index`, its own index afterwards, limited to the valid range. The current
   /// item stays current. The play order follows the list, unless the queue is shuffled: a shuffled
   /// order stays as it is.

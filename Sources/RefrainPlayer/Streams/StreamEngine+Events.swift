@@ -96,11 +96,18 @@ extension StreamEngine {
   /// to.
   private func lookAgain(_ now: Current, after error: MediaCacheError) -> Bool {
     guard !now.isReady, now.failure == nil, now.item.streamURL == nil,
-      error.code == .invalidResponse, error.status == nil, let resource = now.item.media.resource
+      error.code == .invalidResponse, error.status == nil
     else { return false }
+    let resource = now.item.media.resource
+    // A file is no stream.
+    guard resource != nil || readList != nil else { return false }
     forgetFollowing()
     current?.failure = error
-    lookUpCurrent { [lookup] in await lookup.storedKind(of: resource) }
+    if let resource {
+      lookUpCurrent { [lookup] in await lookup.storedKind(of: resource) }
+    } else {
+      readCurrentAsList(after: error)
+    }
     return true
   }
 }

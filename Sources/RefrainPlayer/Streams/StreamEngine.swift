@@ -7,7 +7,7 @@ import Refrain
 ///
 /// An item whose URL has a manifest's extension is looked up before the other engine receives it;
 /// meanwhile, the latest seek and pause are kept. Any other item is passed on at once, and looked
-/// up only if the engine finds no media in it.
+/// up only if the engine finds no media in it; it may also be a list of media then (`readList`).
 @MainActor
 final class StreamEngine: PlayerEngine {
   typealias StreamURL = @Sendable (Resource) async throws -> URL
@@ -15,6 +15,11 @@ final class StreamEngine: PlayerEngine {
   var report: (@MainActor (EngineEvent) -> Void)?
   /// Receives how much of the current item is stored, if that is an HLS stream.
   var reportProgress: (@MainActor (StreamProgress?) -> Void)?
+  /// See `Player.Configuration.readList`.
+  var readList: ReadList?
+  /// Receives the media that the current item lists, and why the other engine could not play it. The
+  /// item is forgotten then.
+  var reportList: (@MainActor (EngineItem.ID, [Media], MediaCacheError) -> Void)?
 
   let engine: any PlayerEngine
   let cache: MediaCache
@@ -263,7 +268,11 @@ final class StreamEngine: PlayerEngine {
     case .success((let kind, nil)?):
       failCurrent(MediaCacheError(noURLFor: kind, at: item.media.url))
     case .success(nil):
-      if let failure = current?.failure { failCurrent(failure) } else { passCurrent() }
+      if let failure = current?.failure {
+        readCurrentAsList(after: failure)
+      } else {
+        passCurrent()
+      }
     case .failure(let error): failCurrent(MediaCacheError(lookingUp: item.media.url, error))
     }
   }
@@ -302,7 +311,7 @@ final class StreamEngine: PlayerEngine {
     }
   }
 
-  private func failCurrent(_ error: MediaCacheError) {
+  func failCurrent(_ error: MediaCacheError) {
     guard let failed = current else { return }
     forget()
     // The previous item is still loaded, and paused.

@@ -251,7 +251,7 @@ final class EventRecorder {
     case .audioDevice(let value): state.audioDevice = value
     case .videoUnavailable, .subtitleFailed, .window, .audioUnavailable, .cached, .fetching,
       .streamProgress, .started, .seekCompleted, .tags,
-      .seekRefused, .finished, .failed, .report:
+      .seekRefused, .finished, .failed, .expanded, .report:
       break
     }
   }
