@@ -19,9 +19,10 @@
     /// The sound device that the engine was told last; nil: the system's.
     var device: String? { engine.device }
 
-    /// Counts the requests to end the program.
+    /// Counts the requests to end the program, and records the lines for its screen.
     @MainActor final class Quits {
       var count = 0
+      var shown: [String] = []
     }
 
     var path: String { Self.path(in: directory) }
@@ -47,7 +48,8 @@
       let controlled = ControlledPlayer(
         directory: directory, player: player, server: server, quits: quits, engine: engine)
       player.play(try names.map { Media(try controlled.file($0)) })
-      server.follow(player, cache) { quits.count += 1 }
+      server.follow(
+        player, cache, quit: { quits.count += 1 }, show: { quits.shown.append($0) })
       let result: Result<Void, any Error>
       do {
         result = .success(try await body(controlled))
