@@ -70,11 +70,17 @@
         let feed = "<rss><channel><item><enclosure url='1.mp3'/></item></channel></rss>"
         // They are stale: another player would ask about them.
         let item = try await place.play(feed, "/song.mp3")
-        #expect(names(try await place.expansion(of: item)) == ["1.mp3"])
+        do {
+          let found = try await place.expansion(of: item)
+          #expect(names(found) == ["1.mp3"])
+        }
         #expect(place.origin.log("/song.mp3").requests.count == 1)
         // Without a mark, the type decides.
         let plain = try await place.play("a.mp3\nb.mp3\n", "/plain.mp3", "audio/x-mpegurl")
-        #expect(names(try await place.expansion(of: plain)) == ["a.mp3", "b.mp3"])
+        do {
+          let found = try await place.expansion(of: plain)
+          #expect(names(found) == ["a.mp3", "b.mp3"])
+        }
       }
     }
 
@@ -84,7 +90,10 @@
           OriginResource(.bytes(Array("[playlist]\nFile1=a.mp3\n".utf8)), etag: "\"x\""),
           at: "/list.mp3")
         let item = Media(place.origin.url("/list.mp3"))
-        #expect(names(try await place.expansion(of: item)) == ["a.mp3"])
+        do {
+          let found = try await place.expansion(of: item)
+          #expect(names(found) == ["a.mp3"])
+        }
       }
     }
 

@@ -79,11 +79,22 @@
         shape of mpv's JSON IPC: each line is an object. A program sends \
         {"command": ["seek", 30, "relative"], "request_id": 1} and receives \
         {"data": null, "error": "success", "request_id": 1}; of an error, 'message' gives the \
-        reason. The events of --json arrive too. Commands: \(ControlCommand.names). Properties: \
+        reason. Arguments may have mpv's names, where mpv has any: \
+        {"command": {"name": "seek", "target": 30}}. Commands: \(ControlCommand.names). Properties: \
         \(ControlProperty.names). 'loadfile' takes what 'play' takes, and replies when it is in the \
         queue; places are replace, append, append-play, insert-next and insert-next-play. The queue \
-        counts from 0 in the order of the list, also while it is shuffled. After 'stop' the program \
-        stays, without anything to play.
+        counts from 0 in the order of the list, also while it is shuffled. 'chapter-list' has the \
+        chapters that a podcast's feed states. 'show-text' shows a line on the screen, if there is \
+        one.
+
+        A line that does not begin with '{' is text, as in mpv's input.conf: cycle pause ; seek 10. \
+        It has no reply, and if one of its commands is refused, none is performed. Words may have \
+        mpv's quotes; properties in them (${...}) are not replaced by their values.
+
+        Clients of --control receive the events of --json too, and mpv's 'start-file', \
+        'file-loaded', 'playback-restart', 'end-file' (its 'reason' is eof, stop, quit or error) and \
+        'idle'. After 'stop' the program stays, without anything to play. It ends when its queue \
+        has ended, or the last item has failed: 'end-file' is sent before the connection ends.
 
         Examples:
           refrain play https://example.org/song.flac

@@ -10,8 +10,10 @@
     var output = ControlOutput()
     private var input = ControlInput()
     private var watches: [PropertyWatch] = []
-    /// The identifier of the command that the main actor performs.
-    private var pending: ControlValue?
+    /// The command that the main actor performs.
+    private var pending: Pending?
+    /// The further commands of a line of text, the next one last.
+    private var further: [ControlCommand] = []
     /// Whether the client sends nothing any more.
     private var hasEnded = false
     /// Whether the client receives nothing any more. What it has sent is still performed.
@@ -24,6 +26,13 @@
     private static let watchLimit = 256
     /// The lines that are handled in turn with those of other clients.
     private static let turn = 16
+
+    private struct Pending {
+      /// Nil: nobody replies to text.
+      var id: ControlValue?
+      /// Whether the answer is wanted as a text.
+      var isText = false
+    }
 
     init(_ file: CInt, number: Int) { (self.file, self.number) = (file, number) }
 
@@ -67,6 +76,10 @@
     ) {
       for _ in 0..<Self.turn {
         guard hasMore, takesCommands else { return }
+        if let command = further.popLast() {
+          run(command, for: nil, state, at: now, perform)
+          continue
+        }
         guard let line = input.next() else {
           hasMore = false
           if input.isTooLong { refuseLongLine() }
@@ -90,21 +103,41 @@
       _ perform: (ControlCommand) -> Void
     ) {
       do throws(ControlFailure) {
-        guard let request = try ControlRequest(line) else { return }
-        do throws(ControlRefusal) {
-          let command = try ControlCommand(request.words)
-          if let answer = try self.answer(command, state) {
-            reply(request.id, .success(answer))
-            if case .observe = command { look(at: state, now) }
-          } else {
-            pending = request.id
-            perform(command)
+        switch try ControlLine(line) {
+        case .nothing: return
+        case .text(let commands): further = commands.reversed()
+        case .request(let request):
+          do throws(ControlRefusal) {
+            let command = try ControlCommand(request.words)
+            run(command, for: request.id, state, at: now, perform)
+          } catch {
+            reply(request.id, .failure(error))
           }
-        } catch {
-          reply(request.id, .failure(error))
         }
       } catch {
         reply(error.id, .failure(error.refusal))
+      }
+    }
+
+    /// - Parameter id: nil: nobody replies.
+    private mutating func run(
+      _ command: ControlCommand, for id: ControlValue?, _ state: ControlState,
+      at now: ContinuousClock.Instant, _ perform: (ControlCommand) -> Void
+    ) {
+      do throws(ControlRefusal) {
+        if let answer = try self.answer(command, state) {
+          reply(id, .success(answer))
+          switch command {
+          case .observe, .observeText: look(at: state, now)
+          default: break
+          }
+        } else {
+          pending = Pending(id: id)
+          if case .getText = command { pending?.isText = true }
+          perform(command)
+        }
+      } catch {
+        reply(id, .failure(error))
       }
     }
 
@@ -113,19 +146,14 @@
       _ command: ControlCommand, _ state: ControlState
     ) throws(ControlRefusal) -> ControlValue? {
       switch command {
-      case .get(.audioDevices): return nil
-      case .get(let property):
-        guard let value = state.value(of: property) else {
-          throw ControlRefusal(
-            .propertyUnavailable, "\(property.rawValue) has no value now.")
-        }
-        return value
+      case .get(.audioDevices), .getText(.audioDevices): return nil
+      case .get(let property): return try value(of: property, state)
+      case .getText(let property): return .string(try value(of: property, state).propertyText)
       case .observe(let id, let name):
-        guard watches.count < Self.watchLimit else {
-          throw ControlRefusal(
-            .commandFailed, "\(Self.watchLimit) properties are observed: leave some.")
-        }
-        watches.append(PropertyWatch(id: id, name: name))
+        try watch(PropertyWatch(id: id, name: name))
+        return .null
+      case .observeText(let id, let name):
+        try watch(PropertyWatch(id: id, name: name, isText: true))
         return .null
       case .unobserve(let id):
         watches.removeAll { $0.id == id }
@@ -136,17 +164,36 @@
       }
     }
 
+    private func value(
+      of property: ControlProperty, _ state: ControlState
+    ) throws(ControlRefusal) -> ControlValue {
+      guard let value = state.value(of: property) else {
+        throw ControlRefusal(.propertyUnavailable, "\(property.rawValue) has no value now.")
+      }
+      return value
+    }
+
+    private mutating func watch(_ watch: PropertyWatch) throws(ControlRefusal) {
+      guard watches.count < Self.watchLimit else {
+        throw ControlRefusal(
+          .commandFailed, "\(Self.watchLimit) properties are observed: leave some.")
+      }
+      watches.append(watch)
+    }
+
     // MARK: Sending
 
-    private mutating func reply(_ id: ControlValue, _ answer: ControlAnswer) {
-      if !isDeaf { output.add(ControlReply(id: id, answer: answer).value) }
+    /// - Parameter id: nil: nobody replies.
+    private mutating func reply(_ id: ControlValue?, _ answer: ControlAnswer) {
+      if let id, !isDeaf { output.add(ControlReply(id: id, answer: answer).value) }
     }
 
     /// Answers the command that the main actor has performed.
     mutating func finish(_ answer: ControlAnswer) {
-      guard let id = pending else { return }
+      guard let command = pending else { return }
       pending = nil
-      reply(id, answer)
+      guard command.isText else { return reply(command.id, answer) }
+      reply(command.id, answer.map { value in ControlValue.string(value.propertyText) })
     }
 
     /// Adds an event for the client. One that leaves too many unread is cut off.

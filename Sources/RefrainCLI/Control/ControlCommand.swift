@@ -5,9 +5,13 @@ import Foundation
 enum ControlCommand: Sendable, Hashable {
   // Questions.
   case get(ControlProperty)
+  /// The value as a text.
+  case getText(ControlProperty)
   /// The changes of a property are sent from now on, by an identifier of the client's choice. An
   /// unknown one never changes.
   case observe(Int64, String)
+  /// The same with values as texts.
+  case observeText(Int64, String)
   case unobserve(Int64)
   case clientName
   case version
@@ -16,15 +20,21 @@ enum ControlCommand: Sendable, Hashable {
   case set(ControlProperty, ControlValue)
   case cycle(ControlProperty)
   case add(ControlProperty, Double)
+  case multiply(ControlProperty, Double)
   case next(isForced: Bool)
   case previous(isForced: Bool)
   case playIndex(Index)
   case remove(Index)
   case move(Int, to: Int)
   case clear
+  /// Plays the items in random order, in another one if they were; their list stays.
+  case shuffle
+  case unshuffle
   case load(String, LoadPlace)
   case seek(Double, SeekKind)
   case stop(keepsQueue: Bool)
+  /// Shows a line on the screen, if there is one.
+  case show(String)
   case quit
 
   /// An item of the queue, from 0 in list order.
@@ -56,13 +66,23 @@ enum ControlCommand: Sendable, Hashable {
 extension ControlCommand {
   /// The names of all commands, for people.
   static let names = """
-    get_property, set_property, observe_property, unobserve_property, cycle, add, seek, loadfile, \
-    playlist-next, playlist-prev, playlist-play-index, playlist-remove, playlist-move, \
-    playlist-clear, stop, quit, client_name, get_version
+    get_property, get_property_string, set_property, set_property_string, observe_property, \
+    observe_property_string, unobserve_property, set, cycle, add, multiply, seek, loadfile, \
+    loadlist, playlist-next, playlist-prev, playlist-play-index, playlist-remove, playlist-move, \
+    playlist-clear, playlist-shuffle, playlist-unshuffle, stop, quit, show-text, client_name, \
+    get_version
     """
 
-  /// - Parameter words: the name and the arguments.
+  /// mpv's prefixes of commands, which change nothing here: none of them shows anything by itself,
+  /// and no properties are expanded (mpv(1), "Input Command Prefixes").
+  private static let prefixes: Set<String> = [
+    "osd-auto", "no-osd", "osd-bar", "osd-msg", "osd-msg-bar", "raw", "expand-properties",
+    "repeatable", "nonrepeatable", "async", "sync",
+  ]
+
+  /// - Parameter words: the name and the arguments; null is one that is left out.
   init(_ words: [ControlValue]) throws(ControlRefusal) {
+    let words = words.drop { word in word.text.map { Self.prefixes.contains($0) } ?? false }
     guard let name = words.first?.text else {
       throw ControlRefusal(.invalidParameter, "'command' begins with the name of a command.")
     }
@@ -83,9 +103,15 @@ extension ControlCommand {
     case "get_property":
       try arguments.check(1...1)
       return .get(try arguments.property(0))
+    case "get_property_string":
+      try arguments.check(1...1)
+      return .getText(try arguments.property(0))
     case "observe_property":
       try arguments.check(2...2)
       return .observe(Int64(try arguments.whole(0)), try arguments.text(1))
+    case "observe_property_string":
+      try arguments.check(2...2)
+      return .observeText(Int64(try arguments.whole(0)), try arguments.text(1))
     case "unobserve_property":
       try arguments.check(1...1)
       return .unobserve(Int64(try arguments.whole(0)))
@@ -103,7 +129,7 @@ extension ControlCommand {
     _ arguments: ControlArguments
   ) throws(ControlRefusal) -> ControlCommand? {
     switch arguments.name {
-    case "set_property", "set":
+    case "set_property", "set_property_string", "set":
       try arguments.check(2...2)
       return .set(try arguments.property(0), try arguments.value(1))
     case "cycle":
@@ -113,10 +139,13 @@ extension ControlCommand {
     case "add":
       try arguments.check(1...2)
       return .add(try arguments.property(0), try arguments.number(1, or: 1))
+    case "multiply":
+      try arguments.check(2...2)
+      return .multiply(try arguments.property(0), try arguments.number(1))
     case "seek":
       try arguments.check(1...3)
       let kind = try arguments.word(1, or: SeekKind.relative, ignoring: ["exact", "keyframes"])
-      return .seek(try arguments.number(0), kind)
+      return .seek(try arguments.time(0), kind)
     case "stop":
       try arguments.check(0...1)
       return .stop(keepsQueue: try arguments.isFlag("keep-playlist", 0))
@@ -124,6 +153,10 @@ extension ControlCommand {
       // A program that ends by itself has its own exit code.
       try arguments.check(0...1)
       return .quit
+    case "show-text":
+      // How long it is shown is the screen's matter.
+      try arguments.check(1...3)
+      return .show(try arguments.text(0))
     default: return nil
     }
   }
@@ -153,103 +186,16 @@ extension ControlCommand {
     case "playlist-clear":
       try arguments.check(0...0)
       return .clear
+    case "playlist-shuffle":
+      try arguments.check(0...0)
+      return .shuffle
+    case "playlist-unshuffle":
+      try arguments.check(0...0)
+      return .unshuffle
     default:
       throw ControlRefusal(
         .invalidParameter,
         "There is no command '\(arguments.name)'. These exist: \(names).")
     }
-  }
-}
-
-/// The arguments of a command. A pure value.
-private struct ControlArguments {
-  let name: String
-  let words: [ControlValue]
-
-  init(name: String, words: ArraySlice<ControlValue>) {
-    (self.name, self.words) = (name, Array(words))
-  }
-
-  private func refusal(_ text: String) -> ControlRefusal {
-    ControlRefusal(.invalidParameter, "\(name): \(text)")
-  }
-
-  func check(_ counts: ClosedRange<Int>) throws(ControlRefusal) {
-    guard !counts.contains(words.count) else { return }
-    let counts =
-      counts.count == 1
-      ? "\(counts.lowerBound)" : "\(counts.lowerBound) to \(counts.upperBound)"
-    throw refusal("it has \(words.count) arguments, not \(counts).")
-  }
-
-  func value(_ index: Int) throws(ControlRefusal) -> ControlValue {
-    guard words.indices.contains(index) else {
-      throw refusal("argument \(index + 1) is missing.")
-    }
-    return words[index]
-  }
-
-  func text(_ index: Int) throws(ControlRefusal) -> String {
-    guard let text = try value(index).text else {
-      throw refusal("argument \(index + 1) is a text.")
-    }
-    return text
-  }
-
-  func number(_ index: Int, or standard: Double? = nil) throws(ControlRefusal) -> Double {
-    if let standard, !words.indices.contains(index) { return standard }
-    guard let number = try value(index).finite, abs(number) < 1e12 else {
-      throw refusal("argument \(index + 1) is a number.")
-    }
-    return number
-  }
-
-  func whole(_ index: Int) throws(ControlRefusal) -> Int {
-    guard let number = try value(index).whole else {
-      throw refusal("argument \(index + 1) is a whole number.")
-    }
-    return number
-  }
-
-  func property(_ index: Int) throws(ControlRefusal) -> ControlProperty {
-    let name = try text(index)
-    guard let property = ControlProperty(rawValue: name) else { throw .unknown(property: name) }
-    return property
-  }
-
-  func index(_ index: Int) throws(ControlRefusal) -> ControlCommand.Index {
-    switch try value(index) {
-    case .string("current"): return .current
-    case .string("none"): return .none
-    default: return .at(try whole(index))
-    }
-  }
-
-  /// Returns whether the only flag that a command has is given.
-  func isFlag(_ flag: String, _ index: Int, besides other: String = "") throws(ControlRefusal)
-    -> Bool
-  {
-    guard words.indices.contains(index) else { return false }
-    let text = try text(index)
-    guard text == flag || text == other else { throw refusal("'\(text)' is not known here.") }
-    return text == flag
-  }
-
-  /// Returns the one of the words of an argument, `absolute+exact`, that is not to be ignored.
-  func word<Word: RawRepresentable & CaseIterable>(
-    _ index: Int, or standard: Word, ignoring ignored: Set<String>
-  ) throws(ControlRefusal) -> Word where Word.RawValue == String {
-    guard words.indices.contains(index) else { return standard }
-    var found: Word?
-    for part in try text(index).split(separator: "+", omittingEmptySubsequences: false) {
-      let part = String(part)
-      if ignored.contains(part) { continue }
-      guard found == nil, let word = Word(rawValue: part) else {
-        let known = Word.allCases.map(\.rawValue).joined(separator: ", ")
-        throw refusal("'\(part)' is not one of \(known).")
-      }
-      found = word
-    }
-    return found ?? standard
   }
 }

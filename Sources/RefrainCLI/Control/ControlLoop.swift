@@ -63,8 +63,7 @@
         clients[index].finish(answer)
       }
       for event in news.events {
-        // All numbers of an event are finite, so it can be encoded.
-        guard let line = try? JSONText.line(event) else { continue }
+        guard let line = event.line else { continue }
         for index in clients.indices {
           clients[index].add(event: line, isRepeated: event.isRepeated)
         }
@@ -126,6 +125,8 @@
 
     /// Sends what is left to clients that read it, and closes the connections.
     private func leave() {
+      // Nobody performs what still waits.
+      for index in clients.indices { clients[index].finish(.failure(.playerHasEnded)) }
       let end = ContinuousClock.now + Self.farewell
       while true {
         for index in clients.indices { clients[index].flush() }

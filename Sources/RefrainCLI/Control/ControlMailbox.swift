@@ -7,10 +7,35 @@
   /// Carries what the clients of a control socket see from the main actor to the socket's thread,
   /// and wakes that thread.
   final class ControlMailbox: Sendable {
+    /// An event for all clients.
+    enum Event: Sendable {
+      /// One of `--json`.
+      case program(PlayEvent)
+      /// One of mpv's.
+      case file(ControlValue)
+
+      /// Nil: it cannot be encoded.
+      var line: String? {
+        switch self {
+        // All numbers of an event are finite, so it can be encoded.
+        case .program(let event): try? JSONText.line(event)
+        case .file(let value): value.json
+        }
+      }
+
+      /// Whether a later event makes it superfluous.
+      var isRepeated: Bool {
+        switch self {
+        case .program(let event): event.isRepeated
+        case .file: false
+        }
+      }
+    }
+
     /// What the thread has not handled yet.
     struct News: Sendable {
       var state: ControlState
-      var events: [PlayEvent] = []
+      var events: [Event] = []
       var answers: [(client: Int, answer: ControlAnswer)] = []
       var isClosing = false
     }
@@ -54,7 +79,7 @@
       }
     }
 
-    func send(_ event: PlayEvent) {
+    func send(_ event: Event) {
       contents.withLock { contents in
         guard contents.hasClients else { return }
         if contents.news.events.count == Self.eventLimit { contents.news.events.removeFirst() }

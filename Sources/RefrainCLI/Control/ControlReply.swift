@@ -25,6 +25,8 @@ struct ControlRefusal: Error, Sendable, Hashable {
     self.message = message
   }
 
+  static let playerHasEnded = ControlRefusal(.commandFailed, "The player has ended.")
+
   static func unknown(property name: String) -> ControlRefusal {
     ControlRefusal(
       .propertyNotFound,

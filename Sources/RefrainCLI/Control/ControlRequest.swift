@@ -1,25 +1,23 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// A line of a client: `{"command": ["seek", 30, "relative"], "request_id": 1}`. A pure value.
+/// An object of a client: `{"command": ["seek", 30, "relative"], "request_id": 1}`, or with named
+/// arguments `{"command": {"name": "seek", "target": 30}, "request_id": 1}`. A pure value.
 struct ControlRequest: Sendable, Hashable {
-  /// The name of the command, and its arguments.
+  /// The name of the command, and its arguments in their order.
   var words: [ControlValue]
   var id: ControlValue
 
   /// No command has more arguments.
   private static let wordLimit = 16
 
-  /// Reads a line.
+  /// Reads an object.
   ///
-  /// - Returns: nil for an empty line and a comment, which mpv ignores too.
-  /// - Throws: the reply to a line that is no request.
-  init?(_ line: some Collection<UInt8>) throws(ControlFailure) {
-    let text = line.drop { [0x20, 0x09, 0x0D].contains($0) }
-    guard let first = text.first, first != UInt8(ascii: "#") else { return nil }
+  /// - Throws: the reply to what is no request, with its identifier if it is an object.
+  init(_ line: some Collection<UInt8>) throws(ControlFailure) {
     let message: Message
     do {
-      message = try JSONDecoder().decode(Message.self, from: Data(text))
+      message = try JSONDecoder().decode(Message.self, from: Data(line))
     } catch {
       throw ControlFailure(
         id: .integer(0),
@@ -27,13 +25,19 @@ struct ControlRequest: Sendable, Hashable {
           .invalidParameter,
           #"A line is an object, as in {"command": ["get_property", "pause"], "request_id": 1}."#))
     }
-    words = message.words
     id = message.id
+    do throws(ControlRefusal) {
+      words = try message.command.words()
+    } catch {
+      throw ControlFailure(id: message.id, error)
+    }
   }
 
+  // MARK: JSON
+
   private struct Message: Decodable {
-    var words: [ControlValue]
     var id: ControlValue
+    var command: Command
 
     private enum CodingKeys: String, CodingKey {
       case command
@@ -43,13 +47,55 @@ struct ControlRequest: Sendable, Hashable {
     init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: CodingKeys.self)
       id = try container.decodeIfPresent(ControlValue.self, forKey: .id) ?? .integer(0)
-      var list = try container.nestedUnkeyedContainer(forKey: .command)
-      words = []
-      while !list.isAtEnd {
-        guard words.count < ControlRequest.wordLimit else {
-          throw DecodingError.dataCorruptedError(in: list, debugDescription: "Too many words.")
+      // The reply to any other value has the identifier too.
+      command = (try? container.decode(Command.self, forKey: .command)) ?? .unreadable
+    }
+  }
+
+  private enum Command: Decodable {
+    case list([ControlValue])
+    case named([String: ControlValue])
+    case unreadable
+
+    /// The name of a member.
+    private struct Name: CodingKey {
+      var stringValue: String
+      var intValue: Int? { nil }
+
+      init(stringValue: String) { self.stringValue = stringValue }
+      init?(intValue: Int) { nil }
+    }
+
+    init(from decoder: any Decoder) throws {
+      if let container = try? decoder.container(keyedBy: Name.self) {
+        var members: [String: ControlValue] = [:]
+        // The prefixes of a command (`_flags`) change nothing.
+        for key in container.allKeys where key.stringValue != "_flags" {
+          members[key.stringValue] = try container.decode(ControlValue.self, forKey: key)
         }
-        words.append(try list.decode(ControlValue.self))
+        self = .named(members)
+        return
+      }
+      var container = try decoder.unkeyedContainer()
+      var words: [ControlValue] = []
+      while !container.isAtEnd {
+        guard words.count < ControlRequest.wordLimit else {
+          throw DecodingError.dataCorruptedError(in: container, debugDescription: "Too many words.")
+        }
+        words.append(try container.decode(ControlValue.self))
+      }
+      self = .list(words)
+    }
+
+    func words() throws(ControlRefusal) -> [ControlValue] {
+      switch self {
+      case .list(let words): return words
+      case .named(let members): return try ControlParameters.words(of: members)
+      case .unreadable:
+        throw ControlRefusal(
+          .invalidParameter,
+          #"'command' is a list of texts, numbers, true and false, as in "#
+            + #"{"command": ["get_property", "pause"], "request_id": 1}."#)
       }
     }
   }
@@ -57,10 +103,11 @@ struct ControlRequest: Sendable, Hashable {
 
 /// The refusal of a line.
 struct ControlFailure: Error, Hashable {
-  var id: ControlValue
+  /// Nil: nobody replies to text.
+  var id: ControlValue?
   var refusal: ControlRefusal
 
-  init(id: ControlValue, _ refusal: ControlRefusal) {
+  init(id: ControlValue?, _ refusal: ControlRefusal) {
     (self.id, self.refusal) = (id, refusal)
   }
 }

@@ -14,6 +14,10 @@
     private weak var player: Player?
     private var cache: MediaCache?
     private var quit: (@MainActor @Sendable () -> Void)?
+    private var show: (@MainActor @Sendable (String) -> Void)?
+    private var fileEvents = ControlFileEvents()
+    /// The chapters of an item that are in a file of their own.
+    private var chapters: (item: PlayQueue.Item.ID, list: [Media.Chapter])?
     private var following: Task<Void, Never>? { didSet { oldValue?.cancel() } }
     /// The media that are being found, by numbers.
     private var loadings: [Int: Task<Void, Never>] = [:]
@@ -44,10 +48,16 @@
     }
 
     /// Lets clients control this player from now on.
+    ///
+    /// - Parameters:
+    ///   - quit: ends the program.
+    ///   - show: shows a line on the screen.
     func follow(
-      _ player: Player, _ cache: MediaCache, quit: @escaping @MainActor @Sendable () -> Void
+      _ player: Player, _ cache: MediaCache, quit: @escaping @MainActor @Sendable () -> Void,
+      show: @escaping @MainActor @Sendable (String) -> Void = { _ in }
     ) {
       (self.player, self.cache, self.quit) = (player, cache, quit)
+      (self.show, fileEvents, chapters) = (show, ControlFileEvents(), nil)
       publish()
       let events = player.events()
       following = Task { [weak self] in
@@ -63,14 +73,27 @@
     }
 
     /// Passes an event of `--json` to all clients.
-    func send(_ event: PlayEvent) { mailbox.send(event) }
+    func send(_ event: PlayEvent) { mailbox.send(.program(event)) }
+
+    /// Sends the events of mpv that an event of the player means to all clients.
+    ///
+    /// - Parameter isQuitting: whether somebody has ended the program.
+    func note(_ event: PlayerEvent, isQuitting: Bool) {
+      for line in fileEvents.note(event, isQuitting: isQuitting) { mailbox.send(.file(line)) }
+    }
+
+    /// Shows the chapters of an item that are in a file of their own.
+    func setChapters(_ list: [Media.Chapter], of item: PlayQueue.Item.ID) {
+      chapters = (item, list)
+      publish()
+    }
 
     /// Lets nobody control the player any more, which is about to close.
     func leave() {
       following = nil
       for loading in loadings.values { loading.cancel() }
       publish()
-      (player, cache, quit) = (nil, nil, nil)
+      (player, cache, quit, show) = (nil, nil, nil, nil)
     }
 
     /// Removes the socket. Returns when all connections are closed.
@@ -87,14 +110,20 @@
     private var state: ControlState {
       ControlState(
         player: player?.state ?? PlayerState(),
-        canShowVideo: player?.capabilities.selectableTracks.contains(.video) ?? false)
+        canShowVideo: player?.capabilities.selectableTracks.contains(.video) ?? false,
+        loadedChapters: loadedChapters)
+    }
+
+    private var loadedChapters: [Media.Chapter] {
+      guard let chapters, chapters.item == player?.queue.current?.id else { return [] }
+      return chapters.list
     }
 
     private func publish() { mailbox.publish(state) }
 
     // MARK: Actions
 
-    private static let gone = ControlRefusal(.commandFailed, "The player has ended.")
+    private static let gone = ControlRefusal.playerHasEnded
 
     private func perform(_ action: ControlCommand, for client: Int) {
       guard let player else { return mailbox.answer(client, .failure(Self.gone)) }
@@ -102,6 +131,7 @@
         switch try state.decide(action) {
         case .player(let commands): for command in commands { player.send(command) }
         case .toggleFullscreen: player.toggleFullscreen()
+        case .show(let text): show?(text)
         case .quit: quit?()
         case .load(let text, let place): return load(text, place, for: client)
         case .selectAudioDevice(let name): return selectAudioDevice(name, for: client)

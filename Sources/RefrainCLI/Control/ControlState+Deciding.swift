@@ -13,6 +13,8 @@
     /// The sound goes to the device that a text names.
     case selectAudioDevice(String)
     case listAudioDevices
+    /// The screen shows a line.
+    case show(String)
     case quit
   }
 
@@ -20,11 +22,12 @@
     /// Returns the effect of an action now. A pure function.
     func decide(_ action: ControlCommand) throws(ControlRefusal) -> ControlDecision {
       switch action {
-      case .get(.audioDevices): .listAudioDevices
-      case .get, .observe, .unobserve, .clientName, .version: .player([])
+      case .get(.audioDevices), .getText(.audioDevices): .listAudioDevices
+      case .get, .getText, .observe, .observeText, .unobserve, .clientName, .version: .player([])
       case .set(let property, let value): try set(property, to: value)
       case .cycle(let property): try cycle(property)
       case .add(let property, let number): try add(number, to: property)
+      case .multiply(let property, let factor): try multiply(property, by: factor)
       case .next(let isForced): try next(isForced: isForced)
       case .previous(let isForced): try previous(isForced: isForced)
       case .playIndex(.none): .player([.stop])
@@ -32,12 +35,18 @@
       case .remove(let index): .player([.remove(try item(index).id)])
       case .move(let source, let target): try move(source, to: target)
       case .clear: .player([.removeOthers])
+      case .shuffle: .player(player.queue.isShuffled ? Self.newOrder : [.setShuffled(true)])
+      case .unshuffle: .player([.setShuffled(false)])
       case .load(let text, let place): .load(text, place)
       case .seek(let target, let kind): try seek(target, kind)
       case .stop(let keepsQueue): .player([keepsQueue ? .stop : .removeAll])
+      case .show(let text): .show(text)
       case .quit: .quit
       }
     }
+
+    /// A shuffled queue stays as it is if it is shuffled.
+    private static let newOrder: [PlayerCommand] = [.setShuffled(false), .setShuffled(true)]
 
     private static func failed(_ message: String) -> ControlRefusal {
       ControlRefusal(.commandFailed, message)

@@ -15,11 +15,12 @@
       case .volume:
         return .player([.setVolume(try number(value, of: property, in: 0...100) / 100)])
       case .speed: return .player([.setRate(try number(value, of: property, in: Player.rates))])
-      case .timePosition, .percentPosition:
-        let limit = property == .timePosition ? 1e9 : 100
+      case .timePosition, .playbackTime, .percentPosition:
+        let limit = property == .percentPosition ? 100 : 1e9
         let target = try number(value, of: property, in: 0...limit)
         return try decide(
-          .seek(target, property == .timePosition ? .absolute : .absolutePercent))
+          .seek(target, property == .percentPosition ? .absolutePercent : .absolute))
+      case .chapter: return try setChapter(value)
       case .playlistPosition:
         guard let index = value.whole else { throw wrongFormat(property, "a whole number") }
         return try decide(.playIndex(.at(index)))
@@ -40,6 +41,10 @@
         }
         return .selectAudioDevice(name)
       case .duration, .playlist, .playlistCount, .title, .path, .tracks, .isIdle, .audioDevices:
+        throw error("\(property.rawValue) cannot be set.")
+      case .metadata, .filename, .filenameWithoutExtension, .chapters, .chapterCount,
+        .timeRemaining, .playtimeRemaining, .isSeekable, .isSeeking, .hasReachedEnd, .isCoreIdle,
+        .waitsForCache, .volumeMaximum, .processID, .version, .propertyNames, .commandNames:
         throw error("\(property.rawValue) cannot be set.")
       }
     }
@@ -74,7 +79,8 @@
       switch property {
       case .volume: return .player([.setVolume(player.volume + number / 100)])
       case .speed: return .player([.setRate(player.rate + number)])
-      case .timePosition: return try decide(.seek(number, .relative))
+      case .timePosition, .playbackTime: return try decide(.seek(number, .relative))
+      case .chapter: return try addChapters(number)
       case .playlistPosition:
         guard let step = Int(exactly: number), let index = player.queue.currentIndex else {
           throw ControlRefusal(.commandFailed, "No item is the current one.")
@@ -82,6 +88,18 @@
         return try decide(.playIndex(.at(index + step)))
       default:
         throw ControlRefusal(.commandFailed, "Nothing can be added to \(property.rawValue).")
+      }
+    }
+
+    /// Values beyond the limits are limited, as mpv does it.
+    func multiply(
+      _ property: ControlProperty, by factor: Double
+    ) throws(ControlRefusal) -> ControlDecision {
+      switch property {
+      case .volume: return .player([.setVolume(player.volume * factor)])
+      case .speed: return .player([.setRate(player.rate * factor)])
+      default:
+        throw ControlRefusal(.commandFailed, "\(property.rawValue) cannot be multiplied.")
       }
     }
 

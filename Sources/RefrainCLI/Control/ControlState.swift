@@ -10,6 +10,8 @@
     var player = PlayerState()
     /// Whether the player shows any video.
     var canShowVideo = false
+    /// The chapters of the current item that are in a file of their own.
+    var loadedChapters: [Media.Chapter] = []
 
     /// Whether an item plays, or would if it were not paused.
     var isOccupied: Bool {
@@ -48,6 +50,7 @@
       // The list is looked up.
       case .audioDevices: nil
       case .isIdle: .bool(!isOccupied)
+      default: detail(of: property)
       }
     }
 

@@ -7,6 +7,8 @@
   struct PropertyWatch: Sendable {
     let id: Int64
     let name: String
+    /// Whether values are sent as texts.
+    private let isText: Bool
     private let property: ControlProperty?
     /// The state whose value was sent last.
     private var shown: ControlState?
@@ -20,9 +22,9 @@
       case changed(ControlValue?)
     }
 
-    init(id: Int64, name: String) {
-      (self.id, self.name) = (id, name)
-      property = ControlProperty(rawValue: name)
+    init(id: Int64, name: String, isText: Bool = false) {
+      (self.id, self.name, self.isText) = (id, name, isText)
+      property = ControlProperty(name)
     }
 
     /// Compares the state with what was sent last. The first look is always a change.
@@ -41,7 +43,7 @@
       var members: [String: ControlValue] = [
         "event": .string("property-change"), "id": .integer(id), "name": .string(name),
       ]
-      members["data"] = value
+      members["data"] = isText ? value.map { .string($0.propertyText) } : value
       return .object(members)
     }
   }

@@ -139,7 +139,9 @@
       screen?.follow(player, cache)
       start(media, at: first, on: player)
       let desktop = offer(player, cache)
-      settings.control?.follow(player, cache, quit: quitting(player))
+      settings.control?.follow(
+        player, cache, quit: quitting(player),
+        show: { [weak self] text in self?.screen?.add(.init(text: printable(text))) })
       let result: Result<Void, any Error>
       do {
         try await cache.reportingRetries(in: requests) { [weak self] retry in
@@ -201,8 +203,10 @@
       // After an item the position is reset; that position was not played.
       var isBetween = false
       let chapters = PlayChapters(cache: cache)
+      chapters.loaded = { [control = settings.control] in control?.setChapters($0, of: $1) }
       for await event in events {
         if case .item(let item) = event { current = item?.media }
+        settings.control?.note(event, isQuitting: hasQuit || screen?.isOver == true)
         if settings.tellsEvents, !(isBetween && event.isPosition),
           let line = PlayEvent(event, about: current)
         {

@@ -17,10 +17,15 @@
       var name: String?
       var id: Int?
       var requestID: ControlValue?
+      var reason: String?
+      var fileError: String?
+      var entry: Int?
 
       private enum CodingKeys: String, CodingKey {
-        case error, message, data, event, name, id
+        case error, message, data, event, name, id, reason
         case requestID = "request_id"
+        case fileError = "file_error"
+        case entry = "playlist_entry_id"
       }
 
       init(from decoder: any Decoder) throws {
@@ -33,6 +38,9 @@
         name = try container.decodeIfPresent(String.self, forKey: .name)
         id = try container.decodeIfPresent(Int.self, forKey: .id)
         requestID = try container.decodeIfPresent(ControlValue.self, forKey: .requestID)
+        reason = try container.decodeIfPresent(String.self, forKey: .reason)
+        fileError = try container.decodeIfPresent(String.self, forKey: .fileError)
+        entry = try container.decodeIfPresent(Int.self, forKey: .entry)
       }
     }
 

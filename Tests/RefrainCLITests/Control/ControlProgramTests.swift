@@ -162,6 +162,23 @@
       }
     }
 
+    @Test func `A program that ends with a failed item reports that first`() async throws {
+      try await withTune { program, url, socket in
+        let running = try RunningProgram(
+          program, ["play", "--plain", "--paused", "--audio-only", "--control", socket, url])
+        let client = try await connect(socket, running)
+        let missing = url.replacing("tune.wav", with: "missing.wav")
+        #expect(try await client.ask(#""loadfile","\#(missing)""#).error == "success")
+        var ends: [String] = []
+        while let line = try await client.line() {
+          if line.event == "end-file" { ends.append(line.reason ?? "-") }
+          if line.event == "failed" { ends.append("failed") }
+        }
+        #expect(ends == ["stop", "error", "failed"])
+        #expect(await running.end() == 1)
+      }
+    }
+
     @Test(.enabled(if: Tmux.canPlay))
     func `The screen and the socket show the same player, and typed media are added`() async throws
     {

@@ -7,7 +7,8 @@ import Testing
 /// Lines of clients, and the commands in them.
 struct ControlRequestTests {
   private func request(_ line: String) throws -> ControlRequest? {
-    try ControlRequest(Array(line.utf8))
+    guard case .request(let request) = try ControlLine(Array(line.utf8)) else { return nil }
+    return request
   }
 
   @Test func `A line has words and the identifier of the client`() throws {
@@ -25,25 +26,25 @@ struct ControlRequestTests {
 
   @Test(arguments: ["", "   ", "\t\r", "# a comment", "  #"])
   func `Empty lines and comments have no answer`(_ line: String) throws {
-    #expect(try request(line) == nil)
+    #expect(try ControlLine(Array(line.utf8)) == .nothing)
   }
 
   @Test(
     arguments: [
-      "nonsense", "[]", "7", "null", "{}", "{", #"{"command"}"#, #"{"command":"stop"}"#,
-      #"{"command":{"name":"stop"}}"#, #"{"command":[["stop"]]}"#, #"{"command":[{}]}"#,
+      "{}", "{", #"{"command"}"#, #"{"command":"stop"}"#, #"{"command":[["stop"]]}"#,
+      #"{"command":[{}]}"#, #"{"command":{"name":["stop"]}}"#, #"{"command":null}"#,
       #"{"command":["seek",NaN]}"#, #"{"command":["seek",Infinity]}"#,
       #"{"command":["seek",1e999]}"#,
       #"{"command":["stop"],"request_id":[1]}"#, #"{"command":["stop"]} trailing"#,
-      "{\"command\":[\"st\u{0}op\"]}", String(repeating: "[", count: 60_000),
+      "{\"command\":[\"st\u{0}op\"]}",
       #"{"command":"# + String(repeating: "[", count: 30_000)
         + String(repeating: "]", count: 30_000) + "}",
       String(repeating: #"{"a":"#, count: 10_000),
       #"{"command":[\#(Array(repeating: "1", count: 20_000).joined(separator: ","))]}"#,
     ])
-  func `Any other line is refused with an example`(_ line: String) {
+  func `An object that is no request is refused with an example`(_ line: String) {
     do throws(ControlFailure) {
-      _ = try ControlRequest(Array(line.utf8))
+      _ = try ControlLine(Array(line.utf8))
       Issue.record("accepted: \(line.prefix(80))")
     } catch {
       #expect(error.refusal.fault == .invalidParameter)
@@ -53,7 +54,57 @@ struct ControlRequestTests {
 
   @Test func `Bytes that are no text are refused`() {
     for byte in UInt8.min...UInt8.max where ![0x20, 0x09, 0x0D, 0x23].contains(byte) {
-      #expect(throws: ControlFailure.self) { try ControlRequest([byte, 0xFF, 0xFE, 0x00]) }
+      #expect(throws: ControlFailure.self) { try ControlLine([byte, 0xFF, 0xFE, 0x00]) }
+    }
+  }
+
+  @Test(
+    arguments: [
+      (#"{"request_id":9}"#, .integer(9)), (#"{"command":"stop","request_id":9}"#, .integer(9)),
+      (#"{"command":[["stop"]],"request_id":"a"}"#, .string("a")),
+      (#"{"command":{"name":"x"},"request_id":99}"#, .integer(99)),
+      (#"{"command":{"name":"seek","at":1},"request_id":-1}"#, .integer(-1)),
+      (#"{"command":["seek",1e999],"request_id":1.5}"#, .number(1.5)), ("{", .integer(0)),
+    ] as [(String, ControlValue)])
+  func `The refusal of an object has the identifier of the client`(
+    _ line: String, _ id: ControlValue
+  ) {
+    do throws(ControlFailure) {
+      _ = try ControlLine(Array(line.utf8))
+      Issue.record("accepted: \(line)")
+    } catch {
+      #expect(error.id == id)
+    }
+  }
+
+  // MARK: Named arguments
+
+  @Test(
+    arguments: [
+      (#""name":"seek","target":30"#, .seek(30, .relative)),
+      (#""flags":"absolute","target":"30","name":"seek""#, .seek(30, .absolute)),
+      (#""name":"seek","target":5,"legacy":"exact""#, .seek(5, .relative)),
+      (#""name":"stop""#, .stop(keepsQueue: false)),
+      (#""name":"loadfile","url":"a.ogg","flags":"append""#, .load("a.ogg", .append)),
+      (#""name":"playlist-move","index2":0,"index1":3"#, .move(3, to: 0)),
+      (#""name":"show-text","text":"hello","level":1,"_flags":["no-osd"]"#, .show("hello")),
+    ] as [(String, ControlCommand)])
+  func `Named arguments are put in order`(_ members: String, _ expected: ControlCommand) throws {
+    let request = try #require(try request(#"{"command":{\#(members)},"request_id":1}"#))
+    #expect(try ControlCommand(request.words) == expected)
+  }
+
+  @Test(arguments: [
+    "", #""target":1"#, #""name":7"#, #""name":"nonsense""#, #""name":"get_property""#,
+    #""name":"set","value":1"#, #""name":"playlist-shuffle","flags":"weak""#,
+    #""name":"seek","position":1"#,
+  ])
+  func `Unknown names are invalid parameters`(_ members: String) {
+    do throws(ControlFailure) {
+      _ = try ControlLine(Array(#"{"command":{\#(members)}}"#.utf8))
+      Issue.record("accepted")
+    } catch {
+      #expect(error.refusal.fault == .invalidParameter && error.refusal.message.hasSuffix("."))
     }
   }
 
@@ -91,6 +142,16 @@ struct ControlRequestTests {
       (#""loadfile","a.ogg","append-play""#, .load("a.ogg", .appendPlay)),
       (#""loadfile","a.ogg","insert-next""#, .load("a.ogg", .insertNext)),
       (#""loadlist","a.m3u","append""#, .load("a.m3u", .append)),
+      (#""get_property_string","pause""#, .getText(.pause)),
+      (#""observe_property_string",1,"volume""#, .observeText(1, "volume")),
+      (#""set_property_string","pause","yes""#, .set(.pause, .string("yes"))),
+      (#""multiply","speed","1.5""#, .multiply(.speed, 1.5)), (#""cycle","sub""#, .cycle(.sid)),
+      (#""cycle","audio""#, .cycle(.aid)), (#""cycle","video""#, .cycle(.vid)),
+      (#""get_property","loop""#, .get(.loopsFile)), (#""playlist-shuffle""#, .shuffle),
+      (#""playlist-unshuffle""#, .unshuffle), (#""show-text","a",1000"#, .show("a")),
+      (#""no-osd","async","seek",1,null,"exact""#, .seek(1, .relative)),
+      (#""seek","1:30","absolute""#, .seek(90, .absolute)),
+      (#""seek","-0:10""#, .seek(-10, .relative)),
     ] as [(String, ControlCommand)])
   func `A command is read with its arguments`(_ words: String, _ expected: ControlCommand) throws {
     #expect(try command(words) == expected)
@@ -105,7 +166,8 @@ struct ControlRequestTests {
     #""playlist-next","maybe""#, #""playlist-play-index","x""#, #""playlist-remove",1e30"#,
     #""playlist-remove",null"#, #""playlist-move",1"#, #""loadfile""#, #""loadfile",3"#,
     #""loadfile","a","foo""#, #""loadfile","a","append","0""#, #""client_name",1"#,
-    #""run","/bin/true""#, #""subprocess""#,
+    #""run","/bin/true""#, #""subprocess""#, #""seek","1:99""#, #""seek","a:b""#, #""seek",null"#,
+    #""multiply","speed""#, #""show-text""#, #""no-osd""#,
   ])
   func `Unknown commands and wrong arguments are invalid parameters`(_ words: String) throws {
     do throws(ControlRefusal) {

@@ -22,9 +22,10 @@
     /// Opens the engine's window, changes it, or closes it with nil.
     func showWindow(_ isFullscreen: Bool?) { engine.showWindow(isFullscreen) }
 
-    /// Counts the requests to end the program.
+    /// Counts the requests to end the program, and records the lines for its screen.
     @MainActor final class Quits {
       var count = 0
+      var shown: [String] = []
     }
 
     var path: String { Self.path(in: directory) }
@@ -50,7 +51,8 @@
       let controlled = ControlledPlayer(
         directory: directory, player: player, server: server, quits: quits, engine: engine)
       player.play(try names.map { Media(try controlled.file($0)) })
-      server.follow(player, cache) { quits.count += 1 }
+      server.follow(
+        player, cache, quit: { quits.count += 1 }, show: { quits.shown.append($0) })
       let result: Result<Void, any Error>
       do {
         result = .success(try await body(controlled))
