@@ -53,7 +53,7 @@ extension MediaCache {
   ///   the other pinned entries, or the directory cannot be written.
   @discardableResult
   public func pin(_ key: CacheKey) async throws -> Bool {
-    try await Pinning(context: context).pin(key)
+    try await Pinning(context: context).pin(key) != .notStored
   }
 
   /// Removes the pin of the representation that the resource selects; see `unpin(_:)`. Of a stream,

@@ -100,5 +100,27 @@
         #expect(lifted.output == "\(url) was not pinned.\n")
       }
     }
+
+    @Test func `A single playlist that does not fit is refused by its first segment`()
+      async throws
+    {
+      try await withStream { program, origin, _ in
+        let names = (0..<8).map { "single\($0).ts" }
+        let list = "#EXTM3U\n" + names.map { "#EXTINF:4,\n\($0)\n" }.joined()
+        origin.serve(
+          OriginResource(
+            .bytes(Array("\(list)#EXT-X-TARGETDURATION:4\n#EXT-X-ENDLIST\n".utf8)),
+            contentType: "application/vnd.apple.mpegurl", etag: "\"s\""), at: "/single.m3u8")
+        for name in names { origin.serve(.synthetic(seed: 1, length: 300_000), at: "/\(name)") }
+        let url = origin.url("/single.m3u8").absoluteString
+        let run = try await program.run("get", "--pin", "--limit", "1M", url)
+        #expect(run.status == 1)
+        #expect(run.errors.contains("\(url) cannot be pinned: it takes about"), "\(run.errors)")
+        let requests = names.map { origin.log("/\($0)").requests.count }
+        #expect(requests == [1, 0, 0, 0, 0, 0, 0, 0])
+        let lifted = try await program.run("get", "--unpin", url)
+        #expect(lifted.output == "\(url) was not pinned.\n")
+      }
+    }
   }
 #endif

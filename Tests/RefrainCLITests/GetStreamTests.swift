@@ -115,6 +115,34 @@
       }
     }
 
+    @Test func `The list of a single playlist has a size by the lengths of segments`()
+      async throws
+    {
+      try await withStream { program, origin, _ in
+        let url = origin.url("/low.m3u8").absoluteString
+        let run = try await program.run("get", "--list", url)
+        #expect(run.status == 0 && run.output == "\(url), 0:20, about 14.6 KiB\n", "\(run.errors)")
+        #expect(Self.requests("low", origin) == [1, 1, 0, 1, 0, 0])
+        let json = try await program.run("get", "--list", "--json", url)
+        let report = try #require(
+          try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
+        #expect(report["estimatedBytes"] as? Int == 15_000)
+      }
+    }
+
+    @Test func `Offline, the stored quality is found, and a missing one is named`() async throws {
+      try await withStream { program, origin, url in
+        let first = try await program.run("get", "--quality", "worst", url)
+        #expect(first.status == 0, "\(first.errors)")
+        let again = try await program.run("get", "--offline", url)
+        #expect(again.status == 0 && again.output == first.output, "\(again.errors)")
+        let best = try await program.run("get", "--offline", "--quality", "best", url)
+        let missing = origin.url("/high.m3u8").absoluteString
+        #expect(best.status == 1)
+        #expect(best.errors.contains("The playlist \(missing) is not stored"), "\(best.errors)")
+      }
+    }
+
     @Test func `The list of a stream is available as JSON`() async throws {
       try await withStream { program, _, url in
         let run = try await program.run("get", "--list", "--json", url)

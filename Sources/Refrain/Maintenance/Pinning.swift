@@ -4,20 +4,25 @@
 struct Pinning: Sendable {
   let context: CacheContext
 
+  enum Outcome: Sendable {
+    /// Nothing is stored under the key.
+    case notStored
+    case wasPinned
+    case pinned
+  }
+
   /// Pins an entry.
-  ///
-  /// - Returns: false if nothing is stored under the key.
-  func pin(_ key: CacheKey) async throws -> Bool {
+  func pin(_ key: CacheKey) async throws -> Outcome {
     let context = context
     await context.budget.knowPinned()
     // Held: its storage knows whether this process has the entry's lock.
     let open = await context.table.heldEntry(for: key)
     defer { open?.release() }
     await open?.recordNow()
-    let work = Task(executorPreference: IOThreads.background) { () throws -> Bool in
-      guard let entry = CacheInspector(context: context).entry(for: key) else { return false }
+    let work = Task(executorPreference: IOThreads.background) { () throws -> Outcome in
+      guard let entry = CacheInspector(context: context).entry(for: key) else { return .notStored }
       // Never refused: lowering the limit lifts no pin.
-      if entry.isPinned { return true }
+      if entry.isPinned { return .wasPinned }
       let (budget, name) = (context.budget, KeyHash.name(of: key))
       let bytes = EntryDirectory.pinnedBytes(
         allocated: entry.allocatedBytes, length: entry.length)
@@ -27,8 +32,13 @@ struct Pinning: Sendable {
       }
       defer { budget.notePinned(name) }
       do {
-        if let open { return try await open.storage.pin() }
-        return try budget.entryDirectory(named: name).pin()
+        let isStored: Bool
+        if let open {
+          isStored = try await open.storage.pin()
+        } else {
+          isStored = try budget.entryDirectory(named: name).pin()
+        }
+        return isStored ? .pinned : .notStored
       } catch {
         throw Self.failure(key, error)
       }
@@ -87,11 +97,13 @@ struct Pinning: Sendable {
     _ name: String, _ size: String, _ others: Int64, _ budget: DiskBudget
   ) -> MediaCacheError {
     let limit = budget.limit.map(DiskBudget.text) ?? "unlimited"
-    return MediaCacheError(
+    var error = MediaCacheError(
       .storage,
       "\(name) cannot be pinned: it \(size), and other pinned entries take "
         + "\(DiskBudget.text(others)) of the limit of \(limit).",
       remedy: "Raise the limit, or unpin or remove other entries.")
+    error.hasNoRoom = true
+    return error
   }
 
   private static func failure(_ key: CacheKey, _ error: any Error) -> MediaCacheError {

@@ -10,12 +10,14 @@ extension MediaReader {
     let size = DiskBudget.text(wanted)
     let pinned = budget.pinnedBytes(except: entry.name)
     let besides = pinned > 0 ? ", of which pinned entries take \(DiskBudget.text(pinned))" : ""
-    throw MediaCacheError(
+    var error = MediaCacheError(
       .storage,
       "\(size) cannot be stored: the limit of the cache is \(DiskBudget.text(limit))\(besides).",
       remedy: pinned > 0
         ? "Raise the limit, unpin other entries, or play the resource without storing it."
         : "Raise the limit above \(size), or play the resource without storing it.")
+    error.hasNoRoom = true
+    throw error
   }
 }
 

@@ -13,6 +13,8 @@ struct Prefetch: Sendable {
   private static let mostFailures = 4
   /// The delay before a retry: longer than storing pauses at the cache's limit.
   private static let pause: Duration = .milliseconds(600)
+  /// The most bytes for which there has to be room before a retry.
+  private static let step: Int64 = 256 << 10
 
   func run() async throws -> ContentInformation {
     defer { reader.cancel() }
@@ -28,10 +30,13 @@ struct Prefetch: Sendable {
   }
 
   /// Goes over the range until all of it is stored: once more if the resource changed meanwhile,
-  /// or if there was briefly no room, which others may be about to free.
+  /// or if there was briefly no room, which others may be about to free. Without room, nothing is
+  /// requested again.
   private func bringAll() async throws {
     var rounds = 0
     var failures = 0
+    /// What was stored when the room ran out.
+    var storedBefore: Int64?
     while true {
       try await waitForWriter()
       if try await isStored() { return }
@@ -51,8 +56,31 @@ struct Prefetch: Sendable {
         let isForGood = error == StorageProblem.otherVersion.error
         guard failures < Self.mostFailures, !isForGood else { throw error }
         try await Task.sleep(for: Self.pause)
+        guard error.hasNoRoom else { continue }
+        let stored = reader.cachedSpans.byteCount
+        // There seemed to be room, and nothing could be stored in it.
+        guard stored != storedBefore else { throw error }
+        storedBefore = stored
+        while await !hasRoom() {
+          failures += 1
+          guard failures < Self.mostFailures else { throw error }
+          try await Task.sleep(for: Self.pause)
+        }
       }
     }
+  }
+
+  /// Whether the limit has room for more bytes, after an eviction if need be: as for bytes that
+  /// arrive, nothing is evicted for a resource that does not fit beside pinned entries.
+  private func hasRoom() async -> Bool {
+    let entry = reader.entry
+    let context = entry.context
+    let length = reader.knownInformation?.length
+    let missing = length.map { max(1, $0 - reader.cachedSpans.byteCount) } ?? Self.step
+    let bytes = min(missing, Self.step)
+    let mayEvict = length.map { context.budget.canHold($0, for: entry.name) } ?? true
+    if mayEvict { return await context.evictor.makeRoom(for: bytes) }
+    return await IOThreads.background.run { context.budget.shortage(of: bytes) == 0 }
   }
 
   /// Waits while another process stores the resource, and adopts its stored bytes; when those are

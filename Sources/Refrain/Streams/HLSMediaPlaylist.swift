@@ -10,6 +10,9 @@ package struct HLSMediaPlaylist: Sendable {
     package var duration: Double
     /// The bytes of the segment in the resource; nil if it is the whole resource.
     package var byteRange: ByteRange?
+    /// In bits per second (EXT-X-BITRATE, draft-pantos-hls-rfc8216bis §4.4.4.8); nil if the
+    /// playlist does not state it, or the segment is a byte range.
+    package var bitRate: Int64?
     package var isDiscontinuity: Bool
     /// Whether the origin does not have the segment.
     package var isGap: Bool

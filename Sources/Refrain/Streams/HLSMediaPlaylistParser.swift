@@ -12,6 +12,7 @@ struct HLSMediaPlaylistParser {
   private var isGap = false
 
   // What applies until another tag changes it.
+  private var bitRate: Int64?
   private var activeKeys: [(index: Int, vector: String?)] = []
   private var map: Int?
   private var mapKeys: [(index: Int, vector: String?)] = []
@@ -57,6 +58,7 @@ struct HLSMediaPlaylistParser {
     case .segment:
       duration = HLSNumbers.seconds(text) ?? 0
       return
+    case .bitRate: bitRate = HLSNumbers.integer(text).flatMap(Self.bitRate)
     case .byteRange: byteRange = text
     case .discontinuity: isDiscontinuity = true
     case .gap: isGap = true
@@ -106,9 +108,15 @@ struct HLSMediaPlaylistParser {
     playlist.totalDuration += duration
     playlist.segments.append(
       HLSMediaPlaylist.Segment(
-        uri: uri, duration: duration, byteRange: range, isDiscontinuity: isDiscontinuity,
-        isGap: isGap, keys: activeKeys.map(\.index), vectors: activeKeys.map(\.vector), map: map,
-        mapKeys: mapKeys.map(\.index), mapVectors: mapKeys.map(\.vector), sequence: number))
+        uri: uri, duration: duration, byteRange: range, bitRate: range == nil ? bitRate : nil,
+        isDiscontinuity: isDiscontinuity, isGap: isGap, keys: activeKeys.map(\.index),
+        vectors: activeKeys.map(\.vector), map: map, mapKeys: mapKeys.map(\.index),
+        mapVectors: mapKeys.map(\.vector), sequence: number))
+  }
+
+  /// Returns the bits per second of a number of kilobits; nil if there are none.
+  private static func bitRate(_ kilobits: Int64) -> Int64? {
+    kilobits > 0 ? min(kilobits, .max / 1000) * 1000 : nil
   }
 
   /// Returns where a byte range without an offset begins (RFC 8216 §4.3.2.2).

@@ -47,9 +47,9 @@ package struct HLSMultivariantPlaylist: Sendable {
     package var lines: Range<Int>
   }
 
-  package private(set) var variants: [Variant] = []
+  package internal(set) var variants: [Variant] = []
   package private(set) var iFrameVariants: [Variant] = []
-  package private(set) var renditions: [Rendition] = []
+  package internal(set) var renditions: [Rendition] = []
   package private(set) var sessionKeys: [HLSKey] = []
   /// The variables for the IMPORT of the media playlists.
   package private(set) var variables: [String: String] = [:]

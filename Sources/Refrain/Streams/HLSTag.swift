@@ -2,6 +2,7 @@
 
 /// The tags of an HLS playlist that matter here (RFC 8216 §4.3; draft-pantos-hls-rfc8216bis §4.4).
 enum HLSTag: String, CaseIterable {
+  case bitRate = "EXT-X-BITRATE"
   case byteRange = "EXT-X-BYTERANGE"
   case contentSteering = "EXT-X-CONTENT-STEERING"
   case dateRange = "EXT-X-DATERANGE"

@@ -34,10 +34,14 @@ struct GetCommand: AsyncParsableCommand {
 
       With --pin, a resource is never removed to make room for others, nor is any part of a \
       stream. What does not fit beside other pinned resources is refused before it is fetched; \
-      the size of a stream is estimated by its bit rates. A stream is then stored even if its \
-      origin forbids it (no-store), unless the cache is shared. 'refrain get --unpin' lifts the \
-      pin, also of streams: files that another pinned stream needs stay pinned. 'refrain rm' \
-      removes what is pinned as anything else.
+      the size of a stream is estimated by its bit rates, or by the lengths of a few segments. If \
+      the room runs out nevertheless, the pins that the download has set are lifted. A pinned \
+      stream is stored even if its origin forbids it (no-store), unless the cache is shared. \
+      'refrain get --unpin' lifts the pin, also of streams: files that another pinned stream needs \
+      stay pinned. 'refrain rm' removes what is pinned as anything else.
+
+      With --offline and without --quality, 'get' selects the best quality of a stream that is \
+      stored.
 
       Examples:
         refrain get https://example.org/song.flac

@@ -33,29 +33,20 @@ struct StreamFetch: Sendable {
     began: @escaping @Sendable (CacheKey, URL) -> Void,
     ended: @escaping @Sendable (CacheKey) -> Void
   ) async throws -> Int64? {
-    let wasPinned = isPinned ? try await cache.entry(for: resource)?.isPinned == true : false
-    if isPinned { try await cache.pin(resource) }
+    let download = StreamDownload(resource, into: cache, isPinned: isPinned)
     let told = reports.progress(isShown: isShown)
     // A manifest is short, and the progress of the stream is to follow.
     let isSilent = ["m3u8", "mpd"].contains(resource.url.pathExtension.lowercased())
-    let information = try await cache.prefetch(resource) { progress in
+    let information = try await download.bringFirst { progress in
       if !isSilent { told(progress.storedBytes, progress.totalBytes) }
     }
     guard StreamDownload.mayBeStream(information, at: resource.url) else {
       return information.length
     }
-    let download = StreamDownload(resource, into: cache, isPinned: isPinned)
     var streamReports = StreamDownload.Reports()
     (streamReports.began, streamReports.ended) = (began, ended)
-    let selection: StreamDownload.Selection
-    do {
-      guard let source = try await download.source() else { return information.length }
-      selection = try await download.select(choice, of: source, reports: streamReports)
-    } catch let error as MediaCacheError {
-      // The first manifest is useless without its stream.
-      if isPinned, !wasPinned { _ = try await cache.unpin(resource) }
-      throw error
-    }
+    guard let source = try await download.source() else { return information.length }
+    let selection = try await download.select(choice, of: source, reports: streamReports)
     try reports.selected(selection, isQuiet: isQuiet)
     streamReports.progress = reports.streamProgress(
       isShown: isShown, duration: selection.plan.duration)

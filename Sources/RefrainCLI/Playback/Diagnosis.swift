@@ -13,6 +13,9 @@
       guard error.code == .invalidResponse, error.status == nil,
         let beginning = await beginning(of: media), let kind = ContentKind(beginning: beginning)
       else { return error }
+      if kind == .dashManifest || kind == .liveStream, let flaw = await flaw(of: media) {
+        return flaw.error(at: media.url)
+      }
       // A stream can be played: the error says why this one is not.
       if !media.url.isFileURL, StreamKind(beginning: beginning) != nil { return error }
       let address =
@@ -32,6 +35,19 @@
         let stored = entry.spans.ranges.first, stored.lowerBound == 0
       else { return nil }
       return await Self.read(entry.file, Int(min(stored.upperBound, Int64(ContentKind.length))))
+    }
+
+    /// Returns the reason why a file or a stored manifest cannot be read; makes no request.
+    private func flaw(of media: Media) async -> ManifestFlaw? {
+      let body: [UInt8]?
+      if let resource = media.resource {
+        body = await cache.storedManifest(for: cache.entryKey(for: resource))?.body
+      } else {
+        let data = media.url.isFileURL ? await Self.read(media.url, Int(Manifest.longest)) : nil
+        body = data.map { [UInt8]($0) }
+      }
+      guard let body else { return nil }
+      return await IOThreads.background.run { ManifestFlaw(body) }
     }
 
     /// Returns nil for what is not an ordinary file: a pipe would wait for a writer.

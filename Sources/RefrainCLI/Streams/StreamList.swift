@@ -44,6 +44,7 @@ struct StreamList: Sendable {
         remedy: "Fetch it without --list.")
     }
     let seconds = try await download.duration(of: source, quality: quality)
-    return StreamReport(source, at: url, seconds: seconds)
+    let bytes = try await download.estimatedBytes(of: source)
+    return StreamReport(source, at: url, seconds: seconds, bytes: bytes)
   }
 }

@@ -8,11 +8,12 @@ struct StreamOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       The quality of a stream: 'best', 'worst', a height as in 720 or 720p, or a bit rate as in 3M \
-      or 800k; of those the best that does not exceed it. Default: best.
+      or 800k; of those the best that does not exceed it. Default: best; with --offline, the best \
+      that is stored.
       """,
       valueName: "quality"),
     transform: { text in try usage { try StreamArgument.quality(text) } })
-  var quality = StreamChoice.Quality.best
+  var quality = StreamChoice.Quality.standard
 
   @Option(
     help: ArgumentHelp(
@@ -28,7 +29,11 @@ struct StreamOptions: ParsableArguments {
     transform: { text in try usage { try StreamArgument.languages(text, allowsNone: true) } })
   var subtitles = StreamChoice.Languages.none
 
-  @Flag(help: "Print the qualities and languages of a stream, with their sizes, and fetch nothing.")
+  @Flag(
+    help: """
+      Print the qualities and languages of a stream, with their sizes, and fetch nothing. The size \
+      of a stream of one quality may follow from the first bytes of some segments.
+      """)
   var list = false
 
   var choice: StreamChoice {

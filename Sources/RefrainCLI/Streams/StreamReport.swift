@@ -41,13 +41,15 @@ struct StreamReport: Encodable, Sendable {
   var url: String
   /// In seconds; nil if the stream is live.
   var duration: Double?
+  /// Of a stream of one quality; nil if it is unknown.
+  var estimatedBytes: Int64?
   var variants: [Variant] = []
   /// Without repetitions in several groups.
   var renditions: [Rendition] = []
 
-  init(_ source: StreamSource, at url: URL, seconds: Double?) {
+  init(_ source: StreamSource, at url: URL, seconds: Double?, bytes: Int64?) {
     self.url = url.withoutUserInfo.absoluteString
-    duration = seconds
+    (duration, estimatedBytes) = (seconds, bytes)
     variants = source.variants.map { Variant($0, seconds: seconds) }
     var known: Set<Rendition> = []
     renditions = source.renditions.map(Rendition.init).filter { known.insert($0).inserted }
@@ -56,7 +58,8 @@ struct StreamReport: Encodable, Sendable {
   /// The lines for people.
   var lines: [String] {
     let time = duration.map { TimeText.position(.seconds($0)) } ?? "live"
-    var lines = ["\(url), \(time)"]
+    let size = estimatedBytes.map { ", about \(ByteSize.text($0))" } ?? ""
+    var lines = ["\(url), \(time)\(size)"]
     if !variants.isEmpty {
       var table = Table(columns: [
         .init(title: "RESOLUTION"), .init(title: "BIT RATE", alignment: .right),

@@ -15,20 +15,27 @@ struct StreamLookup: Sendable {
 
   /// Returns the kind of stream that the resource is; nil: none.
   ///
-  /// - Throws: `MediaCacheError`, if the resource cannot be read; `CancellationError`.
+  /// - Throws: `MediaCacheError`, if the resource cannot be read, or is a damaged manifest;
+  ///   `CancellationError`.
   func kind(of resource: Resource) async throws -> StreamKind? {
     let reader = try await cache.open(resource, fill: .onDemand)
+    var body: [UInt8] = []
     var kind: StreamKind?
     defer {
       if kind == nil { reader.cancel() } else { cache.keepForOthers(reader) }
     }
-    var beginning = Data()
     // To its end: the engine needs all of it.
     for try await chunk in reader.chunks(in: 0..<Manifest.longest) {
-      guard beginning.count < StreamKind.length else { continue }
-      beginning += chunk
-      kind = StreamKind(beginning: beginning)
-      if kind == nil, beginning.count >= StreamKind.length { return nil }
+      let isRead = body.count >= StreamKind.length
+      body += chunk
+      guard !isRead else { continue }
+      kind = StreamKind(beginning: body)
+      if kind == nil, body.count >= StreamKind.length { return nil }
+    }
+    // No engine plays a damaged one, and what it reports would not name the reason.
+    let manifest = body
+    if let flaw = await IOThreads.background.run({ ManifestFlaw(manifest) }) {
+      throw flaw.error(at: resource.url)
     }
     return kind
   }

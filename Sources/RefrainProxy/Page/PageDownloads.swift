@@ -89,22 +89,13 @@ final class PageDownloads: Sendable {
 
   private func fetch(_ url: URL, _ item: DownloadQueue.Item, _ number: UInt64) async throws {
     let resource = resource(url)
-    let wasPinned = item.isPinned ? try await cache.entry(for: resource)?.isPinned == true : false
-    if item.isPinned { try await cache.pin(resource) }
-    let information = try await cache.prefetch(resource) { [self] progress in
+    let download = StreamDownload(resource, into: cache, isPinned: item.isPinned)
+    let information = try await download.bringFirst { [self] progress in
       note(item.id, number, progress.storedBytes, progress.totalBytes)
     }
     guard StreamDownload.mayBeStream(information, at: url) else { return }
-    let download = StreamDownload(resource, into: cache, isPinned: item.isPinned)
-    let selection: StreamDownload.Selection
-    do {
-      guard let source = try await download.source() else { return }
-      selection = try await download.select(StreamChoice(), of: source)
-    } catch let error as MediaCacheError {
-      // The first manifest is useless without its stream.
-      if item.isPinned, !wasPinned { _ = try await cache.unpin(resource) }
-      throw error
-    }
+    guard let source = try await download.source() else { return }
+    let selection = try await download.select(StreamChoice(), of: source)
     var reports = StreamDownload.Reports()
     reports.progress = { [self] progress in
       note(

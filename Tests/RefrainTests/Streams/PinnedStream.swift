@@ -55,11 +55,16 @@ enum PinnedStream {
   }
 
   static func store(_ test: TestCache, _ resource: Resource, isPinned: Bool) async throws {
-    if isPinned { try await test.cache.pin(resource) }
-    try await test.cache.prefetch(resource)
+    try await store(test, resource, StreamChoice(), isPinned: isPinned)
+  }
+
+  static func store(
+    _ test: TestCache, _ resource: Resource, _ choice: StreamChoice, isPinned: Bool
+  ) async throws {
     let download = StreamDownload(resource, into: test.cache, isPinned: isPinned)
+    _ = try await download.bringFirst()
     let source = try #require(try await download.source())
-    try await download.run(download.select(StreamChoice(), of: source))
+    try await download.run(download.select(choice, of: source))
   }
 
   static func pinned(_ test: TestCache) async throws -> [String] {

@@ -106,6 +106,12 @@ enum StorageProblem: Sendable, Hashable {
 
   /// The error for a reader that wants the bytes stored.
   var error: MediaCacheError {
+    var error = refusal
+    error.hasNoRoom = self == .noRoom
+    return error
+  }
+
+  private var refusal: MediaCacheError {
     switch self {
     case .noRoom:
       MediaCacheError(

@@ -28,3 +28,26 @@ extension HLSMultivariantPlaylist {
       needsOne: type != .subtitles, kind: type == .audio ? "audio" : "subtitles")
   }
 }
+
+extension HLSMultivariantPlaylist.Variant {
+  /// The stated bit rate, which contains one rendition of each type.
+  var rate: StreamPlan.Rate {
+    let stated = averageBandwidth ?? bandwidth
+    return stated > 0 ? .ofVariant(stated) : .unstated
+  }
+
+  /// Returns what the variant's bit rate states about renditions, in their order: those beyond the
+  /// first of a type play in place of it, not at the same time.
+  func rates(of renditions: [HLSMultivariantPlaylist.Rendition]) -> [StreamPlan.Rate] {
+    var types: Set<HLSMultivariantPlaylist.Rendition.MediaType> = []
+    return renditions.map { rendition in
+      let isFirst = types.insert(rendition.type).inserted
+      switch rendition.type {
+      case .subtitles, .closedCaptions: return .subtitles
+      case .audio, .video:
+        if isFirst, rate != .unstated { return .inVariant }
+        return rendition.type == .audio ? .sound : .unstated
+      }
+    }
+  }
+}

@@ -3,6 +3,8 @@
 /// The quality and the languages of a stream that a person wants. A pure value.
 package struct StreamChoice: Sendable, Hashable {
   package enum Quality: Sendable, Hashable {
+    /// The best; while the cache is offline, the best of those that are stored.
+    case standard
     case best
     case worst
     /// The largest height in pixels that is not above this one, otherwise the smallest.
@@ -12,7 +14,8 @@ package struct StreamChoice: Sendable, Hashable {
   }
 
   package enum Languages: Sendable, Hashable {
-    /// The renditions that the stream marks as its default.
+    /// The renditions that the stream marks as its default; of sound while the cache is offline,
+    /// among those that are stored.
     case standard
     case all
     case none
@@ -20,7 +23,7 @@ package struct StreamChoice: Sendable, Hashable {
     case some([String])
   }
 
-  package var quality = Quality.best
+  package var quality = Quality.standard
   package var audio = Languages.standard
   package var subtitles = Languages.none
 
@@ -50,7 +53,7 @@ extension StreamChoice.Quality {
     let candidates = withPictures.isEmpty ? qualities : withPictures
     let chosen: Quality? =
       switch self {
-      case .best: candidates.max(by: Self.isWorse)
+      case .standard, .best: candidates.max(by: Self.isWorse)
       case .worst: candidates.min(by: Self.isWorse)
       case .height(let height):
         withPictures.filter { ($0.height ?? 0) <= height }.max(by: Self.isWorse)

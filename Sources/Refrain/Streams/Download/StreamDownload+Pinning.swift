@@ -3,20 +3,6 @@ import Foundation
 
 /// Pins all parts of a stream, and lifts their pins.
 extension StreamDownload {
-  /// - Throws: `MediaCacheError`, `.storage` if the stream does not fit beside what else is pinned.
-  func checkRoom(for selection: Selection) async throws {
-    let amounts = try await storedAmounts(of: selection.plan.parts)
-    let (keys, lengths) = try await IOThreads.background.runCancellably {
-      let parts = zip(selection.plan.parts, amounts).map { part, amount in
-        amount.key ?? cache.key(for: Resource(url: part.url))
-      }
-      let manifests = selection.manifests.map { cache.key(for: $0) }
-      return (parts + manifests, Self.length(of: selection, amounts))
-    }
-    try await Pinning(context: cache.context).checkRoom(
-      for: resource.url.withoutUserInfo.absoluteString, keys, lengths: lengths)
-  }
-
   /// Returns the stored amounts of the representations that the download's requests select.
   func storedAmounts(
     of parts: [StreamPlan.Part]
@@ -24,23 +10,27 @@ extension StreamDownload {
     try await cache.storedAmounts(of: parts) { resource(at: $0.url, isKey: $0.isKey) }
   }
 
-  /// Returns the sum of the lengths of parts: those known, and a share of the estimate for the
-  /// others.
-  static func length(
-    of selection: Selection, _ amounts: [MediaCache.StoredAmount]
-  ) -> Int64 {
-    var known: Int64 = 0
-    var unknownSeconds = 0.0
-    for (part, amount) in zip(selection.plan.parts, amounts) {
-      if let total = amount.total ?? part.range.map({ $0.upperBound - $0.lowerBound }) {
-        known = known.addingSaturated(total)
-      } else {
-        unknownSeconds += part.seconds
-      }
+  /// Fetches the first manifest, or what else the resource is. A pinned download pins it first, as
+  /// `MediaCache.pin` does.
+  ///
+  /// - Throws: `MediaCacheError`; `CancellationError`. If there is no room, the pin is lifted.
+  package func bringFirst(
+    progress: (@Sendable (MediaCache.PrefetchProgress) -> Void)? = nil
+  ) async throws -> ContentInformation {
+    if isPinned { try await pinFirst() }
+    do {
+      return try await cache.prefetch(resource, progress: progress)
+    } catch let error as MediaCacheError where isPinned && error.hasNoRoom {
+      throw await liftingNewPins(error)
     }
-    guard selection.plan.seconds > 0, let estimate = selection.estimatedBytes else { return known }
-    let share = min(unknownSeconds / selection.plan.seconds, 1)
-    return known.addingSaturated(Int64(Double(min(estimate, 1 << 60)) * share))
+  }
+
+  private func pinFirst() async throws {
+    let wasPinned = try await cache.entry(for: resource)?.isPinned == true
+    try await cache.pin(resource)
+    guard !wasPinned else { return }
+    let key = await cache.storedKey(for: resource)
+    newPins.insert(key)
   }
 
   /// Stores a resource, and pins it if the download is pinned.
@@ -86,13 +76,13 @@ extension StreamDownload {
   ///   evicted, and an entry for other credentials may be the one that is stored completely.
   private func pinStored(_ part: StreamPlan.Part) async throws -> MediaCache.StoredAmount {
     let key = await cache.storedKey(for: resource(at: part.url, isKey: part.isKey))
-    guard try await cache.pin(key) else { return .init() }
+    guard try await place(key) else { return .init() }
     return await cache.storedAmount(of: key, in: part.range)
   }
 
   /// Pins a resource that is stored.
   func pin(_ resource: Resource) async throws {
-    guard try await cache.pin(cache.storedKey(for: resource)) else {
+    guard try await place(cache.storedKey(for: resource)) else {
       throw MediaCacheError(
         .storage,
         "\(resource.url.withoutUserInfo.absoluteString) was removed before it could be pinned.",
@@ -100,7 +90,44 @@ extension StreamDownload {
     }
   }
 
+  /// - Returns: false if nothing is stored under the key.
+  private func place(_ key: CacheKey) async throws -> Bool {
+    switch try await Pinning(context: cache.context).pin(key) {
+    case .notStored: return false
+    case .wasPinned: return true
+    case .pinned:
+      newPins.insert(key)
+      return true
+    }
+  }
+
   // MARK: Unpinning
+
+  /// Lifts the pins that this download has set: they take the room of others for a stream that is
+  /// not complete.
+  ///
+  /// - Returns: the number of lifted pins, and of those that could not be lifted.
+  func liftNewPins() async -> (lifted: Int, kept: Int) {
+    var (lifted, kept) = (0, 0)
+    // The manifests were pinned first: while they are, `unpin` finds the rest.
+    for key in newPins.takeAll() {
+      do {
+        if try await cache.unpin(key) { lifted += 1 }
+      } catch {
+        kept += 1
+      }
+    }
+    return (lifted, kept)
+  }
+
+  /// Lifts the pins that this download has set, and reports that in its error.
+  func liftingNewPins(_ error: MediaCacheError) async -> MediaCacheError {
+    let (lifted, kept) = await liftNewPins()
+    var error = error
+    if lifted > 0 { error.reason += " The pins that this download had set were lifted." }
+    if kept > 0 { error.reason += " Pins of \(kept) files could not be lifted: unpin the stream." }
+    return error
+  }
 
   /// Lifts the pins of the first manifest, and of all that is stored of its stream in any quality
   /// and language, but for what other pinned streams need too. Makes no request.

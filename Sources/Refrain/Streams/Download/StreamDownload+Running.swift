@@ -36,11 +36,19 @@ extension StreamDownload {
   ///
   /// - Returns: the bytes of all parts.
   /// - Throws: `MediaCacheError`; `CancellationError`. If single parts fail, the others are fetched
-  ///   first.
+  ///   first. If there is no room, the pins that this download has set are lifted.
   @discardableResult
   package func run(
     _ selection: Selection, reports: Reports = Reports()
   ) async throws -> Int64 {
+    do {
+      return try await bringAll(selection, reports)
+    } catch let error as MediaCacheError where isPinned && error.hasNoRoom {
+      throw await liftingNewPins(error)
+    }
+  }
+
+  private func bringAll(_ selection: Selection, _ reports: Reports) async throws -> Int64 {
     let plan = selection.plan
     var amounts = try await storedAmounts(of: plan.parts)
     if isPinned {
@@ -101,7 +109,18 @@ extension StreamDownload {
       return nil
     } catch let error as MediaCacheError where Self.isOfPart(error) {
       return error
+    } catch let error as MediaCacheError where error.code == .offline {
+      throw Self.notStored("The part \(part.url.withoutUserInfo.absoluteString) of the stream")
     }
+  }
+
+  /// The error of a part or a playlist of the choice that is missing offline.
+  ///
+  /// - Parameter name: begins the sentence.
+  static func notStored(_ name: String) -> MediaCacheError {
+    MediaCacheError(
+      .offline, "\(name) is not stored, and no request is sent while offline.",
+      remedy: "Go online, or choose a quality and languages that are stored.")
   }
 
   /// Whether other parts may be fetched all the same.

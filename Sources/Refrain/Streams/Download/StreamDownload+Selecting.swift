@@ -13,36 +13,35 @@ extension StreamDownload {
   package func select(
     _ choice: StreamChoice, of source: StreamSource, reports: Reports = Reports()
   ) async throws -> Selection {
-    var selection = Selection()
-    var pinned: [Resource] = []
     do {
-      try await select(choice, of: source, reports, into: &selection, &pinned)
-      if isPinned { try await checkRoom(for: selection) }
+      let source = try await storedPart(of: source, choice)
+      var selection = try await selected(choice, of: source, reports)
+      try await estimate(&selection)
+      if isPinned { try await checkRoom(for: &selection) }
       return selection
     } catch let error as MediaCacheError {
       // The manifests are useless without their stream.
-      for manifest in pinned { _ = try? await cache.unpin(manifest) }
+      _ = await liftNewPins()
       throw error
     }
   }
 
-  /// - Parameter pinned: receives the manifests that were not pinned before.
-  private func select(
-    _ choice: StreamChoice, of source: StreamSource, _ reports: Reports,
-    into selection: inout Selection, _ pinned: inout [Resource]
-  ) async throws {
+  private func selected(
+    _ choice: StreamChoice, of source: StreamSource, _ reports: Reports
+  ) async throws -> Selection {
+    var selection = Selection()
     selection.manifests = [resource]
     if let redirected = redirected(resource, to: source.url) {
-      if isPinned { _ = try await bringManifest(redirected, &pinned) }
+      if isPinned { _ = try await bring(redirected) }
       selection.manifests.append(redirected)
     }
     switch source.content {
     case .media(let playlist):
       selection.plan = try await Self.plan(selection.plan) {
-        try Self.append(playlist, at: source.url, to: &$0)
+        try Self.append(playlist, at: source.url, .unstated, to: &$0)
       }
     case .multivariant(let playlist):
-      try await select(choice, of: playlist, at: source.url, reports, into: &selection, &pinned)
+      try await select(choice, of: playlist, at: source.url, reports, into: &selection)
     case .presentation(let presentation):
       selection = try await IOThreads.background.runCancellably { [selection] in
         var selection = selection
@@ -50,6 +49,10 @@ extension StreamDownload {
         return selection
       }
     }
+    guard !selection.plan.parts.isEmpty || !selection.plan.skipped.isEmpty else {
+      throw Self.empty(source.url)
+    }
+    return selection
   }
 
   /// Extends a plan on a thread for long work: a manifest may name hundreds of thousands of
@@ -64,15 +67,6 @@ extension StreamDownload {
     }
   }
 
-  private func bringManifest(
-    _ resource: Resource, _ pinned: inout [Resource]
-  ) async throws -> ContentInformation {
-    let wasPinned = isPinned ? try await cache.entry(for: resource)?.isPinned == true : false
-    let information = try await bring(resource)
-    if isPinned, !wasPinned { pinned.append(resource) }
-    return information
-  }
-
   /// Returns the duration of a stream in seconds, without fetching more than one playlist; nil if
   /// the stream is live, or does not state it.
   ///
@@ -81,7 +75,9 @@ extension StreamDownload {
     of source: StreamSource, quality: StreamChoice.Quality
   ) async throws -> Double? {
     let media: HLSMediaPlaylist
-    switch source.content {
+    var choice = StreamChoice()
+    choice.quality = quality
+    switch try await storedPart(of: source, choice).content {
     case .presentation(let presentation):
       return presentation.isDynamic ? nil : presentation.duration
     case .media(let playlist): media = playlist
@@ -97,41 +93,47 @@ extension StreamDownload {
 
   private func select(
     _ choice: StreamChoice, of playlist: HLSMultivariantPlaylist, at base: URL, _ reports: Reports,
-    into selection: inout Selection, _ pinned: inout [Resource]
+    into selection: inout Selection
   ) async throws {
     let variant = try playlist.variant(of: choice.quality)
     let renditions = try playlist.renditions(of: variant, choice)
+    var tracks: [(uri: String, rate: StreamPlan.Rate)] = [(variant.uri, variant.rate)]
+    for (rendition, rate) in zip(renditions, variant.rates(of: renditions)) {
+      if let uri = rendition.uri { tracks.append((uri, rate)) }
+    }
     var known: Set<URL> = []
-    for uri in [variant.uri] + renditions.compactMap(\.uri) {
+    for (uri, rate) in tracks {
       let url = try Self.resolve(uri, against: base)
       guard known.insert(url).inserted else { continue }
-      let manifest = try await fetch(url, reports, &pinned)
+      let manifest = try await fetch(url, reports)
       let resource = resource(at: url)
       selection.manifests +=
         [resource] + [redirected(resource, to: manifest.url)].compactMap(\.self)
       selection.plan = try await Self.plan(selection.plan) {
         let media = try Self.media(manifest, playlist.variables)
-        try Self.append(media, at: manifest.url, to: &$0)
+        try Self.append(media, at: manifest.url, rate, to: &$0)
       }
     }
     selection.variant = StreamVariant(variant)
     selection.renditions = renditions.map { StreamRendition($0) }
-    selection.bytesByBitRate = variant.estimatedBytes(seconds: selection.plan.duration)
   }
 
-  private func fetch(
-    _ url: URL, _ reports: Reports, _ pinned: inout [Resource]
-  ) async throws -> StoredManifest {
+  private func fetch(_ url: URL, _ reports: Reports) async throws -> StoredManifest {
     let resource = resource(at: url)
     reports.began(cache.key(for: resource), url)
     defer { reports.ended(cache.key(for: resource)) }
-    let information = try await bringManifest(resource, &pinned)
+    let information: ContentInformation
+    do {
+      information = try await bring(resource)
+    } catch let error as MediaCacheError where error.code == .offline {
+      throw Self.notStored("The playlist \(url.withoutUserInfo.absoluteString)")
+    }
     let key = await cache.storedKey(for: resource)
     guard Self.isShort(information), let manifest = await cache.storedManifest(for: key) else {
       throw Self.noPlaylist(url)
     }
     if let redirected = redirected(resource, to: manifest.url) {
-      _ = try await bringManifest(redirected, &pinned)
+      _ = try await bring(redirected)
     }
     return manifest
   }
@@ -154,7 +156,7 @@ extension StreamDownload {
   }
 
   private static func append(
-    _ playlist: HLSMediaPlaylist, at url: URL, to plan: inout StreamPlan
+    _ playlist: HLSMediaPlaylist, at url: URL, _ rate: StreamPlan.Rate, to plan: inout StreamPlan
   ) throws {
     guard !playlist.isLive else { throw live(url) }
     guard playlist.segments.count <= mostSegments else {
@@ -163,7 +165,7 @@ extension StreamDownload {
         "\(url.withoutUserInfo.absoluteString) has more than \(mostSegments) segments.",
         remedy: "Play the stream instead.")
     }
-    plan.append(playlist, at: url)
+    plan.append(playlist, at: url, rate: rate)
   }
 
   private static func resolve(_ reference: String, against base: URL) throws -> URL {
@@ -183,6 +185,13 @@ extension StreamDownload {
       remedy: "Check the stream's first playlist.")
   }
 
+  private static func empty(_ url: URL) -> MediaCacheError {
+    MediaCacheError(
+      .invalidResponse,
+      "\(url.withoutUserInfo.absoluteString) is a stream without segments.",
+      remedy: "Check the stream's first playlist: it may be cut off.")
+  }
+
   private static func live(_ url: URL) -> MediaCacheError {
     MediaCacheError(
       .invalidResponse,
@@ -199,7 +208,6 @@ extension StreamDownload {
     guard !presentation.isDynamic else { throw live(url) }
     let choices = try presentation.choose(choice)
     var allowance = DASHPresentation.Allowance(segments: Int64(mostSegments))
-    var bytes: Int64? = 0
     for choice in choices {
       let duration = choice.period.duration
       do throws(DASHProblem) {
@@ -207,12 +215,7 @@ extension StreamDownload {
       } catch {
         throw error.error(at: url)
       }
-      for representation in choice.representations {
-        let size = duration.flatMap { StreamVariant.bytes(representation.bandwidth, $0) }
-        bytes = bytes.flatMap { sum in size.map(sum.addingSaturated) }
-      }
     }
-    selection.bytesByBitRate = bytes
     let main = choices.max { ($0.period.duration ?? 0) < ($1.period.duration ?? 0) }
     selection.variant = main?.variant.map { StreamVariant($0) }
     selection.renditions = main?.tracks.map(\.rendition) ?? []

@@ -10,28 +10,18 @@ package struct StreamDownload: Sendable {
     package var variant: StreamVariant?
     package var renditions: [StreamRendition] = []
     package var plan = StreamPlan()
-    /// By the bit rates of the choice; nil if they are unknown.
-    var bytesByBitRate: Int64?
+    /// The size of the stream in bytes, by bit rates and by the lengths that are known; nil if
+    /// nothing shows it.
+    package internal(set) var estimatedBytes: Int64?
     /// The fetched manifests, by all URLs under which they are stored.
     var manifests: [Resource] = []
-
-    /// The size of the stream in bytes, by its bit rates, or by the ranges of the parts; nil if
-    /// neither is known.
-    package var estimatedBytes: Int64? {
-      if let bytesByBitRate { return bytesByBitRate }
-      var sum: Int64 = 0
-      for part in plan.parts {
-        guard let range = part.range else { return nil }
-        sum = sum.addingSaturated(Int64(range.count))
-      }
-      return plan.parts.isEmpty ? nil : sum
-    }
   }
 
   let cache: MediaCache
   let resource: Resource
   /// Whether all that is fetched is pinned, and stored even where the origin forbids it.
   let isPinned: Bool
+  let newPins = NewPins()
   /// What a manifest refers to is allowed as through a proxy: nothing in a private network, if the
   /// stream's URL is public.
   private let filter: URLFilter?
@@ -58,8 +48,18 @@ package struct StreamDownload: Sendable {
 
   /// Returns the stream whose first manifest has been fetched; nil if the resource is none.
   ///
-  /// - Throws: `MediaCacheError`; `CancellationError`.
+  /// - Throws: `MediaCacheError`, also if the manifest is damaged; `CancellationError`.
   package func source() async throws -> StreamSource? {
+    do {
+      return try await storedSource()
+    } catch let error as MediaCacheError {
+      // The first manifest is useless without its stream.
+      _ = await liftNewPins()
+      throw error
+    }
+  }
+
+  private func storedSource() async throws -> StreamSource? {
     let key = await cache.storedKey(for: resource)
     guard let manifest = await cache.storedManifest(for: key) else { return nil }
     guard let source = try await StreamSource(manifest) else { return nil }

@@ -13,12 +13,38 @@ package struct StreamPlan: Sendable {
     package var seconds: Double
     /// Whether the part is a key that decrypts segments.
     package var isKey: Bool
+    /// The approximate length that the manifest states of this part; nil if it states none.
+    var statedBytes: Int64?
 
     package init(url: URL, range: ByteRange? = nil, seconds: Double = 0, isKey: Bool = false) {
       (self.url, self.range, self.seconds, self.isKey) = (url, range, seconds, isKey)
     }
   }
 
+  /// The parts of one playlist, or of one Representation.
+  struct Track: Sendable, Hashable {
+    /// Indices of `StreamPlan.parts`. A part of several tracks belongs to the first.
+    var parts: Range<Int>
+    var rate: Rate
+  }
+
+  /// What the manifests state about the bit rate of a track.
+  package enum Rate: Sendable, Hashable {
+    /// In bits per second.
+    case stated(Int64)
+    /// That of a variant of HLS in bits per second, with the tracks that play at the same time.
+    case ofVariant(Int64)
+    /// The rate of a variant contains this track's.
+    case inVariant
+    /// Nothing, of sound beside that of a variant.
+    case sound
+    /// Nothing, of subtitles, which are short.
+    case subtitles
+    /// Nothing.
+    case unstated
+  }
+
+  private(set) var tracks: [Track] = []
   /// In the order of the manifests, without repetitions. Adjacent ranges are one part.
   package private(set) var parts: [Part] = []
   /// The sum of the durations of all playlists, or of all Representations.
@@ -41,8 +67,14 @@ package struct StreamPlan: Sendable {
 
   /// Appends the parts of a playlist, or only some of them if the task is cancelled.
   ///
-  /// - Parameter url: the URL of the playlist after redirects.
-  package mutating func append(_ playlist: HLSMediaPlaylist, at url: URL) {
+  /// - Parameters:
+  ///   - url: the URL of the playlist after redirects.
+  ///   - rate: what the multivariant playlist states about it.
+  package mutating func append(
+    _ playlist: HLSMediaPlaylist, at url: URL, rate: Rate = .unstated
+  ) {
+    let first = parts.count
+    defer { tracks.append(Track(parts: first..<parts.count, rate: rate)) }
     var maps = Set<Int>()
     var keys = Set<Int>()
     for segment in playlist.segments where !segment.isGap {
@@ -54,7 +86,9 @@ package struct StreamPlan: Sendable {
         let map = playlist.maps[index]
         append(map.uri, map.byteRange, seconds: 0, at: url)
       }
-      append(segment.uri, segment.byteRange, seconds: segment.duration, at: url)
+      let stated = segment.bitRate.flatMap { StreamVariant.bytes($0, segment.duration) }
+      append(
+        segment.uri, segment.byteRange, seconds: segment.duration, statedBytes: stated, at: url)
     }
     duration = max(duration, playlist.totalDuration)
   }
@@ -80,6 +114,12 @@ package struct StreamPlan: Sendable {
       guard let base = representation.base else {
         throw DASHProblem(reason: "the URLs of its segments are too long.")
       }
+      let first = parts.count
+      let rate = representation.bandwidth
+      defer {
+        let stated = rate > 0 ? Rate.stated(rate) : .unstated
+        tracks.append(Track(parts: first..<parts.count, rate: stated))
+      }
       for reference in references {
         if Task.isCancelled { return }
         append(reference.text, reference.range, seconds: reference.seconds, at: base)
@@ -90,7 +130,8 @@ package struct StreamPlan: Sendable {
   }
 
   private mutating func append(
-    _ reference: String, _ range: ByteRange?, seconds: Double, isKey: Bool = false, at base: URL
+    _ reference: String, _ range: ByteRange?, seconds: Double, isKey: Bool = false,
+    statedBytes: Int64? = nil, at base: URL
   ) {
     guard let url = URL(text: reference, relativeTo: base), WebURL(url.absoluteString) != nil
     else { return skip(reference) }
@@ -102,7 +143,9 @@ package struct StreamPlan: Sendable {
       parts[parts.count - 1].range = before.lowerBound..<range.upperBound
       parts[parts.count - 1].seconds += seconds
     } else {
-      parts.append(Part(url: url, range: range, seconds: seconds, isKey: isKey))
+      var part = Part(url: url, range: range, seconds: seconds, isKey: isKey)
+      part.statedBytes = statedBytes
+      parts.append(part)
     }
   }
 

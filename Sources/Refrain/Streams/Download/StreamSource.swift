@@ -15,11 +15,13 @@ package struct StreamSource: Sendable {
   /// After redirects.
   package var url: URL
   package var content: Content
+  /// The bytes of the manifest.
+  let body: [UInt8]
 
   /// Nil if the body is no manifest of a stream: a list of songs has no tags of HLS.
   ///
   /// - Throws: `MediaCacheError`, if the body is an MPD that does not describe the stream itself,
-  ///   or a playlist that cannot be read completely.
+  ///   or a playlist that cannot be read completely, or begins as a manifest and is damaged.
   package init?(_ manifest: StoredManifest) async throws(MediaCacheError) {
     let content: Content?
     if Manifest.mayTakeLong(manifest.body) {
@@ -30,7 +32,7 @@ package struct StreamSource: Sendable {
       content = try Self.content(of: manifest)
     }
     guard let content else { return nil }
-    (url, self.content) = (manifest.url, content)
+    (url, self.content, body) = (manifest.url, content, manifest.body)
   }
 
   private static func content(of manifest: StoredManifest) throws(MediaCacheError) -> Content? {
@@ -44,10 +46,14 @@ package struct StreamSource: Sendable {
       throw error.error(at: url)
     }
     do throws(DASHProblem) {
-      return try DASHPresentation(body, url: url).map { .presentation($0) }
+      if let presentation = try DASHPresentation(body, url: url) {
+        return .presentation(presentation)
+      }
     } catch {
       throw error.error(at: url)
     }
+    if let flaw = ManifestFlaw(body) { throw flaw.error(at: url) }
+    return nil
   }
 
   /// The qualities of the stream: of DASH those of its longest period; none of a single playlist.

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-import Foundation
-import Refrain
+package import Foundation
 
 /// Reduces a multivariant playlist or an MPD to what is stored, for clients while the origin cannot
 /// be reached: a player would select another variant and fail.
-struct StoredVariants: Sendable {
+package struct StoredVariants: Sendable {
   private typealias Variant = HLSMultivariantPlaylist.Variant
   private typealias Rendition = HLSMultivariantPlaylist.Rendition
 
@@ -17,7 +16,7 @@ struct StoredVariants: Sendable {
   private let url: URL
 
   /// - Parameter url: the URL of the playlist after redirects.
-  init(cache: MediaCache, url: URL) {
+  package init(cache: MediaCache, url: URL) {
     self.cache = cache
     self.url = url
   }
@@ -27,7 +26,7 @@ struct StoredVariants: Sendable {
   ///
   /// - Returns: nil if the body names no variants, or none of them is stored in part.
   /// - Throws: `CancellationError`.
-  func filtered(_ body: [UInt8]) async throws -> [UInt8]? {
+  package func filtered(_ body: [UInt8]) async throws -> [UInt8]? {
     // A long manifest, or one of many segments, takes seconds.
     try await withTaskExecutorPreference(IOThreads.background) { try await reduced(body) }
   }
@@ -37,7 +36,7 @@ struct StoredVariants: Sendable {
   /// request.
   ///
   /// - Throws: `CancellationError`.
-  func isReducible(_ body: [UInt8]) async throws -> Bool {
+  package func isReducible(_ body: [UInt8]) async throws -> Bool {
     try await withTaskExecutorPreference(IOThreads.background) {
       guard let playlist = HLSMultivariantPlaylist(body, url: url) else {
         guard let presentation = try? DASHPresentation(body, url: url) else { return false }

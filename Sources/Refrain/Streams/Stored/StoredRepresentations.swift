@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-import Refrain
 
 /// Reduces an MPD to the Representations that are stored.
 struct StoredRepresentations: Sendable {
