@@ -110,7 +110,9 @@ extension MediaCache {
       throw MediaCacheError(
         .offline, "The stored response was received with other credentials.")
     }
-    let admission = Admission(entry: entry, generation: generation, resource: resource)
+    let admission = Admission(
+      entry: entry, generation: generation, resource: resource,
+      passesOnErrors: terms.passesOnErrors)
     switch try await admission.ask() {
     case .granted(let asked): return .this(asked)
     case .different: return .other(own)

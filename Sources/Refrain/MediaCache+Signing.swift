@@ -56,7 +56,8 @@ extension MediaCache {
     let isWorthAsking = generation.withState { $0.validator.ifRange != nil || $0.isComplete }
     guard isWorthAsking else { return signature.ownKey }
     let confirmation = SignatureConfirmation(
-      entry: entry, generation: generation, resource: resource)
+      entry: entry, generation: generation, resource: resource,
+      passesOnErrors: terms.passesOnErrors)
     if isAssumed, confirmation.isInVain {
       terms.waivesSignature = true
       return nil

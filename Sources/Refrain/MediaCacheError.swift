@@ -52,12 +52,21 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   /// Whether the stored response is unsuitable for a request with cookies
   /// (`FreshnessRequirements.hasCookies`).
   package var isPersonal = false
+  /// The origin's response, for readers that pass it on (`FreshnessRequirements.passesOnErrors`).
+  package var response: ErrorResponse?
 
   public init(_ code: Code, _ reason: String, remedy: String = "", status: Int? = nil) {
     self.code = code
     self.reason = reason
     self.remedy = remedy
     self.status = status
+  }
+
+  /// The error without the response, which events must not keep in memory.
+  var withoutResponse: MediaCacheError {
+    var error = self
+    error.response = nil
+    return error
   }
 
   public var description: String { remedy.isEmpty ? reason : "\(reason) \(remedy)" }

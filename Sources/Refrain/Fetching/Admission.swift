@@ -8,6 +8,8 @@ struct Admission: Sendable {
   let entry: Entry
   let generation: Generation
   let resource: Resource
+  /// Whether the reader passes on an error response.
+  var passesOnErrors = false
 
   enum Outcome: Sendable, Equatable {
     /// The credentials may, and further requests may use them.
@@ -61,8 +63,10 @@ struct Admission: Sendable {
       case .changed: return .different
       case .beyondEnd(let length):
         guard length == 0, known.length == 0 else { return .different }
-      case .refused(let status): return .failed(ResponseCheck.refusal(status))
-      case .transient(let error, _), .invalid(let error), .failed(let error): return .failed(error)
+      case .refused(let status):
+        return .failed(await keeping(response, in: ResponseCheck.refusal(status), exchange))
+      case .failed(let error): return .failed(await keeping(response, in: error, exchange))
+      case .transient(let error, _), .invalid(let error): return .failed(error)
       }
       generation.withState { $0.grant(to: [Credentials.of(self.resource)] + response.credentials) }
       return .granted(resource)
@@ -71,6 +75,13 @@ struct Admission: Sendable {
     } cancelled: {
       .failed(MediaCacheError(.closed, "The request was cancelled."))
     }
+  }
+
+  private func keeping(
+    _ response: OriginExchange.Response, in failure: MediaCacheError, _ exchange: OriginExchange
+  ) async -> MediaCacheError {
+    guard passesOnErrors else { return failure }
+    return await exchange.keeping(response, to: resource, in: failure)
   }
 
   private static func unasked(_ error: MediaCacheError) -> MediaCacheError {

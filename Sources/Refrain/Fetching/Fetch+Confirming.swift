@@ -52,7 +52,7 @@ extension Fetch {
         state.unconfirmed(error, at: context.now) + state.fetchEnded(id, error: nil)
       }
     case .failed(let error):
-      context.events.send(.failed(entry.key, error))
+      context.events.send(.failed(entry.key, error.withoutResponse))
       generation.perform { $0.fetchEnded(id, error: error) }
     }
   }
@@ -82,7 +82,7 @@ extension Fetch {
     case .replaced:
       return await giveWay(to: response, asked: request.range, exchange: exchange)
     case .unanswered(let error): return .again(error, retryAfter: nil)
-    case .failed(let error): return .failed(error)
+    case .failed(let error): return .failed(await keeping(response, in: error, exchange))
     }
   }
 

@@ -51,10 +51,12 @@ extension Fetch {
       if count <= GenerationState.mostOtherAnswers { return .askAnew }
       return await giveWay(to: response, asked: asked, exchange: exchange)
     case .beyondEnd(let length): return beyondEnd(length, asked: asked.lowerBound)
-    case .refused(let status): return .failed(ResponseCheck.refusal(status))
-    case .transient(let error, let wait): return .again(error, retryAfter: wait)
+    case .refused(let status):
+      return .failed(await keeping(response, in: ResponseCheck.refusal(status), exchange))
+    case .transient(let error, let wait):
+      return .again(await keeping(response, in: error, exchange), retryAfter: wait)
     case .invalid(let error): return .again(error, retryAfter: nil)
-    case .failed(let error): return .failed(error)
+    case .failed(let error): return .failed(await keeping(response, in: error, exchange))
     }
   }
 

@@ -67,9 +67,14 @@ struct Fetch: Sendable {
         // Nothing new came: the redirects may lead elsewhere by now.
         if gained <= 0 { entry.asked.note(nil, for: entry.asked.resource) }
         if reason.failure == .cutShort { cuts += 1 }
-        if reason.status != nil, generation.withState(\.reportsErrors) {
-          error = reason
-          break attempts
+        if reason.status != nil, let most = generation.withState(\.mostErrors) {
+          guard repeatsAtOnce(after: reason, count: failures, of: most, retryAfter: retryAfter)
+          else {
+            error = reason
+            break attempts
+          }
+          context.events.send(.retrying(entry.key, reason.withoutResponse, after: .zero))
+          continue attempts
         }
         let isPlaying = generation.withState { $0.isPlaying(id) }
         guard
@@ -85,15 +90,15 @@ struct Fetch: Sendable {
           }
           break attempts
         }
-        context.events.send(.retrying(entry.key, reason, after: delay))
+        context.events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
         do { try await Task.sleep(for: delay) } catch { break attempts }
         generation.withState { $0.endRest(id) }
       }
     }
     // Whoever hears of the end does not find this fetch running.
     generation.withState { $0.fetches[id]?.hasEnded = true }
-    if let error { context.events.send(.failed(entry.key, error)) }
-    context.events.send(.fetchFinished(entry.key, range, error))
+    if let error { context.events.send(.failed(entry.key, error.withoutResponse)) }
+    context.events.send(.fetchFinished(entry.key, range, error?.withoutResponse))
     generation.perform { $0.fetchEnded(id, error: error, isForBackground: isForBackground) }
   }
 

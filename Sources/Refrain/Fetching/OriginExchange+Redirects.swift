@@ -104,11 +104,13 @@ extension OriginExchange {
     _ request: OriginRequest, for resource: Resource, _ rest: OriginRests.Rest
   ) -> Response {
     let now = entry.context.now.wall
-    return Response(
+    var response = Response(
       status: rest.status, headers: ["Retry-After": String(rest.seconds)],
       body: AsyncThrowingStream<Data, any Error> { $0.finish() }, url: request.url,
       askedURL: resource.url, asked: resource.headers, credentials: credentials(for: resource),
       signatures: signatures(for: resource), requestTime: now, responseTime: now)
+    response.isRepeated = true
+    return response
   }
 
   private func credentials(for resource: Resource) -> [String] {

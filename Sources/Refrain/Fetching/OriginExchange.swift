@@ -18,6 +18,10 @@ final class OriginExchange: Sendable {
     var askedURL: URL
     /// The user's headers that were sent.
     var asked: HeaderFields
+    /// The resource as its reader gave it; nil if that is not known any more.
+    var given: Resource?
+    /// Whether it repeats an earlier response, without a request.
+    var isRepeated = false
     /// Identifiers of the request's credentials (`Credentials`).
     var credentials: [String]
     /// The signatures of its URLs (`URLSignature.text`).
@@ -193,7 +197,9 @@ final class OriginExchange: Sendable {
     var attempts = Self.mostAuthorizations
     while true {
       let (resource, number) = entry.asked.authorized(by: entry.context.renewals)
-      let response = try await follow(request(for: resource), for: resource)
+      let given = entry.asked.given(for: resource)
+      var response = try await follow(request(for: resource), for: resource)
+      response.given = given
       guard [401, 403, 410].contains(response.status), attempts > 0 else { return response }
       rest()
       switch try await authorize(number, response.status) {

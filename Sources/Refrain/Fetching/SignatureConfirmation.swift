@@ -8,6 +8,8 @@ struct SignatureConfirmation: Sendable {
   let entry: Entry
   let generation: Generation
   let resource: Resource
+  /// Whether the reader passes on an error response.
+  var passesOnErrors = false
 
   private enum Answer: Sendable {
     case outcome(SignatureAnswer)
@@ -66,9 +68,12 @@ struct SignatureConfirmation: Sendable {
       let verdict = check.verdict(
         status: response.status, headers: response.headers, now: entry.context.now.wall)
       switch verdict {
-      case .refused(let status): return .refused(ResponseCheck.refusal(status), status: status)
+      case .refused(let status):
+        let error = await keeping(response, in: ResponseCheck.refusal(status), exchange)
+        return .refused(error, status: status)
       case .transient: return .outcome(.unanswered)
-      case .failed(let error): return .outcome(.failed(error))
+      case .failed(let error):
+        return .outcome(.failed(await keeping(response, in: error, exchange)))
       case .invalid: return .outcome(.different)
       case .notModified, .otherServer, .part, .whole, .changed, .beyondEnd:
         guard Self.isSame(verdict, response.headers, known) else { return .outcome(.different) }
@@ -86,6 +91,13 @@ struct SignatureConfirmation: Sendable {
     } cancelled: {
       .outcome(.failed(MediaCacheError(.closed, "The request was cancelled.")))
     }
+  }
+
+  private func keeping(
+    _ response: OriginExchange.Response, in failure: MediaCacheError, _ exchange: OriginExchange
+  ) async -> MediaCacheError {
+    guard passesOnErrors else { return failure }
+    return await exchange.keeping(response, to: resource, in: failure)
   }
 
   /// Returns a condition on the strong validator alone: a 304 to a date means only that the other

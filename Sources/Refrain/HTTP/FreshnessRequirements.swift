@@ -25,9 +25,13 @@ package struct FreshnessRequirements: Sendable, Hashable {
   package var credentials: String?
   /// Whether the origin is not asked about permission to use stored bytes.
   package var isOnlyStored = false
-  /// Whether an error response is reported at once until the resource is known: the reader itself
-  /// asks again, and passes on the response.
+  /// Whether an error response is reported at once until the resource is known, if every reader
+  /// wants that.
   package var reportsErrors = false
+  /// Whether the reader passes on the origin's error response, which then comes with the error
+  /// (`MediaCacheError.response`). With `reportsErrors`, an error that may pass is reported only
+  /// after a second one, requested at once.
+  package var passesOnErrors = false
 
   /// Whether the request has cookies and the cache serves several people: stored bytes are given
   /// only if they are for everybody. Otherwise opening throws an error with `isPersonal`.

@@ -17,6 +17,10 @@ extension CachedAnswer {
     case response(SelectedResponse)
     /// The cache cannot serve the request: the origin's response is relayed.
     case relayed(CacheStatus.Forwarded, asksWhole: Bool = false)
+    /// The origin's error response, received in place of the resource.
+    ///
+    /// `isJoined`: whether another client has received it, whose request this one shared.
+    case refused(ErrorResponse, isJoined: Bool)
   }
 
   /// Returns the response that the request selects.
@@ -42,10 +46,20 @@ extension CachedAnswer {
       service.uncacheable.insert(memory, .notStorable)
       return .relayed(.bypass)
     } catch let error as MediaCacheError where error.isOriginsAnswer {
+      if let refusal = refusal(in: error, to: resource) { return refusal }
       // The origin asked for a pause, which applies to this client too.
       if let rest = service.cache.rest(of: resource) { throw HTTPError(rest) }
       return .relayed(.uriMiss)
     }
+  }
+
+  /// Returns the error response that came with an error; nil if there is none that this client may
+  /// receive.
+  private func refusal(in error: MediaCacheError, to resource: Resource) -> Selected? {
+    guard let response = error.response, response.answers(resource) else { return nil }
+    let isJoined = !response.take()
+    guard !isJoined || response.mayBeShared(isShared: service.cache.isShared) else { return nil }
+    return .refused(response, isJoined: isJoined)
   }
 
   /// Returns a reader of the selected representation, and the stored response.

@@ -49,6 +49,9 @@ struct CachedAnswer: Sendable {
       }
     case .relayed(let reason, let asksWhole):
       return try await relay(reason, asksWhole: asksWhole)
+    case .refused(let response, let isJoined):
+      return try await RelayedAnswer(exchange: exchange, reason: .uriMiss)
+        .pass(response, isJoined: isJoined)
     }
     defer { selected.reader.cancel() }
     let (reader, known) = (selected.reader, selected.known)
@@ -124,6 +127,7 @@ struct CachedAnswer: Sendable {
     var terms = FreshnessRequirements()
     terms.isStrict = isStrict
     terms.reportsErrors = true
+    terms.passesOnErrors = true
     terms.isOnlyStored = directives.onlyIfCached
     terms.noCache = directives.noCache
     terms.maxAge = directives.maxAge

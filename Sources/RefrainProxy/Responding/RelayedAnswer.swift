@@ -3,7 +3,8 @@ import Foundation
 import NIOCore
 import Refrain
 
-/// Relays the origin's response unchanged, for responses that are not stored.
+/// Relays the origin's response unchanged, for responses that are not stored. The cache may have
+/// received it already (`pass(_:isJoined:)`).
 struct RelayedAnswer: Sendable {
   let exchange: Exchange
   /// Why the response does not come from the cache, in the terms of RFC 9211 §2.2.
@@ -26,9 +27,7 @@ struct RelayedAnswer: Sendable {
     // An encoded manifest could not be rewritten.
     if isNamedManifest, !asksWhole { fields["Accept-Encoding"] = "identity" }
     exchange.report.note { $0.source = .relayed }
-    if let filter = service.routes.filter, !filter.allows(exchange.url) {
-      throw HTTPError(403, "Requests to \(exchange.url.host() ?? "this host") are not allowed.")
-    }
+    try checkIsAllowed()
     guard !service.cache.isOffline else {
       throw HTTPError(504, "The cache is offline, and this response has to come from the origin.")
     }
@@ -52,7 +51,49 @@ struct RelayedAnswer: Sendable {
     try await pass(response, isHEAD: request.isHEAD)
   }
 
+  private func checkIsAllowed() throws {
+    guard let filter = exchange.service.routes.filter, !filter.allows(exchange.url) else { return }
+    throw HTTPError(403, "Requests to \(exchange.url.host() ?? "this host") are not allowed.")
+  }
+
   // MARK: The response
+
+  /// Passes on an error response that the cache has received in place of the resource: no further
+  /// request is made.
+  ///
+  /// - Parameter isJoined: whether the request was shared with other clients.
+  func pass(_ response: ErrorResponse, isJoined: Bool) async throws {
+    exchange.report.note { values in
+      values.source = .relayed
+      values.isJoined = isJoined
+    }
+    try checkIsAllowed()
+    exchange.report.note { $0.status = response.status }
+    let isHEAD = exchange.request.head.isHEAD
+    let length = Int64(response.body.count)
+    try await exchange.writer.begin(
+      ResponseHead(
+        status: response.status, fields: fields(response.headers, isJoined: isJoined),
+        body: isHEAD ? .omitted(length) : .length(length)))
+    if !isHEAD, length > 0 { try await write(response.body) }
+    try await exchange.writer.end()
+  }
+
+  /// Returns those of the origin's fields that the client receives, and the proxy's own.
+  private func fields(_ headers: HeaderFields, isJoined: Bool = false) -> HeaderFields {
+    var fields = exchange.service.fields.passable(HopByHop.removed(from: headers))
+    fields["Content-Length"] = nil
+    fields["Location"] = fields["Location"].map {
+      exchange.service.routes.rewritten(
+        location: $0, of: exchange.url, session: exchange.session?.id)
+    }
+    if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
+    exchange.service.fields.addWebOrigin(to: &fields)
+    var status = CacheStatus.forwarded(reason)
+    status.isCollapsed = isJoined
+    exchange.service.fields.add(status, to: &fields)
+    return fields
+  }
 
   private func pass(_ response: OriginResponse, isHEAD: Bool) async throws {
     let writer = exchange.writer
@@ -65,15 +106,7 @@ struct RelayedAnswer: Sendable {
       case _ where isHEAD: .omitted(declared)
       default: declared.map { .length($0) } ?? .open
       }
-    var fields = exchange.service.fields.passable(HopByHop.removed(from: response.headers))
-    fields["Content-Length"] = nil
-    fields["Location"] = fields["Location"].map {
-      exchange.service.routes.rewritten(
-        location: $0, of: exchange.url, session: exchange.session?.id)
-    }
-    if fields["Date"] == nil { fields.append("Date", HTTPDate.format(Date())) }
-    exchange.service.fields.addWebOrigin(to: &fields)
-    exchange.service.fields.add(.forwarded(reason), to: &fields)
+    let fields = fields(response.headers)
     exchange.report.note { $0.status = response.status }
     if isManifest(response) {
       return try await passManifest(response, fields, body)

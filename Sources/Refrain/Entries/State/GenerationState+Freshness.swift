@@ -24,12 +24,6 @@ extension GenerationState {
     return joinsOthers(terms, at: now)
   }
 
-  /// Whether an error of the origin is reported at once: nothing is known yet, and every reader
-  /// retries by itself.
-  var reportsErrors: Bool {
-    info == nil && !readers.isEmpty && readers.values.allSatisfy(\.terms.reportsErrors)
-  }
-
   /// Returns the wall-clock time, or a later one if the clock was set back since the origin
   /// responded: a stored response ages by at least the time that passed.
   func wallTime(at now: Moment) -> Date {
