@@ -25,9 +25,9 @@ enum RangeHeader {
 ///     bytes 0-499/1234   range 0..<500, total 1234
 ///     bytes 0-499/*      range 0..<500, total unknown
 ///     bytes */1234       no range: the requested one lies outside (416)
-struct ContentRange: Sendable, Hashable {
-  var range: ByteRange?
-  var total: Int64?
+package struct ContentRange: Sendable, Hashable {
+  package var range: ByteRange?
+  package var total: Int64?
 
   init(range: ByteRange?, total: Int64?) {
     self.range = range
@@ -36,7 +36,7 @@ struct ContentRange: Sendable, Hashable {
 
   /// Nil if the value is invalid: another unit, an end before the start or beyond the total, a
   /// number that does not fit, several values.
-  init?(_ value: String) {
+  package init?(_ value: String) {
     let value = value.trimmingOWS
     guard let space = value.firstIndex(where: { $0 == " " || $0 == "\t" }),
       value[..<space].lowercased() == "bytes"

@@ -9,6 +9,8 @@ struct HLSReferenceScanner {
     var range: Range<Int>
     /// The bytes of the whole line, with its line ending.
     var line: Range<Int>
+    /// Whether this is an I-frame playlist.
+    var isIFrames = false
   }
 
   /// Knows the variables that are defined so far.
@@ -57,7 +59,8 @@ struct HLSReferenceScanner {
       guard tag.isReference(reader.body, in: attribute.name), !attribute.value.isEmpty else {
         continue
       }
-      return Found(kind: kind, range: attribute.value, line: line)
+      return Found(
+        kind: kind, range: attribute.value, line: line, isIFrames: tag == .iFrameVariant)
     }
     return nil
   }

@@ -18,6 +18,10 @@ package struct ManifestRewriting {
     package var parts = StreamParts()
     /// Whether a playlist names parts of segments, which may still grow.
     package var hasParts = false
+    /// The variants and renditions of a multivariant playlist, by the hashes of their URLs
+    /// (`StreamParts.hash`), without those that no player follows: I-frame playlists, and more than
+    /// a thousand.
+    package var playlists: Set<UInt64> = []
   }
 
   /// References of the manifest have to change, but this would take too much time or memory.
@@ -34,6 +38,7 @@ package struct ManifestRewriting {
 
   /// The longest rewritten manifest: a short reference may have a long replacement.
   private static let longest = 8 * Int(Manifest.longest)
+  private static let mostPlaylists = 1000
 
   /// - Parameters:
   ///   - url: the URL of the manifest after redirects.
@@ -79,6 +84,7 @@ package struct ManifestRewriting {
     var parts = StreamParts()
     var removed: Range<Int>?
     var hasParts = false
+    var playlists: Set<UInt64> = []
     while let found = scanner.next() {
       if found.kind == .steering {
         if removesSteering, removed != found.line { edits.replace(found.line, with: []) }
@@ -110,6 +116,9 @@ package struct ManifestRewriting {
       }
       if let absoluteHash, let role = found.kind.role {
         parts.insert(hash: absoluteHash, as: role)
+        if found.kind == .playlist, !found.isIFrames, playlists.count < Self.mostPlaylists {
+          playlists.insert(absoluteHash)
+        }
       }
     }
     // A definition was left out, so that its references are undefined.
@@ -118,7 +127,10 @@ package struct ManifestRewriting {
     var rewritten = try apply(edits, to: body)
     rewritten.parts = parts
     rewritten.hasParts = hasParts
-    if scanner.isMultivariant { rewritten.variables = scanner.reader.variables.values }
+    if scanner.isMultivariant {
+      rewritten.variables = scanner.reader.variables.values
+      rewritten.playlists = playlists
+    }
     return rewritten
   }
 

@@ -16,6 +16,7 @@ extension StreamEngine {
       current?.hasBegun = true
     case .ready(_, let position):
       current?.isReady = true
+      unopened = nil
       current?.position = position
       current?.readyPosition = position
     case .live:
@@ -47,6 +48,7 @@ extension StreamEngine {
     case .failed(_, let error):
       if lookAgain(now, after: error) { return }
       let reported = errorToReport(error, now)
+      if now.kind != nil, !now.isReady { unopened = now.item.media.resource }
       forget()
       report?(.failed(id, reported))
       return
@@ -104,7 +106,10 @@ extension StreamEngine {
     forgetFollowing()
     current?.failure = error
     if let resource {
-      lookUpCurrent { [lookup] in await lookup.storedKind(of: resource) }
+      let isRetried = unopened == resource
+      lookUpCurrent { [lookup] in
+        try await lookup.storedKind(of: resource, isRetried: isRetried)
+      }
     } else {
       readCurrentAsList(after: error)
     }

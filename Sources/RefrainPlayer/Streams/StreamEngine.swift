@@ -37,6 +37,8 @@ final class StreamEngine: PlayerEngine {
   private(set) var follower: StreamFollower?
   /// Those of the stream that was loaded last.
   var breaks = LiveBreaks()
+  /// The stream that the other engine could not open a moment ago.
+  var unopened: Resource?
 
   /// An item as the other engine receives it.
   struct Found {
@@ -108,7 +110,8 @@ final class StreamEngine: PlayerEngine {
     // The previous item is over.
     engine.follow(with: nil)
     engine.pause()
-    lookUpCurrent { [lookup] in try await lookup.kind(of: resource) }
+    let isRetried = unopened == resource
+    lookUpCurrent { [lookup] in try await lookup.kind(of: resource, isRetried: isRetried) }
   }
 
   func follow(with item: EngineItem?) {

@@ -15,9 +15,11 @@ struct StreamLookup: Sendable {
 
   /// Returns the kind of stream that the resource is; nil: none.
   ///
-  /// - Throws: `MediaCacheError`, if the resource cannot be read, or is a damaged manifest;
-  ///   `CancellationError`.
-  func kind(of resource: Resource) async throws -> StreamKind? {
+  /// - Parameter isRetried: whether an engine could not open the stream a moment ago, so that its
+  ///   stored playlists are looked at too.
+  /// - Throws: `MediaCacheError`, if the resource cannot be read, is a damaged manifest, or is a
+  ///   playlist that leads back to itself; `CancellationError`.
+  func kind(of resource: Resource, isRetried: Bool = false) async throws -> StreamKind? {
     let reader = try await cache.open(resource, fill: .onDemand)
     var body: [UInt8] = []
     var kind: StreamKind?
@@ -26,9 +28,9 @@ struct StreamLookup: Sendable {
     }
     // To its end: the engine needs all of it.
     for try await chunk in reader.chunks(in: 0..<Manifest.longest) {
-      let isRead = body.count >= StreamKind.length
+      let isKnown = body.count >= StreamKind.length
       body += chunk
-      guard !isRead else { continue }
+      guard !isKnown else { continue }
       kind = StreamKind(beginning: body)
       if kind == nil, body.count >= StreamKind.length { return nil }
     }
@@ -37,12 +39,28 @@ struct StreamLookup: Sendable {
     if let flaw = await IOThreads.background.run({ ManifestFlaw(manifest) }) {
       throw flaw.error(at: resource.url)
     }
+    if kind == .hls {
+      let url = try await reader.contentInformation().finalURL
+      try await check(StoredManifest(body: body, url: url), of: resource, isRetried: isRetried)
+    }
     return kind
   }
 
   /// Returns the kind of stream that a stored resource is; nil: none. Makes no request.
-  func storedKind(of resource: Resource) async -> StreamKind? {
+  ///
+  /// - Throws: `MediaCacheError`, if it is a playlist that leads back to itself.
+  func storedKind(of resource: Resource, isRetried: Bool = false) async throws -> StreamKind? {
     let manifest = await cache.storedManifest(for: cache.entryKey(for: resource))
-    return manifest.flatMap { StreamKind(beginning: Data($0.body.prefix(StreamKind.length))) }
+    guard let manifest, let kind = StreamKind(beginning: manifest.body) else { return nil }
+    if kind == .hls { try await check(manifest, of: resource, isRetried: isRetried) }
+    return kind
+  }
+
+  private func check(
+    _ manifest: StoredManifest, of resource: Resource, isRetried: Bool
+  ) async throws(MediaCacheError) {
+    let loop = VariantLoop(cache: isRetried ? cache : nil)
+    guard let url = await loop.find(in: manifest, at: resource.url) else { return }
+    throw StreamDownload.noPlaylist(url)
   }
 }

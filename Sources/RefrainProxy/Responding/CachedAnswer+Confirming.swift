@@ -17,7 +17,7 @@ extension CachedAnswer {
     _ selected: SelectedResponse, _ terms: FreshnessRequirements,
     again: (FreshnessRequirements) async throws -> Selected
   ) async throws -> SelectedResponse {
-    guard isNamedManifest(selected.known) else { return selected }
+    guard selected.isManifest == true else { return selected }
     let cache = service.cache
     guard source(of: selected) == .hit else {
       note(selected)

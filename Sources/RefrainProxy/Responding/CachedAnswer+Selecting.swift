@@ -7,6 +7,8 @@ struct SelectedResponse: Sendable {
   /// Cancelled by the caller of `select`.
   let reader: MediaReader
   let known: StoredResponse
+  /// Whether it may be a manifest; nil if that is unknown (`CachedAnswer.isManifest`).
+  let isManifest: Bool?
   /// When the request was made.
   let started: Date
 }
@@ -32,8 +34,9 @@ extension CachedAnswer {
   ) async throws -> Selected {
     let started = service.cache.now.wall
     do {
-      let (reader, known) = try await find(resource, key, terms)
-      return .response(SelectedResponse(reader: reader, known: known, started: started))
+      let (reader, known, isManifest) = try await find(resource, key, terms)
+      return .response(
+        SelectedResponse(reader: reader, known: known, isManifest: isManifest, started: started))
     } catch let error as MediaCacheError where error.isEncoded {
       // The client may be able to decode a response that cannot be stored.
       service.uncacheable.insert(memory, .encoded)
@@ -62,10 +65,11 @@ extension CachedAnswer {
     return .refused(response, isJoined: isJoined)
   }
 
-  /// Returns a reader of the selected representation, and the stored response.
+  /// Returns a reader of the selected representation, the stored response, and whether that may be
+  /// a manifest (`isManifest`).
   func find(
     _ resource: Resource, _ key: CacheKey, _ terms: FreshnessRequirements
-  ) async throws -> (MediaReader, StoredResponse) {
+  ) async throws -> (MediaReader, StoredResponse, Bool?) {
     for _ in 0..<3 {
       do {
         return try await findOnce(resource, key, terms)
@@ -78,7 +82,7 @@ extension CachedAnswer {
 
   func findOnce(
     _ resource: Resource, _ key: CacheKey, _ terms: FreshnessRequirements
-  ) async throws -> (MediaReader, StoredResponse) {
+  ) async throws -> (MediaReader, StoredResponse, Bool?) {
     var reader = try await open(resource, key, terms)
     do {
       if terms.isOnlyStored { try checkIsThere(reader, terms) }
@@ -89,7 +93,7 @@ extension CachedAnswer {
         reader = try await open(resource, key, terms)
         known = try await learn(reader)
       }
-      return (reader, known)
+      return (reader, known, try await isManifest(reader, known, terms))
     } catch {
       reader.cancel()
       throw error
@@ -153,11 +157,12 @@ extension CachedAnswer {
 
   /// Returns where to redirect the client. A playlist found at another URL is redirected, because
   /// its references are relative to that URL; so is a page whose own URL players need.
-  func redirection(_ known: StoredResponse) -> String? {
+  func redirection(_ selected: SelectedResponse) -> String? {
+    let known = selected.known
     if service.configuration.redirectsPages, known.information.mimeType == "text/html" {
       return exchange.url.absoluteString
     }
-    guard service.configuration.origin == nil, isNamedManifest(known) else { return nil }
+    guard service.configuration.origin == nil, selected.isManifest == true else { return nil }
     let final = baseURL(of: known)
     guard final != exchange.url else { return nil }
     // Credentials stay with the host to which the client has sent them.
@@ -173,14 +178,6 @@ extension CachedAnswer {
     func place(_ url: URL) -> Substring { url.absoluteString.prefix { $0 != "?" && $0 != "#" } }
     let final = known.information.finalURL
     return place(final) == place(exchange.url) ? exchange.url : final
-  }
-
-  /// Whether the response is a manifest by its type or its name.
-  func isNamedManifest(_ known: StoredResponse) -> Bool {
-    let information = known.information
-    return [exchange.url, information.finalURL].contains {
-      Manifest.isNamed(mimeType: information.mimeType, url: $0)
-    }
   }
 
   func redirect(to location: String) async throws {

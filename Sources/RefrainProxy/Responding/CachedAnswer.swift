@@ -63,21 +63,23 @@ struct CachedAnswer: Sendable {
     }
     // The response may be that of a concurrent request without cookies.
     if terms.hasCookies, !known.isForEverybody { return try await relay(.bypass) }
-    if let location = redirection(known) {
+    if let location = redirection(selected) {
+      if selected.isManifest == true {
+        try exchange.noteChain(naming: [VariantChains.hash(baseURL(of: known))])
+      }
       noteStream(of: selected)
       service.recordings[exchange.session]?
         .note(redirection: location, of: service.cache.key(for: Resource(url: exchange.url)))
       return try await redirect(to: location)
     }
-    let isManifest = isNamedManifest(known)
-    if isManifest, try await ManifestAnswer(self, selected).run() { return }
+    if selected.isManifest == true, try await ManifestAnswer(self, selected).run() { return }
     if service.configuration.fetchesWhole, !known.freshness.noStore, reader.mayFetch {
       var whole = resource
       whole.key = reader.key
       service.fills.begin(whole)
     }
     // A manifest may have to be rewritten next time.
-    if !isManifest { holdOpen(reader, known) }
+    if selected.isManifest == false { holdOpen(reader, known) }
     try await send(selected)
   }
 
@@ -100,7 +102,7 @@ struct CachedAnswer: Sendable {
 
   /// Notes that the manifest to which the client is redirected belongs to the stream of this one.
   private func noteStream(of selected: SelectedResponse) {
-    guard isNamedManifest(selected.known) else { return }
+    guard selected.isManifest == true else { return }
     let stream = service.stream(of: exchange.url, recorded: selected.reader.stream)
     service.parts.insert(redirected: baseURL(of: selected.known), in: stream)
   }

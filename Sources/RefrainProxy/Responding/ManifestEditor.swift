@@ -9,6 +9,8 @@ struct ManifestEditor: Sendable {
     var isChanged: Bool
     /// Where the client has to request the manifest again, in a session that has begun; nil: here.
     var redirection: String?
+    /// The variants and renditions of a multivariant playlist (`ManifestRewriting.Rewritten`).
+    var playlists: Set<UInt64> = []
   }
 
   private let exchange: Exchange
@@ -36,8 +38,14 @@ struct ManifestEditor: Sendable {
 
   /// - Returns: nil if the body is no manifest that can be edited.
   /// - Throws: `HTTPError`, if too many or too long references would have to change: the original
-  ///   would lead clients past this proxy.
+  ///   would lead clients past this proxy. Also if a playlist leads back to itself.
   func edit(_ body: [UInt8]) async throws -> Edited? {
+    let edited = try await editedManifest(body)
+    try exchange.noteChain(naming: edited?.playlists ?? [])
+    return edited
+  }
+
+  private func editedManifest(_ body: [UInt8]) async throws -> Edited? {
     let key = key
     do throws(ManifestRewriting.TooLarge) {
       if let known = exchange.service.rewritten.rewritten(body, key) {
@@ -85,7 +93,8 @@ struct ManifestEditor: Sendable {
         defining: rewritten.variables, for: sources)
     {
       let target = routes.target(for: exchange.url, session: new.id)
-      return Edited(body: body, isChanged: false, redirection: target)
+      return Edited(
+        body: body, isChanged: false, redirection: target, playlists: rewritten.playlists)
     }
     guard session?.define(rewritten.variables) ?? true else {
       throw ManifestRewriting.TooLarge()
@@ -96,7 +105,8 @@ struct ManifestEditor: Sendable {
         body, url: url, requested: exchange.url, of: stream, imported: session?.importable ?? [:],
         isAtOnce: rewritten.hasParts)
     }
-    return Edited(body: rewritten.body, isChanged: rewritten.isChanged)
+    return Edited(
+      body: rewritten.body, isChanged: rewritten.isChanged, playlists: rewritten.playlists)
   }
 
   // MARK: The response

@@ -108,8 +108,8 @@ struct RelayedAnswer: Sendable {
       }
     let fields = fields(response.headers)
     exchange.report.note { $0.status = response.status }
-    if isManifest(response) {
-      return try await passManifest(response, fields, body)
+    if let isNamed = mayBeManifest(response, isHEAD: isHEAD) {
+      return try await passManifest(response, fields, body, isNamed: isNamed)
     }
     try await writer.begin(
       ResponseHead(status: response.status, fields: fields, body: body, isFetched: true))
@@ -133,18 +133,36 @@ struct RelayedAnswer: Sendable {
 
   // MARK: Manifests
 
-  private func isManifest(_ response: OriginResponse) -> Bool {
-    let request = exchange.request.head
-    guard request.isGET || request.isHEAD, response.status == 200,
+  /// Returns whether the response is a manifest by its type or its name, or may be one by its
+  /// content alone (false); nil if it is none.
+  private func mayBeManifest(_ response: OriginResponse, isHEAD: Bool) -> Bool? {
+    guard exchange.request.head.isGET || isHEAD, isWhole(response),
       response.headers["Content-Encoding"] == nil
-    else { return false }
+    else { return nil }
     let type = response.headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
-    return Manifest.isNamed(mimeType: type.map { String($0) }, url: exchange.url)
+    if Manifest.isNamed(mimeType: type, url: exchange.url) { return true }
+    // The response to HEAD has no bytes that could show it.
+    let length = response.headers["Content-Length"].flatMap { Int64(digits: $0.trimmingOWS) }
+    return !isHEAD && Manifest.mayBeUnnamed(mimeType: type, length: length) ? false : nil
   }
 
-  /// Passes a manifest with its references rewritten; one that is too long unchanged.
+  /// Whether a response brings the whole resource, also as the range that ffmpeg and mpv request
+  /// (`bytes=0-`).
+  private func isWhole(_ response: OriginResponse) -> Bool {
+    guard response.status == 206 else { return response.status == 200 }
+    guard let content = response.headers["Content-Range"].flatMap({ ContentRange($0) }),
+      let range = content.range
+    else { return false }
+    return range.lowerBound == 0 && range.upperBound == content.total
+  }
+
+  /// Passes a manifest with its references rewritten; one that is too long, and a resource that
+  /// proves to be none, unchanged.
+  ///
+  /// - Parameter isNamed: whether the response is a manifest by its type or its name.
   private func passManifest(
-    _ response: OriginResponse, _ fields: HeaderFields, _ framing: ResponseHead.Body
+    _ response: OriginResponse, _ fields: HeaderFields, _ framing: ResponseHead.Body,
+    isNamed: Bool
   ) async throws {
     let writer = exchange.writer
     if case .omitted = framing {
@@ -154,7 +172,10 @@ struct RelayedAnswer: Sendable {
       try await writer.begin(head)
       return try await writer.end()
     }
+    let head = ResponseHead(
+      status: response.status, fields: fields, body: framing, isFetched: true)
     var body = Data()
+    var isRecognized = isNamed
     var isPassing = false
     for try await bytes in response.body {
       exchange.service.traffic.noteRelayed(bytes.count)
@@ -164,17 +185,32 @@ struct RelayedAnswer: Sendable {
         continue
       }
       body += bytes
-      guard body.count > Manifest.longest else { continue }
+      let isManifest = isRecognized ? true : Self.isBeginning(body, isWhole: false)
+      isRecognized = isManifest == true
+      guard isManifest == false || body.count > Manifest.longest else { continue }
       isPassing = true
-      try await writer.begin(
-        ResponseHead(status: response.status, fields: fields, body: framing, isFetched: true))
+      try await writer.begin(head)
       try await write(body)
     }
-    if isPassing { try await writer.end() } else { try await send(body, fields) }
+    if !isPassing {
+      if isRecognized || Self.isBeginning(body, isWhole: true) == true {
+        return try await send(body, fields)
+      }
+      try await writer.begin(head)
+      if !body.isEmpty { try await write(body) }
+    }
+    try await writer.end()
+  }
+
+  private static func isBeginning(_ body: Data, isWhole: Bool) -> Bool? {
+    Manifest.isBeginning(Array(body.prefix(Manifest.longestBeginning)), isWhole: isWhole)
   }
 
   private func send(_ body: Data, _ fields: HeaderFields) async throws {
     var fields = fields
+    // The whole manifest, whatever range was requested.
+    fields["Content-Range"] = nil
+    exchange.report.note { $0.status = 200 }
     var sent = body
     let editor = ManifestEditor(exchange: exchange, url: exchange.url, source: exchange.url)
     if let edited = try await editor.edit(Array(body)) {

@@ -139,9 +139,10 @@ final class CachedHit: Sendable {
   ) -> Hit? {
     guard let lease = state.withLock({ $0.lease }) else { return nil }
     let date = lease.now
-    // The response may differ from the one at the time of holding.
+    // The response may differ from the one at the time of holding: a manifest may have to be
+    // rewritten.
     guard let known = lease.known(terms, at: date), let length = known.information.length,
-      !known.varies, !known.freshness.noStore
+      !known.varies, !known.freshness.noStore, known.freshness.pace == nil
     else { return nil }
     if isShared, head.marks.contains(.cookie), !known.isForEverybody { return nil }
     var range = 0..<length

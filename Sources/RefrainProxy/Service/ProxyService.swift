@@ -22,6 +22,7 @@ final class ProxyService: Sendable {
   let recordings = StreamRecordings()
   let parts = KnownParts()
   let rewritten = RewrittenManifests()
+  let chains = VariantChains()
   let slidOut: SlidOutEviction
   let growing = GrowingSegments()
   let reached = ReachedOrigins()

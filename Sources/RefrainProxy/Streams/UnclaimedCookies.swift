@@ -42,7 +42,11 @@ final class UnclaimedCookies: Sendable {
   private static func mayBeManifest(_ headers: HeaderFields, _ url: URL) -> Bool {
     if headers["Location"] != nil { return true }
     // A response that confirms what is stored need not state the type again.
-    guard let type = headers["Content-Type"]?.prefix(while: { $0 != ";" }) else { return true }
-    return Manifest.isNamed(mimeType: type.trimmingOWS.lowercased(), url: url)
+    guard let value = headers["Content-Type"] else { return true }
+    let type = value.prefix { $0 != ";" }.trimmingOWS.lowercased()
+    // The bytes may show later that it is one.
+    let length = headers["Content-Length"].flatMap { Int64(digits: $0.trimmingOWS) }
+    return Manifest.isNamed(mimeType: type, url: url)
+      || Manifest.mayBeUnnamed(mimeType: type, length: length)
   }
 }

@@ -143,6 +143,78 @@ struct StreamEngineTests {
     }
   }
 
+  private static func serve(_ variant: String, at path: String, on origin: OriginServer) {
+    let text = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\n\(variant)\n"
+    origin.serve(
+      OriginResource(
+        .bytes(Array(text.utf8)), contentType: "application/vnd.apple.mpegurl",
+        etag: "\"v\""), at: path)
+  }
+
+  @Test(arguments: ["self.m3u8", "/self.m3u8", "a.m3u8\n#EXT-X-STREAM-INF:BANDWIDTH=2\nself.m3u8"])
+  func `A playlist that names itself fails the item, and does not reach the engine`(
+    _ variant: String
+  ) async throws {
+    try await with { rig in
+      Self.serve(variant, at: "/self.m3u8", on: rig.origin)
+      let id = rig.referee.load(Media(rig.origin.url("/self.m3u8")))
+      try await eventually("it fails") { rig.referee.failure(of: id) != nil }
+      let error = try #require(rig.referee.failure(of: id))
+      #expect(error.code == .invalidResponse && error.reason.contains("no media playlist"))
+      #expect(rig.engine.current == nil)
+      #expect(rig.origin.log("/self.m3u8").requests.count == 1)
+    }
+  }
+
+  @Test func `Playlists that name each other fail the item once the engine could not open it`()
+    async throws
+  {
+    try await with { rig in
+      Self.serve("b.m3u8", at: "/broken", on: rig.origin)
+      Self.serve("broken", at: "/b.m3u8", on: rig.origin)
+      // The engine has read them.
+      for path in ["/broken", "/b.m3u8"] { _ = try await rig.cache.prefetch(rig.origin.url(path)) }
+      let media = Media(rig.origin.url("/broken"))
+      let first = rig.referee.load(media)
+      for _ in 0..<2 {
+        rig.engine.take(.begin)
+        rig.engine.take(.fail)
+        try await eventually("it is loaded, or fails") {
+          rig.engine.current != nil || rig.referee.failure(of: first) != nil
+        }
+      }
+      #expect(rig.referee.failure(of: first) == ScriptedEngine.error(of: media))
+      let second = rig.referee.load(media)
+      rig.engine.take(.begin)
+      rig.engine.take(.fail)
+      try await eventually("it fails") { rig.referee.failure(of: second) != nil }
+      #expect(rig.referee.failure(of: second)?.reason.contains("no media playlist") == true)
+      #expect(rig.engine.current == nil)
+    }
+  }
+
+  @Test func `A playlist before the multivariant one reaches the engine, tried again too`()
+    async throws
+  {
+    try await with { rig in
+      Self.serve("b.m3u8", at: "/broken", on: rig.origin)
+      Self.serve("c.m3u8", at: "/b.m3u8", on: rig.origin)
+      _ = SilentStream().serve(on: rig.origin, as: "c.m3u8")
+      for path in ["/broken", "/b.m3u8", "/c.m3u8"] {
+        _ = try await rig.cache.prefetch(rig.origin.url(path))
+      }
+      for _ in 0..<2 {
+        let id = rig.referee.load(Media(rig.origin.url("/broken")))
+        rig.engine.take(.begin)
+        rig.engine.take(.fail)
+        try await eventually("it is loaded") { rig.engine.current?.item.streamURL != nil }
+        rig.engine.take(.begin)
+        rig.engine.take(.fail)
+        #expect(rig.referee.failure(of: id)?.reason == "It is no media.")
+      }
+    }
+  }
+
   @Test func `A following stream is looked up, and follows with its own URL`() async throws {
     try await with { rig in
       let url = SilentStream().serve(on: rig.origin, as: "ok.m3u8")

@@ -134,6 +134,28 @@
       }
     }
 
+    @Test func `A playlist that names itself fails, and is not requested over and over`()
+      async throws
+    {
+      try await Listening.with { listening in
+        let text = "#EXTM3U\n#EXT-X-STREAM-INF:BANDWIDTH=1\nself.m3u8\n"
+        listening.origin.serve(
+          OriginResource(
+            .bytes(Array(text.utf8)), contentType: "application/vnd.apple.mpegurl",
+            etag: "\"self\""), at: "/self.m3u8")
+        let player = try await listening.player(Self.configuration)
+        player.play(Media(listening.origin.url("/self.m3u8")))
+        try await eventually("it fails") {
+          if case .failed(let error) = player.status {
+            return error.reason.contains("no media playlist")
+          }
+          return false
+        }
+        #expect(listening.origin.log("/self.m3u8").requests.count == 1)
+        await player.close()
+      }
+    }
+
     @Test func `A stream without a proxy fails with an error that names the remedy`() async throws {
       try await Listening.with { listening in
         let player = try await listening.player()

@@ -21,9 +21,14 @@ import Testing
     origin.log(path).requests.map { $0.request.headers.first(name) }
   }
 
-  @Test func `Cookies of a manifest without a manifest's name reach its segments`() async throws {
+  /// The second type leaves its content to show the manifest.
+  @Test(arguments: ["application/vnd.apple.mpegurl", "application/octet-stream"])
+  func `Cookies of a manifest without a manifest's name reach its segments`(
+    _ type: String
+  ) async throws {
     try await withProxy { test in
-      test.serve(list, at: "/play", headers: [Field("Set-Cookie", "CloudFront-Policy=abc; Path=/")])
+      let cookie = Field("Set-Cookie", "CloudFront-Policy=abc; Path=/")
+      test.serve(list, at: "/play", type: type, headers: [cookie])
       serveSegments(test.origin)
       for name in ["s0.ts", "s1.ts"] {
         let (reply, target) = try await test.follow(

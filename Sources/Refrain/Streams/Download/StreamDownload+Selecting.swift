@@ -178,7 +178,8 @@ extension StreamDownload {
     return url
   }
 
-  private static func noPlaylist(_ url: URL) -> MediaCacheError {
+  /// The error of a playlist that is named as a variant or a rendition, and is no media playlist.
+  package static func noPlaylist(_ url: URL) -> MediaCacheError {
     MediaCacheError(
       .invalidResponse,
       "\(url.withoutUserInfo.absoluteString) is no media playlist of an HTTP Live Stream.",

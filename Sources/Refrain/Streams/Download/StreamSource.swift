@@ -100,4 +100,8 @@ package struct StoredManifest: Sendable {
   package var url: URL
   /// When the origin last sent or confirmed it; nil if that is unknown.
   package var answered: Uptime?
+
+  package init(body: [UInt8], url: URL, answered: Uptime? = nil) {
+    (self.body, self.url, self.answered) = (body, url, answered)
+  }
 }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+
+/// Manifests that neither their type nor their URL names: only their first bytes show them.
+extension Manifest {
+  /// The number of bytes in which a tag of HLS, or the root of an MPD, shows a manifest.
+  package static let longestBeginning = 16 << 10
+
+  private static let unspecificTypes: Set<String> = [
+    "application/octet-stream", "binary/octet-stream", "text/plain",
+  ]
+
+  /// Whether a resource without a manifest's name may be one by its content: its type states
+  /// nothing, and it is not longer than any manifest.
+  ///
+  /// - Parameter length: in bytes; nil if it is unknown.
+  package static func mayBeUnnamed(mimeType: String?, length: Int64?) -> Bool {
+    guard length ?? 0 <= longest else { return false }
+    return mimeType.map { unspecificTypes.contains($0) } ?? true
+  }
+
+  /// Returns whether the first bytes are those of an HLS playlist that has a tag of HLS, or of an
+  /// MPD; nil if further bytes may show it. A list of songs is neither. The first byte of most media
+  /// is enough.
+  ///
+  /// - Parameter isWhole: whether no bytes follow.
+  package static func isBeginning(_ bytes: [UInt8], isWhole: Bool) -> Bool? {
+    let isAll = isWhole || bytes.count >= longestBeginning
+    let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+    var start = 0
+    if bytes.starts(with: mark) {
+      start = mark.count
+    } else if !isAll, mark.starts(with: bytes) {
+      return nil
+    }
+    while start < bytes.count, bytes[start].isMarkupSpace { start += 1 }
+    guard start < bytes.count else { return isAll ? false : nil }
+    let answer: Bool?
+    switch bytes[start] {
+    case UInt8(ascii: "#"): answer = isPlaylist(bytes, from: start)
+    case UInt8(ascii: "<"): answer = isDescription(bytes)
+    default: return false
+    }
+    return answer ?? (isAll ? false : nil)
+  }
+
+  /// Nil if further bytes may show it.
+  private static func isPlaylist(_ bytes: [UInt8], from start: Int) -> Bool? {
+    let name = Array("#EXTM3U".utf8)
+    let found = bytes[start...].prefix(name.count)
+    guard found.count == name.count else { return name.starts(with: found) ? nil : false }
+    guard found.elementsEqual(name) else { return false }
+    return StreamParts.isStream(playlist: bytes) ? true : nil
+  }
+
+  /// Nil if further bytes may show it.
+  private static func isDescription(_ bytes: [UInt8]) -> Bool? {
+    var scanner = MarkupScanner(bytes)
+    while let token = scanner.next() {
+      switch token {
+      case .text(let range) where MarkupText.trimmed(range, in: bytes).isEmpty: continue
+      case .start(let name, _): return DASHElement(root: bytes[name]) == .mpd
+      // A tag or a declaration may be cut off here.
+      default: return nil
+      }
+    }
+    return nil
+  }
+}
