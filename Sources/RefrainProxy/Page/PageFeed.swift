@@ -118,6 +118,24 @@ final class PageFeed: Sendable {
     await task?.value
   }
 
+  // MARK: Strips of streams
+
+  /// Returns streams whose strips are to be drawn again, the most recently used first.
+  func takeOutdatedStreams(_ most: Int) -> [CacheKey] {
+    state.withLock { $0.model.takeOutdated(most) }
+  }
+
+  /// As `PageModel.marks`.
+  func marks(of keys: [CacheKey]) -> [PagePlan.Mark?] {
+    state.withLock { $0.model.marks(of: keys) }
+  }
+
+  /// As `PageModel.draw`.
+  @discardableResult
+  func draw(_ plan: PagePlan, of key: CacheKey) -> Bool {
+    state.withLock { $0.model.draw(plan, of: key) }
+  }
+
   // MARK: Collecting
 
   private func collect() async {
@@ -125,7 +143,14 @@ final class PageFeed: Sendable {
     let listener = Task { [weak self] in
       for await event in events { self?.note(event) }
     }
-    defer { listener.cancel() }
+    // Reading playlists takes long.
+    let strips = Task(executorPreference: IOThreads.background) {
+      await PageStrips(cache: self.cache, feed: self).follow()
+    }
+    defer {
+      listener.cancel()
+      strips.cancel()
+    }
     var counts = Counts()
     var look: Task<Void, Never>?
     while !Task.isCancelled {
@@ -142,6 +167,8 @@ final class PageFeed: Sendable {
       try? await Task.sleep(for: Self.pace)
     }
     await look?.value
+    strips.cancel()
+    await strips.value
     state.withLock { $0.collector = nil }
   }
 

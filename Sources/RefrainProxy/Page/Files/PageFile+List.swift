@@ -57,7 +57,7 @@ extension PageFile {
       setText(cells.title, row.name);
       setText(cells.place, pin + host(row.url));
       setText(cells.type, row.parts === undefined ? row.type ?? "unknown" : "stream");
-      setText(cells.stored, row.parts === undefined ? percent(row) : row.parts + " parts");
+      setText(cells.stored, percent(row));
       setText(cells.size, size(row.parts === undefined ? row.length ?? row.stored : row.stored));
       setText(cells.rate, rate(row.rate));
       item.row.title = row.url;
