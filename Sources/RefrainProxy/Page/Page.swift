@@ -5,6 +5,7 @@ import Refrain
 /// Everything behind the page of a proxy: what it shows, and what it can do.
 final class Page: Sendable {
   let traffic: PageTraffic
+  let problems: PageProblemLog
   let feed: PageFeed
   let downloads: PageDownloads
   private let savings: PageSavingsFile
@@ -17,13 +18,17 @@ final class Page: Sendable {
     resource: @Sendable @escaping (URL) -> Resource
   ) {
     traffic = PageTraffic { cache.now.wall }
-    feed = PageFeed(cache: cache, traffic: traffic, relayed: relayed)
+    problems = PageProblemLog(cache)
+    feed = PageFeed(cache: cache, traffic: traffic, problems: problems, relayed: relayed)
     downloads = PageDownloads(cache: cache, resource: resource)
     savings = PageSavingsFile(cache, traffic)
   }
 
-  /// Called when the proxy begins to listen.
-  func open() async { await savings.open() }
+  /// Called before the proxy begins to listen.
+  func open() async {
+    problems.start()
+    await savings.open()
+  }
 
   /// Called now and then while the proxy runs.
   func saveIfDue() async { await savings.saveIfDue() }
@@ -33,5 +38,6 @@ final class Page: Sendable {
     await downloads.stop()
     await feed.stop()
     await savings.save()
+    await problems.stop()
   }
 }

@@ -79,7 +79,7 @@ struct PageReport: Sendable {
       }
     }
     let requests = page.traffic.recent(after: lastRequest)
-    let problems = page.feed.problems(after: lastProblem)
+    let problems = page.problems.after(lastProblem)
     guard json.bytes != summary || !requests.isEmpty || !problems.isEmpty else { return nil }
     summary = json.bytes
     lastRequest = requests.last?.number ?? lastRequest
