@@ -137,7 +137,7 @@ extension PageTraffic.Recent {
       json.member("bytes", request.bytesSent)
       json.member("milliseconds", Int64(max(0, min(request.seconds, 1e9)) * 1000))
       json.member("client", request.client)
-      json.member("error", request.error)
+      json.member("error", fault)
     }
   }
 }
