@@ -53,7 +53,7 @@ extension PageFile {
       if (item.shown === row) return;
       item.shown = row;
       item.row.dataset.key = row.key;
-      const pin = row.pinned === "yes" ? "📌 " : row.pinned === "partly" ? "📌 partly, " : "";
+      const pin = row.pinned === "yes" ? "pinned, " : row.pinned ? "partly pinned, " : "";
       setText(cells.title, row.name);
       setText(cells.place, pin + host(row.url));
       setText(cells.type, row.parts === undefined ? row.type ?? "unknown" : "stream");
