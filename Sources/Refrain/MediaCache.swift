@@ -335,6 +335,12 @@ public final class MediaCache: Sendable {
     context.events.stream(includingTraffic: includingTraffic)
   }
 
+  /// As `events` without traffic, for a listener that leaves the events from before the first
+  /// listener, such as warnings while the cache was being opened, to others.
+  package func laterEvents() -> AsyncStream<CacheEvent> {
+    context.events.stream(includingTraffic: false, takesEarly: false)
+  }
+
   /// Ends every reader and fetch, and writes pending records. The cache cannot be used afterwards.
   public func close() async {
     for entry in context.table.shutDown() { entry.shutDown() }

@@ -65,8 +65,7 @@ struct ResponseCheck: Sendable {
     case 416: return unsatisfied(headers)
     case 401, 403, 410: return .refused(status)
     default:
-      let error = MediaCacheError(
-        .status, "The origin answered \(status).", remedy: Self.remedy(status), status: status)
+      let error = Self.failure(status)
       guard RetryPolicy.isTransient(status: status) else { return .failed(error) }
       let wait = headers.values(of: "Retry-After").first.flatMap { RetryAfter.parse($0, now: now) }
       return .transient(error, retryAfter: wait)
@@ -207,12 +206,16 @@ struct ResponseCheck: Sendable {
       remedy: "The response was discarded; the origin, or a proxy before it, needs repair.")
   }
 
-  private static func remedy(_ status: Int) -> String {
-    switch status {
-    case 404: "Check the URL."
-    case 500...: "Try again later."
-    default: ""
-    }
+  /// Returns the error for any other status that is none of a resource.
+  fileprivate static func failure(_ status: Int) -> MediaCacheError {
+    let remedy =
+      switch status {
+      case 404: "Check the URL."
+      case 500...: "Try again later."
+      default: ""
+      }
+    return MediaCacheError(
+      .status, "The origin answered \(status).", remedy: remedy, status: status)
   }
 
   /// Returns the error for a 401, 403 or 410 that remains.
@@ -223,5 +226,15 @@ struct ResponseCheck: Sendable {
         ? "The resource is permanently gone, or its signed URL has expired: get a new URL."
         : "Send the required credentials, with a header or a new URL.",
       status: status)
+  }
+}
+
+extension MediaCacheError {
+  /// Returns the error for an origin's response with a status from 400 on.
+  package static func answered(_ status: Int) -> MediaCacheError {
+    switch status {
+    case 401, 403, 410: ResponseCheck.refusal(status)
+    default: ResponseCheck.failure(status)
+    }
   }
 }

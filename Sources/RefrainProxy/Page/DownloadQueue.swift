@@ -19,6 +19,18 @@ struct DownloadQueue: Sendable {
     fileprivate(set) var hasBegunPinned = false
   }
 
+  /// A download in a file.
+  struct Saved: Sendable, Hashable, Codable {
+    var url: String
+    /// A raw value of `Item.State`, or one that another version knows.
+    var state: String
+    var isPinned: Bool?
+    /// In bytes.
+    var stored: Int64?
+    var total: Int64?
+    var error: String?
+  }
+
   /// The downloads that run at a time.
   static let width = 2
   /// The most downloads in the queue, ended ones included.
@@ -53,6 +65,50 @@ struct DownloadQueue: Sendable {
     nextID += 1
     items.append(item)
     return item
+  }
+
+  /// The queue for a file.
+  var saved: [Saved] {
+    items.map {
+      Saved(
+        url: $0.url, state: $0.state.rawValue, isPinned: $0.isPinned, stored: $0.stored,
+        total: $0.total, error: $0.error)
+    }
+  }
+
+  /// Puts the downloads of an ended program before those of this one, as far as there is room. What
+  /// was running waits for its turn. One that was added here too stays once, at its place here.
+  mutating func restore(_ saved: [Saved]) {
+    var known = Set(items.map(\.url))
+    var restored: [Item] = []
+    for one in saved {
+      guard known.insert(one.url).inserted else {
+        if one.isPinned == true, let own = items.first(where: { $0.url == one.url }) {
+          _ = pin(own.id)
+        }
+        continue
+      }
+      guard restored.count + items.count < Self.longest else { continue }
+      var item = Item(id: nextID, url: one.url, isPinned: one.isPinned ?? false)
+      nextID += 1
+      item.state =
+        switch Item.State(rawValue: one.state) {
+        case .running, .waiting: .waiting
+        case .done: .done
+        case .failed: .failed
+        // What another version knows does not begin by itself.
+        case .paused, nil: .paused
+        }
+      item.stored = Self.plausible(one.stored) ?? 0
+      item.total = Self.plausible(one.total)
+      item.error = one.error
+      restored.append(item)
+    }
+    items = restored + items
+  }
+
+  private static func plausible(_ bytes: Int64?) -> Int64? {
+    bytes.flatMap { (0...1 << 53).contains($0) ? $0 : nil }
   }
 
   /// Begins the next ones.

@@ -59,7 +59,14 @@ struct PageActions: Sendable {
 
   // MARK: Downloads
 
+  /// The queue is stored already, and another process may have taken it over.
+  private func checkThatQueueIsHere() throws {
+    guard service.isDraining else { return }
+    throw HTTPError(503, "This proxy is about to end. Reload the page, and try again.")
+  }
+
   private func add(_ action: PageAction) throws -> String {
+    try checkThatQueueIsHere()
     guard let text = action.url?.trimmingCharacters(in: .whitespacesAndNewlines),
       let url = URL(text: text)
     else {
@@ -86,6 +93,7 @@ struct PageActions: Sendable {
     _ action: PageAction, _ message: String, else refusal: String = "",
     _ body: (inout DownloadQueue, UInt64) -> Bool
   ) throws -> String {
+    try checkThatQueueIsHere()
     guard let id = action.id else { throw HTTPError(400, "The change names no download.") }
     let (isThere, isDone) = page.downloads.change { queue in
       (queue[id] != nil, body(&queue, id))

@@ -10,6 +10,8 @@ final class PageDownloads: Sendable {
     /// By identifier, with the number of the run: a paused one may run again before its task ends.
     var tasks: [UInt64: (task: Task<Void, Never>, run: UInt64)] = [:]
     var runs: UInt64 = 0
+    /// Changes with the queue, but not with the progress of its downloads.
+    var revision: UInt64 = 0
     var isOver = false
   }
 
@@ -25,10 +27,17 @@ final class PageDownloads: Sendable {
 
   var items: [DownloadQueue.Item] { state.withLock(\.queue.items) }
 
+  /// The queue for a file, with a number that changes with it, but not with the progress alone.
+  var saved: (revision: UInt64, items: [DownloadQueue.Saved]) {
+    state.withLock { ($0.revision, $0.queue.saved) }
+  }
+
   /// Changes the queue, and begins what may run now.
+  @discardableResult
   func change<Result: Sendable>(_ body: (inout DownloadQueue) -> Result) -> Result {
     let (result, cancelled) = state.withLock { state in
       let result = body(&state.queue)
+      state.revision += 1
       var cancelled: [Task<Void, Never>] = []
       for (id, running) in state.tasks where state.queue[id]?.state != .running {
         cancelled.append(running.task)
@@ -65,6 +74,8 @@ final class PageDownloads: Sendable {
     } catch {
       failure = "\(error)"
     }
+    // Whatever failed in a download that was stopped did so because of that.
+    if failure != nil, Task.isCancelled { return ended(item.id, number) { _ in } }
     let error = failure
     ended(item.id, number) { $0.end(item.id, error: error) }
   }
@@ -76,6 +87,7 @@ final class PageDownloads: Sendable {
       guard state.tasks[id]?.run == number else { return }
       state.tasks[id] = nil
       change(&state.queue)
+      state.revision += 1
       begin(&state)
     }
   }

@@ -25,6 +25,11 @@ struct PageEntry: Sendable, Hashable {
   var rate: Int64 = 0
 
   var stored: Int64 { spans.ranges.reduce(0) { $0 + $1.upperBound - $1.lowerBound } }
+
+  /// Whether the resource is named a manifest.
+  var isManifest: Bool {
+    URL(string: url).map { Manifest.isNamed(mimeType: type, url: $0) } ?? false
+  }
 }
 
 extension PageEntry {

@@ -38,24 +38,24 @@ final class PageFeed: Sendable {
     var isLooking = false
     var changedMeanwhile: Set<CacheKey> = []
     var nextLook = ContinuousClock.now
-    var problems = PageProblems()
     var rates = Rates()
-
-    /// Records that entries could not be looked at: why there is no page yet, or a problem in it.
-    mutating func failed(_ text: String, at time: Int64) {
-      failure = text
-      if isReady { problems.addLook(text, at: time) }
-    }
   }
 
   private let cache: MediaCache
   private let traffic: PageTraffic
+  private let problems: PageProblemLog
   /// Returns the bytes that were received beside the cache so far.
   private let relayed: @Sendable () -> Int64
   private let state = Mutex(State())
 
-  init(cache: MediaCache, traffic: PageTraffic, relayed: @Sendable @escaping () -> Int64) {
-    (self.cache, self.traffic, self.relayed) = (cache, traffic, relayed)
+  init(
+    cache: MediaCache, traffic: PageTraffic, problems: PageProblemLog,
+    relayed: @Sendable @escaping () -> Int64
+  ) {
+    self.cache = cache
+    self.traffic = traffic
+    self.problems = problems
+    self.relayed = relayed
   }
 
   // MARK: Visitors
@@ -97,10 +97,6 @@ final class PageFeed: Sendable {
     return rates
   }
 
-  func problems(after number: UInt64) -> [PageProblems.Problem] {
-    state.withLock { $0.problems.after(number) }
-  }
-
   /// Looks at an entry with the next update, after a change that no event reports.
   func look(at keys: [CacheKey]) {
     state.withLock { state in
@@ -118,14 +114,39 @@ final class PageFeed: Sendable {
     await task?.value
   }
 
+  // MARK: Strips of streams
+
+  /// Returns streams whose strips are to be drawn again, the most recently used first.
+  func takeOutdatedStreams(_ most: Int) -> [CacheKey] {
+    state.withLock { $0.model.takeOutdated(most) }
+  }
+
+  /// As `PageModel.marks`.
+  func marks(of keys: [CacheKey]) -> [PagePlan.Mark?] {
+    state.withLock { $0.model.marks(of: keys) }
+  }
+
+  /// As `PageModel.draw`.
+  @discardableResult
+  func draw(_ plan: PagePlan, of key: CacheKey) -> Bool {
+    state.withLock { $0.model.draw(plan, of: key) }
+  }
+
   // MARK: Collecting
 
   private func collect() async {
-    let events = cache.events(includingTraffic: false)
+    let events = cache.laterEvents()
     let listener = Task { [weak self] in
       for await event in events { self?.note(event) }
     }
-    defer { listener.cancel() }
+    // Reading playlists takes long.
+    let strips = Task(executorPreference: IOThreads.background) {
+      await PageStrips(cache: self.cache, feed: self).follow()
+    }
+    defer {
+      listener.cancel()
+      strips.cancel()
+    }
     var counts = Counts()
     var look: Task<Void, Never>?
     while !Task.isCancelled {
@@ -142,16 +163,16 @@ final class PageFeed: Sendable {
       try? await Task.sleep(for: Self.pace)
     }
     await look?.value
+    strips.cancel()
+    await strips.value
     state.withLock { $0.collector = nil }
   }
 
-  /// Forgets everything but the problems if there are no visitors. Returns whether it did.
+  /// Forgets everything if there are no visitors. Returns whether it did.
   private func endIfUnused() -> Bool {
     state.withLock { state in
       guard state.visitors <= 0 else { return false }
-      let problems = state.problems
       state = State()
-      state.problems = problems
       return true
     }
   }
@@ -175,18 +196,11 @@ final class PageFeed: Sendable {
   }
 
   private func note(_ event: CacheEvent) {
-    let time = Int64(cache.now.wall.timeIntervalSince1970)
-    state.withLock { state in
-      switch event {
-      case .opened(let key), .evicted(let key, _), .generationChanged(let key):
-        state.pending.insert(key)
-        if state.isLooking { state.changedMeanwhile.insert(key) }
-      case .failed(let key, let error): state.problems.add(error.description, of: key, at: time)
-      case .warning(let text): state.problems.add(text, at: time)
-      case .fetchStarted, .fetchFinished, .retrying, .received, .servedFromDisk, .committed,
-        .streamTitle:
-        break
-      }
+    switch event {
+    case .opened(let key), .evicted(let key, _), .generationChanged(let key): look(at: [key])
+    case .fetchStarted, .fetchFinished, .retrying, .received, .servedFromDisk, .committed,
+      .streamTitle, .failed, .warning:
+      break
     }
   }
 
@@ -212,8 +226,8 @@ final class PageFeed: Sendable {
         let newer = state.open.union(state.changedMeanwhile).subtracting(all.map(\.key))
         state.model.replaceAll(with: all + newer.compactMap { state.model[$0] })
         (state.isReady, state.failure) = (true, nil)
-        state.problems.noteLooked()
       }
+      problems.noteLooked()
     } catch {
       noteFailure(error)
     }
@@ -280,8 +294,12 @@ final class PageFeed: Sendable {
 
   private func noteFailure(_ error: any Error) {
     if error is CancellationError { return }
-    let time = Int64(cache.now.wall.timeIntervalSince1970)
-    state.withLock { $0.failed("\(error)", at: time) }
+    let isReady = state.withLock { state in
+      state.failure = "\(error)"
+      return state.isReady
+    }
+    // Before, it is why there is no page.
+    if isReady { problems.addLook("\(error)") }
   }
 
   private func lookAtPending() async {

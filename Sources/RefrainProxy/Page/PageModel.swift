@@ -26,6 +26,10 @@ struct PageModel: Sendable {
   private var parts: [CacheKey: [CacheKey]] = [:]
   /// The places of all parts in that order.
   private var places: [CacheKey: NaturalOrder] = [:]
+  /// The strips of streams by their playlists.
+  private var strips: [CacheKey: PagePlan.Strip] = [:]
+  /// The streams that have changed since their strips were drawn.
+  private var outdated: Set<CacheKey> = []
   private var rows: [CacheKey: (row: PageRow, version: UInt64)] = [:]
   private var removals: [(key: CacheKey, version: UInt64)] = []
   /// Removals up to this version are forgotten.
@@ -181,7 +185,8 @@ struct PageModel: Sendable {
   private func row(_ key: CacheKey) -> PageRow? {
     if let keys = parts[key] {
       return PageRow(
-        stream: key, manifest: entries[key], parts: keys.compactMap { entries[$0] })
+        stream: key, manifest: entries[key], parts: keys.compactMap { entries[$0] },
+        strip: strips[key])
     }
     // A part of a stream has no row of its own.
     if let root = roots[key], root != key { return nil }
@@ -189,6 +194,18 @@ struct PageModel: Sendable {
   }
 
   private mutating func update(_ keys: Set<CacheKey>) {
+    for key in keys {
+      if parts[key] == nil {
+        strips[key] = nil
+        outdated.remove(key)
+      } else {
+        outdated.insert(key)
+      }
+    }
+    refresh(keys)
+  }
+
+  private mutating func refresh(_ keys: Set<CacheKey>) {
     let next = version + 1
     var isNew = false
     for key in keys {
@@ -207,6 +224,33 @@ struct PageModel: Sendable {
     let dropped = removals.count - Self.mostRemovals / 2
     forgotten = removals[dropped - 1].version
     removals.removeFirst(dropped)
+  }
+
+  // MARK: Strips of streams
+
+  /// Returns streams that have changed since their strips were drawn, the most recently used first.
+  /// They count as drawn from now on.
+  mutating func takeOutdated(_ most: Int) -> [CacheKey] {
+    let all = outdated.map { (key: $0, used: rows[$0]?.row.used ?? 0) }
+    let taken = all.sorted { $0.used > $1.used }.prefix(most).map(\.key)
+    outdated.subtract(taken)
+    return taken
+  }
+
+  /// Draws the strip of a stream.
+  ///
+  /// - Returns: whether the stream has not changed since it was taken.
+  mutating func draw(_ plan: PagePlan, of key: CacheKey) -> Bool {
+    guard parts[key] != nil else { return false }
+    let stored = entries
+    strips[key] = plan.strip { stored[$0] }
+    refresh([key])
+    return !outdated.contains(key)
+  }
+
+  /// Returns marks of entries, which change with their contents; nil for each that is not stored.
+  func marks(of keys: [CacheKey]) -> [PagePlan.Mark?] {
+    keys.map { entries[$0].map { PagePlan.Mark(length: $0.length, stored: $0.stored) } }
   }
 
   // MARK: Showing

@@ -79,7 +79,7 @@ struct PageReport: Sendable {
       }
     }
     let requests = page.traffic.recent(after: lastRequest)
-    let problems = page.feed.problems(after: lastProblem)
+    let problems = page.problems.after(lastProblem)
     guard json.bytes != summary || !requests.isEmpty || !problems.isEmpty else { return nil }
     summary = json.bytes
     lastRequest = requests.last?.number ?? lastRequest
@@ -137,7 +137,7 @@ extension PageTraffic.Recent {
       json.member("bytes", request.bytesSent)
       json.member("milliseconds", Int64(max(0, min(request.seconds, 1e9)) * 1000))
       json.member("client", request.client)
-      json.member("error", request.error)
+      json.member("error", fault)
     }
   }
 }

@@ -4,16 +4,18 @@ import Refrain
 
 /// One row of the page: a resource, or a stream with all its parts. A value.
 ///
-/// The strip of a resource counts bytes; that of a stream counts parts, in the order of their URLs.
+/// The strip of a resource counts bytes; that of a stream counts the parts that its playlists name,
+/// in their order.
 struct PageRow: Sendable, Hashable {
   enum Pinned: String, Sendable { case no, partly, yes }
 
   var key: CacheKey
   var url: String
   var type: String?
-  /// The number of a stream's parts; nil for a resource.
+  /// The number of a stream's parts that are stored whole; nil for a resource.
   var parts: Int?
-  /// The length of the strip: in bytes, or in parts; nil while unknown.
+  /// The length of the strip: in bytes, or in parts; nil while unknown. That of a stream is unknown
+  /// while no playlist of its parts is stored, and while it is live.
   var length: Int64?
   /// The stored bytes.
   var stored: Int64
@@ -52,38 +54,27 @@ struct PageRow: Sendable, Hashable {
   ///   - key: of the stream's first manifest.
   ///   - manifest: nil if it is not stored.
   ///   - parts: all others, in order.
-  init(stream key: CacheKey, manifest: PageEntry?, parts: [PageEntry]) {
+  ///   - strip: by the stream's playlists; nil while unknown.
+  init(
+    stream key: CacheKey, manifest: PageEntry?, parts: [PageEntry], strip: PagePlan.Strip?
+  ) {
     let all = [manifest].compactMap { $0 } + parts
     self.key = key
     url = manifest?.url ?? key.rawValue
     type = manifest?.type
-    self.parts = parts.count
-    length = Int64(parts.count)
+    self.parts =
+      strip.map { Int($0.whole) } ?? parts.count { $0.length == $0.stored && !$0.isManifest }
+    length = strip?.length
     stored = all.reduce(0) { $0 + $1.stored }
     disk = all.reduce(0) { $0 + $1.disk }
     used = all.reduce(0) { max($0, $1.used) }
     rate = all.reduce(0) { $0 + $1.rate }
     let count = all.count { $0.isPinned }
     pinned = count == 0 ? .no : count == all.count ? .yes : .partly
-    spans = Self.runs(of: parts) { $0.length == $0.stored }
-    fetching = Self.runs(of: parts) { !$0.fetching.isEmpty }
-    readers = parts.indices.filter { !parts[$0].readers.isEmpty }.map { Int64($0) }
+    spans = strip?.spans ?? []
+    fetching = Array((strip?.fetching ?? []).prefix(Self.mostSpans))
+    readers = Array((strip?.readers ?? []).prefix(Self.mostSpans))
     round()
-  }
-
-  private static func runs(
-    of parts: [PageEntry], where isIn: (PageEntry) -> Bool
-  ) -> [ByteRange] {
-    var runs: [ByteRange] = []
-    for (index, part) in parts.enumerated() where isIn(part) {
-      let index = Int64(index)
-      if runs.last?.upperBound == index {
-        runs[runs.count - 1] = runs[runs.count - 1].lowerBound..<index + 1
-      } else {
-        runs.append(index..<index + 1)
-      }
-    }
-    return runs
   }
 
   /// Keeps only cells of the strip that are stored whole, if there are too many spans.

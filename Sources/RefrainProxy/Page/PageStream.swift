@@ -16,7 +16,7 @@ struct PageStream: Sendable {
   }
 
   private static let mostSegments: Int64 = 50_000
-  private static let mostVariants = 64
+  static let mostVariants = 64
 
   let cache: MediaCache
 

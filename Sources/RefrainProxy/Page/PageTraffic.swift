@@ -10,6 +10,18 @@ final class PageTraffic: Sendable {
     var number: UInt64
     var time: Int64
     var request: ServedRequest
+
+    /// The error, with the remedy; nil if there was none. A response with an error status is one,
+    /// also if it was relayed unchanged.
+    var fault: String? {
+      if let error = request.error { return error }
+      guard request.status >= 400 else { return nil }
+      // The proxy says so without asking the origin, and without an error of its own.
+      if request.status == 416, request.source != .relayed {
+        return "The requested range lies beyond the end of the resource."
+      }
+      return MediaCacheError.answered(request.status).description
+    }
   }
 
   /// The number of requests kept.

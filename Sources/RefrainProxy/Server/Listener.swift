@@ -54,8 +54,9 @@ final class Listener: Sendable {
       throw CacheProxyError(
         .alreadyRunning, "The proxy is already running.", remedy: "Create another one.")
     }
-    await service.sessions.restore()
+    // First: it lists the problems of what follows.
     await service.page?.open()
+    await service.sessions.restore()
     let holds = service.cache.releaseIdleLeases { [service] in service.hits.releaseAll() }
     _ = probe.beat()
     let pace = TimeAmount(ListenerProbe.pace)

@@ -96,6 +96,8 @@ final class ProxyService: Sendable {
       var resource = Resource(url: url, headers: originFields.forCache([:]) { _ in nil })
       resource.filter = routes.filter(for: url)
       return resource
+    } isAllowed: { url in
+      routes.filter?.allows(url) ?? true
     }
   }
 
@@ -124,6 +126,8 @@ final class ProxyService: Sendable {
   func drain() {
     draining.store(true, ordering: .relaxed)
     sessions.hurry()
+    // Another process may take the downloads over.
+    if let page { Task { await page.handOver() } }
   }
 
   /// Whether connections end with the responses under way: their clients are to go elsewhere.

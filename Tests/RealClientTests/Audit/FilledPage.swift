@@ -52,6 +52,10 @@ enum FilledPage {
               "[...document.querySelectorAll('.row b')].some((b) => b.textContent === '\(name)')")
           }
           try await tools.wait(
+            for: "the parts of the stream",
+            "[...document.querySelectorAll('canvas')].some((canvas) => "
+              + "canvas.ariaLabel?.includes('1 of 2 parts stored'))")
+          try await tools.wait(
             for: "the reader",
             "[...document.querySelectorAll('canvas')].some((canvas) => "
               + "canvas.ariaLabel?.includes('being fetched, 1 reader'))")

@@ -175,7 +175,7 @@ struct PageKeyboardTests {
         #expect(try await proxied.cache.entry(for: tone)?.isPinned == isPinned)
         try await tools.wait(
           for: "the row says so",
-          "document.querySelector('.row').textContent.includes('📌') === \(isPinned)")
+          "document.querySelector('.row').textContent.includes('pinned') === \(isPinned)")
       }
       try await tools.press(.letter("c"))
       try await tools.says("Copied ")

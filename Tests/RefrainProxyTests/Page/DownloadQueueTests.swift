@@ -135,4 +135,50 @@ import Testing
     let refused = queue.add("https://example.org/more", isPinned: false)
     #expect(refused == nil)
   }
+
+  @Test func `A queue from a file runs what waited or ran, and leaves the rest`() throws {
+    var queue = queue(5)
+    _ = queue.begin()
+    queue.end(2, error: "It failed.")
+    queue.note(1, stored: 10, total: 20)
+    let isPaused = queue.pause(4)
+    let isPinned = queue.pin(5)
+    #expect(isPaused && isPinned)
+    let text = try JSONEncoder().encode(queue.saved)
+    var next = DownloadQueue()
+    _ = next.add("https://example.org/own", isPinned: false)
+    _ = next.add("https://example.org/3", isPinned: false)
+    next.restore(try JSONDecoder().decode([DownloadQueue.Saved].self, from: text))
+    #expect(
+      next.items.map { $0.url.split(separator: "/").last } == ["1", "2", "4", "5", "own", "3"])
+    #expect(next.items.map(\.state) == [.waiting, .failed, .paused, .waiting, .waiting, .waiting])
+    #expect(next.items.first?.stored == 10 && next.items.first?.total == 20)
+    #expect(next.items[1].error == "It failed.")
+    #expect(next.items.map(\.isPinned) == [false, false, false, true, false, false])
+    #expect(Set(order(next)).count == 6)
+    let begun = next.begin()
+    #expect(begun.map { $0.url.last } == ["1", "5"])
+  }
+
+  @Test func `What another version has written does not run by itself`() throws {
+    let text = """
+      [{"url": "https://example.org/a", "state": "scheduled", "at": 5},
+       {"url": "https://example.org/b", "state": "running", "stored": -1, "total": 5},
+       {"url": "https://example.org/b", "state": "running"}]
+      """
+    var queue = DownloadQueue()
+    queue.restore(try JSONDecoder().decode([DownloadQueue.Saved].self, from: Data(text.utf8)))
+    #expect(queue.items.map(\.state) == [.paused, .waiting])
+    #expect(queue.items.map(\.stored) == [0, 0])
+  }
+
+  @Test func `A queue from a file is bounded, too`() {
+    var queue = queue(10)
+    let saved = (0..<2 * DownloadQueue.longest).map {
+      DownloadQueue.Saved(url: "https://example.org/x\($0)", state: "waiting")
+    }
+    queue.restore(saved)
+    #expect(queue.items.count == DownloadQueue.longest)
+    #expect(queue.items.last?.url == "https://example.org/10")
+  }
 }

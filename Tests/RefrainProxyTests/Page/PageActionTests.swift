@@ -171,8 +171,8 @@ import Testing
       _ = try await wait(page, for: .done, of: "/main.m3u8")
       let rows = try await test.rows()
       #expect(rows.count == 1)
-      // The playlist and the two segments of the best variant.
-      #expect(rows["main.m3u8"]?["parts"] as? Int == 3)
+      // The two segments of the best variant.
+      #expect(rows["main.m3u8"]?["parts"] as? Int == 2)
       let key = test.key("/main.m3u8").rawValue
       let reply = try await test.page("/page/stream?key=" + Self.encoded(key))
       let variants = try #require(reply.json["variants"] as? [[String: Any]])

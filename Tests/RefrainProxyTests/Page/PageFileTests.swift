@@ -24,6 +24,13 @@ import Testing
     }
   }
 
+  @Test func `No text needs a font for emoji`() {
+    for file in PageFile.allCases {
+      let emoji = file.text.unicodeScalars.filter(\.properties.isEmojiPresentation)
+      #expect(emoji.isEmpty, "\(file): \(emoji.map(\.properties.name))")
+    }
+  }
+
   @Test func `No file loads anything from elsewhere`() {
     for file in PageFile.allCases {
       let urls = file.text.matches(of: #/https?:\/\/[a-z0-9.]+/#).map { String($0.output) }

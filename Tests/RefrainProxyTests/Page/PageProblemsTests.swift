@@ -1,10 +1,41 @@
 // SPDX-License-Identifier: MIT
+import Refrain
 import Testing
 
 @testable import RefrainProxy
 
 /// The failures and warnings that the page shows.
-@Suite struct PageProblemsTests {
+@Suite(.timeLimit(.minutes(1))) struct PageProblemsTests {
+  @Test func `A failure and a warning while nobody has the page open are shown later`()
+    async throws
+  {
+    try await withPage { test, page async throws in
+      test.origin.script("/gone", .on(.all, .status(404)))
+      _ = try? await test.cache.prefetch(Resource(url: test.origin.url("/gone")))
+      test.cache.report(warning: "The disk is slow.")
+      try await eventually("both are known") { page.problems.after(0).count >= 2 }
+      #expect(page.feed.visitors == 0)
+      let problems = page.problems.after(0)
+      #expect(problems.contains { $0.url == test.key("/gone").rawValue })
+      #expect(problems.contains { $0.text == "The disk is slow." })
+      let reply = try await test.page("/page/state")
+      #expect(reply.text.contains("The disk is slow."))
+    }
+  }
+
+  @Test func `Nothing is noted after the proxy has ended`() async throws {
+    try await withPage { test, page async throws in
+      await test.proxy.stop()
+      test.cache.report(warning: "Late.")
+      #expect(page.problems.after(0).isEmpty)
+      // Its listener is gone.
+      page.problems.start()
+      test.cache.report(warning: "Later.")
+      await page.problems.stop()
+      #expect(page.problems.after(0).isEmpty)
+    }
+  }
+
   @Test func `A failure to look at the directory is shown once, until a look succeeds`() {
     var problems = PageProblems()
     problems.addLook("The disk is gone.", at: 1)

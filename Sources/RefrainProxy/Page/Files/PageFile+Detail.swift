@@ -4,7 +4,9 @@ extension PageFile {
   /// The chosen row in full, with the variants of a stream.
   static let detailText = #"""
     import * as store from "./store.js";
-    import { ago, button, count, element, keepFocus, percent, rate, size } from "./format.js";
+    import {
+      ago, button, count, element, keepFocus, parts, percent, rate, size,
+    } from "./format.js";
     import { draw, label, onColors, strip } from "./strip.js";
     import { chosenRow, onChoice } from "./list.js";
 
@@ -58,7 +60,7 @@ extension PageFile {
       fact("Type", row.type ?? "unknown");
       fact("Stored", row.parts === undefined
         ? size(row.stored) + " of " + size(row.length) + " (" + percent(row) + ")"
-        : size(row.stored) + " in " + percent(row));
+        : size(row.stored) + ", " + parts(row));
       fact("Pieces", row.parts === undefined
         ? count((row.spans ?? []).length / 2, "piece") + (row.rounded ? " shown, rounded" : "")
         : null);
@@ -87,12 +89,14 @@ extension PageFile {
         if (chosenRow()?.key !== key) return;
         variants.replaceChildren(element("h3", "", "Variants"), ...list.map((variant) => {
           const item = element("div", "variant");
-          const parts = (variant.spans ?? []).reduce(
+          const whole = (variant.spans ?? []).reduce(
             (sum, bound, index) => sum + (index % 2 === 0 ? -bound : bound), 0);
           const text = (variant.name || "The only variant") + ": " + (variant.length > 0
-            ? parts + " of " + count(variant.length, "part") + ", " + size(variant.stored)
+            ? whole + " of " + count(variant.length, "part") + ", " + size(variant.stored)
             : "its playlist is not stored");
-          item.append(element("div", "", text), strip({ ...variant, parts: variant.length }));
+          item.append(
+            element("div", "", text),
+            strip({ ...variant, parts: whole, length: variant.length || undefined }));
           return item;
         }));
         if (list.length === 0) {

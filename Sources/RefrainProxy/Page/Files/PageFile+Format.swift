@@ -41,18 +41,22 @@ extension PageFile {
       return match ? match[1] : "";
     }
 
-    /** The stored share, 0 to 1; null while the length is unknown. */
+    /** The stored share of the bytes or parts, 0 to 1; null while the length is unknown. */
     export function share(row) {
-      if (row.parts !== undefined) return null;
       if (row.length === undefined) return null;
-      return row.length === 0 ? 1 : row.stored / row.length;
+      return row.length === 0 ? 1 : (row.parts ?? row.stored) / row.length;
     }
 
     export function percent(row) {
-      if (row.parts !== undefined) return row.parts + (row.parts === 1 ? " part" : " parts");
       const part = share(row);
-      if (part === null) return "?";
+      if (part === null) return row.parts === undefined ? "?" : count(row.parts, "part");
       return part >= 1 ? "100%" : Math.min(99, Math.floor(part * 100)) + "%";
+    }
+
+    /** The stored parts of a stream; the number alone while that of all is unknown. */
+    export function parts(row) {
+      return row.length === undefined ? count(row.parts, "part") + " stored"
+        : row.parts + " of " + count(row.length, "part") + " stored (" + percent(row) + ")";
     }
 
     export function count(number, one, many = one + "s") {

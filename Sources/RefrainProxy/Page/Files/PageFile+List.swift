@@ -53,11 +53,11 @@ extension PageFile {
       if (item.shown === row) return;
       item.shown = row;
       item.row.dataset.key = row.key;
-      const pin = row.pinned === "yes" ? "📌 " : row.pinned === "partly" ? "📌 partly, " : "";
+      const pin = row.pinned === "yes" ? "pinned, " : row.pinned ? "partly pinned, " : "";
       setText(cells.title, row.name);
       setText(cells.place, pin + host(row.url));
       setText(cells.type, row.parts === undefined ? row.type ?? "unknown" : "stream");
-      setText(cells.stored, row.parts === undefined ? percent(row) : row.parts + " parts");
+      setText(cells.stored, percent(row));
       setText(cells.size, size(row.parts === undefined ? row.length ?? row.stored : row.stored));
       setText(cells.rate, rate(row.rate));
       item.row.title = row.url;

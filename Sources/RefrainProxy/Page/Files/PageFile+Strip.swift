@@ -5,7 +5,7 @@ extension PageFile {
   ///
   /// A pixel is full only if all its bytes are stored.
   static let stripText = #"""
-    import { count, percent } from "./format.js";
+    import { count, parts, percent } from "./format.js";
 
     let colors = null;
     const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -82,10 +82,7 @@ extension PageFile {
 
     /** What the strip shows, for those who do not see it. */
     export function label(row) {
-      const whole = (row.spans ?? []).reduce(
-        (sum, bound, index) => sum + (index % 2 === 0 ? -bound : bound), 0);
-      const facts = [(row.parts === undefined ? percent(row)
-        : whole + " of " + count(row.length ?? row.parts, "part")) + " stored"];
+      const facts = [row.parts === undefined ? percent(row) + " stored" : parts(row)];
       const spans = (row.spans ?? []).length / 2;
       if (row.parts === undefined && spans > 1) facts.push("in " + count(spans, "piece"));
       if ((row.fetching ?? []).length > 0) facts.push("being fetched");
