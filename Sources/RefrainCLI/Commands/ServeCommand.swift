@@ -333,12 +333,7 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       return try await RunningProxy.start(proxy)
     } catch let error as CacheProxyError where error.code == .addressInUse {
-      throw ProgramError(
-        error.reason,
-        remedy: """
-          Choose another port with --port. If 'refrain serve' already runs there, use it: \
-          'refrain url' prints its URLs.
-          """)
+      throw ProgramError(error.reason, remedy: handover.remedyForUsedPort)
     }
   }
 
