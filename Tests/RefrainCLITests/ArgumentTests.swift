@@ -55,6 +55,23 @@ struct URLArgumentTests {
   }
 }
 
+struct RemovalArgumentTests {
+  @Test(arguments: [
+    ("/a b.flac", "/a%20b.flac"), ("/a%2Fb?c=%20#d", "/a%2Fb?c=%20"), ("/", "/"),
+    ("//a/./b", "//a/./b"), ("http://a:b@example.org/c", "http://example.org/c"),
+  ])
+  func `A path or a URL is parsed for a running proxy`(_ text: String, _ sent: String) throws {
+    let argument = try RemovalArgument.parse(text)
+    #expect(argument.text == sent)
+    #expect((argument.url == nil) == text.hasPrefix("/"))
+  }
+
+  @Test(arguments: ["", "song.flac", "file:///etc/passwd", "example.org/a"])
+  func `An argument that is neither is refused`(_ text: String) {
+    #expect(throws: InvalidArgument.self) { try RemovalArgument.parse(text) }
+  }
+}
+
 struct TimeTextTests {
   @Test(arguments: [
     ("0", 0), ("90", 90), ("12.5", 12.5), ("1:30", 90), ("1:02:03.25", 3723.25), ("90:00", 5400),

@@ -22,16 +22,16 @@
       }
     }
 
-    private func node(_ name: String, _ program: Program, _ origin: OriginServer) async throws
-      -> Node
-    {
+    private func node(
+      _ name: String, _ program: Program, _ origin: OriginServer, _ more: [String] = []
+    ) async throws -> Node {
       let serve = try RunningProgram(
         program,
         [
           "serve", "--port", "0", "--origin", origin.baseURL.absoluteString, "--quiet",
           "--admin", "127.0.0.1:0", "--node-name", name,
           "--cache", program.directory.appending(path: name).path(),
-        ])
+        ] + more)
       let base = try #require(URL(string: try await serve.nextLine()))
       let admin = try await serve.nextLine()
       return Node(
@@ -91,6 +91,37 @@
         ] {
           #expect(try await program.run(arguments).status == 64, "\(arguments)")
         }
+      }
+    }
+
+    @Test func `Paths, and URLs with the node's name, are purged`() async throws {
+      let fields = [Field("Cache-Control", "max-age=600")]
+      let songs = [1, 2, 3, 4, 5, 6].map { SyntheticBytes(seed: $0).bytes(in: 0..<5000) }
+      try await Program.withSong(songs[0], headers: fields) { program, origin, url in
+        let node = try await node("a", program, origin, ["--name", "media.example.org"])
+        #expect(try await node.get("/song.flac").body == songs[0])
+        for (song, arguments) in zip(
+          songs.dropFirst(),
+          [
+            ["/song.flac"], ["--prefix", "/"], ["--prefix", "/so"],
+            ["https://media.example.org/song.flac"],
+            ["--prefix", "http://media.example.org:8080/"],
+          ])
+        {
+          origin.serve(
+            OriginResource(.bytes(song), contentType: "audio/flac", headers: fields),
+            at: "/song.flac")
+          let run = try await program.run(["rm", "--node", node.admin] + arguments)
+          #expect(run.status == 0, "\(arguments): \(run.errors)")
+          #expect(run.output.contains("(a): 1 entry purged"), "\(arguments): \(run.output)")
+          #expect(try await node.get("/song.flac").body == song, "\(arguments)")
+        }
+        let other = try await program.run(
+          "rm", "--node", node.admin, "https://elsewhere.example/song.flac")
+        #expect(other.status == 1)
+        #expect(other.errors.contains(origin.baseURL.absoluteString), "\(other.errors)")
+        let local = try await program.run("rm", "/song.flac")
+        #expect(local.status == 64 && local.errors.contains("--node"), "\(local.errors)")
       }
     }
 

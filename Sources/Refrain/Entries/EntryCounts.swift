@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+import Foundation
 import RefrainLocks
 
 /// What an entry's requests to the origin brought while it was open. A pure value.
@@ -7,6 +8,10 @@ struct EntryCounts: Sendable {
   fileprivate(set) var requests = 0
   /// Of the last response.
   fileprivate(set) var status: Int?
+  /// Via and Cache-Status of the last response.
+  fileprivate(set) var way = HeaderFields()
+  /// When the last response came.
+  fileprivate(set) var respondedAt = Date.distantPast
 }
 
 extension Entry {
@@ -21,10 +26,22 @@ extension Entry {
     context.counters.noteRequest()
   }
 
-  /// Records the status of the origin's last response.
-  func noteStatus(_ status: Int) { counts.withLock { $0.status = status } }
+  /// Records the status of the origin's last response, and the way on which it came.
+  func note(_ response: OriginExchange.Response) {
+    let way = StoredFields.way(of: response.headers)
+    counts.withLock { counts in
+      counts.status = response.status
+      counts.way = way
+      counts.respondedAt = response.responseTime
+    }
+  }
 
   var lastStatus: Int? { counts.withLock { $0.status } }
+
+  /// Returns Via and Cache-Status of the origin's last response; none if it came before that time.
+  func way(since time: Date) -> HeaderFields {
+    counts.withLock { $0.respondedAt >= time ? $0.way : HeaderFields() }
+  }
 
   var traffic: (received: Int64, requests: Int) {
     counts.withLock { ($0.received, $0.requests) }

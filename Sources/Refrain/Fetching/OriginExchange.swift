@@ -97,7 +97,7 @@ final class OriginExchange: Sendable {
     let task = Task(executorPreference: IOThreads.shared) {
       do {
         let response = try await self.exchange()
-        self.entry.noteStatus(response.status)
+        self.entry.note(response)
         return await body(response)
       } catch let error as MediaCacheError {
         return failure(error, true)

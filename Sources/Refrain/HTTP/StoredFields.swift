@@ -25,6 +25,24 @@ enum StoredFields {
     "content-encoding", "content-type", "content-md5", "content-digest", "repr-digest",
   ]
 
+  /// Fields in which the proxies and caches on the way of one response name themselves.
+  private static let ofWay: Set<String> = ["via", "cache-status"]
+
+  /// Returns Via and Cache-Status of a response, in order, without those that are too long. They are
+  /// not stored: a client receives them with that response, and not with later ones (RFC 9110
+  /// §7.6.3, RFC 9211 §2).
+  static func way(of headers: HeaderFields) -> HeaderFields {
+    var room = longestField
+    var way = HeaderFields()
+    for field in headers.fields where ofWay.contains(field.name.lowercased()) {
+      let size = field.name.utf8.count + field.value.utf8.count
+      guard size <= room else { continue }
+      room -= size
+      way.append(field.name, field.value)
+    }
+    return way
+  }
+
   /// Returns the fields to store after a response.
   ///
   /// - Parameters:

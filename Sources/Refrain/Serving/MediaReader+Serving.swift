@@ -39,6 +39,10 @@ extension MediaReader {
   /// since the entry was opened.
   package var originStatus: Int? { entry.lastStatus }
 
+  /// Returns Via and Cache-Status of the origin's last response for the resource, to any reader, as
+  /// the caches and proxies behind this one have set them; none if it came before that time.
+  package func originWay(since time: Date) -> HeaderFields { entry.way(since: time) }
+
   /// Whether missing bytes may be requested from the URL for which the reader was opened: not if
   /// its bytes were stored under another signature, and the origin cannot be asked about this one.
   package var mayFetch: Bool { entry.isConfirmed(for: signature) }

@@ -26,6 +26,19 @@ struct HandoverOptions: ParsableArguments {
     sharePort || sockets?.proxy != nil ? max(wanted, .seconds(1)) : wanted
   }
 
+  /// The remedy if another program listens on the port.
+  var remedyForUsedPort: String {
+    sharePort
+      ? """
+      The program there was started without --share-port, or by another user, so that the port \
+      cannot be shared. End that program first, or choose another port with --port.
+      """
+      : """
+      Choose another port with --port. If 'refrain serve' already runs there, use it: 'refrain \
+      url' prints its URLs.
+      """
+  }
+
   func apply(to configuration: inout CacheProxy.Configuration, _ sockets: ActivatedSockets) {
     configuration.sharesPort = sharePort
     configuration.socket = sockets.proxy

@@ -15,7 +15,7 @@ struct NodePurgeOptions: ParsableArguments {
     transform: URL.argument)
   var nodes: [URL] = []
 
-  @Flag(help: "With --node: remove everything whose URL begins with one of these URLs.")
+  @Flag(help: "With --node: remove everything whose URL begins with one of these URLs or paths.")
   var prefix = false
 
   @Option(
@@ -35,30 +35,34 @@ struct NodePurgeOptions: ParsableArguments {
   var soft = false
 
   /// - Parameter isAll: whether everything is removed.
-  func validate(_ urls: [URL], isAll: Bool) throws {
+  func validate(_ named: [RemovalArgument], isAll: Bool) throws {
     guard !nodes.isEmpty else {
       guard !prefix, tags.isEmpty, !soft else {
         throw ValidationError("--prefix, --tag and --soft need --node.")
       }
-      guard urls.isEmpty == isAll else {
+      guard named.isEmpty == isAll else {
         throw ValidationError("Name the URLs to remove, or use --all.")
+      }
+      guard named.allSatisfy({ $0.url != nil }) else {
+        throw ValidationError(
+          "A complete URL is required, as in https://example.org/song.flac. A path alone needs "
+            + "--node.")
       }
       return
     }
-    guard (urls.isEmpty && tags.isEmpty) == isAll else {
-      throw ValidationError("Name the URLs or tags to remove, or use --all.")
+    guard (named.isEmpty && tags.isEmpty) == isAll else {
+      throw ValidationError("Name the URLs, paths or tags to remove, or use --all.")
     }
-    guard !prefix || !urls.isEmpty else {
-      throw ValidationError("--prefix needs the beginnings of URLs.")
+    guard !prefix || !named.isEmpty else {
+      throw ValidationError("--prefix needs the beginnings of URLs or paths.")
     }
     for node in nodes where node.query() != nil {
       throw ValidationError("\(node) is not the URL of a node: it has a query.")
     }
   }
 
-  func order(_ urls: [URL], isAll: Bool) -> NodePurge.Order {
-    // A node knows no credentials of URLs.
-    let texts = urls.map { $0.withoutUserInfo.absoluteString }
+  func order(_ named: [RemovalArgument], isAll: Bool) -> NodePurge.Order {
+    let texts = named.map(\.text)
     return NodePurge.Order(
       urls: prefix ? [] : texts, prefixes: prefix ? texts : [], tags: tags, everything: isAll,
       soft: soft)

@@ -16,19 +16,23 @@ struct RemoveCommand: AsyncParsableCommand {
 
       With --node the caches of running proxies are purged instead, through their --admin \
       listeners: the responses to exactly these URLs of the origin, or with --prefix and --tag \
-      many. Responses that are arriving at that moment are not used for later requests.
+      many. A URL with a name of the proxy (--name of 'serve') stands for that of the origin, and \
+      so does a path alone. Responses that are arriving at that moment are not used for later \
+      requests.
 
       Examples:
         refrain rm https://example.org/song.flac
         refrain rm https://example.org/film/main.m3u8
         refrain rm --all
         refrain rm --node http://10.0.0.11:8574 --node http://10.0.0.12:8574 --soft --tag album-7
+        refrain rm --node http://10.0.0.11:8574 --prefix /album/
       """)
 
   @Argument(
-    help: ArgumentHelp("The URLs as they were played or fetched.", valueName: "url"),
-    transform: URL.argument)
-  var urls: [URL] = []
+    help: ArgumentHelp(
+      "The URLs as they were played or fetched; with --node, also paths.", valueName: "url"),
+    transform: { text in try usage { try RemovalArgument.parse(text) } })
+  var named: [RemovalArgument] = []
 
   @Flag(help: "Remove everything.")
   var all = false
@@ -40,13 +44,13 @@ struct RemoveCommand: AsyncParsableCommand {
   var options: GlobalOptions
 
   func validate() throws {
-    try purge.validate(urls, isAll: all)
+    try purge.validate(named, isAll: all)
   }
 
   func run() async throws {
-    let (urls, options) = (urls, options)
+    let (urls, options) = (named.compactMap(\.url), options)
     guard purge.nodes.isEmpty else {
-      let (nodes, order) = (purge.nodes, purge.order(urls, isAll: all))
+      let (nodes, order) = (purge.nodes, purge.order(named, isAll: all))
       return try await endingOnSignals {
         try await NodePurge(order: order).runPrinting(nodes, asJSON: options.json)
       }

@@ -41,7 +41,7 @@ struct ServeCommand: AsyncParsableCommand {
 
       With --admin, the second line of standard output is the URL of a listener for the operator, \
       with /health (200, or 503 while the proxy drains or the disk fails; '/health?origin' asks \
-      the origin too), /metrics (OpenMetrics), purging ('refrain rm --node') and, with --origin, \
+      the origin too), /metrics (for Prometheus), purging ('refrain rm --node') and, with --origin, \
       the page. Without --origin, all of it is also under the proxy's URL.
 
       SIGINT and SIGTERM stop the proxy: running responses have a few seconds to finish. With \
@@ -333,12 +333,7 @@ struct ServeCommand: AsyncParsableCommand {
     do {
       return try await RunningProxy.start(proxy)
     } catch let error as CacheProxyError where error.code == .addressInUse {
-      throw ProgramError(
-        error.reason,
-        remedy: """
-          Choose another port with --port. If 'refrain serve' already runs there, use it: \
-          'refrain url' prints its URLs.
-          """)
+      throw ProgramError(error.reason, remedy: handover.remedyForUsedPort)
     }
   }
 

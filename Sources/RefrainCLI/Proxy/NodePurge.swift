@@ -7,6 +7,7 @@ import RefrainLocks
 struct NodePurge: Sendable {
   /// The body of the request.
   struct Order: Sendable, Hashable, Encodable {
+    /// URLs, and paths with their queries.
     var urls: [String]
     var prefixes: [String]
     var tags: [String]

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+internal import Refrain
 
 /// Writes metrics as text: in the format of OpenMetrics 1.0, or of Prometheus 0.0.4, which names
 /// counters differently and has no units. A pure value.
@@ -7,13 +8,14 @@ struct MetricsText: Sendable {
     case openMetrics
     case prometheus
 
-    /// Returns the format for the value of Accept: that of Prometheus only if a client requests it
-    /// and not the other one.
-    init(accept: String?) {
-      let accept = accept?.lowercased() ?? ""
-      let isPlain =
-        accept.contains("text/plain") && !accept.contains("application/openmetrics-text")
-      self = isPlain ? .prometheus : .openMetrics
+    /// Returns the format for a request: OpenMetrics if its Accept names it, as Prometheus does, and
+    /// prefers it to `text/plain`. Other programs, such as `curl` and `promtool check metrics`, know
+    /// the older format.
+    init(_ request: HeaderFields) {
+      let accepted = AcceptedTypes(request)
+      let weight = accepted.weight(of: "application/openmetrics-text")
+      let isNamed = weight > 0 && weight >= accepted.weight(of: "text/plain")
+      self = isNamed ? .openMetrics : .prometheus
     }
 
     var contentType: String {

@@ -62,10 +62,12 @@ extension ProxyService {
   // MARK: Metrics
 
   private func metricsAnswer(to request: AdminRequest) async -> AdminAnswer {
-    let format = MetricsText.Format(accept: request.fields["Accept"])
+    let format = MetricsText.Format(request.fields)
     let metrics = Metrics(
       node: configuration.nodeName, isDraining: isDraining, connections: connections.current,
       traffic: traffic.values, cache: await cache.figures(), process: .now())
-    return AdminAnswer(type: format.contentType, .bytes(Array(metrics.text(format).utf8)))
+    var answer = AdminAnswer(type: format.contentType, .bytes(Array(metrics.text(format).utf8)))
+    answer.fields.append("Vary", "Accept")
+    return answer
   }
 }

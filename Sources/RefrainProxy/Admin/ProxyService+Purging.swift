@@ -102,16 +102,19 @@ extension ProxyService {
     }
   }
 
+  /// Returns the origin's URL for one of an order: with an origin, also for a URL under one of the
+  /// proxy's own names, as clients write it.
   private func url(_ text: String) throws(HTTPError) -> URL {
-    guard let url = URL(text: text), WebURL(url.absoluteString) != nil else {
+    guard let url = URL(text: text), let parts = WebURL(url.absoluteString) else {
       throw HTTPError(400, "\(text.prefix(200)) is not an http or https URL.")
     }
-    if let origin = routes.origin, routes.target(for: url) == nil {
+    guard let origin = routes.origin, routes.target(for: url) == nil else { return url }
+    guard routes.isPublic(authority: parts.authority) else {
       throw HTTPError(
         400,
         "\(text.prefix(200)) is not of this proxy's origin. Use a URL that begins with \(origin), "
           + "or the path alone.")
     }
-    return url
+    return try self.url(of: parts.requestTarget)
   }
 }

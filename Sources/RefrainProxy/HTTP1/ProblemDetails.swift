@@ -23,14 +23,8 @@ struct ProblemDetails: Sendable, Hashable, Encodable {
   /// Whether a client names JSON among what it accepts (RFC 9110 §12.5.1). A browser or a player
   /// does not, and receives a sentence.
   static func isAccepted(by fields: HeaderFields) -> Bool {
-    fields.values(of: "Accept").joined(separator: ",").split(separator: ",").contains { range in
-      let parts = range.split(separator: ";").map { $0.trimmingOWS.lowercased() }
-      guard let type = parts.first, type == mediaType || type == "application/json" else {
-        return false
-      }
-      let weight = parts.dropFirst().first { $0.hasPrefix("q=") }?.dropFirst(2)
-      return weight.flatMap { Double($0) } ?? 1 > 0
-    }
+    let accepted = AcceptedTypes(fields)
+    return [mediaType, "application/json"].contains { accepted.weight(of: $0) > 0 }
   }
 
   /// Returns the response's head for GET, and its body.

@@ -59,6 +59,9 @@ extension CachedAnswer {
     }
     cacheStatus.timeToLive = Self.timeToLive(known, at: service.cache.now.wall)
     cacheStatus.key = service.cache.key(for: resource).rawValue
+    if [.miss, .revalidated].contains(origin.source) {
+      service.fields.add(way: selected.reader.originWay(since: selected.started), to: &fields)
+    }
     service.fields.add(cacheStatus, to: &fields)
     exchange.report.note { values in
       values.status = status
@@ -69,12 +72,10 @@ extension CachedAnswer {
     return ResponseHead(status: status, fields: fields, body: body, isFetched: isFetched)
   }
 
-  /// Returns the whole seconds for which a response is fresh, negative if it is stale; nil if it was
-  /// found to be out of date, however recent it is.
-  static func timeToLive(_ known: StoredResponse, at now: Date) -> Int64? {
-    let seconds = known.freshness.remaining(at: now)
-    guard seconds.isFinite else { return nil }
-    return Int64(min(max(seconds, -1e15), 1e15).rounded(.down))
+  /// Returns the whole seconds for which a response is fresh, negative if it is stale (RFC 9211
+  /// §2.3).
+  static func timeToLive(_ known: StoredResponse, at now: Date) -> Int64 {
+    Int64(min(max(known.timeToLive(at: now), -1e15), 1e15).rounded(.down))
   }
 
   private func notModified(_ selected: SelectedResponse) async throws {

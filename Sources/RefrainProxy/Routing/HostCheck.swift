@@ -25,13 +25,19 @@ struct HostCheck: Sendable {
     }
     let bracketed = addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
     let given = Set(names.compactMap { Authority($0)?.plainHost })
-    self.names = given.filter {
-      !LoopbackAddress.contains($0.trimmingCharacters(in: ["[", "]"]))
-    }
+    self.names = Self.publicNames(names)
     hosts = Set((bracketed + mapped + ["localhost"]).compactMap { Authority($0)?.plainHost })
       .union(given.subtracting(self.names))
     self.port = port
     common = hosts.union(self.names).sorted().map { Array("\($0):\(port)".utf8) }
+  }
+
+  /// Returns those of the names that the user gave which are recognized with any port, in the form
+  /// of `Authority.plainHost`.
+  static func publicNames(_ names: [String]) -> Set<String> {
+    Set(names.compactMap { Authority($0)?.plainHost }).filter {
+      !LoopbackAddress.contains($0.trimmingCharacters(in: ["[", "]"]))
+    }
   }
 
   /// - Parameter value: the value of Host, or the authority of a target in absolute form. Its port

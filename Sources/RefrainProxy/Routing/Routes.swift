@@ -17,10 +17,12 @@ struct Routes: Sendable {
   private let mayFetchAnything: Bool
   private let address: String
   private let names: [String]
+  private let publicNames: Set<String>
   private let machineName = ProcessInfo.processInfo.hostName
 
   init(_ configuration: CacheProxy.Configuration) throws(CacheProxyError) {
     names = configuration.names
+    publicNames = HostCheck.publicNames(configuration.names)
     try Self.check(configuration)
     hosts = CurrentHosts(try AllowedHosts(configuration.allowedHosts))
     privateFilter = hosts.filter(elsePublicOnly: false)
@@ -127,6 +129,12 @@ struct Routes: Sendable {
     return HostCheck(
       addresses: addresses + [machineName], names: names, port: listening.port
     ).isOurs(host)
+  }
+
+  /// Whether an authority is one of the names that the operator gave to this proxy, with any port:
+  /// clients then know the origin's resources by it.
+  func isPublic(authority: String) -> Bool {
+    Authority(authority).map { publicNames.contains($0.plainHost) } ?? false
   }
 
   /// Returns the target in origin form, after the check that the request is meant for this proxy.

@@ -62,6 +62,12 @@ struct AnswerFields: Sendable {
     field.name.isToken && field.value.utf8.allSatisfy(\.isValueByte)
   }
 
+  /// Adds what the caches and proxies behind this one have set of Cache-Status and Via. This proxy's
+  /// own parts follow: the first ones are the origin's (RFC 9211 §2).
+  func add(way: HeaderFields, to fields: inout HeaderFields) {
+    for field in way.fields where Self.isField(field) { fields.append(field.name, field.value) }
+  }
+
   /// Adds this proxy's part of Cache-Status, and of Via (RFC 9110 §7.6.3) if the proxy stands for
   /// one origin, where several proxies may follow each other.
   func add(_ status: CacheStatus, to fields: inout HeaderFields) {

@@ -5,7 +5,11 @@ import Refrain
 
 extension Listener {
   /// Returns the error for the user if the proxy cannot listen.
-  static func explained(_ error: any Error, _ address: String, _ port: Int) -> any Error {
+  ///
+  /// - Parameter isShared: whether the proxy wants to share the port.
+  static func explained(
+    _ error: any Error, _ address: String, _ port: Int, isShared: Bool = false
+  ) -> any Error {
     let place = ListeningAddress(host: address, port: port)
     guard let code = (error as? IOError)?.errnoCode else {
       return CacheProxyError(
@@ -16,7 +20,10 @@ extension Listener {
     case EADDRINUSE:
       return CacheProxyError(
         .addressInUse, "\(place) is already in use.",
-        remedy: "Choose another port, or use the proxy there if it is this program.")
+        remedy: isShared
+          ? "A port is shared only if the program there shares it too, and is of the same user. End "
+            + "that program, or choose another port."
+          : "Choose another port, or use the proxy there if it is this program.")
     case EACCES:
       return CacheProxyError(
         .addressUnavailable, "Listening on \(place) is not permitted.",

@@ -38,7 +38,7 @@ enum ListeningPlace: Sendable {
         try await Self.prefer(channel, warn)
         return channel
       } catch {
-        throw Listener.explained(error, address.host, port)
+        throw Listener.explained(error, address.host, port, isShared: isShared)
       }
     }
   }

@@ -184,10 +184,9 @@ final class CachedHit: Sendable {
     buffer.writeDecimal(AnswerFields.age(known, at: now))
     buffer.writeStaticString("\r\n")
     buffer.writeBytes(statusStart)
-    if let seconds = CachedAnswer.timeToLive(known, at: now) {
-      buffer.writeStaticString(seconds < 0 ? "; ttl=-" : "; ttl=")
-      buffer.writeDecimal(seconds)
-    }
+    let seconds = CachedAnswer.timeToLive(known, at: now)
+    buffer.writeStaticString(seconds < 0 ? "; ttl=-" : "; ttl=")
+    buffer.writeDecimal(seconds)
     buffer.writeBytes(statusEnd)
     state.withLock { state in
       if state.known !== known {

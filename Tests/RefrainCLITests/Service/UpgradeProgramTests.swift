@@ -86,6 +86,25 @@
       }
     }
 
+    @Test func `A program that does not share its port is named as the reason`() async throws {
+      let origin = try await OriginServer.start()
+      try await Program.with { program in
+        let options = ["serve", "--origin", origin.baseURL.absoluteString, "--quiet"]
+        let serve = try RunningProgram(program, options + ["--port", "0"])
+        let port = try #require(URL(string: try await serve.nextLine())?.port)
+        let second = try await program.run(options + ["--port", "\(port)", "--share-port"])
+        #expect(second.status == 1)
+        #expect(
+          second.errors.contains("was started without --share-port, or by another user"),
+          "\(second.errors)")
+        let third = try await program.run(options + ["--port", "\(port)"])
+        #expect(third.status == 1 && third.errors.contains("'refrain url'"), "\(third.errors)")
+        #expect(!third.errors.contains("--share-port"), "\(third.errors)")
+        withExtendedLifetime(serve) {}
+      }
+      await origin.stop()
+    }
+
     @Test func `Two upgrades in a row fail no request, and fetch nothing again`() async throws {
       let origin = try await OriginServer.start()
       for (index, path) in Self.files.enumerated() {

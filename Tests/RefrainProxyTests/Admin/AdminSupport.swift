@@ -22,7 +22,8 @@ extension TestProxy {
   }
 
   func metrics() async throws -> OpenMetricsReader {
-    try OpenMetricsReader(try await admin("/metrics").text)
+    try OpenMetricsReader(
+      try await admin("/metrics", ["Accept: application/openmetrics-text"]).text)
   }
 }
 

@@ -53,6 +53,8 @@ import Testing
   @Test func `Responses of a node carry its name in Via`() async throws {
     try await withNode { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=60", "Via": "1.1 origin"])
+      let first = try await test.get("/a").fields.filter { $0.name == "Via" }.map(\.value)
+      #expect(first == ["1.1 origin", "1.1 node-1"])
       for _ in 0..<3 { #expect(try await test.get("/a")["Via"] == "1.1 node-1") }
       test.serve("/b", ["Cache-Control": "no-store", "Via": "1.1 origin"])
       _ = try await test.get("/b")
@@ -67,6 +69,37 @@ import Testing
     try await withProxy { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=60"])
       for _ in 0..<3 { #expect(try await test.get("/a")["Via"] == nil) }
+    }
+  }
+
+  @Test func `Each cache on the way is named, the one next to the origin first`() async throws {
+    try await withNode { inner async throws in
+      inner.serve("/fresh", ["Cache-Control": "max-age=60"])
+      inner.serve("/stale", Caching.stale())
+      inner.serve("/unstored", ["Cache-Control": "no-store"])
+      try await withNode(proxy: {
+        $0.origin = inner.proxy.baseURL
+        $0.nodeName = "edge"
+      }) { edge async throws in
+        for (path, members) in [
+          ("/fresh", ["node-1; fwd=uri-miss", "edge; fwd=uri-miss"]),
+          ("/fresh", ["edge; hit"]), ("/fresh", ["edge; hit"]),
+          ("/stale", ["node-1; fwd=uri-miss", "edge; fwd=uri-miss"]),
+          ("/stale", ["node-1; fwd=stale", "edge; fwd=stale"]),
+          ("/unstored", ["node-1; fwd=bypass", "edge; fwd=bypass"]),
+          ("/unstored", ["node-1; fwd=bypass", "edge; fwd=bypass"]),
+        ] as [(String, [String])] {
+          let host = edge.host
+          let reply = try await edge.connect { try await $0.reply(to: path, host: host) }
+          #expect(reply.body == Caching.bytes(1), "\(path)")
+          let found = reply.fields.filter { $0.name == "Cache-Status" }.map {
+            $0.value.split(separator: ";").prefix(2).joined(separator: ";")
+          }
+          #expect(found == members, "\(path)")
+          let via = reply.fields.filter { $0.name == "Via" }.map(\.value)
+          #expect(via == (members.count == 2 ? ["1.1 node-1", "1.1 edge"] : ["1.1 edge"]))
+        }
+      }
     }
   }
 

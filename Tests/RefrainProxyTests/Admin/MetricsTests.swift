@@ -45,11 +45,27 @@ import Testing
         """)
   }
 
-  @Test func `The format of Prometheus is sent to clients that accept nothing else`() {
-    for accept in [nil, "*/*", "application/openmetrics-text;version=1.0.0,text/plain;q=0.5"] {
-      #expect(MetricsText.Format(accept: accept) == .openMetrics)
+  @Test func `OpenMetrics is sent to clients that name it`() {
+    #expect(MetricsText.Format([:]) == .prometheus)
+    for accept in [
+      "*/*", "text/plain;version=0.0.4", "text/html, application/xml;q=0.9, */*;q=0.8",
+      "application/openmetrics-text;q=0", "application/openmetrics-text;q=0.4, text/plain;q=0.5",
+      "application/openmetrics-text2",
+    ] {
+      #expect(MetricsText.Format(["Accept": accept]) == .prometheus, "\(accept)")
     }
-    #expect(MetricsText.Format(accept: "text/plain;version=0.0.4") == .prometheus)
+    for accept in [
+      "application/openmetrics-text", "Application/OpenMetrics-Text; version=1.0.0; q=0.5, */*",
+      // Prometheus 2 and 3.
+      "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+        + "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+      "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
+        + "application/openmetrics-text;version=0.0.1;q=0.4,"
+        + "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,text/plain;version=0.0.4;q=0.2,"
+        + "*/*;q=0.1",
+    ] {
+      #expect(MetricsText.Format(["Accept": accept]) == .openMetrics, "\(accept)")
+    }
   }
 
   @Test func `The figures equal those of the origin and the clients`() async throws {
@@ -156,13 +172,16 @@ import Testing
 
   @Test func `The exposition names its format`() async throws {
     try await withNode { test async throws in
-      let open = try await test.admin("/metrics")
+      let open = try await test.admin("/metrics", ["Accept: application/openmetrics-text"])
       #expect(
         open["Content-Type"] == "application/openmetrics-text; version=1.0.0; charset=utf-8")
-      let plain = try await test.admin("/metrics", ["Accept: text/plain"])
-      #expect(plain["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
-      #expect(plain.text.contains("# TYPE refrain_joins_total counter\n"))
-      #expect(!plain.text.contains("# UNIT") && !plain.text.contains("# EOF"))
+      for fields in [[], ["Accept: */*"], ["Accept: text/plain"]] {
+        let plain = try await test.admin("/metrics", fields)
+        #expect(plain["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8")
+        #expect(plain["Vary"] == "Accept" && open["Vary"] == "Accept")
+        #expect(plain.text.contains("# TYPE refrain_joins_total counter\n"))
+        #expect(!plain.text.contains("# UNIT") && !plain.text.contains("# EOF"))
+      }
     }
   }
 
@@ -194,7 +213,7 @@ import Testing
     try await withNode { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=60"])
       for _ in 0..<3 { _ = try await test.get("/a") }
-      text = try await test.admin("/metrics", ["Accept: text/plain"]).text
+      text = try await test.admin("/metrics").text
     }
     #expect(text.utf8.count < 60_000)
     return text

@@ -33,6 +33,18 @@ package final class StoredResponse: Sendable {
     isForEverybody = control.isForEverybody
   }
 
+  /// Returns the seconds until the response becomes stale; negative once it is. One that was purged,
+  /// or that a request may have changed, has been stale since then, by a second at least.
+  package func timeToLive(at now: Date) -> Double {
+    let remaining = freshness.remaining(at: now)
+    guard !remaining.isFinite else { return remaining }
+    var left = min(freshness.lifetime - freshness.age(at: now), -1)
+    if let invalidatedAt, invalidatedAt > freshness.confirmedAt {
+      left = min(left, invalidatedAt.timeIntervalSince(now))
+    }
+    return left
+  }
+
   /// Whether the response depends on request fields.
   package var varies: Bool { !selection.varying.isEmpty }
 

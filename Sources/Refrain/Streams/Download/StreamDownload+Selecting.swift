@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 
 /// Fetches the chosen playlists, and lists what they name.
 extension StreamDownload {
