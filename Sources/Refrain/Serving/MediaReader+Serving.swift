@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 
 /// For front ends that answer HTTP requests.
 extension MediaReader {

@@ -45,7 +45,8 @@ package struct StoredPart: Sendable {
         return false
       }
     }
-    return await StreamLookup(cache: cache).storedKind(of: resource) != nil
+    // Nothing plays of a playlist that leads back to itself.
+    return (try? await StreamLookup(cache: cache).storedKind(of: resource)) != nil
   }
 
   /// Nil for a live stream, and for one without stored playlists.

@@ -212,7 +212,10 @@ import Testing
       serve(list, at: "/list.bin", on: test)
       let range = try await test.get("/list.bin", ["Range: bytes=0-6"])
       #expect(range.status == 206 && range.text == "#EXTM3U")
-      #expect(try await test.get("/list.bin").text == list)
+      do {
+        let reply = try await test.get("/list.bin")
+        #expect(reply.text == list)
+      }
     }
   }
 
@@ -220,10 +223,16 @@ import Testing
     try await withProxy { test in
       let stale = [Field("Cache-Control", "max-age=0")]
       test.serve("not yet\n", at: "/a", type: "text/plain", etag: "\"v0\"", headers: stale)
-      for _ in 0..<2 { #expect(try await test.get("/a").text == "not yet\n") }
+      for _ in 0..<2 {
+        let reply = try await test.get("/a")
+        #expect(reply.text == "not yet\n")
+      }
       serve(Self.list, at: "/a", on: test, headers: [Field("Cache-Control", "max-age=600")])
       for _ in 0..<3 {
-        #expect(try await test.get("/a").text.contains("/\(test.token)/http/"))
+        do {
+          let reply = try await test.get("/a")
+          #expect(reply.text.contains("/\(test.token)/http/"))
+        }
       }
     }
   }
