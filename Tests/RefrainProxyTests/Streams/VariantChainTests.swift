@@ -24,10 +24,7 @@ import Testing
         let reply = try await test.get("/list.m3u8", fields)
         #expect(reply.status == 508 && reply.text.contains("leads back to itself"))
       }
-      do {
-        let reply = try await test.get("/list.m3u8", method: "HEAD")
-        #expect(reply.status == 508)
-      }
+      try await expect(508, at: "/list.m3u8", method: "HEAD", test)
     }
   }
 
@@ -39,14 +36,8 @@ import Testing
       test.serve(Self.multivariant("v.m3u8") + rendition, at: "/a.m3u8")
       let frames = "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH=1,URI=\"b.m3u8\"\n"
       test.serve(Self.multivariant("v.m3u8") + frames, at: "/b.m3u8")
-      do {
-        let reply = try await test.get("/a.m3u8")
-        #expect(reply.status == 508)
-      }
-      do {
-        let reply = try await test.get("/b.m3u8")
-        #expect(reply.status == 200)
-      }
+      try await expect(508, at: "/a.m3u8", test)
+      try await expect(200, at: "/b.m3u8", test)
     }
   }
 
@@ -60,24 +51,12 @@ import Testing
       test.serve("", at: "/r.m3u8")
       let first = test.origin.url("/a.m3u8").absoluteString
       test.origin.script("/r.m3u8", .on(.all, .redirect(302, to: first)))
-      do {
-        let reply = try await test.get("/a.m3u8")
-        #expect(reply.status == 200)
-      }
+      try await expect(200, at: "/a.m3u8", test)
       if isRedirected {
-        do {
-          let reply = try await test.get("/b.m3u8")
-          #expect(reply.status == 200)
-        }
-        do {
-          let reply = try await test.get("/r.m3u8")
-          #expect(reply.status == 508)
-        }
+        try await expect(200, at: "/b.m3u8", test)
+        try await expect(508, at: "/r.m3u8", test)
       } else {
-        do {
-          let reply = try await test.get("/b.m3u8")
-          #expect(reply.status == 508)
-        }
+        try await expect(508, at: "/b.m3u8", test)
       }
     }
   }
@@ -86,15 +65,9 @@ import Testing
     try await withProxy { test in
       let stale = [Field("Cache-Control", "max-age=0")]
       test.serve(Self.multivariant("a.m3u8"), at: "/a.m3u8", etag: "\"v0\"", headers: stale)
-      do {
-        let reply = try await test.get("/a.m3u8")
-        #expect(reply.status == 508)
-      }
+      try await expect(508, at: "/a.m3u8", test)
       test.serve(Self.media, at: "/a.m3u8", headers: stale)
-      do {
-        let reply = try await test.get("/a.m3u8")
-        #expect(reply.status == 200)
-      }
+      try await expect(200, at: "/a.m3u8", test)
     }
   }
 
@@ -105,10 +78,7 @@ import Testing
       test.serve(Self.media, at: "/v.m3u8")
       for _ in 0..<2 {
         for path in ["/a.m3u8", "/b.m3u8", "/v.m3u8"] {
-          do {
-            let reply = try await test.get(path)
-            #expect(reply.status == 200, "\(path)")
-          }
+          try await expect(200, at: path, test)
         }
       }
     }
@@ -158,5 +128,13 @@ import Testing
     }
     // Forgotten.
     #expect(try insert(2, naming: 1, to: chains, at: now))
+  }
+
+  private func expect(
+    _ status: Int, at path: String, method: String = "GET", _ test: TestProxy,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws {
+    let reply = try await test.get(path, method: method)
+    #expect(reply.status == status, "\(path)", sourceLocation: sourceLocation)
   }
 }
