@@ -34,7 +34,9 @@
           #expect(try await desktop.geometry(of: window).size == Self.size)
           app.send(SIGTERM)
           _ = await app.end()
-          #expect(origin.log("/film.mkv").bytesSentTwice == 0)
+          // Where the demuxer jumps, bytes that were on their way may be sent again.
+          let log = origin.log("/film.mkv")
+          #expect(log.bytesSentTwice <= Int64(log.requests.count - 1) * 65_536)
         }
       } catch {
         await origin.stop()
