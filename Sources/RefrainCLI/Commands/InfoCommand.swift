@@ -14,7 +14,10 @@ struct InfoCommand: AsyncParsableCommand {
       For the first playlist or manifest of a stream, 'stream' shows the number of its stored \
       parts and the space of the whole stream on disk. In JSON, 'parts' is that number, \
       'streamCachedBytes' and 'streamAllocatedBytes' are the bytes of the whole stream, and \
-      'isPartlyPinned' is true if some of it is pinned, but not all.
+      'isPartlyPinned' is true if some of it is pinned, but not all. 'isStreamComplete' is true if \
+      the stored playlists show that a quality is stored as a whole, and nothing in part; \
+      'streamStoredSeconds' is the stored playing time. Both are absent if they are unknown, as of \
+      a live stream.
 
       Examples:
         refrain info https://example.org/song.flac
@@ -35,10 +38,14 @@ struct InfoCommand: AsyncParsableCommand {
       else { throw ProgramError.nothingStored(of: url) }
       let entry = EntryReport(summary)
       let stream = try await cache.stream(summary.key)
+      let completeness =
+        try await stream == nil ? nil : cache.completeness(ofStream: summary.key)
       if options.json {
-        return try Console.shared.print(JSONText.line(Report(entry: entry, stream: stream)))
+        let report = Report(entry: entry, stream: stream, completeness: completeness)
+        return try Console.shared.print(JSONText.line(report))
       }
-      for line in Self.lines(entry, stream, style: Console.shared.barStyle) {
+      let style = Console.shared.barStyle
+      for line in Self.lines(entry, stream, completeness, style: style) {
         try Console.shared.print(line)
       }
     }
@@ -48,10 +55,12 @@ struct InfoCommand: AsyncParsableCommand {
   private struct Report: Encodable {
     private enum Name: CodingKey {
       case parts, streamCachedBytes, streamAllocatedBytes, isPartlyPinned
+      case isStreamComplete, streamStoredSeconds
     }
 
     var entry: EntryReport
     var stream: StreamSummary?
+    var completeness: StreamCompleteness?
 
     func encode(to encoder: any Encoder) throws {
       try entry.encode(to: encoder)
@@ -61,10 +70,15 @@ struct InfoCommand: AsyncParsableCommand {
       try members.encode(stream.cachedBytes, forKey: .streamCachedBytes)
       try members.encode(stream.allocatedBytes, forKey: .streamAllocatedBytes)
       try members.encode(stream.isPartlyPinned, forKey: .isPartlyPinned)
+      try members.encodeIfPresent(completeness?.isComplete, forKey: .isStreamComplete)
+      try members.encodeIfPresent(completeness?.seconds, forKey: .streamStoredSeconds)
     }
   }
 
-  static func lines(_ entry: EntryReport, _ stream: StreamSummary?, style: BarStyle) -> [String] {
+  static func lines(
+    _ entry: EntryReport, _ stream: StreamSummary?, _ completeness: StreamCompleteness?,
+    style: BarStyle
+  ) -> [String] {
     let length = entry.length.map { " of \(ByteSize.text($0))" } ?? ", the length is unknown"
     var facts = [
       ("url", entry.url),
@@ -79,7 +93,8 @@ struct InfoCommand: AsyncParsableCommand {
       let count = StoredStreamReport.partsText(stream.parts)
       let bytes = ByteSize.text(stream.allocatedBytes)
       let pins = stream.isPartlyPinned ? ", partly pinned" : ""
-      facts.insert(("stream", "\(count), \(bytes) on disk in all\(pins)"), at: 3)
+      let state = completeness?.isComplete == true ? ", complete" : ""
+      facts.insert(("stream", "\(count), \(bytes) on disk in all\(state)\(pins)"), at: 3)
     } else if let stream = entry.stream {
       facts.insert(("part of", stream), at: 1)
     }

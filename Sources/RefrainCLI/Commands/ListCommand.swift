@@ -16,13 +16,15 @@ struct ListCommand: AsyncParsableCommand {
       its other playlists, segments and keys, and SIZE includes them. PINNED is 'yes' if all of it \
       is pinned, and 'partly' if only some of it is. --parts lists each file as a row of its own.
 
-      In JSON, 'parts' is the number of a stream's parts, 'isComplete' is false for a stream, and \
-      'isPartlyPinned' is true if some of it is pinned, but not all. With --parts, 'stream' is the \
-      key of the first playlist of the stream to which an entry belongs.
+      In JSON, 'parts' is the number of a stream's parts, and 'isPartlyPinned' is true if some of \
+      it is pinned, but not all. 'isComplete' of a stream is true if the stored playlists show that \
+      a quality is stored as a whole, and nothing in part; 'storedSeconds' is the stored playing \
+      time. Both are absent if they are unknown, as of a live stream. With --parts, 'stream' is \
+      the key of the first playlist of the stream to which an entry belongs.
 
       Examples:
         refrain ls
-        refrain ls --json | jq -r '.[] | select(.isComplete) | .file'
+        refrain ls --json | jq -r '.[] | select(.isComplete and (.parts | not)) | .file'
         refrain ls --json | jq -r '.[] | select(.parts) | .url'
       """)
 
@@ -41,7 +43,10 @@ struct ListCommand: AsyncParsableCommand {
         parts
         ? entries.map { ListedItem.entry(EntryReport($0)) }
         : StoredItem.grouped(entries).map { ListedItem($0) }
-      if options.json { return try Console.shared.print(JSONText.line(items)) }
+      if options.json {
+        let rows = try await Self.withCompleteness(items, in: cache)
+        return try Console.shared.print(JSONText.line(rows))
+      }
       let table = items.isEmpty ? nil : Self.table(items)
       let summary = Self.summary(
         entries: listing?.usage.entries ?? 0, bytes: listing?.usage.allocatedBytes ?? 0,
@@ -49,6 +54,23 @@ struct ListCommand: AsyncParsableCommand {
       try Console.shared.print(
         lines: (table?.lines(width: Console.shared.outputWidth) ?? []) + [summary])
     }
+  }
+
+  /// Returns the rows with what the stored playlists of streams say about them.
+  private static func withCompleteness(
+    _ items: [ListedItem], in cache: MediaCache?
+  ) async throws -> [ListedItem] {
+    guard let cache else { return items }
+    var rows: [ListedItem] = []
+    for item in items {
+      guard case .stream(var stream) = item else {
+        rows.append(item)
+        continue
+      }
+      stream.add(try await cache.completeness(ofStream: CacheKey(rawValue: stream.key)))
+      rows.append(.stream(stream))
+    }
+    return rows
   }
 
   static func table(_ items: [ListedItem]) -> Table {

@@ -13,8 +13,10 @@ struct StoredStreamReport: Sendable, Hashable, Encodable {
   /// The stored bytes of all of them.
   var cachedBytes: Int64
   var allocatedBytes: Int64
-  /// Always false: the parts that a stream lacks are unknown.
-  var isComplete = false
+  /// Whether a quality is stored as a whole, and nothing in part; absent if that is unknown.
+  var isComplete: Bool?
+  /// The playing time of which segments are stored, in seconds; absent if that is unknown.
+  var storedSeconds: Double?
   var isInUse: Bool
   var isPinned: Bool
   var isPartlyPinned: Bool
@@ -39,6 +41,11 @@ struct StoredStreamReport: Sendable, Hashable, Encodable {
     validator = stream.manifest?.validator
     lastAccess = stream.lastAccess
     file = stream.manifest?.file.path(percentEncoded: false)
+  }
+
+  mutating func add(_ completeness: StreamCompleteness?) {
+    isComplete = completeness?.isComplete
+    storedSeconds = completeness?.seconds
   }
 
   /// `1 part`, `312 parts`

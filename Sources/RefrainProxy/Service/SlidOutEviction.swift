@@ -15,6 +15,13 @@ final class SlidOutEviction: Sendable {
     var imported: [String: String]
     /// In seconds.
     var time: Double
+    var hash: UInt64
+  }
+
+  private struct Seen: Sendable {
+    var hash: UInt64
+    /// When the same playlist names other segments, in seconds.
+    var until = Double.infinity
   }
 
   private struct State {
@@ -22,8 +29,9 @@ final class SlidOutEviction: Sendable {
     /// The playlists that have yet to be read, the oldest first.
     var pending: [Given] = []
     /// The last playlists, by hashes: most clients receive one that another client was given.
-    var seen: [UInt64] = []
+    var seen: [Seen] = []
     var work: Task<Void, Never>?
+    var search: Task<Void, Never>?
     var isOver = false
   }
 
@@ -55,10 +63,11 @@ final class SlidOutEviction: Sendable {
     isAtOnce: Bool
   ) {
     let hash = BodyHash.of(body) ^ (StreamParts.hash(requested.absoluteString.utf8) &* 31)
-    if isNew(hash) {
+    let time = cache.now.wall.timeIntervalSince1970
+    if isNew(hash, at: time) {
       let given = Given(
-        body: body, url: url, requested: requested, stream: stream, imported: imported,
-        time: cache.now.wall.timeIntervalSince1970)
+        body: body, url: url, requested: requested, stream: stream, imported: imported, time: time,
+        hash: hash)
       if isAtOnce {
         read(given)
       } else {
@@ -69,31 +78,44 @@ final class SlidOutEviction: Sendable {
       }
     }
     beginWork()
+    beginSearch()
   }
 
   private func read(_ given: Given) {
     let version = SlidOutSegments.Version(
-      given.body, url: given.url, requested: given.requested, of: given.stream,
-      imported: given.imported, key: { [cache] in cache.key(for: Resource(url: $0)) })
+      reading: given.body, url: given.url, requested: given.requested, of: given.stream,
+      imported: given.imported, at: given.time,
+      key: { [cache] in cache.key(for: Resource(url: $0)) })
     guard let version else { return }
     growing.insert(version.growing)
-    state.withLock { $0.segments.note(version, at: given.time) }
+    state.withLock { state in
+      state.segments.note(version, at: given.time)
+      guard let pace = version.pace,
+        let index = state.seen.firstIndex(where: { $0.hash == given.hash })
+      else { return }
+      state.seen[index].until = given.time + max(pace, 1)
+    }
   }
 
   /// Waits for running work, and begins no more.
   func stop() async {
-    let work = state.withLock { state in
+    let (work, search) = state.withLock { state in
       state.isOver = true
-      return state.work
+      return (state.work, state.search)
     }
+    search?.cancel()
     await work?.value
+    await search?.value
   }
 
-  private func isNew(_ hash: UInt64) -> Bool {
+  private func isNew(_ hash: UInt64, at time: Double) -> Bool {
     state.withLock { state in
-      if state.seen.contains(hash) { return false }
+      if let index = state.seen.firstIndex(where: { $0.hash == hash }) {
+        guard state.seen[index].until <= time else { return false }
+        state.seen.remove(at: index)
+      }
       if state.seen.count >= Self.seenCapacity { state.seen.removeFirst() }
-      state.seen.append(hash)
+      state.seen.append(Seen(hash: hash))
       return true
     }
   }
@@ -111,6 +133,34 @@ final class SlidOutEviction: Sendable {
         self.state.withLock { $0.work = nil }
         // What was noted meanwhile.
         if self.state.withLock({ !$0.pending.isEmpty }) { self.beginWork() }
+        self.beginSearch()
+      }
+    }
+  }
+
+  /// Looks for what slid out before, off every request's path.
+  private func beginSearch() {
+    state.withLock { state in
+      guard state.search == nil, !state.isOver else { return }
+      let searches = state.segments.takeSearches(at: cache.now.wall.timeIntervalSince1970)
+      guard !searches.isEmpty else { return }
+      state.search = Task(priority: .background) {
+        // The cache reports a directory that cannot be read; what slid out is evicted in its order.
+        let searching = SlidOutSearching(cache: self.cache) { playlist in
+          self.state.withLock { $0.segments.knows(playlist) }
+        }
+        let found = try? await searching.parts(of: searches)
+        self.state.withLock { state in
+          let time = self.cache.now.wall.timeIntervalSince1970
+          for (search, keys) in zip(searches, found ?? []) {
+            if let keys {
+              state.segments.leave(keys, of: search, at: time)
+            } else {
+              state.segments.repeatLater(search)
+            }
+          }
+          state.search = nil
+        }
       }
     }
   }

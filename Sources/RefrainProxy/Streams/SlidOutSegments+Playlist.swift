@@ -33,6 +33,12 @@ extension SlidOutSegments.Version {
     var (sequence, overflowed) = mediaSequence.addingReportingOverflow(skippedSegments)
     guard !overflowed else { return nil }
     for reference in HLSReferences(of: body, url: url, imported: imported).references {
+      if reference.kind == .initialization || reference.kind == .key,
+        let resource = URL(text: reference.text, relativeTo: url),
+        WebURL(resource.absoluteString) != nil
+      {
+        others.append(key(resource))
+      }
       guard [.segment, .part, .preloadHint].contains(reference.kind) else { continue }
       defer { if reference.kind == .segment, sequence < .max { sequence += 1 } }
       guard let resource = URL(text: reference.text, relativeTo: url),

@@ -9,7 +9,7 @@ import Refrain
 /// Playlists of type EVENT only grow, and a stream that has ended stays as it is: their segments
 /// are needed, also if they leave another playlist.
 struct SlidOutSegments: Sendable {
-  /// A version of a live media playlist.
+  /// A version of a live media playlist, or of an MPD: a playlist too, here.
   struct Version: Sendable {
     struct Resource: Sendable, Hashable {
       var key: CacheKey
@@ -35,6 +35,12 @@ struct SlidOutSegments: Sendable {
     var keepsAll = false
     /// Empty if there are too many.
     var resources: [Resource]
+    /// Initializations and keys.
+    var others: [CacheKey] = []
+    /// Whether the playlist names the segments by all of their URLs.
+    var namesAll = true
+    /// After how many seconds an unchanged playlist names other segments; nil if it never does.
+    var pace: Double?
     /// The resources of parts, which may be segments that still grow.
     var growing: [URL] = []
   }
@@ -53,6 +59,8 @@ struct SlidOutSegments: Sendable {
 
   private struct Playlist {
     var resources: [CacheKey: Version.Resource] = [:]
+    /// Initializations and keys.
+    var others: Set<CacheKey> = []
     var own: CacheKey?
     /// Of all of its versions: a segment is recorded as a part of the stream as which it was played.
     var streams: Set<CacheKey> = []
@@ -63,6 +71,8 @@ struct SlidOutSegments: Sendable {
   private static let mostPlaylists = 64
   private static let mostResources = 65_536
   private static let mostDeparted = 16_384
+  /// The most entries whose turn is at once: others have to be looked at meanwhile.
+  private static let mostDue = 512
   /// The most streams of a playlist. Its URL in another one, with another token, is another stream.
   private static let mostStreams = 16
   /// A playlist that no client has requested for so long is forgotten, in seconds.
@@ -81,6 +91,8 @@ struct SlidOutSegments: Sendable {
 
   /// The bytes of the demoted entries.
   private(set) var demotedBytes: Int64 = 0
+  /// The searches for what slid out before.
+  private var searches = SlidOutSearches()
 
   /// - Parameter time: in seconds, since any time.
   mutating func note(_ version: Version, at time: Double) {
@@ -106,6 +118,7 @@ struct SlidOutSegments: Sendable {
     let gone = before.resources.values.filter { now[$0.key] == nil }
       .sorted { ($0.sequence, $0.key.rawValue) < ($1.sequence, $1.key.rawValue) }
     let grace = Self.graceInTargets * version.targetDuration
+    searches.note(version, grace: grace, at: time)
     var leaving = gone.map(\.key).filter { release($0) }
     if version.keepsAll { leaving = [] }
     if let own = before.own, own != version.own { leaving.append(own) }
@@ -116,16 +129,50 @@ struct SlidOutSegments: Sendable {
         Departed(key: $0, streams: before.streams, grace: grace, due: time + grace)
       })
     before.resources = now
+    before.others = Set(version.others)
+    if !before.others.isEmpty { departed.removeAll { before.others.contains($0.key) } }
     before.own = version.own
     before.keepsAll = version.keepsAll
     before.notedAt = time
     playlists[version.playlist] = before
   }
 
-  /// Removes and returns the entries whose turn has come.
+  /// Removes and returns the searches to make now (`SlidOutSearches.take`).
+  mutating func takeSearches(at time: Double) -> [SlidOutSearches.Search] {
+    searches.take(at: time)
+  }
+
+  /// Repeats a search (`SlidOutSearches.repeatLater`).
+  mutating func repeatLater(_ search: SlidOutSearches.Search) { searches.repeatLater(search) }
+
+  /// Whether a version of a playlist is known.
+  func knows(_ playlist: CacheKey) -> Bool { playlists[playlist] != nil }
+
+  /// Gives up entries that a search has found, unless a known playlist names them, or one that is
+  /// noted before their turn comes.
+  ///
+  /// - Parameter keys: the least recently used first.
+  mutating func leave(_ keys: [CacheKey], of search: SlidOutSearches.Search, at time: Double) {
+    var known = Set(departed.map(\.key) + demoted.map(\.key))
+    for playlist in playlists.values { known.formUnion(playlist.others) }
+    let left = keys.filter { owners[$0] == nil && !known.contains($0) }
+    // They left before all others.
+    departed.insert(
+      contentsOf: left.map {
+        Departed(key: $0, streams: search.streams, grace: search.grace, due: time + search.grace)
+      }, at: 0)
+    if departed.count > Self.mostDeparted {
+      departed.removeFirst(departed.count - Self.mostDeparted)
+    }
+  }
+
+  /// Removes and returns the entries whose turn has come, or some of them.
   mutating func takeDue(at time: Double) -> [Departed] {
-    let due = departed.filter { $0.due <= time }
-    if !due.isEmpty { departed.removeAll { $0.due <= time } }
+    let due = Array(departed.lazy.filter { $0.due <= time }.prefix(Self.mostDue))
+    if !due.isEmpty {
+      let keys = Set(due.map(\.key))
+      departed.removeAll { keys.contains($0.key) }
+    }
     return due.filter { owners[$0.key] == nil }
   }
 

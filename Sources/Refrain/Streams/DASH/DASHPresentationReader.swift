@@ -37,18 +37,33 @@ struct DASHPresentationReader {
     let total = seconds("mediaPresentationDuration", of: root)
     var periods: [Presentation.Period] = []
     let elements = try present(root, .period)
-    let durations = durations(of: elements, total: total)
-    for (element, duration) in zip(elements, durations) {
+    let starts = starts(of: elements)
+    let durations = durations(of: elements, starts, total: total)
+    for (number, element) in elements.enumerated() {
       periods.append(
-        .init(duration: duration, sets: try sets(of: element, try below(level, element))))
+        .init(
+          duration: durations[number], start: starts[number],
+          sets: try sets(of: element, try below(level, element))))
     }
     let sum = durations.reduce(0 as Double?) { sum, next in
       guard let sum, let next else { return nil }
       return sum + next
     }
-    return DASHPresentation(
+    var presentation = DASHPresentation(
       isDynamic: document.attribute("type", of: root) == "dynamic", periods: periods,
       duration: total ?? sum)
+    if presentation.isDynamic {
+      presentation.availabilityStart = document.attribute("availabilityStartTime", of: root)
+        .flatMap(DASHNumbers.date)
+      presentation.timeShiftDepth = seconds("timeShiftBufferDepth", of: root)
+      presentation.hasAlternatives = hasAlternatives
+    }
+    return presentation
+  }
+
+  /// Whether a level has several BaseURLs.
+  private var hasAlternatives: Bool {
+    document.elements.indices.contains { document.children(of: $0, .baseURL).count > 1 }
   }
 
   /// Returns the children of a kind, without those whose link removes them.
@@ -94,16 +109,21 @@ struct DASHPresentationReader {
     document.attribute(name, of: index).flatMap(DASHNumbers.seconds)
   }
 
-  /// Returns the durations of periods, which may follow from the start of the next one
-  /// (§5.3.2.1).
-  private func durations(of periods: [Int], total: Double?) -> [Double?] {
+  /// Returns the starts of periods, which may follow from the end of the one before (§5.3.2.1).
+  private func starts(of periods: [Int]) -> [Double?] {
     var starts: [Double?] = []
     for (number, period) in periods.enumerated() {
       let before =
         number == 0 ? 0 : end(of: periods[number - 1], from: starts[number - 1])
       starts.append(seconds("start", of: period) ?? before)
     }
-    return periods.enumerated().map { number, period in
+    return starts
+  }
+
+  /// Returns the durations of periods, which may follow from the start of the next one
+  /// (§5.3.2.1).
+  private func durations(of periods: [Int], _ starts: [Double?], total: Double?) -> [Double?] {
+    periods.enumerated().map { number, period in
       if let duration = seconds("duration", of: period) { return duration }
       let next = number + 1 < periods.count ? starts[number + 1] : total
       guard let start = starts[number], let next, next >= start else { return nil }
