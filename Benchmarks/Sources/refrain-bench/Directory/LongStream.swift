@@ -9,8 +9,8 @@ import Refrain
 enum LongStream: Benchmark {
   static let name = "segments"
   private static let counts = [1000, 100_000]
-  /// The number of entries evicted at once.
-  private static let evicted = 100
+  /// The number of entries evicted at once, of a stream.
+  private static func evicted(of count: Int) -> Int { max(100, count / 100) }
 
   private static let opening = Row(
     "open a cache and read a byte of a segment, stream of 100,000 ÷ of 1,000, time", .atMost(2))
@@ -84,8 +84,8 @@ enum LongStream: Benchmark {
     var times = Times()
     times.openings = try await openings(cache, segment)
     times.listings = try await listings(cache, count)
-    times.evictions = try await evictions(cache)
-    times.removals = try removals(cache)
+    times.evictions = try await evictions(cache, evicted(of: count))
+    times.removals = try removals(cache, evicted(of: count))
     return times
   }
 
@@ -127,7 +127,9 @@ enum LongStream: Benchmark {
     return times
   }
 
-  private static func evictions(_ directory: URL) async throws -> [Double] {
+  private static func evictions(
+    _ directory: URL, _ evicted: Int
+  ) async throws -> [Double] {
     let cache = try MediaCache(directory: directory)
     guard let size = try await cache.entries().first?.allocatedBytes else {
       throw Failure("nothing is stored")
@@ -158,7 +160,7 @@ enum LongStream: Benchmark {
 
   /// Removes segments by system calls, in an order that has nothing to do with their names, as
   /// eviction does.
-  private static func removals(_ directory: URL) throws -> [Double] {
+  private static func removals(_ directory: URL, _ evicted: Int) throws -> [Double] {
     let entries = directory.appending(path: "entries").path
     let manager = FileManager.default
     let folders = try manager.contentsOfDirectory(atPath: entries).flatMap { shard in
