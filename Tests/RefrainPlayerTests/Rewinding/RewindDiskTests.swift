@@ -24,10 +24,8 @@
           headers: [Field("icy-name", "Radio Refrain"), Field("Cache-Control", "no-store")],
           bytesPerSecond: SilentMP3.bytesPerSecond * 100),
         at: Self.path)
-      listening.origin.script(
-        Self.path,
-        .on(
-          .all, places.map { .stall(at: .body(Int64($0 * SilentMP3.bytesPerSecond))) }))
+      let faults = places.map { Fault.stall(at: .body(Int64($0 * SilentMP3.bytesPerSecond))) }
+      listening.origin.script(Self.path, .on(.all, faults))
       return Media(listening.origin.url(Self.path))
     }
 
