@@ -177,7 +177,8 @@ let package = Package(
     .testTarget(
       name: "RefrainPlayerTests",
       dependencies: [
-        "RefrainPlayer", "Refrain", "RefrainAVFoundation", "OriginServer", "TestSupport",
+        "RefrainPlayer", "Refrain", "RefrainProxy", "RefrainAVFoundation", "OriginServer",
+        "TestSupport",
         .target(name: "AVFoundationStandIn", condition: .when(platforms: [.linux])),
         .target(name: "CMPV", condition: .when(platforms: [.linux])),
         .target(name: "CSDBus", condition: .when(platforms: [.linux])),

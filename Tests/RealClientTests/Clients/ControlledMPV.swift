@@ -5,7 +5,7 @@
   import TestSupport
 
   /// mpv that plays a URL without a screen and a sound device, controlled by its socket
-  /// (`--input-ipc-server`). Nothing is buffered beyond the next second.
+  /// (`--input-ipc-server`). Unless asked for otherwise, nothing is buffered beyond the next second.
   final class ControlledMPV: Sendable {
     private struct State: Sendable {
       var received: [UInt8] = []
@@ -28,17 +28,19 @@
     private let state = Mutex(State())
 
     /// Runs `body` while mpv plays, and ends mpv on every outcome.
+    ///
+    /// - Parameter options: its options of outputs and of buffering.
     static func with(
-      _ url: URL, in directory: URL, _ body: (ControlledMPV) async throws -> Void
+      _ url: URL, options: [String] = ["--no-video", "--ao=null", "--cache=no"],
+      in directory: URL, _ body: (ControlledMPV) async throws -> Void
     ) async throws {
       let socket = directory.appending(path: "mpv").path(percentEncoded: false)
       let output = directory.appending(path: "mpv.txt")
       let process = try LeashedProcess(
         RequiredProgram.mpv.path,
         [
-          "--no-config", "--no-terminal", "--no-video", "--ao=null", "--cache=no",
-          "--input-ipc-server=\(socket)", url.absoluteString,
-        ],
+          "--no-config", "--no-terminal", "--input-ipc-server=\(socket)",
+        ] + options + [url.absoluteString],
         in: directory, output: output)
       let result: Result<Void, any Error>
       do {
@@ -116,6 +118,16 @@
         let isIdle: Bool? = try await get("core-idle")
         return isSeeking == false && isIdle == false
       }
+    }
+
+    /// The seconds played; nil before the first.
+    var position: Double? {
+      get async throws { try await get("time-pos") }
+    }
+
+    /// Whether it has stopped because bytes are missing.
+    var waitsForBytes: Bool {
+      get async throws { try await get("paused-for-cache") ?? false }
     }
 
     // MARK: Talking

@@ -5,6 +5,8 @@
   import TestSupport
   import Testing
 
+  @testable import RefrainCLI
+
   /// `refrain play` on a desktop: what its window shows, and what its keys do.
   @Suite(.enabled(if: Desktop.isUsable), .timeLimit(.minutes(2)))
   struct VideoWindowTests {
@@ -20,11 +22,54 @@
     private static let started = #""event":"started""#
     private static let isPaused = #""status":"paused""#
 
-    @Test func `The window shows the frame of the position, paused and after seeks`() async throws {
+    /// The position that the player reports, in seconds.
+    private func position(_ client: ControlConnection) async throws -> Double {
+      try #require(try await client.get("time-pos")?.finite)
+    }
+
+    /// A frame in the window of a playing film, between two positions in seconds.
+    private struct PlayedFrame {
+      var before: Double
+      var frame: Int
+      var after: Double
+
+      /// Frames between the player's clock and the display.
+      private static let slack = 5
+
+      var isOfPosition: Bool {
+        func number(_ seconds: Double) -> Int { Int(seconds * Double(CountingFilm.rate)) }
+        return frame >= number(before) - Self.slack && frame <= number(after) + Self.slack
+      }
+    }
+
+    private func playedFrame(
+      in window: Desktop.Window, of desktop: Desktop, _ client: ControlConnection
+    ) async throws -> PlayedFrame {
+      let before = try await position(client)
+      let frame = try await desktop.frame(in: window, named: "played")
+      var after = try await position(client)
+      // The player reports a few positions per second: the second one from now on is a later one.
+      for _ in 0..<2 {
+        let last = after
+        try await eventually("it plays on from \(last)") {
+          after = try await position(client)
+          return after != last
+        }
+      }
+      return PlayedFrame(before: before, frame: frame, after: after)
+    }
+
+    @Test func `The window shows the frame of the position, paused, playing and after seeks`()
+      async throws
+    {
       try await Program.with { program in
         let film = try await CountingFilm.make("film.mkv", in: program)
         let desktop = try await Desktop(program)
-        let player = try desktop.play(film.path(percentEncoded: false))
+        let socket = FileManager.default.temporaryDirectory
+          .appending(path: "rw-\(UUID().uuidString.prefix(8))").path(percentEncoded: false)
+        // Of a program that was killed. There need not be any.
+        defer { try? FileManager.default.removeItem(atPath: socket) }
+        let player = try desktop.play("--control", socket, film.path(percentEncoded: false))
         try await event(Self.started, of: player)
         let window = try await desktop.window()
         #expect(try await desktop.title(of: window) == "film.mkv - Refrain")
@@ -42,6 +87,20 @@
         try await eventually("the film goes on") {
           (326..<CountingFilm.rate * 20).contains(
             try await desktop.frame(in: window, named: "playing"))
+        }
+        let client = try ControlConnection(socket)
+        // Far from each other: the last position before a seek is none after it.
+        for start in [2, 9, 5] as [Double] {
+          #expect(try await client.ask(#""seek",\#(start),"absolute""#).error == "success")
+          try await eventually("it plays on from \(start)") {
+            (start + 0.3..<start + 3).contains(try await position(client))
+          }
+          // A busy machine may be late for once, but not each time.
+          var tries: [PlayedFrame] = []
+          while tries.count < 4, tries.last?.isOfPosition != true {
+            tries.append(try await playedFrame(in: window, of: desktop, client))
+          }
+          #expect(tries.last?.isOfPosition == true, "\(tries)")
         }
         try await desktop.press("q", in: window)
         #expect(await player.end() == 0)

@@ -17,7 +17,8 @@
     /// More than libmpv buffers before it writes sound to a file: 2 × 65,536 samples.
     private static let buffered = Duration.seconds(40)
 
-    /// Plays until `act` returns false. Returns the runs of samples that were heard.
+    /// Plays until `act` returns false. Returns the runs of samples that were heard. The cache takes
+    /// no more of the disk than the ring, and than what was sent once.
     private func runs(
       _ listening: Listening, _ radio: Media, keeping rewind: Duration,
       act: (PlayerEvent, Player) -> Bool
@@ -32,14 +33,23 @@
       #expect(player.capabilities.rewind)
       let events = player.events()
       player.play(radio)
+      var most: Int64 = 0
+      var looked = Duration.zero
       for await event in events {
         switch event {
         case .failed, .seekRefused, .duration(.some): Issue.record("\(event)")
+        case .liveWindow(let window?) where window.end - looked >= .seconds(30):
+          looked = window.end
+          most = max(most, listening.bytesOnDisk)
         default: break
         }
         if !act(event, player) { break }
       }
+      most = max(most, listening.bytesOnDisk)
       await player.close()
+      let sent = listening.origin.log("/radio").distinctBytesSent
+      let kept = Int64(rewind / .seconds(1)) * Int64(NumberedFrames.wavBytesPerSecond)
+      #expect(most > 0 && most <= min(kept, sent) + Listening.mostBeyondRing, "\(most)")
       return NumberedFrames.runs(try WAVFile(file).samples)
     }
 

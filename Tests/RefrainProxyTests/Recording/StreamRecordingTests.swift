@@ -130,7 +130,8 @@ import Testing
   }
 
   @Test func `No more is kept than was asked for`() async throws {
-    try await withRecording(keeping: .seconds(8)) { live in
+    let bytes: Int64 = 40_000
+    try await withRecording(bytes: bytes, keeping: .seconds(8)) { live in
       try await live.play()
       try await live.advance(to: 30)
       let window = try #require(live.recording.window)
@@ -140,6 +141,15 @@ import Testing
         let isStored = try await live.isStored(number)
         #expect(isStored == (number >= 26), "\(number)")
       }
+      // A jump back stores nothing again.
+      #expect(live.recording.begin(at: 26) == 26)
+      for number in 26..<35 {
+        #expect(try await live.segment(number).status == 200 && live.requests(of: number) == 1)
+      }
+      // The window, the list, and what the proxy holds open, with their records.
+      let usage = try await live.test.cache.usage()
+      #expect((10...12).contains(usage.entries), "\(usage)")
+      #expect((9 * bytes...12 * (bytes + (16 << 10))).contains(usage.allocatedBytes), "\(usage)")
     }
   }
 
