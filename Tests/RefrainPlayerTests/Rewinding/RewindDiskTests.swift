@@ -80,7 +80,8 @@
         most = max(most, listening.bytesOnDisk)
         await player.close()
         let (place, reached) = (try #require(target), try #require(arrival))
-        #expect(abs(reached / .seconds(1) - place / .seconds(1)) < 1)
+        // Sound without an index is sought by its rate.
+        #expect(abs(reached / .seconds(1) - place / .seconds(1)) < 3)
         let ring = Int64(Self.kept * SilentMP3.bytesPerSecond)
         #expect(most > ring / 2 && most <= ring + Listening.mostBeyondRing, "\(most)")
         #expect(listening.origin.log(Self.path).requests.count == 1)

@@ -169,10 +169,11 @@ import Testing
       }
       try await add(test, "/main.m3u8")
       _ = try await wait(page, for: .done, of: "/main.m3u8")
-      let rows = try await test.rows()
-      #expect(rows.count == 1)
-      // The two segments of the best variant.
-      #expect(rows["main.m3u8"]?["parts"] as? Int == 2)
+      // The two segments of the best variant. Their last bytes are counted a moment later.
+      try await eventually("both parts are shown") {
+        let rows = try await test.rows()
+        return rows.count == 1 && rows["main.m3u8"]?["parts"] as? Int == 2
+      }
       let key = test.key("/main.m3u8").rawValue
       let reply = try await test.page("/page/stream?key=" + Self.encoded(key))
       let variants = try #require(reply.json["variants"] as? [[String: Any]])
