@@ -31,7 +31,9 @@ public struct LiveWindow: Sendable, Hashable, Codable {
   /// is at least `lead` behind, and more until the next segment arrives: without a choice of the
   /// listener, less than ten seconds beyond `lead` are the present, otherwise less than two.
   ///
-  /// - Parameter hasLeftLive: whether the listener left the present (`PlayerState.hasLeftLive`).
+  /// - Parameters:
+  ///   - position: in the recorded part.
+  ///   - hasLeftLive: whether the listener left the present (`PlayerState.hasLeftLive`).
   public func distance(of position: Duration, hasLeftLive: Bool = false) -> Duration? {
     let behind = end - position
     return behind >= lead + .seconds(hasLeftLive ? 2 : 10) ? behind : nil
