@@ -8,6 +8,7 @@ enum StreamStart: Benchmark {
   private static let rounds = 7
   private static let milliseconds = 50.0
   private static let mebibytesPerSecond = 10.0
+  private static let earlier = "earlier"
 
   private struct Case {
     let cold: Row
@@ -33,33 +34,51 @@ enum StreamStart: Benchmark {
       ["-nostdin", "-v", "error", "-i", try Film.mp4.file().path, "-c", "copy", "-f", "hls"]
         + ["-hls_time", "4", "-hls_playlist_type", "vod", "-master_pl_name", "main.m3u8"]
         + [origin.files.appending(path: "list.m3u8").path])
+    try copyOfStream(in: origin.files)
     let relay = try RelayProcess(
       origin: origin.port, milliseconds: milliseconds, mebibytesPerSecond: mebibytesPerSecond)
     defer { relay.stop() }
     for (item, port) in [(line, relay.port), (loopback, origin.port)] {
       await report.attempt([item.cold, item.warm]) {
-        try race(item, "http://127.0.0.1:\(port)/main.m3u8", directory, report)
+        try race(item, "http://127.0.0.1:\(port)", directory, report)
       }
     }
   }
 
+  /// The same stream under other URLs, which the proxy serves first.
+  private static func copyOfStream(in files: URL) throws {
+    let copy = files.appending(path: earlier)
+    try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
+    let names = try FileManager.default.contentsOfDirectory(atPath: files.path)
+    for name in names where name != earlier {
+      try FileManager.default.linkItem(
+        at: files.appending(path: name), to: copy.appending(path: name))
+    }
+  }
+
   private static func race(
-    _ item: Case, _ url: String, _ directory: URL, _ report: Report
+    _ item: Case, _ origin: String, _ directory: URL, _ report: Report
   ) throws {
+    let url = "\(origin)/main.m3u8"
     func play(_ url: String) throws -> Double {
       let options = ["-nostdin", "-v", "error", "-i", url, "-frames:v", "1", "-f", "null", "-"]
       return try Command.run("ffmpeg", options).seconds
     }
-    var (alone, cold, warm): ([Double], [Double], [Double]) = ([], [], [])
+    var (alone, first, cold, warm): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
     for round in 0...rounds {
       let folder = directory.appending(path: "proxy")
       defer { try? FileManager.default.removeItem(at: folder) }
-      // Started before the measurement: a proxy serves many plays.
       let peer = try Peer.refrain(cachingFrom: nil, in: folder)
       defer { peer.stop() }
       let cache = folder.appending(path: "cache").path
-      let cached = try Command.run(Program.refrain, ["url", "--cache", cache, url]).output
-        .trimmingCharacters(in: .newlines)
+      func proxied(_ url: String) throws -> String {
+        try Command.run(Program.refrain, ["url", "--cache", cache, url]).output
+          .trimmingCharacters(in: .newlines)
+      }
+      let cached = try proxied(url)
+      // A proxy serves many plays. Its first one costs it more, and is reported apart.
+      let earliest = try play(proxied("\(origin)/\(earlier)/main.m3u8"))
+      if round > 0 { first.append(earliest) }
       for (index, _) in Measure.inTurns(["alone", "cached"], round) {
         let seconds = try index == 0 ? [play(url)] : [play(cached), play(cached)]
         // The first round fills the system's caches.
@@ -74,7 +93,8 @@ enum StreamStart: Benchmark {
     }
     report.note(
       "  ffmpeg alone \(Measure.spread(alone, "%.3f")) s, cold "
-        + "\(Measure.spread(cold, "%.3f")) s, warm \(Measure.spread(warm, "%.3f")) s")
+        + "\(Measure.spread(cold, "%.3f")) s, warm \(Measure.spread(warm, "%.3f")) s, "
+        + "the proxy's first play \(Measure.spread(first, "%.3f")) s")
     report.record(item.cold, Measure.ratios(cold, to: alone))
     report.record(item.warm, Measure.ratios(warm, to: alone))
   }
