@@ -126,7 +126,7 @@ struct ServeCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       """
       Relay these methods to the server besides GET and HEAD, as in POST,PUT, or 'all'. Pages of \
-      other sites may not use them.
+      other sites may not use them, unless --allow-origin names the site.
       """, valueName: "methods"),
     transform: { text in try usage { try RelayedMethodsArgument.parse(text) } })
   var methods = CacheProxy.RelayedMethods.none
