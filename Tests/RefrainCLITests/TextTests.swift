@@ -127,4 +127,14 @@ struct LogLevelTests {
     #expect(CacheEvent.warning("odd").log.level == .warning)
     #expect(LogLevel.error < .warning && LogLevel.warning < .info && LogLevel.info < .debug)
   }
+
+  @Test func `A fetch to an unknown end is logged without one`() {
+    let key = CacheKey(rawValue: "k")
+    #expect(CacheEvent.fetchStarted(key, 0..<100).log.text == "fetching bytes 0-99 of k")
+    #expect(CacheEvent.fetchStarted(key, 64..<Int64.max).log.text == "fetching bytes 64- of k")
+    let ended = CacheEvent.fetchFinished(key, 64..<Int64.max, nil)
+    #expect(ended.log.text == "ended fetching bytes 64- of k")
+    let failed = CacheEvent.fetchFinished(key, 0..<100, MediaCacheError(.status, "404."))
+    #expect(failed.log.text == "ended fetching bytes 0-99 of k: 404.")
+  }
 }

@@ -19,12 +19,11 @@ extension CacheEvent {
     case .warning(let text): (.warning, text)
     case .opened(let key): (.info, "opened \(key)")
     case .fetchStarted(let key, let range):
-      (.info, "fetching bytes \(range.lowerBound)-\(range.upperBound - 1) of \(key)")
+      (.info, "fetching \(Self.text(range)) of \(key)")
     case .fetchFinished(let key, let range, let error):
       (
         .info,
-        "fetched up to byte \(range.upperBound) of \(key)"
-          + (error.map { ", then: \($0)" } ?? "")
+        "ended fetching \(Self.text(range)) of \(key)" + (error.map { ": \($0)" } ?? "")
       )
     case .retrying(let key, let error, _): (.info, "trying again: \(key): \(error.reason)")
     case .generationChanged(let key): (.info, "changed at the origin: \(key)")
@@ -35,7 +34,12 @@ extension CacheEvent {
     case .received(let key, let bytes): (.debug, "received \(bytes) bytes of \(key)")
     case .servedFromDisk(let key, let bytes): (.debug, "read \(bytes) bytes of \(key) from disk")
     case .committed(let key, let range):
-      (.debug, "stored bytes \(range.lowerBound)-\(range.upperBound - 1) of \(key)")
+      (.debug, "stored \(Self.text(range)) of \(key)")
     }
+  }
+
+  /// `bytes 0-99`; `bytes 100-` while the end is unknown, as in a `Range` field (RFC 9110 §14.2).
+  private static func text(_ range: ByteRange) -> String {
+    "bytes \(range.lowerBound)-" + (range.upperBound == .max ? "" : "\(range.upperBound - 1)")
   }
 }

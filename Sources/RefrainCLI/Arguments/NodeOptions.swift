@@ -35,7 +35,7 @@ struct NodeOptions: ParsableArguments {
       """
       After SIGTERM or SIGINT, report 503 to balancers and serve on for so many seconds before \
       accepting no more connections. Running responses then have as long again, and at least 5 \
-      seconds. Default: 0.
+      seconds.
       """, valueName: "seconds"))
   var drainSeconds = 0
 

@@ -14,7 +14,7 @@ enum URLArgument {
       throw InvalidArgument("a complete URL is required, as in https://example.org/song.flac")
     }
     guard scheme == "http" || scheme == "https" else {
-      throw InvalidArgument("only http and https can be cached, not '\(printable(scheme))'")
+      throw InvalidArgument("only http and https are supported, not '\(printable(scheme))'")
     }
     guard let host = url.host(percentEncoded: true), !host.isEmpty else {
       throw InvalidArgument("the URL has no host")

@@ -49,9 +49,10 @@ struct GetCommand: AsyncParsableCommand {
         refrain get --output song.flac https://example.org/song.flac
         refrain get --output - https://example.org/song.flac | ffprobe -
         refrain get --list https://example.org/film.m3u8
-        refrain get --quality 720 --audio de,en --subtitles all https://example.org/film.m3u8
+        refrain get --quality 720 --audio de,en https://example.org/film.m3u8
+        refrain get --subtitles all https://example.org/film.m3u8
         refrain get --pin --quality 720 https://example.org/film.mpd
-        refrain get --header 'Authorization: Bearer …' https://example.org/private.flac
+        refrain get --header 'Authorization: Bearer …' https://example.org/a.flac
         refrain get --key-ignore session 'https://example.org/song.flac?session=…'
       """)
 

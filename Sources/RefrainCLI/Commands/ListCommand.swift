@@ -24,7 +24,7 @@ struct ListCommand: AsyncParsableCommand {
 
       Examples:
         refrain ls
-        refrain ls --json | jq -r '.[] | select(.isComplete and (.parts | not)) | .file'
+        refrain ls --json | jq -r '.[] | select(.isComplete and .length) | .file'
         refrain ls --json | jq -r '.[] | select(.parts) | .url'
       """)
 

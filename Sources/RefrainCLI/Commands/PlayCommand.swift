@@ -99,7 +99,7 @@
         Examples:
           refrain play https://example.org/song.flac
           refrain play --start 1:30 https://example.org/song.flac
-          refrain play --shuffle --repeat all https://example.org/album.m3u8 ~/Music/song.ogg
+          refrain play --shuffle --repeat all https://example.org/album.m3u8 ~/Music
           refrain play ~/Music/album ~/Music/concert.cue
           refrain play https://example.org/podcast.xml
           find ~/Music -name '*.flac' -newer list | refrain play -

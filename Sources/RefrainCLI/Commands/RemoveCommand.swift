@@ -24,7 +24,8 @@ struct RemoveCommand: AsyncParsableCommand {
         refrain rm https://example.org/song.flac
         refrain rm https://example.org/film/main.m3u8
         refrain rm --all
-        refrain rm --node http://10.0.0.11:8574 --node http://10.0.0.12:8574 --soft --tag album-7
+        refrain rm --node http://10.0.0.11:8574 --node http://10.0.0.12:8574 /a.flac
+        refrain rm --node http://10.0.0.11:8574 --soft --tag album-7
         refrain rm --node http://10.0.0.11:8574 --prefix /album/
       """)
 

@@ -27,7 +27,7 @@ struct RunCommand: AsyncParsableCommand {
         refrain run -- cvlc --play-and-exit https://example.org/song.flac
         refrain run -- ffplay -autoexit https://example.org/song.flac
         refrain run -- ffmpeg -i https://example.org/film.mkv -vn song.ogg
-        refrain run --header 'Authorization: Bearer …' -- mpv https://example.org/private.flac
+        refrain run --header 'Cookie: id=…' -- mpv https://example.org/film.mkv
       """)
 
   @Argument(

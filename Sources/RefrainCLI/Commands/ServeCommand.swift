@@ -8,13 +8,14 @@ struct ServeCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "serve",
     abstract: "Serve the cache to any player, as a local HTTP proxy.",
+    usage: "refrain serve [<options>]",
     discussion: """
       The first line of standard output is the proxy's URL; a line for each request follows. \
       'refrain url' turns a URL into one to give to a player. The proxy's URL does not change \
       between runs: an unguessable token in it keeps out other users of this computer and web \
       pages. Keep the token secret; it is stored in the cache directory, in \(ProxyFile.name). \
-      The headers and cookies that streams need are stored there too, so that their URLs stay \
-      valid when the proxy restarts; 'refrain rm --all' removes them.
+      The headers and cookies that streams need are stored in that directory too, so that their \
+      URLs stay valid when the proxy restarts; 'refrain rm --all' removes them.
 
       The proxy's URL is also a page: it shows what is stored and fetched, plays it, and adds, \
       pins and removes resources. --open opens it in a browser. With --origin, the page is at the \
@@ -36,13 +37,15 @@ struct ServeCommand: AsyncParsableCommand {
       stored; 'stale', the cache because the origin was not reached; 'proxy', the proxy itself.
 
       With --json each line is an object: first one whose 'event' is 'listening', with 'url', \
-      'address' and 'port'; then one whose 'event' is 'request' for each request, where 'range' \
-      is the first offset and the offset after the last.
+      'address', 'port' and, with --admin, 'admin', the URL of its listener; then one whose \
+      'event' is 'request' for each request, where 'range' is the first offset and the offset \
+      after the last.
 
-      With --admin, the second line of standard output is the URL of a listener for the operator, \
-      with /health (200, or 503 while the proxy drains or the disk fails; '/health?origin' asks \
-      the origin too), /metrics (for Prometheus), purging ('refrain rm --node') and, with --origin, \
-      the page. Without --origin, all of it is also under the proxy's URL.
+      With --admin, the second line of standard output is 'Admin: ' and the URL of a listener for \
+      the operator, with /health (200, or 503 while the proxy drains or the disk fails; \
+      '/health?origin' asks the origin too), /metrics (for Prometheus), purging \
+      ('refrain rm --node') and, with --origin, the page. Without --origin, all of it is also \
+      under the proxy's URL.
 
       SIGINT and SIGTERM stop the proxy: running responses have a few seconds to finish. With \
       --drain, it first reports that it is about to end, and serves for that long. A second \
@@ -54,9 +57,9 @@ struct ServeCommand: AsyncParsableCommand {
       comments. The command line overrides the file; options that may be given several times add \
       to it. SIGHUP reads the file again and applies --allow-host, --limit, \
       --max-connections, --max-client-connections, --request-rate, --limit-rate, --origin-rate, \
-      --hours and --log-level without closing a connection; others are reported, and take effect at the next \
-      start. A file with an error changes nothing; the error is on standard error. Without \
-      --config, SIGHUP ends the program.
+      --hours and --log-level without closing a connection; others are reported, and take effect \
+      at the next start. A file with an error changes nothing; the error is on standard error. \
+      Without --config, SIGHUP ends the program.
 
       An upgrade without a failed request: start the new program with --share-port beside the old \
       one, which was started with it too; when it prints its first line, send SIGTERM to the old \
@@ -68,8 +71,8 @@ struct ServeCommand: AsyncParsableCommand {
         mpv "$(refrain url https://example.org/song.flac)"
         refrain serve --port 0 --quiet
         refrain serve --origin https://media.example.org --listen 0.0.0.0:8080
-        refrain serve --origin https://media.example.org --admin 127.0.0.1:8574 --drain 10
-        refrain serve --listen 192.168.1.5 --allow-host '*.example.org' --name media.local
+        refrain serve --origin https://media.example.org --admin 8574 --drain 10
+        refrain serve --listen 0.0.0.0 --allow-host '*.example.org' --name media.local
         refrain serve --config /etc/refrain/serve.conf
       """)
 
@@ -123,7 +126,7 @@ struct ServeCommand: AsyncParsableCommand {
     help: ArgumentHelp(
       """
       Relay these methods to the server besides GET and HEAD, as in POST,PUT, or 'all'. Pages of \
-      other sites may not use them.
+      other sites may not use them, unless --allow-origin names the site.
       """, valueName: "methods"),
     transform: { text in try usage { try RelayedMethodsArgument.parse(text) } })
   var methods = CacheProxy.RelayedMethods.none
