@@ -9,6 +9,13 @@ package import Foundation
 package final class SmallFileSystem: Sendable {
   package let directory: URL
 
+  /// Whether this process may mount one; prints a line if tests are skipped because it may not.
+  package static let isUsable: Bool = {
+    let (mounted, reason) = mount(bytes: 1 << 20)
+    if mounted == nil { print("skipped: no small file system can be mounted (\(reason))") }
+    return mounted != nil
+  }()
+
   /// Returns nil where mounting is not allowed; `reason` says why.
   package static func mount(bytes: Int) -> (SmallFileSystem?, reason: String) {
     #if os(Linux)
