@@ -14,9 +14,10 @@
     var display: Display?
 
     var configuration: VideoConfiguration {
-      guard !isSoundOnly, !hasOutputFile, display != nil else { return .none }
-      var video = VideoConfiguration.window
-      video.showsCovers = showsCovers
+      let showsVideo = !isSoundOnly && !hasOutputFile && display != nil
+      var video = showsVideo ? VideoConfiguration.window : .none
+      video.showsCovers = showsVideo && showsCovers
+      // The panel's list of programs that play needs them for sound too.
       (video.applicationID, video.applicationName) = ("refrain", "Refrain")
       return video
     }

@@ -76,10 +76,13 @@
   extension MPVLoop {
     var playsVideo: Bool { video.output != .none }
 
-    /// Sets the options for video; those that libmpv lacks are left out if they may be.
+    /// Sets the names that others see, and the options for video; those that libmpv lacks are left out if they may be.
     static func setVideo(
       _ video: VideoConfiguration, of handle: OpaquePointer, _ mpv: MPVFunctions
     ) throws {
+      for (name, value) in MPVVideoOptions.names(video) {
+        try mpv.check(mpv.set_option_string(handle, name, value), "set \(name)=\(value)")
+      }
       guard video.output != .none else { return }
       for (name, value) in MPVVideoOptions.all(video) {
         try mpv.check(mpv.set_option_string(handle, name, value), "set \(name)=\(value)")
@@ -136,16 +139,16 @@
     func beginTracks(of playback: MPVPlayback) {
       shown.begin(playback.item.id)
       set("aid", shown.option(for: .audio))
-      guard playsVideo else { return }
-      let tracks = currentTracks ?? MediaTracks()
-      let given = tracks.given(by: playing.currentSubtitles, opened: externalFiles)
-      set("sid", shown.subtitleOption(given: given))
-      set("vid", shown.showsVideo || tracks.tracks(of: .audio).isEmpty ? "auto" : "no")
       let media = playback.item.media
       let hasTitle = text("metadata/by-key/title")?.isEmpty == false
       if let title = media.title ?? (hasTitle ? nil : media.url.lastPathComponent) {
         set("file-local-options/force-media-title", title)
       }
+      guard playsVideo else { return }
+      let tracks = currentTracks ?? MediaTracks()
+      let given = tracks.given(by: playing.currentSubtitles, opened: externalFiles)
+      set("sid", shown.subtitleOption(given: given))
+      set("vid", shown.showsVideo || tracks.tracks(of: .audio).isEmpty ? "auto" : "no")
     }
 
     func select(_ track: MediaTrack.ID?, of kind: MediaTrack.Kind) {

@@ -5,11 +5,18 @@
   /// The options of libmpv that show video. They replace those of `MPVOptions`, which play sound
   /// alone.
   enum MPVVideoOptions {
+    /// The title of the window and of the stream at the sound server, and the client's name there,
+    /// which also names its icon. Not for video alone: sound servers list those who play.
+    static func names(_ video: VideoConfiguration) -> [(name: String, value: String)] {
+      [("title", title(video.applicationName))]
+        + (video.applicationID.map { [("audio-client-name", $0)] } ?? [])
+    }
+
     static func all(_ video: VideoConfiguration) -> [(name: String, value: String)] {
       let common = [
         ("vid", "auto"), ("sid", "auto"),
         ("audio-display", video.showsCovers ? "embedded-first" : "no"),
-        ("hwdec", hasDecoder ? "auto-safe" : "no"), ("title", title(video.applicationName)),
+        ("hwdec", hasDecoder ? "auto-safe" : "no"),
         // Large films fit the screen.
         ("autofit-larger", "90%x90%"),
         // Subtitles given for an item are selected; only those of a local file are searched for.

@@ -19,10 +19,11 @@ public struct VideoConfiguration: Sendable, Hashable {
   public var showsCovers = false
   /// Whether the window has a controller, which appears when the pointer moves.
   public var hasController = true
-  /// The application ID of the window on Wayland, and its name of WM_CLASS on X11. Desktops find
-  /// the app's icon by it.
+  /// The application ID of the window on Wayland, and its name of WM_CLASS on X11; also without
+  /// video, the name of the app at the sound server. Desktops find the app's icon by it.
   public var applicationID: String?
-  /// The part of the window's title behind the title of the item.
+  /// The part behind the title of the item in the window's title and, also without video, in that
+  /// of the stream at the sound server.
   public var applicationName: String?
 
   public init(_ output: Output = .none) { self.output = output }

@@ -42,7 +42,9 @@
         VideoChoice(), VideoChoice(isSoundOnly: true, display: .x11),
         VideoChoice(hasOutputFile: true, display: .x11),
       ] {
-        #expect(choice.configuration == .none)
+        #expect(choice.configuration.output == .none)
+        // The panel's list of programs that play shows it.
+        #expect(choice.configuration.applicationID == "refrain")
       }
     }
 

@@ -35,13 +35,23 @@
       try await Listening.with { listening in
         var video = VideoConfiguration.window
         (video.applicationID, video.applicationName) = ("app", "An $app")
-        for video in [video, .embedded(windowID: 1), .none] {
+        var sound = video
+        sound.output = .none
+        for video in [video, .embedded(windowID: 1), sound, .none] {
           let engine = try await MPVEngine(
             cache: listening.cache, output: .silent, video: video)
-          #expect(engine.capabilities.externalSubtitles == (video != .none))
+          #expect(engine.capabilities.externalSubtitles == (video.output != .none))
           await engine.close()
         }
       }
+    }
+
+    @Test func `Sound alone has the application's names too`() {
+      var video = VideoConfiguration.none
+      (video.applicationID, video.applicationName) = ("app", "An $app")
+      let names = MPVVideoOptions.names(video)
+      #expect(names.first { $0.name == "audio-client-name" }?.value == "app")
+      #expect(names.first { $0.name == "title" }?.value.hasSuffix(" - }An $$app") == true)
     }
 
     @Test(arguments: [(.wayland, "auto"), (.x11, "no")] as [(Display, String)])
