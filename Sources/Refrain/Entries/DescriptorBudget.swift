@@ -13,8 +13,10 @@
 /// shared by the clients of a proxy, with one descriptor each, and open entries, with three
 /// each: a data file, a journal, and a connection to the origin.
 package enum DescriptorBudget {
-  /// For event loops, threads that open a file briefly, and the rest of the process.
-  private static let reserve = 64
+  /// For event loops, threads that open a file briefly, clients that are refused, and the rest of
+  /// the process; and for the connections to origins that stay open without a request
+  /// (`CurlThread`, `SpareConnections`), which belong to no open entry.
+  private static let reserve = 64 + 32 + 4
 
   package static var limit: Int {
     var limit = rlimit()
