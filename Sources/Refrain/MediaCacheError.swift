@@ -42,6 +42,8 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   public var status: Int?
   /// Whether a wait took too long.
   package var isTimeout = false
+  /// Whether this program had no descriptor left for a connection.
+  package var isForLackOfDescriptors = false
   /// Whether the limit, or the disk, has no room for the bytes or the pin.
   var hasNoRoom = false
   /// The retry behaviour that the transport or the fetch requires; nil: the code decides.

@@ -105,8 +105,8 @@ extension CacheProxy {
     /// none; the balancer asks at `adminAddress`.
     public var healthPath: String?
 
-    /// The most connections at a time; a further one receives 503. Nil: two fifths of the limit of
-    /// open files (getrlimit(2)), at most 100,000. A greater value than that limit permits is
+    /// The most connections at a time; a further one receives 503. Nil: two sevenths of the limit
+    /// of open files (getrlimit(2)), at most 100,000. A greater value than that limit permits is
     /// reduced.
     public var maximumConnections: Int?
 

@@ -378,15 +378,21 @@ final class Entry: Sendable {
     state.tasks += 1
     state.fillerNumber += 1
     state.filler = Task(executorPreference: IOThreads.shared) { [number = state.fillerNumber] in
-      await WholeResourceFill(entry: self).run()
-      self.fillerEnded(number)
+      let filled = await WholeResourceFill(entry: self).run()
+      self.fillerEnded(number, filled)
     }
   }
 
-  private func fillerEnded(_ number: Int) {
+  /// - Parameter filled: the generation of which nothing more is to be filled; nil if the filler was
+  ///   cancelled.
+  private func fillerEnded(_ number: Int, _ filled: Generation?) {
     closeIfUnused { state in
       state.tasks -= 1
-      if state.fillerNumber == number { state.filler = nil }
+      guard state.fillerNumber == number else { return }
+      state.filler = nil
+      // Another generation may have begun since the filler looked at this one, and have found it
+      // running.
+      if let filled, filled !== state.current { startFilling(&state) }
     }
   }
 

@@ -163,6 +163,8 @@ extension EntryStorage {
   }
 
   /// Removes the entry's files; readers continue with their open file.
+  ///
+  /// - Parameter generation: the one whose files they are, as far as the caller knows.
   func removeFiles(_ generation: Generation?) throws -> Bool {
     if lock == nil { lock = try WriterLock.acquire(directory) }
     guard lock != nil else {
@@ -175,6 +177,11 @@ extension EntryStorage {
     let read = try directory.allocatedBytes().read
     try directory.removeFiles()
     generation?.withState { $0.filesRemoved() }
+    // Another one may have begun to store since the caller has looked: its files are gone, too, and
+    // so is the lock.
+    if let written = open?.generation, written !== generation {
+      written.withState { $0.filesRemoved() }
+    }
     context.budget.credit(name, freed: 0, held: read, since: mark)
     concludeSize(isClosed: false, since: mark)
     open = nil

@@ -11,16 +11,17 @@ struct WholeResourceFill: Sendable {
   private static let pause: Duration = .seconds(5)
   private static let longestPause: Duration = .seconds(320)
 
-  func run() async {
+  /// - Returns: the generation of which nothing more is to be filled; nil if it was cancelled.
+  func run() async -> Generation? {
     var pause = Self.pause
     var storedBefore: Int64 = -1
     while !Task.isCancelled, let generation = entry.current {
       let reader = generation.attachBackground()
       defer { generation.leave(reader) }
       do {
-        if try await fill(generation, reader) { return }
+        if try await fill(generation, reader) { return generation }
       } catch is CancellationError {
-        return
+        return nil
       } catch {
         // A reader that needs the bytes gets the error; filling just tries again later.
         let stored = generation.withState { $0.stored.byteCount }
@@ -29,9 +30,10 @@ struct WholeResourceFill: Sendable {
         pause =
           stored > storedBefore || isOffline ? Self.pause : min(pause * 2, Self.longestPause)
         storedBefore = stored
-        do { try await Task.sleep(for: pause) } catch { return }
+        do { try await Task.sleep(for: pause) } catch { return nil }
       }
     }
+    return nil
   }
 
   /// - Returns: true when there is nothing more to do; false when another generation has begun.

@@ -58,7 +58,12 @@ struct ChunkSink: Sendable {
       if isComparing { return .differs }
       if let problem = passOn(bytes, at: part.lowerBound) { return .nowhere(problem) }
     }
-    generation.withState { $0.moveFetch(id, to: range.upperBound) }
+    // Readers may be due to be told of earlier bytes with these, of which none had to be stored.
+    let announces = missing.isEmpty && hasMore?() != true
+    generation.perform { state in
+      state.moveFetch(id, to: range.upperBound)
+      return announces ? state.announce(id) : []
+    }
     return .kept
   }
 

@@ -137,6 +137,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
   package var isForPrivateAddress = false
   /// Whether connecting took too long.
   package var isForLackOfTime = false
+  /// Whether this program has no descriptor left for a connection, which says nothing of the host.
+  package var isForLackOfDescriptors = false
 
   public init(_ code: Code, _ reason: String) {
     self.code = code

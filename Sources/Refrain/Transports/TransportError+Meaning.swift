@@ -5,6 +5,8 @@ extension MediaCacheError {
   init(_ error: TransportError, _ purpose: OriginRequest.Purpose) {
     let (code, remedy): (Code, String) =
       switch error.code {
+      case .unreachable where error.isForLackOfDescriptors:
+        (.unreachable, "Try again in a moment, or raise the limit of open files (ulimit -n).")
       case .unreachable, .connectionLost, .timedOut:
         (.unreachable, "Check the network and the URL.")
       case .unknownHost: (.unreachable, "Check the spelling of the URL.")
@@ -26,6 +28,7 @@ extension MediaCacheError {
       }
     self.init(code, error.reason, remedy: remedy)
     isTimeout = error.code == .timedOut
+    isForLackOfDescriptors = error.isForLackOfDescriptors
     switch error.code {
     case .unknownHost, .untrusted, .malformed: retry = .permanent
     case .refused: retry = .refused

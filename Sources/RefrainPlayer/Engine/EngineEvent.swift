@@ -18,7 +18,8 @@ public enum EngineEvent: Sendable, Hashable {
   /// `liveWindow` says otherwise. Reported once: before `ready`, or later if it is detected later.
   case live(EngineItem.ID)
   /// The recorded part of a live stream, in which it can seek (`EngineItem.rewind`); at most twice
-  /// per second of received sound.
+  /// per second of received sound. Of a station, whose titles then are those of `streamTitle`, first
+  /// reported before `ready`.
   case liveWindow(EngineItem.ID, LiveWindow)
   /// The title of the sound that is heard, of a live stream that is recorded.
   case streamTitle(EngineItem.ID, StreamTitle)

@@ -137,6 +137,7 @@
       } else {
         playback.isHeard = true
         tellAll(of: playback)
+        tellRecordedPart(of: playback)
         tell(.ready(id, at: position))
         tellShown(of: playback)
         tellAudio()

@@ -163,6 +163,15 @@
       tell(.liveWindow(playback.item.id, window))
     }
 
+    /// Reports the recorded part of a live stream that is about to be ready: its titles are then
+    /// those of the recording.
+    func tellRecordedPart(of playback: MPVPlayback) {
+      guard let window = playback.recording?.window,
+        playback.withRewinding({ $0.isNews(window) })
+      else { return }
+      tell(.liveWindow(playback.item.id, window))
+    }
+
     /// Reports the recorded part of a live stream and the title of what is heard, and goes on at
     /// the earliest sound if playback has fallen behind it.
     func lookAtRecording() {
@@ -182,7 +191,7 @@
       }
       guard playback.isHeard else { return }
       let id = playback.item.id
-      if playback.withRewinding({ $0.isNews(window) }) { tell(.liveWindow(id, window)) }
+      tellRecordedPart(of: playback)
       guard !clock.isSeeking, let title = recording.title(at: position) else { return }
       let isNewTitle = playback.withRewinding { rewinding in
         defer { rewinding.toldTitle = title }

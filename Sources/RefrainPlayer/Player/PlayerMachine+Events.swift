@@ -27,6 +27,7 @@ extension PlayerMachine {
       readyPosition = position
       if seeking == nil { state.position = position }
       if state.wantsToPlay { isInterrupted = false }
+      showReceivedTitle()
     case .duration(_, .some) where state.isLive && absence != nil:
       // The broadcast has ended since. Loaded again, it would play from its start as a recording.
       end(followedBy: nil, &actions)

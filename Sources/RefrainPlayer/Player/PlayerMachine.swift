@@ -31,6 +31,8 @@ struct PlayerMachine {
   /// The media's own metadata, and the title that its live stream sent last.
   var tags = MediaMetadata()
   var streamTitle: StreamTitle?
+  /// The title that the cache received last of the current item.
+  var receivedTitle: StreamTitle?
   /// The listener's selection among the tracks of the current item.
   var selection = TrackSelection()
   /// Whether the current item was heard: playback then waits for a lost network.
@@ -110,7 +112,7 @@ struct PlayerMachine {
     state.streamProgress = nil
     state.statistics = nil
     (state.tracks, state.video, selection) = (MediaTracks(), nil, TrackSelection())
-    (tags, streamTitle) = (MediaMetadata(), nil)
+    (tags, streamTitle, receivedTitle) = (MediaMetadata(), nil, nil)
     combineMetadata()
   }
 
@@ -164,7 +166,7 @@ struct PlayerMachine {
     guard let item = state.item else { return rest(.idle, &actions) }
     actions.append(.retry(after: nil))
     // It is recorded from its first sound on again.
-    (state.liveWindow, state.hasLeftLive) = (nil, false)
+    (state.liveWindow, state.hasLeftLive, receivedTitle) = (nil, false, nil)
     // A live stream has no position to resume at.
     load(item, at: state.isLive ? .zero : state.position, &actions)
   }
@@ -238,14 +240,24 @@ struct PlayerMachine {
     progress: CacheProgress?, fetching: RangeSet<Int64>, streamTitle: StreamTitle?
   ) {
     guard engineItem != nil else { return }
-    // The cache knows the title that was received last, the engine of a recorded stream the one of
-    // the sound that is heard.
-    if let streamTitle, streamTitle != self.streamTitle, state.liveWindow == nil {
-      self.streamTitle = streamTitle
-      combineMetadata()
+    if let streamTitle, streamTitle != receivedTitle {
+      receivedTitle = streamTitle
+      showReceivedTitle()
     }
     state.cacheProgress = progress
     state.fetching = fetching
+  }
+
+  /// Shows the title that was received last, unless the engine reports the one of the sound that is
+  /// heard: that of a recorded stream, whose recorded part is known when it is ready. Until then it
+  /// may be recorded, and servers send much sound at once at the start.
+  mutating func showReceivedTitle() {
+    guard let receivedTitle, receivedTitle != streamTitle, state.liveWindow == nil else { return }
+    if rewind != nil {
+      guard case .ready = stage else { return }
+    }
+    streamTitle = receivedTitle
+    combineMetadata()
   }
 
   /// Records how much of the current item, a stream, is stored.

@@ -122,7 +122,7 @@ final class AdminListener: Sendable {
   private func accept(_ channel: any Channel) throws {
     let id = ObjectIdentifier(channel)
     let connection = ProxyConnection(
-      service: service, isSurplus: count.enter() == .surplus, isForOperator: true,
+      service: service, isSurplus: count.isSurplus(channel), isForOperator: true,
       responders: responders
     ) { [self] request, writer in
       await AdminResponder(service: service, request: request, writer: writer)
@@ -135,7 +135,6 @@ final class AdminListener: Sendable {
       return true
     }
     channel.closeFuture.whenComplete { [self] _ in
-      count.leave()
       state.withLock { $0.connections[id] = nil }
     }
     guard isWelcome else { throw ChannelError.ioOnClosedChannel }

@@ -45,6 +45,7 @@ struct Relay: Sendable {
       HTTPError(403, "\(error.reason) \(CurrentHosts.remedy)")
     case .badURL: HTTPError(400, error.reason)
     case .timedOut: HTTPError(504, error.reason)
+    case .unreachable where error.isForLackOfDescriptors: HTTPError(503, error.reason)
     default: HTTPError(error.isForLackOfTime ? 504 : 502, error.reason)
     }
   }

@@ -92,11 +92,13 @@ final class AcceptGuard: ChannelDuplexHandler {
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    let channel = unwrapInboundIn(data)
+    count.enter(channel)
     if state == .taking {
       state = .full
       let loop = context.eventLoop
       let bound = NIOLoopBound((self, context), eventLoop: loop)
-      unwrapInboundIn(data).closeFuture.hop(to: loop).whenComplete { _ in
+      channel.closeFuture.hop(to: loop).whenComplete { _ in
         let (guarding, context) = bound.value
         guarding.recover(context)
       }

@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: MIT
+import NIOCore
 import RefrainLocks
 
 /// The number of connections, and its limit.
 final class ConnectionCount: Sendable {
-  enum Rank: Sendable {
-    case regular
-    /// Beyond the limit: refused, and closed.
-    case surplus
-  }
-
   private let count = Atomic(0)
+  /// The connections beyond the limit, until they are closed.
+  private let surplus = Mutex<Set<ObjectIdentifier>>([])
   private let exhausted = Atomic(false)
   private let waiting = Mutex<Waiting?>(nil)
   /// The configured limit; 0 for none.
   private let most: Atomic<Int>
   /// Called each time, because the limit of descriptors can be changed from outside (prlimit(1)).
   private let bounded: @Sendable (Int?) -> Int
-  /// The connections accepted beyond the limit, to be refused. The rest wait to be accepted: each
-  /// accepted one has a descriptor.
-  private static let mostSurplus = 8
+  /// The connections accepted beyond the limit, to be refused, and up to three more: SwiftNIO
+  /// accepts four at a time. The rest wait to be accepted: each accepted one has a descriptor.
+  static let mostSurplus = 8
 
   /// A closure stored directly in a lock gains a layer each time it is taken out.
   private struct Waiting: Sendable {
@@ -52,15 +49,27 @@ final class ConnectionCount: Sendable {
     set { exhausted.store(newValue, ordering: .relaxed) }
   }
 
-  /// Counts a connection. Balanced by `leave`.
-  func enter() -> Rank {
-    let isSurplus = count.add(1, ordering: .relaxed).newValue > limit
-    return isSurplus || isExhausted ? .surplus : .regular
+  /// Counts a connection until it is closed.
+  ///
+  /// Called on the event loop that accepts, as soon as the connection has its descriptor. Its own
+  /// event loop may be busy for long, while this one accepts further connections.
+  func enter(_ channel: any Channel) {
+    let id = ObjectIdentifier(channel)
+    if count.add(1, ordering: .relaxed).newValue > limit || isExhausted {
+      surplus.withLock { _ = $0.insert(id) }
+    }
+    channel.closeFuture.whenComplete { [self] _ in
+      surplus.withLock { _ = $0.remove(id) }
+      count.subtract(1, ordering: .relaxed)
+      wake()
+    }
   }
 
-  func leave() {
-    count.subtract(1, ordering: .relaxed)
-    wake()
+  /// Whether a counted connection was beyond the limit when it was accepted: it is refused, and
+  /// closed.
+  func isSurplus(_ channel: any Channel) -> Bool {
+    let id = ObjectIdentifier(channel)
+    return surplus.withLock { $0.contains(id) }
   }
 
   /// Whether one more connection may be accepted, even if only to be refused.

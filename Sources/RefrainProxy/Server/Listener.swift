@@ -192,7 +192,7 @@ final class Listener: Sendable {
 
   private func accept(_ channel: any Channel) throws {
     let connection = ProxyConnection(
-      service: service, isSurplus: count.enter() == .surplus
+      service: service, isSurplus: count.isSurplus(channel)
     ) { [service] request, writer in
       await Responder(service: service, request: request, writer: writer).run()
     }
@@ -205,7 +205,6 @@ final class Listener: Sendable {
       return true
     }
     channel.closeFuture.whenComplete { [self] _ in
-      count.leave()
       state.withLock { $0.connections[id] = nil }
     }
     guard isWelcome else { throw Self.closed }

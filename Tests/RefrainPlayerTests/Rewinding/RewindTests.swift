@@ -68,10 +68,7 @@
           switch event {
           case .liveWindow(let window?):
             #expect(window.start == .zero)
-            if targets.isEmpty, window.end >= .seconds(600) {
-              targets.append(window.end - .seconds(480))
-              player.seek(to: targets[0])
-            } else if pauses == 1, !player.wantsToPlay, window.end >= .seconds(800) {
+            if pauses == 1, !player.wantsToPlay, window.end >= .seconds(800) {
               // The recording has gone on.
               player.resume()
             } else if pauses == 2, targets.count == 1, window.end >= .seconds(1200) {
@@ -105,6 +102,13 @@
           case .metadata(let metadata):
             if let title = metadata.streamTitle, titles.last != title { titles.append(title) }
           default: break
+          }
+          // The second title is heard first, however slowly the sound is written.
+          if targets.isEmpty, titles.last == "Second", let window = player.liveWindow,
+            window.end >= .seconds(600)
+          {
+            targets.append(window.end - .seconds(480))
+            player.seek(to: targets[0])
           }
           return true
         }

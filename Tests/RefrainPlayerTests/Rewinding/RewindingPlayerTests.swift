@@ -151,6 +151,45 @@ struct RewindingPlayerTests {
     #expect(machine.state.metadata.streamTitle == "Heard")
   }
 
+  @Test func `A title that was received is not shown before the one that is heard`() throws {
+    var machine = PlayerMachine()
+    machine.rewind = .seconds(90)
+    _ = machine.handle(.play([Media(URL(filePath: "/radio"))], startingAt: 0, from: .zero))
+    let id = try #require(machine.engineItem)
+    _ = machine.handle(EngineEvent.live(id))
+    // A station sends much sound at once at the start.
+    for (offset, title) in ["First", "Second"].enumerated() {
+      machine.note(
+        progress: nil, fetching: RangeSet(),
+        streamTitle: StreamTitle(title: title, offset: Int64(offset)))
+      #expect(machine.state.metadata.streamTitle == nil)
+    }
+    _ = machine.handle(EngineEvent.liveWindow(id, window))
+    _ = machine.handle(EngineEvent.ready(id, at: .zero))
+    #expect(machine.state.metadata.streamTitle == nil)
+    _ = machine.handle(EngineEvent.streamTitle(id, StreamTitle(title: "First")))
+    #expect(machine.state.metadata.streamTitle == "First")
+  }
+
+  @Test func `Of a station that is not recorded, the title that was received is shown`() throws {
+    for rewind in [nil, Duration.seconds(90)] {
+      var machine = PlayerMachine()
+      machine.rewind = rewind
+      _ = machine.handle(.play([Media(URL(filePath: "/radio"))], startingAt: 0, from: .zero))
+      let id = try #require(machine.engineItem)
+      _ = machine.handle(EngineEvent.live(id))
+      let received = StreamTitle(title: "Received", offset: 9)
+      machine.note(progress: nil, fetching: RangeSet(), streamTitle: received)
+      // Until it is ready, it may be recorded.
+      #expect(machine.state.metadata.streamTitle == (rewind == nil ? "Received" : nil))
+      _ = machine.handle(EngineEvent.ready(id, at: .zero))
+      #expect(machine.state.metadata.streamTitle == "Received")
+      machine.note(
+        progress: nil, fetching: RangeSet(), streamTitle: StreamTitle(title: "Next", offset: 99))
+      #expect(machine.state.metadata.streamTitle == "Next")
+    }
+  }
+
   @Test func `A station that is loaded again has no recorded part yet`() throws {
     var (machine, id) = try playing(window)
     let lost = MediaCacheError(.unreachable, "The connection broke.")

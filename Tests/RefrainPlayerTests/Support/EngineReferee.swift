@@ -29,13 +29,16 @@ final class EngineReferee {
 
   // MARK: Commands
 
-  /// - Parameter streamURL: the URL of a stream, for an engine that plays it from there.
+  /// - Parameters:
+  ///   - streamURL: the URL of a stream, for an engine that plays it from there.
+  ///   - rewind: how far one can go back in it if it is live.
   @discardableResult
   func load(
-    _ media: Media, at start: Duration = .zero, isPaused: Bool = false, streamURL: URL? = nil
+    _ media: Media, at start: Duration = .zero, isPaused: Bool = false, streamURL: URL? = nil,
+    rewind: Duration? = nil
   ) -> EngineItem.ID {
     var item = makeItem(media)
-    item.streamURL = streamURL
+    (item.streamURL, item.rewind) = (streamURL, rewind)
     (current, next, due) = (item.id, nil, nil)
     (self.isPaused, isWaiting) = (isPaused, false)
     engine.load(item, at: start, isPaused: isPaused)
@@ -139,7 +142,7 @@ final class EngineReferee {
       rule(begun.contains(id), "has a length before it began")
       rule(duration.map { $0 >= .zero } ?? true, "has a negative length")
     case .live: rule(begun.contains(id), "is live before it began")
-    case .liveWindow: rule(ready.contains(id), "can be rewound before it is ready")
+    case .liveWindow: rule(begun.contains(id), "can be rewound before it began")
     case .streamTitle: rule(ready.contains(id), "has a title on air before it is ready")
     case .metadata: rule(begun.contains(id), "speaks before it began")
     case .position(_, let position):

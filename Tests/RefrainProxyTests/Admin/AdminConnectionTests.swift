@@ -14,7 +14,7 @@ import Testing
       let (port, proxy, most) = (test.adminPort, test.proxy, DescriptorBudget.forOperator)
       let refused = try await onThread {
         let first = try (0..<most).map { _ in try PlainSocket(port: port) }
-        // Connections are counted on their own event loops, in no order.
+        // Connections are counted when they are accepted.
         for _ in 0..<30_000 where proxy.adminConnectionCount < most { usleep(1000) }
         var refused = 0
         // Most of them wait to be accepted.

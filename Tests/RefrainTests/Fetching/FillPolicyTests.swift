@@ -76,6 +76,27 @@ import Testing
     }
   }
 
+  @Test func `A fill that ends just as another version begins goes on with that version`()
+    async throws
+  {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 7, length: 1000), at: "/a")
+      _ = try await test.read("/a")
+      // The fill of a complete entry ends at once: in some round, in that moment.
+      for round in 0..<200 {
+        let reader = try await test.reader("/a", fill: .wholeResource)
+        defer { reader.cancel() }
+        let entry = reader.entry
+        let version = try #require(entry.current)
+        for _ in 0..<(5 * round) { _ = entry.current }
+        entry.supersede(version)
+        try await eventually("the next version is complete, in round \(round)") {
+          entry.current !== version && entry.current?.withState(\.isComplete) == true
+        }
+      }
+    }
+  }
+
   @Test func `The onDemand fill fetches nothing beyond the window`() async throws {
     try await withCache { test in
       test.origin.serve(.synthetic(seed: 7, length: length), at: "/a")

@@ -202,6 +202,29 @@ struct ReplacedGenerationTests {
     }
   }
 
+  /// Whoever removes an entry looks for its version first, and another one may begin meanwhile.
+  @Test func `The removal of an entry ends the storing of whichever version is being stored`()
+    async throws
+  {
+    try await withCache { test in
+      test.origin.serve(.synthetic(seed: 1, length: length), at: "/a")
+      let reader = try await test.reader("/a")
+      defer { reader.cancel() }
+      _ = try await reader.bytes(in: 0..<length)
+      let entry = reader.entry
+      let old = try #require(entry.current)
+      entry.supersede(old)
+      let next = try await test.reader("/a")
+      defer { next.cancel() }
+      _ = try await next.bytes(in: 0..<100)
+      #expect(next.generation !== old)
+      #expect(next.generation.withState(\.storage.isPrepared))
+      let isRemoved = try await entry.storage.removeFiles(old)
+      #expect(isRemoved)
+      #expect(!next.generation.withState(\.storage.isPrepared))
+    }
+  }
+
   /// Without room for bytes of both, the old ones are removed first.
   @Test func `A new version is stored within a limit that the old one fills`() async throws {
     let limit: Int64 = 2 << 20

@@ -87,6 +87,11 @@
       if systemError == Int(ECONNREFUSED) {
         return TransportError(.refused, "\(words.first) refused the connection.")
       }
+      if systemError == Int(EMFILE) || systemError == Int(ENFILE) {
+        var error = words.unreachable("could not be connected to: too many files are open")
+        error.isForLackOfDescriptors = true
+        return error
+      }
       guard systemError != 0, let text = strerror(CInt(truncatingIfNeeded: systemError)) else {
         return words.unreachable("could not be reached: \(reason)")
       }

@@ -22,7 +22,7 @@
     /// When libcurl must be called at the latest.
     private var deadline: ContinuousClock.Instant?
 
-    /// The most idle connections that are kept open.
+    /// The most idle connections that are kept open (`DescriptorBudget`).
     private static let mostIdle = 32
 
     /// Called on the thread itself.

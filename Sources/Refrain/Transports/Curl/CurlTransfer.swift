@@ -31,6 +31,8 @@
     /// The addresses that libcurl tried to connect to.
     private var addresses: [SpareConnections.Address] = []
     private var spare: curl_socket_t?
+    /// errno(3) of the last socket that could not be opened, which libcurl does not learn.
+    private var socketError = 0
     /// The host's address, if the request went over a connection made for it.
     private var host: SpareConnections.Address?
     /// Whether a connection was refused because it would lead to a private address.
@@ -152,7 +154,10 @@
       }
       addresses.append(address)
       spare = spares?.take(for: address)
-      return spare ?? address.openSocket()
+      if let spare { return spare }
+      let socket = address.openSocket()
+      if socket == CURL_SOCKET_BAD { socketError = Int(errno) }
+      return socket
     }
 
     /// Whether the host's name must not lead to a private address. With a proxy, the proxy resolves
@@ -229,8 +234,9 @@
       var text = String(cString: errorText)
       // The message may contain the proxy's URL, with the password.
       if let proxy { text = text.replacing(proxy.url, with: proxy.name) }
+      let systemError = long(CURLINFO_OS_ERRNO)
       let failure = CurlFailure(
-        code: code, text: text, systemError: long(CURLINFO_OS_ERRNO),
+        code: code, text: text, systemError: systemError == 0 ? socketError : systemError,
         proxyStatus: long(CURLINFO_HTTP_CONNECTCODE), hasConnected: hasConnected, hasHead: hasHead,
         fault: fault)
       return failure.error(host: exchange.request.url.host() ?? "", proxy: proxy?.name)

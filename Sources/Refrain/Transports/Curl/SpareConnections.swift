@@ -56,6 +56,7 @@
 
     /// The connect time that justifies a spare connection, in microseconds.
     private let slow: Int
+    /// See `DescriptorBudget`.
     private static let most = 4
     /// Hosts close connections without a request, many of them after a minute.
     private static let lifetime: Duration = .seconds(20)

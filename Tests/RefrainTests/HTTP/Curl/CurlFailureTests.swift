@@ -65,6 +65,19 @@
           == TransportError(.refused, "The proxy p:1 refused the connection."))
     }
 
+    /// EMFILE and ENFILE.
+    @Test(arguments: [24, 23])
+    func `A connection for which there is no descriptor says nothing of the host`(
+      _ systemError: Int
+    ) throws {
+      let error = try #require(error(CURLE_COULDNT_CONNECT) { $0.systemError = systemError })
+      #expect(error.code == .unreachable && error.isForLackOfDescriptors)
+      #expect(error.reason.contains("too many files are open"))
+      let meaning = MediaCacheError(error, .playback)
+      #expect(meaning.isForLackOfDescriptors && meaning.failure == .network)
+      #expect(meaning.remedy.contains("ulimit -n"))
+    }
+
     @Test func `A proxy that refuses a tunnel is reported with its status`() {
       let error = error(CURLE_RECV_ERROR, "CONNECT tunnel failed, response 407", proxy: "p:1") {
         $0.proxyStatus = 407

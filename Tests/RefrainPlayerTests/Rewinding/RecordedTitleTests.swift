@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#if os(Linux)
+  import Foundation
+  import OriginServer
+  import Refrain
+  import TestSupport
+  import Testing
+
+  @testable import RefrainPlayer
+
+  /// The titles of a recorded station, as the engine reports them.
+  @MainActor
+  @Suite(.enabled(if: RequiredLibrary.libmpv.isUsable), .timeLimit(.minutes(1)))
+  struct RecordedTitleTests {
+    /// Otherwise, the player would show the title of sound that is heard later.
+    @Test func `A station is known to be recorded before it is ready, and its title follows`()
+      async throws
+    {
+      try await Listening.with { listening in
+        // All of the sound, with a second title, arrives while libmpv opens the station.
+        let radio = listening.serveStation(seconds: 400, speed: nil).asEngineMedia
+        let engine = try await MPVEngine(cache: listening.cache, output: .silent)
+        let referee = EngineReferee(engine)
+        let item = referee.load(radio, rewind: .seconds(7200))
+        try await eventually("it has a title") {
+          referee.events.contains {
+            if case .streamTitle(_, let title) = $0 { title.title != nil } else { false }
+          }
+        }
+        let kinds = referee.events.compactMap { event -> String? in
+          switch event {
+          case .liveWindow: "window"
+          case .ready: "ready"
+          case .streamTitle(_, let title): title.title
+          default: nil
+          }
+        }
+        #expect(kinds.starts(with: ["window", "ready"]), "\(kinds)")
+        #expect(kinds.first { $0 != "window" && $0 != "ready" } == "First", "\(kinds)")
+        #expect(referee.violations == [])
+        #expect(!referee.isOver(item))
+        await referee.close()
+      }
+    }
+  }
+#endif
