@@ -229,7 +229,7 @@
         throw ValidationError("--window and --audio-only exclude each other.")
       }
       try validateSubtitles()
-      let canResume = isScreenWanted || settings.video.configuration != .none
+      let canResume = isScreenWanted || settings.video.showsVideo
       guard !paused || canResume || control.control != nil else {
         throw ValidationError(
           "Without the screen and a window, no key can resume playing. Omit --paused.")
@@ -265,7 +265,7 @@
     private func play(with settings: PlaySettings) async throws {
       let options = options
       let isScreenWanted = isScreenWanted
-      let showsVideo = settings.video.configuration != .none
+      let showsVideo = settings.video.showsVideo
       let makePlays: @MainActor @Sendable () -> PlaySession = {
         PlaySession(
           settings,

@@ -13,8 +13,9 @@
     /// Nil: no window can be opened.
     var display: Display?
 
+    var showsVideo: Bool { !isSoundOnly && !hasOutputFile && display != nil }
+
     var configuration: VideoConfiguration {
-      let showsVideo = !isSoundOnly && !hasOutputFile && display != nil
       var video = showsVideo ? VideoConfiguration.window : .none
       video.showsCovers = showsVideo && showsCovers
       // The panel's list of programs that play needs them for sound too.
