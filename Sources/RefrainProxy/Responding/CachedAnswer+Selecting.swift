@@ -159,7 +159,7 @@ extension CachedAnswer {
   /// its references are relative to that URL; so is a page whose own URL players need.
   func redirection(_ selected: SelectedResponse) -> String? {
     let known = selected.known
-    if service.configuration.redirectsPages, known.information.mimeType == "text/html" {
+    if service.configuration.redirectsPages, isPage(selected) {
       return exchange.url.absoluteString
     }
     guard service.configuration.origin == nil, selected.isManifest == true else { return nil }
@@ -169,6 +169,13 @@ extension CachedAnswer {
     let session =
       exchange.session ?? exchange.session(defining: [:], for: [exchange.url, final])
     return service.routes.target(for: final, from: exchange.url, session: session?.id)
+  }
+
+  /// Whether the response is a web page. Scripts send playlists and segments as `text/html` too, if
+  /// they set no type.
+  private func isPage(_ selected: SelectedResponse) -> Bool {
+    selected.known.information.mimeType == "text/html" && selected.isManifest != true
+      && !service.parts.contains(exchange.url)
   }
 
   /// Returns the URL to which the response's references are relative: the requested one, or that of

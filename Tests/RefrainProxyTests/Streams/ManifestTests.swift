@@ -204,6 +204,27 @@ import Testing
     }
   }
 
+  @Test func `A manifest that was redirected is redirected offline too`() async throws {
+    try await withProxy { test in
+      let list = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\ns0.ts\n#EXT-X-ENDLIST\n"
+      test.serve(list, at: "/far/list.m3u8")
+      test.serve("", at: "/list.m3u8")
+      let far = test.origin.url("/far/list.m3u8").absoluteString
+      test.origin.script("/list.m3u8", .on(.all, .redirect(302, to: far)))
+      // The redirect is known before the manifest has arrived.
+      test.origin.script(
+        "/far/list.m3u8", .on(.all, .stall(at: .body(4), for: .milliseconds(50))))
+      for _ in 0..<2 {
+        let reply = try await test.get("/list.m3u8")
+        #expect(reply.status == 302)
+        #expect(reply["Location"] == (try test.target("/far/list.m3u8")))
+        let text = try await test.get("/far/list.m3u8").text
+        #expect(text == list)
+        test.cache.isOffline = true
+      }
+    }
+  }
+
   @Test func `A reverse proxy rewrites absolute URLs of its origin alone`() async throws {
     try await withReverseProxy { test in
       let origin = test.origin.baseURL.absoluteString

@@ -38,7 +38,17 @@ package struct StreamDownload: Sendable {
 
   // MARK: The first manifest
 
-  /// Whether a fetched resource may be the manifest of a stream.
+  /// Whether the resource, of which at least the beginning was fetched just now, may be the first
+  /// manifest of a stream: by its type or its name, or else by its content, if all of it is stored.
+  package func mayBeStream(_ information: ContentInformation) async -> Bool {
+    if Self.mayBeStream(information, at: resource.url) { return true }
+    guard Manifest.mayBeUnnamed(mimeType: information.mimeType, length: information.length),
+      let stored = await cache.storedManifest(for: cache.storedKey(for: resource))
+    else { return false }
+    return Manifest.isShown(by: stored.body)
+  }
+
+  /// Whether a fetched resource may be the manifest of a stream, by its type or its name.
   package static func mayBeStream(_ information: ContentInformation, at url: URL) -> Bool {
     guard (information.length ?? 0) <= Manifest.longest else { return false }
     return [url, information.finalURL].contains {
@@ -83,9 +93,18 @@ package struct StreamDownload: Sendable {
     let reader = try await cache.open(resource, fill: .onDemand)
     defer { reader.cancel() }
     let information = try await reader.contentInformation()
-    guard Self.mayBeStream(information, at: resource.url) else { return nil }
+    let isNamed = Self.mayBeStream(information, at: resource.url)
+    guard
+      isNamed
+        || Manifest.mayBeUnnamed(mimeType: information.mimeType, length: information.length)
+    else { return nil }
     var body: [UInt8] = []
-    for try await chunk in reader.chunks(in: 0..<Manifest.longest) { body += chunk }
+    for try await chunk in reader.chunks(in: 0..<Manifest.longest) {
+      let isKnown = body.count >= Manifest.longestBeginning
+      body += chunk
+      if !isNamed, !isKnown, Manifest.isBeginning(body, isWhole: false) == false { return nil }
+    }
+    guard isNamed || Manifest.isShown(by: body) else { return nil }
     return StoredManifest(body: body, url: information.finalURL)
   }
 
