@@ -56,7 +56,8 @@ struct NextPrefetcher {
     _ resource: Resource, _ limit: Int64?, _ variant: StreamOpening.Variant?,
     into cache: MediaCache
   ) async throws {
-    let information = try await cache.prefetch(resource, range: limit.map { 0..<$0 })
+    let information = try await cache.prefetch(
+      cache.collectingCookies(resource), range: limit.map { 0..<$0 })
     var stream = resource
     // Playlists and segments have no titles.
     stream.headers["Icy-MetaData"] = nil

@@ -227,6 +227,18 @@ struct StreamPrefetchTests {
     }
   }
 
+  @Test func `The cookies of a manifest that was looked up are kept for its stream`() async throws {
+    try await with { origin, cache, _ in
+      origin.serve(
+        OriginResource(
+          .bytes(Array(Self.master.utf8)), contentType: "application/vnd.apple.mpegurl",
+          headers: [Field("Set-Cookie", "id=1; Path=/")]), at: "/cookie.m3u8")
+      let stream = Resource(url: origin.url("/cookie.m3u8"))
+      #expect(try await StreamLookup(cache: cache).kind(of: stream) == .hls)
+      #expect(cache.streamCookies(of: stream).map(\.pair.value) == ["1"])
+    }
+  }
+
   @Test func `Without a proxy, the manifest alone is fetched`() async throws {
     try await with { origin, cache, resource in
       let engine = StreamEngine(ScriptedEngine(), cache: cache, streamURL: nil)

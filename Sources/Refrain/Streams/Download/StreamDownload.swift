@@ -25,13 +25,16 @@ package struct StreamDownload: Sendable {
   /// What a manifest refers to is allowed as through a proxy: nothing in a private network, if the
   /// stream's URL is public.
   private let filter: URLFilter?
+  /// Those that the stream's responses set; nil in a shared cache.
+  private let cookies: CookieJar?
 
   /// - Parameters:
   ///   - resource: the stream's first manifest.
   ///   - isPinned: whether to pin all that is fetched.
   package init(_ resource: Resource, into cache: MediaCache, isPinned: Bool = false) {
     self.cache = cache
-    self.resource = resource
+    self.resource = cache.collectingCookies(resource)
+    cookies = cache.isShared ? nil : cache.context.streamCookies.collection(of: resource).jar
     self.isPinned = isPinned
     filter = resource.filter ?? (PrivateNetwork.contains(resource.url) ? nil : .publicOnly())
   }
@@ -133,7 +136,9 @@ package struct StreamDownload: Sendable {
       }
       headers = HeaderFields(carried.map { ($0.name, $0.value) })
     }
+    headers = cookies?.complete(headers, for: url, at: Date()) ?? headers
     var part = Resource(url: url, headers: headers)
+    part.observer = resource.observer
     filter?.noteReference(to: url, from: resource.url)
     part.filter = filter
     part.membership = StreamMembership(
