@@ -20,6 +20,7 @@ final class CacheContext: Sendable {
   let renewals: StreamRenewals
   let recentSignatures = RecentSignatures()
   let streamCookies = StreamCookies()
+  let movedResources = MovedResources()
   let representationKeys = RepresentationKeys()
   /// Runs a fetch to its end; nothing here knows how.
   let fetch: FetchWork

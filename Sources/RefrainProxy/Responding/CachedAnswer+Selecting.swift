@@ -171,6 +171,19 @@ extension CachedAnswer {
     return service.routes.target(for: final, from: exchange.url, session: session?.id)
   }
 
+  /// Returns where to redirect a client that was redirected to a manifest whose URL the origin
+  /// refuses, if the origin redirects elsewhere by now.
+  func newTarget(refusedWith status: Int) async -> String? {
+    guard service.configuration.origin == nil, MediaCacheError.refusesURL(status),
+      let url = await service.cache.relocate(from: exchange.url),
+      let target = service.routes.target(
+        for: url, from: exchange.url, session: exchange.session?.id)
+    else { return nil }
+    let stream = service.stream(of: exchange.url, recorded: nil)
+    service.parts.insert(redirected: url, in: stream)
+    return target
+  }
+
   /// Whether the response is a web page. Scripts send playlists and segments as `text/html` too, if
   /// they set no type.
   private func isPage(_ selected: SelectedResponse) -> Bool {

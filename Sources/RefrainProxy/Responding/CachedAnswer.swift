@@ -50,6 +50,9 @@ struct CachedAnswer: Sendable {
     case .relayed(let reason, let asksWhole):
       return try await relay(reason, asksWhole: asksWhole)
     case .refused(let response, let isJoined):
+      if let target = await newTarget(refusedWith: response.status) {
+        return try await redirect(to: target)
+      }
       return try await RelayedAnswer(exchange: exchange, reason: .uriMiss)
         .pass(response, isJoined: isJoined)
     }
