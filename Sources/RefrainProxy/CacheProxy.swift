@@ -95,15 +95,18 @@ public final class CacheProxy: Sendable {
 
   /// Returns the proxy URL for a resource. Its headers are sent with the requests of that URL, and
   /// of the playlists, segments and keys of a stream that are on the same host, if the client sends
-  /// none of the same name. Its `key` is not used.
+  /// none of the same name. So are cookies that its manifest has set, if this process has read it
+  /// from the cache before. Its `key` is not used.
   ///
   /// - Throws: as `url(for:)` for a URL.
   public func url(for resource: Resource) throws -> URL {
-    guard configuration.origin == nil, !resource.headers.isEmpty else {
+    let cookies = service.cache.streamCookies(of: resource)
+    guard configuration.origin == nil, !resource.headers.isEmpty || !cookies.isEmpty else {
       return try url(for: resource.url)
     }
     let sessions = service.sessions
     let session = sessions.begin(with: resource.headers, for: resource.url)
+    session.add(cookies)
     // Not waited for: a removal by another process counts from the next call on.
     Task { await sessions.noticeRemoval() }
     return try proxiedURL(of: resource.url, session: session.id)

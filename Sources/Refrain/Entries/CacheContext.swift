@@ -19,6 +19,8 @@ final class CacheContext: Sendable {
   let originPace: OriginPace
   let renewals: StreamRenewals
   let recentSignatures = RecentSignatures()
+  let streamCookies = StreamCookies()
+  let movedResources = MovedResources()
   let representationKeys = RepresentationKeys()
   /// Runs a fetch to its end; nothing here knows how.
   let fetch: FetchWork

@@ -103,7 +103,7 @@ extension Fetch {
   private func confirmed(
     _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?, isProven: Bool
   ) -> Bool {
-    let (isOfUse, actions) = generation.withState { state in
+    let (isOfUse, actions, earlier) = generation.withState { state in
       let merged = StoredFields.merged(
         state.representation.headers, with: response.headers, isConfirmation: true)
       let freshness = state.freshness?.confirmed(
@@ -115,9 +115,13 @@ extension Fetch {
       state.representation.respond(merged, selectedBy: response.asked)
       state.grant(to: response.credentials)
       if isProven { state.confirm(response.signatures, at: response.askedURL) }
+      let earlier = state.representation.confirm(at: response.url)
       state.storage.noteRecordStale()
       let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
-      return (isOfUse, state.confirmed(at: context.now))
+      return (isOfUse, state.confirmed(at: context.now), earlier)
+    }
+    if let earlier {
+      context.movedResources.note(entry.resource, from: earlier, to: response.url)
     }
     generation.carryOut(actions)
     return isOfUse

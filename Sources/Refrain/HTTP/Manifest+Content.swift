@@ -5,17 +5,26 @@ extension Manifest {
   /// The number of bytes in which a tag of HLS, or the root of an MPD, shows a manifest.
   package static let longestBeginning = 16 << 10
 
+  /// Types that state nothing, those of servers that offer every file for download, those that
+  /// scripts have if they set none, and those of XML.
   private static let unspecificTypes: Set<String> = [
-    "application/octet-stream", "binary/octet-stream", "text/plain",
+    "application/octet-stream", "binary/octet-stream", "application/force-download",
+    "application/download", "application/x-download", "text/plain", "text/html",
+    "application/json", "application/xml", "text/xml",
   ]
 
-  /// Whether a resource without a manifest's name may be one by its content: its type states
-  /// nothing, and it is not longer than any manifest.
+  /// Whether a resource without a manifest's name may be one by its content: its type does not state
+  /// another one, and it is not longer than any manifest.
   ///
   /// - Parameter length: in bytes; nil if it is unknown.
   package static func mayBeUnnamed(mimeType: String?, length: Int64?) -> Bool {
     guard length ?? 0 <= longest else { return false }
     return mimeType.map { unspecificTypes.contains($0) } ?? true
+  }
+
+  /// Whether a whole body is that of a manifest, by its content alone.
+  static func isShown(by body: [UInt8]) -> Bool {
+    isBeginning(Array(body.prefix(longestBeginning)), isWhole: true) == true
   }
 
   /// Returns whether the first bytes are those of an HLS playlist that has a tag of HLS, or of an
@@ -37,7 +46,7 @@ extension Manifest {
     let answer: Bool?
     switch bytes[start] {
     case UInt8(ascii: "#"): answer = isPlaylist(bytes, from: start)
-    case UInt8(ascii: "<"): answer = isDescription(bytes)
+    case UInt8(ascii: "<"): answer = isPage(bytes[start...]) ? false : isDescription(bytes)
     default: return false
     }
     return answer ?? (isAll ? false : nil)
@@ -50,6 +59,13 @@ extension Manifest {
     guard found.count == name.count else { return name.starts(with: found) ? nil : false }
     guard found.elementsEqual(name) else { return false }
     return StreamParts.isStream(playlist: bytes) ? true : nil
+  }
+
+  /// Whether a text is a web page, which a server may send piece by piece.
+  private static func isPage(_ text: ArraySlice<UInt8>) -> Bool {
+    let start = Array("<!doctype html".utf8)
+    return text.count >= start.count
+      && zip(start, text).allSatisfy { $0 == $1 || $0 == $1 | 0x20 }
   }
 
   /// Nil if further bytes may show it.

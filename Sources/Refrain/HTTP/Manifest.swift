@@ -56,6 +56,8 @@ package enum Manifest {
 
   private static let types: Set<String> = [
     "application/vnd.apple.mpegurl", "application/x-mpegurl", "audio/mpegurl", "audio/x-mpegurl",
+    // Not registered, and in use.
+    "application/mpegurl", "video/mpegurl", "video/x-mpegurl",
     "application/dash+xml", "application/dash-patch+xml",
   ]
 

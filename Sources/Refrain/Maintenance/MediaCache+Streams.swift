@@ -59,6 +59,11 @@ extension MediaCache {
   func mayHaveParts(_ key: CacheKey) async throws -> Bool {
     guard let entry = try await entry(for: key) else { return true }
     if Manifest.isNamed(mimeType: entry.mimeType, url: entry.url) { return true }
+    if Manifest.mayBeUnnamed(mimeType: entry.mimeType, length: entry.length),
+      let stored = await storedManifest(for: key), Manifest.isShown(by: stored.body)
+    {
+      return true
+    }
     let directory = context.budget.entryDirectory(named: KeyHash.name(of: key))
     return await IOThreads.background.run {
       guard let record = try? directory.loadRecord().record, let url = URL(string: record.finalURL)

@@ -90,6 +90,7 @@ extension Removal {
     let budget = context.budget
     await IOThreads.background.run { budget.prepareToFree() }
     // First: a cancelled removal leaves no credentials behind.
+    context.streamCookies.removeAll()
     var failure = await removePrivateFiles()
     let entries: Result<Int64, any Error>
     do {

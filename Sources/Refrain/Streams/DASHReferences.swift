@@ -18,6 +18,13 @@ package struct DASHReference: Sendable, Hashable {
   /// value that they choose. Below another prefix it would name another host, so that it must not
   /// stay. It has no absolute form.
   package var isUnsafe = false
+  /// The absolute URL of a reference that has no `resolved` one, if it leads out of its directory by
+  /// `..`, or is a BaseURL below an absolute one. Nil too if it is not known, or the MPD has too many.
+  package internal(set) var located: String?
+  /// Whether the reference is a BaseURL below one with a scheme. Where that one is replaced by a
+  /// path, this one has to be too: ffmpeg's demuxer, which mpv uses, resolves a BaseURL against the
+  /// MPD unless a BaseURL above has a scheme (`resolve_content_path` in `libavformat/dashdec.c`).
+  package internal(set) var isBelowAbsolute = false
 
   package init(reference: ManifestReference, resolved: String?) {
     self.reference = reference
@@ -91,6 +98,9 @@ private struct DASHReader {
     }
   }
 
+  /// The bytes of all whole URLs (`DASHPlace`): only hostile MPDs have more.
+  private static let mostLocated = 4 << 20
+
   private let body: [UInt8]
   private var scanner: MarkupScanner
   private var open: [DASHElement] = []
@@ -147,9 +157,13 @@ private struct DASHReader {
 
   func references(url: URL) -> [DASHReference] {
     var bases = [DASHBase(url, isCertain: hasAllBases)]
+    var allowance = Self.mostLocated
+    var places = [hasAllBases ? DASHPlace(url) : DASHPlace()]
     bases.reserveCapacity(levels.count)
+    places.reserveCapacity(levels.count)
     for level in levels.dropFirst() {
       bases.append(bases[level.above].below(level.bases))
+      places.append(places[level.above].below(level.bases, &allowance))
     }
     let fewest = fewestDirectories(bases)
     return found.map { reference, index, isSegment in
@@ -160,7 +174,7 @@ private struct DASHReader {
         return found
       }
       switch bases[level].target(of: reference.text, fewest: isSegment ? fewest[index] : nil) {
-      case .inside: break
+      case .inside: found.locate(in: places[level], &allowance)
       case .absolute(let text): found.resolved = text
       case .unsafe: found.isUnsafe = true
       }

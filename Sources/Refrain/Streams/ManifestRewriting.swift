@@ -20,7 +20,7 @@ package struct ManifestRewriting {
     package var hasParts = false
     /// The variants and renditions of a multivariant playlist, by the hashes of their URLs
     /// (`StreamParts.hash`), without those that no player follows: I-frame playlists, and more than
-    /// a thousand.
+    /// a thousand. Also the URL of any other playlist that is a segment of itself.
     package var playlists: Set<UInt64> = []
   }
 
@@ -85,6 +85,8 @@ package struct ManifestRewriting {
     var removed: Range<Int>?
     var hasParts = false
     var playlists: Set<UInt64> = []
+    let own = StreamParts.hash(url.absoluteString.utf8)
+    var isOwnSegment = false
     while let found = scanner.next() {
       if found.kind == .steering {
         if removesSteering, removed != found.line { edits.replace(found.line, with: []) }
@@ -116,6 +118,7 @@ package struct ManifestRewriting {
       }
       if let absoluteHash, let role = found.kind.role {
         parts.insert(hash: absoluteHash, as: role)
+        if found.kind == .segment, absoluteHash == own { isOwnSegment = true }
         if found.kind == .playlist, !found.isIFrames, playlists.count < Self.mostPlaylists {
           playlists.insert(absoluteHash)
         }
@@ -130,6 +133,8 @@ package struct ManifestRewriting {
     if scanner.isMultivariant {
       rewritten.variables = scanner.reader.variables.values
       rewritten.playlists = playlists
+    } else if isOwnSegment, parts.isStream {
+      rewritten.playlists = [own]
     }
     return rewritten
   }
@@ -171,8 +176,8 @@ package struct ManifestRewriting {
         edits.replace(found.reference.range, with: ReferenceRewriting.nothing)
         continue
       }
-      parts.insert(found.reference, resolved: found.resolved)
-      guard let resolved = found.resolved else {
+      parts.insert(found.reference, resolved: found.resolved ?? found.located)
+      guard let resolved = found.resolved ?? (found.isBelowAbsolute ? found.located : nil) else {
         let text = found.reference.text
         if ReferenceRewriting.isAmbiguous(text)
           || Array(text.utf8).withUnsafeBufferPointer(ReferenceRewriting.isMisread)

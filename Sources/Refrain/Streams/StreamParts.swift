@@ -40,7 +40,7 @@ package struct StreamParts: Sendable {
   ///
   /// - Parameters:
   ///   - reference: the reference as the MPD writes it.
-  ///   - resolved: its absolute form, if it leads away from the directory of the MPD.
+  ///   - resolved: its absolute form, if it leads out of the directory of the MPD, or of a base.
   mutating func insert(_ reference: ManifestReference, resolved: String?) {
     if reference.kind == .location {
       if let resolved { insert(resolved, as: .location) }

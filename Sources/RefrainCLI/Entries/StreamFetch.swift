@@ -40,9 +40,7 @@ struct StreamFetch: Sendable {
     let information = try await download.bringFirst { progress in
       if !isSilent { told(progress.storedBytes, progress.totalBytes) }
     }
-    guard StreamDownload.mayBeStream(information, at: resource.url) else {
-      return information.length
-    }
+    guard await download.mayBeStream(information) else { return information.length }
     var streamReports = StreamDownload.Reports()
     (streamReports.began, streamReports.ended) = (began, ended)
     guard let source = try await download.source() else { return information.length }

@@ -56,9 +56,15 @@ struct NextPrefetcher {
     _ resource: Resource, _ limit: Int64?, _ variant: StreamOpening.Variant?,
     into cache: MediaCache
   ) async throws {
-    let information = try await cache.prefetch(resource, range: limit.map { 0..<$0 })
-    guard let variant, StreamDownload.mayBeStream(information, at: resource.url) else { return }
-    try await StreamOpening(cache: cache, resource: resource, variant: variant).run(limit: limit)
+    let information = try await cache.prefetch(
+      cache.collectingCookies(resource), range: limit.map { 0..<$0 })
+    var stream = resource
+    // Playlists and segments have no titles.
+    stream.headers["Icy-MetaData"] = nil
+    guard let variant, await StreamDownload(stream, into: cache).mayBeStream(information) else {
+      return
+    }
+    try await StreamOpening(cache: cache, resource: stream, variant: variant).run(limit: limit)
   }
 
   mutating func cancel() {

@@ -20,7 +20,7 @@ struct StreamLookup: Sendable {
   /// - Throws: `MediaCacheError`, if the resource cannot be read, is a damaged manifest, or is a
   ///   playlist that leads back to itself; `CancellationError`.
   func kind(of resource: Resource, isRetried: Bool = false) async throws -> StreamKind? {
-    let reader = try await cache.open(resource, fill: .onDemand)
+    let reader = try await cache.open(cache.collectingCookies(resource), fill: .onDemand)
     var body: [UInt8] = []
     var kind: StreamKind?
     defer {

@@ -105,7 +105,7 @@ final class PageDownloads: Sendable {
     let information = try await download.bringFirst { [self] progress in
       note(item.id, number, progress.storedBytes, progress.totalBytes)
     }
-    guard StreamDownload.mayBeStream(information, at: url) else { return }
+    guard await download.mayBeStream(information) else { return }
     guard let source = try await download.source() else { return }
     let selection = try await download.select(StreamChoice(), of: source)
     var reports = StreamDownload.Reports()

@@ -29,6 +29,7 @@ extension CacheProxy {
         remedy: "Create one without an origin.")
     }
     let session = service.sessions.beginApart(with: resource.headers, for: resource.url)
+    session.add(service.cache.streamCookies(of: resource))
     let recording = StreamRecording(
       url: try proxiedURL(of: resource.url, session: session.id), keeping: duration, pause: pause)
     service.recordings.insert(recording, session: session.id)

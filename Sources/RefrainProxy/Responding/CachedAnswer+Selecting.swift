@@ -159,7 +159,7 @@ extension CachedAnswer {
   /// its references are relative to that URL; so is a page whose own URL players need.
   func redirection(_ selected: SelectedResponse) -> String? {
     let known = selected.known
-    if service.configuration.redirectsPages, known.information.mimeType == "text/html" {
+    if service.configuration.redirectsPages, isPage(selected) {
       return exchange.url.absoluteString
     }
     guard service.configuration.origin == nil, selected.isManifest == true else { return nil }
@@ -169,6 +169,26 @@ extension CachedAnswer {
     let session =
       exchange.session ?? exchange.session(defining: [:], for: [exchange.url, final])
     return service.routes.target(for: final, from: exchange.url, session: session?.id)
+  }
+
+  /// Returns where to redirect a client that was redirected to a manifest whose URL the origin
+  /// refuses, if the origin redirects elsewhere by now.
+  func newTarget(refusedWith status: Int) async -> String? {
+    guard service.configuration.origin == nil, MediaCacheError.refusesURL(status),
+      let url = await service.cache.relocate(from: exchange.url),
+      let target = service.routes.target(
+        for: url, from: exchange.url, session: exchange.session?.id)
+    else { return nil }
+    let stream = service.stream(of: exchange.url, recorded: nil)
+    service.parts.insert(redirected: url, in: stream)
+    return target
+  }
+
+  /// Whether the response is a web page. Scripts send playlists and segments as `text/html` too, if
+  /// they set no type.
+  private func isPage(_ selected: SelectedResponse) -> Bool {
+    selected.known.information.mimeType == "text/html" && selected.isManifest != true
+      && !service.parts.contains(exchange.url)
   }
 
   /// Returns the URL to which the response's references are relative: the requested one, or that of

@@ -50,6 +50,9 @@ struct CachedAnswer: Sendable {
     case .relayed(let reason, let asksWhole):
       return try await relay(reason, asksWhole: asksWhole)
     case .refused(let response, let isJoined):
+      if let target = await newTarget(refusedWith: response.status) {
+        return try await redirect(to: target)
+      }
       return try await RelayedAnswer(exchange: exchange, reason: .uriMiss)
         .pass(response, isJoined: isJoined)
     }
@@ -66,6 +69,7 @@ struct CachedAnswer: Sendable {
     if let location = redirection(selected) {
       if selected.isManifest == true {
         try exchange.noteChain(naming: [VariantChains.hash(baseURL(of: known))])
+        try await storeManifest(selected)
       }
       noteStream(of: selected)
       service.recordings[exchange.session]?
@@ -98,6 +102,13 @@ struct CachedAnswer: Sendable {
   /// Whether the resource decrypts segments, and the cache serves several people: it is not stored.
   private func isSharedKey(_ resource: Resource) -> Bool {
     service.cache.isShared && resource.membership?.isKey == true
+  }
+
+  /// Waits until a manifest is stored to which the client is redirected: without a stored response
+  /// the redirect could not be repeated offline, and the manifest would be sent as a whole each time.
+  private func storeManifest(_ selected: SelectedResponse) async throws {
+    guard !isHEAD, !selected.known.freshness.noStore else { return }
+    _ = try await ManifestAnswer(self, selected).body()
   }
 
   /// Notes that the manifest to which the client is redirected belongs to the stream of this one.

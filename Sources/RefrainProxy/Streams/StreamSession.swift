@@ -103,13 +103,12 @@ final class StreamSession: Sendable {
       default: continue
       }
     }
-    let stored = cookies.cookies(for: url, at: Date())
-    guard !stored.isEmpty else { return complete }
-    // The client's value of a cookie is the newer one.
-    let sent = CookieJar.pairs(complete["Cookie"] ?? "")
-    let missing = stored.filter { cookie in !sent.contains { $0.name == cookie.name } }
-    complete["Cookie"] = (sent + missing).map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
-    return complete
+    return cookies.complete(complete, for: url, at: Date())
+  }
+
+  /// Adds cookies that were received before the session began.
+  func add(_ new: [CookieJar.Cookie]) {
+    if cookies.add(new, at: Date()) { noteChange() }
   }
 
   func store(cookies fields: [String], from url: URL) {

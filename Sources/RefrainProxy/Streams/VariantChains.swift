@@ -5,7 +5,8 @@ import RefrainLocks
 
 /// Which multivariant playlists name which playlists, so that none is served that leads back to
 /// itself. A variant is a media playlist (RFC 8216 §4.3.4.2); ffmpeg, and players that use it, also
-/// follow one that has variants itself, and would do so for ever.
+/// follow one that has variants itself, and would do so for ever. So they do with a live playlist
+/// that is its only segment.
 final class VariantChains: Sendable {
   private struct Naming {
     /// The hashes of the URLs that the playlist names (`StreamParts.hash`).
@@ -70,7 +71,7 @@ extension Exchange {
       throw HTTPError(
         508,
         "The playlist leads back to itself, or to one playlist after another, through its "
-          + "variants. Check the stream's first playlist.")
+          + "variants or segments. Check the stream's first playlist.")
     }
   }
 }

@@ -201,6 +201,44 @@ struct StreamPrefetchTests {
     }
   }
 
+  @Test func `The next stream is fetched too if only its content shows that it is one`()
+    async throws
+  {
+    try await with { origin, cache, _ in
+      let list = "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\nhigh0.ts\n#EXT-X-ENDLIST\n"
+      origin.serve(
+        OriginResource(
+          .bytes(Array(list.utf8)), contentType: "application/octet-stream", etag: "\"next\""),
+        at: "/next")
+      var state = PlayerState()
+      state.queue.replace(with: [
+        Media(try #require(URL(string: "http://h/now.m3u8"))), Media(origin.url("/next")),
+      ])
+      state.status = .playing
+      state.streamProgress = StreamProgress(
+        duration: .seconds(9), cachedRanges: [.zero..<Duration.seconds(9)])
+      var prefetcher = NextPrefetcher(cache: cache, opening: 100)
+      prefetcher.update(state) { .soundOfHighest }
+      let segment = Resource(url: origin.url("/high0.ts"))
+      try await eventually("it is stored") { try await cache.progress(of: segment).isComplete }
+      prefetcher.cancel()
+      let requests = origin.log("/high0.ts").requests
+      #expect(requests.allSatisfy { $0.request.headers.first("Icy-MetaData") == nil })
+    }
+  }
+
+  @Test func `The cookies of a manifest that was looked up are kept for its stream`() async throws {
+    try await with { origin, cache, _ in
+      origin.serve(
+        OriginResource(
+          .bytes(Array(Self.master.utf8)), contentType: "application/vnd.apple.mpegurl",
+          headers: [Field("Set-Cookie", "id=1; Path=/")]), at: "/cookie.m3u8")
+      let stream = Resource(url: origin.url("/cookie.m3u8"))
+      #expect(try await StreamLookup(cache: cache).kind(of: stream) == .hls)
+      #expect(cache.streamCookies(of: stream).map(\.pair.value) == ["1"])
+    }
+  }
+
   @Test func `Without a proxy, the manifest alone is fetched`() async throws {
     try await with { origin, cache, resource in
       let engine = StreamEngine(ScriptedEngine(), cache: cache, streamURL: nil)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import OriginServer
 import Refrain
 import Testing
 
@@ -45,6 +46,28 @@ import Testing
         #expect(reply["Location"] == test.origin.url("/watch").absoluteString)
       }
       try await #expect(test.get("/a.mp3", method: method).status == 200)
+    }
+  }
+
+  @Test func `Playlists and segments that a script sends as a page are not redirected`()
+    async throws
+  {
+    try await withProxy(proxy: { configuration, _ in configuration.redirectsPages = true }) {
+      test async throws in
+      let list = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n/s0.php\n#EXT-X-ENDLIST\n"
+      let target = try test.target("/s0.php")
+      for path in ["/list.m3u8", "/list.php"] {
+        test.serve(list, at: path, type: "text/html; charset=utf-8")
+        let reply = try await test.get(path)
+        #expect(reply.status == 200 && reply.text.contains(target), "\(path)")
+      }
+      var segment = OriginResource.synthetic(seed: 1, length: 5000)
+      segment.contentType = "text/html"
+      test.origin.serve(segment, at: "/s0.php")
+      for _ in 0..<2 {
+        let reply = try await test.get("/s0.php")
+        #expect(reply.status == 200 && reply.body == SyntheticBytes(seed: 1).bytes(in: 0..<5000))
+      }
     }
   }
 }

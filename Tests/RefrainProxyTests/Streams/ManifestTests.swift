@@ -204,6 +204,55 @@ import Testing
     }
   }
 
+  @Test func `A manifest that was redirected is redirected offline too`() async throws {
+    try await withProxy { test in
+      let list = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\ns0.ts\n#EXT-X-ENDLIST\n"
+      test.serve(list, at: "/far/list.m3u8")
+      test.serve("", at: "/list.m3u8")
+      let far = test.origin.url("/far/list.m3u8").absoluteString
+      test.origin.script("/list.m3u8", .on(.all, .redirect(302, to: far)))
+      // The redirect is known before the manifest has arrived.
+      test.origin.script(
+        "/far/list.m3u8", .on(.all, .stall(at: .body(4), for: .milliseconds(50))))
+      for _ in 0..<2 {
+        let reply = try await test.get("/list.m3u8")
+        #expect(reply.status == 302)
+        #expect(reply["Location"] == (try test.target("/far/list.m3u8")))
+        let text = try await test.get("/far/list.m3u8").text
+        #expect(text == list)
+        test.cache.isOffline = true
+      }
+    }
+  }
+
+  /// As with a redirect to a session, or to a URL with a token.
+  @Test func `A redirect that changes is followed once the origin refuses its earlier target`()
+    async throws
+  {
+    try await withProxy { test in
+      let list = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\ns0.ts\n#EXT-X-ENDLIST\n"
+      for path in ["/one/list.m3u8", "/two/list.m3u8"] { test.serve(list, at: path) }
+      test.serve("", at: "/list.m3u8")
+      func lead(to path: String) {
+        let target = test.origin.url(path).absoluteString
+        test.origin.script("/list.m3u8", .on(.all, .redirect(302, to: target)))
+      }
+      let targets = try ["/one/list.m3u8", "/two/list.m3u8"].map { try test.target($0) }
+      lead(to: "/one/list.m3u8")
+      try await #expect(test.get("/list.m3u8")["Location"] == targets[0])
+      try await #expect(test.get("/one/list.m3u8").text == list)
+      // What is stored stays in use as long as it can.
+      lead(to: "/two/list.m3u8")
+      try await #expect(test.get("/list.m3u8")["Location"] == targets[0])
+      try await #expect(test.get("/one/list.m3u8").text == list)
+      test.origin.script("/one/list.m3u8", .on(.all, .status(403)))
+      let reply = try await test.get("/one/list.m3u8")
+      #expect(reply.status == 302 && reply["Location"] == targets[1])
+      try await #expect(test.get("/list.m3u8")["Location"] == targets[1])
+      try await #expect(test.get("/two/list.m3u8").text == list)
+    }
+  }
+
   @Test func `A reverse proxy rewrites absolute URLs of its origin alone`() async throws {
     try await withReverseProxy { test in
       let origin = test.origin.baseURL.absoluteString

@@ -41,6 +41,33 @@ import Testing
     }
   }
 
+  /// As a player does, which looks whether it is a stream.
+  @Test(arguments: ["", "secret"])
+  func `Cookies of a manifest that the cache was asked for before come with its proxy URL`(
+    _ account: String
+  ) async throws {
+    try await withProxy { test in
+      test.serve(list, at: "/list.m3u8", headers: [Field("Set-Cookie", "id=1; Path=/")])
+      serveSegments(test.origin)
+      let stream = Resource(
+        url: test.origin.url("/list.m3u8"),
+        headers: account.isEmpty ? [:] : ["Authorization": account])
+      let reader = try await test.cache.open(test.cache.collectingCookies(stream))
+      #expect(try await reader.bytes(in: 0..<1000) == Data(list.utf8))
+      reader.cancel()
+      // The proxy's own request, if it makes one, has no part in this.
+      test.serve(list, at: "/list.m3u8")
+      let url = try test.proxy.url(for: stream)
+      let (reply, target) = try await test.follow(url.path(percentEncoded: true))
+      let segment = try await test.follow(try test.reference(reply, to: "s0.ts", at: target)).0
+      #expect(segment.body.count == 1000)
+      #expect(sent("Cookie", for: "/s0.ts", to: test.origin) == ["id=1"])
+      // They are for these credentials alone.
+      let other = Resource(url: stream.url, headers: ["Authorization": "other"])
+      #expect(test.cache.streamCookies(of: other).isEmpty)
+    }
+  }
+
   @Test func `Cookies of redirects to a manifest reach the hosts that have set them`()
     async throws
   {

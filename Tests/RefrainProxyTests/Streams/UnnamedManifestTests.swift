@@ -24,7 +24,8 @@ import Testing
     if type == nil { test.origin.script(path, .on(.all, .header("Content-Type", nil))) }
   }
 
-  @Test(arguments: types)
+  @Test(
+    arguments: types + ["text/html; charset=utf-8", "application/json", "application/xml"])
   func `Segments of a playlist that its content shows come through the proxy, once`(
     _ type: String?
   ) async throws {

@@ -41,6 +41,20 @@ import Testing
     }
   }
 
+  @Test(arguments: ["live.m3u8", "/live.m3u8?", "./live.m3u8"])
+  func `A playlist that is its own segment is an error, one of songs is not`(
+    _ reference: String
+  ) async throws {
+    try await withProxy { test in
+      let isOther = reference.hasSuffix("?")
+      let list = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n#EXTINF:2,\n\(reference)\n"
+      test.serve(list, at: "/live.m3u8")
+      for _ in 0..<2 { try await expect(isOther ? 200 : 508, at: "/live.m3u8", test) }
+      test.serve("#EXTM3U\n#EXTINF:200,Song\nsongs.m3u8\n", at: "/songs.m3u8")
+      try await expect(200, at: "/songs.m3u8", test)
+    }
+  }
+
   @Test(arguments: [false, true])
   func `Playlists that name each other end where they come back`(
     _ isRedirected: Bool

@@ -5,13 +5,16 @@ import Testing
 
 /// Manifests that only their first bytes show.
 @Suite struct ManifestContentTests {
-  @Test func `Only a type that states nothing leaves the content to decide`() {
-    for type in [nil, "application/octet-stream", "binary/octet-stream", "text/plain"] {
+  @Test func `Only a type that states nothing or too little leaves the content to decide`() {
+    for type in [
+      nil, "application/octet-stream", "binary/octet-stream", "application/force-download",
+      "text/plain", "text/html", "text/xml", "application/xml", "application/json",
+    ] {
       #expect(Manifest.mayBeUnnamed(mimeType: type, length: nil))
       #expect(Manifest.mayBeUnnamed(mimeType: type, length: 4 << 20))
       #expect(!Manifest.mayBeUnnamed(mimeType: type, length: 4 << 20 + 1))
     }
-    for type in ["video/mp4", "text/html", "application/json"] {
+    for type in ["video/mp4", "video/mp2t", "audio/mpeg", "text/vtt", "text/event-stream"] {
       #expect(!Manifest.mayBeUnnamed(mimeType: type, length: 100), "\(type)")
     }
   }
@@ -40,7 +43,10 @@ import Testing
     #expect(Manifest.isBeginning(Array(text.utf8), isWhole: false) == nil)
   }
 
-  @Test(arguments: ["G", "ID3", "\0\0\0 ftyp", "#!/bin/sh", "# text", "<html>", "<svg:svg>", "{}"])
+  @Test(arguments: [
+    "G", "ID3", "\0\0\0 ftyp", "#!/bin/sh", "# text", "<html>", "<svg:svg>", "{}",
+    "\n<!DOCTYPE html>",
+  ])
   func `The first bytes of other content are enough`(_ text: String) {
     #expect(Manifest.isBeginning(Array(text.utf8), isWhole: false) == false)
   }

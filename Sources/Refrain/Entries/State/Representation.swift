@@ -51,6 +51,20 @@ struct Representation: Sendable {
 
   mutating func describe(_ information: ContentInformation) { info = information }
 
+  /// Records the URL, after redirects, that has confirmed the bytes.
+  ///
+  /// - Returns: the earlier URL, if more than its query is another one: the bytes stay there.
+  mutating func confirm(at url: URL) -> URL? {
+    func place(_ url: URL) -> Substring { url.absoluteString.prefix { $0 != "?" && $0 != "#" } }
+    guard let earlier = info?.finalURL, earlier != url else { return nil }
+    guard place(earlier) == place(url) else { return earlier }
+    move(to: url)
+    return nil
+  }
+
+  /// Records another URL after redirects.
+  mutating func move(to url: URL) { info?.finalURL = url }
+
   /// Sets a length that was unknown until the end of the resource was reached.
   mutating func setLength(_ length: Int64) { info?.length = length }
 

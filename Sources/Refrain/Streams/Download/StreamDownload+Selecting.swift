@@ -132,10 +132,7 @@ extension StreamDownload {
     guard Self.isShort(information), let manifest = await cache.storedManifest(for: key) else {
       throw Self.noPlaylist(url)
     }
-    if let redirected = redirected(resource, to: manifest.url) {
-      _ = try await bring(redirected)
-    }
-    return manifest
+    return try await bringRedirected(manifest, of: resource)
   }
 
   private static func isShort(_ information: ContentInformation) -> Bool {

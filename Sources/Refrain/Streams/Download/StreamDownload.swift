@@ -25,20 +25,33 @@ package struct StreamDownload: Sendable {
   /// What a manifest refers to is allowed as through a proxy: nothing in a private network, if the
   /// stream's URL is public.
   private let filter: URLFilter?
+  /// Those that the stream's responses set; nil in a shared cache.
+  private let cookies: CookieJar?
 
   /// - Parameters:
   ///   - resource: the stream's first manifest.
   ///   - isPinned: whether to pin all that is fetched.
   package init(_ resource: Resource, into cache: MediaCache, isPinned: Bool = false) {
     self.cache = cache
-    self.resource = resource
+    self.resource = cache.collectingCookies(resource)
+    cookies = cache.isShared ? nil : cache.context.streamCookies.collection(of: resource).jar
     self.isPinned = isPinned
     filter = resource.filter ?? (PrivateNetwork.contains(resource.url) ? nil : .publicOnly())
   }
 
   // MARK: The first manifest
 
-  /// Whether a fetched resource may be the manifest of a stream.
+  /// Whether the resource, of which at least the beginning was fetched just now, may be the first
+  /// manifest of a stream: by its type or its name, or else by its content, if all of it is stored.
+  package func mayBeStream(_ information: ContentInformation) async -> Bool {
+    if Self.mayBeStream(information, at: resource.url) { return true }
+    guard Manifest.mayBeUnnamed(mimeType: information.mimeType, length: information.length),
+      let stored = await cache.storedManifest(for: cache.storedKey(for: resource))
+    else { return false }
+    return Manifest.isShown(by: stored.body)
+  }
+
+  /// Whether a fetched resource may be the manifest of a stream, by its type or its name.
   package static func mayBeStream(_ information: ContentInformation, at url: URL) -> Bool {
     guard (information.length ?? 0) <= Manifest.longest else { return false }
     return [url, information.finalURL].contains {
@@ -64,10 +77,30 @@ package struct StreamDownload: Sendable {
     guard let manifest = await cache.storedManifest(for: key) else { return nil }
     guard let source = try await StreamSource(manifest) else { return nil }
     // A pinned one is fetched by `select`.
-    if !isPinned, let redirected = redirected(resource, to: source.url) {
-      try await cache.prefetch(redirected)
+    guard !isPinned || cache.hasMoved(from: manifest.url) else { return source }
+    let brought = try await bringRedirected(manifest, of: resource)
+    if brought.url == manifest.url { return source }
+    return try await StreamSource(brought)
+  }
+
+  /// Fetches a manifest also under its URL after redirects, if it is needed there.
+  ///
+  /// - Returns: the manifest, with its newest URL if the origin refuses that one, and redirects
+  ///   elsewhere by now.
+  func bringRedirected(
+    _ manifest: StoredManifest, of resource: Resource
+  ) async throws -> StoredManifest {
+    guard let redirected = redirected(resource, to: manifest.url) else { return manifest }
+    do {
+      _ = try await bring(redirected)
+      return manifest
+    } catch let error as MediaCacheError where error.refusesURL {
+      guard let url = await cache.relocate(from: manifest.url) else { throw error }
+      var moved = manifest
+      moved.url = url
+      if let redirected = self.redirected(resource, to: url) { _ = try await bring(redirected) }
+      return moved
     }
-    return source
   }
 
   /// Returns the stream with its first manifest as the origin sends it, which need not be
@@ -83,9 +116,18 @@ package struct StreamDownload: Sendable {
     let reader = try await cache.open(resource, fill: .onDemand)
     defer { reader.cancel() }
     let information = try await reader.contentInformation()
-    guard Self.mayBeStream(information, at: resource.url) else { return nil }
+    let isNamed = Self.mayBeStream(information, at: resource.url)
+    guard
+      isNamed
+        || Manifest.mayBeUnnamed(mimeType: information.mimeType, length: information.length)
+    else { return nil }
     var body: [UInt8] = []
-    for try await chunk in reader.chunks(in: 0..<Manifest.longest) { body += chunk }
+    for try await chunk in reader.chunks(in: 0..<Manifest.longest) {
+      let isKnown = body.count >= Manifest.longestBeginning
+      body += chunk
+      if !isNamed, !isKnown, Manifest.isBeginning(body, isWhole: false) == false { return nil }
+    }
+    guard isNamed || Manifest.isShown(by: body) else { return nil }
     return StoredManifest(body: body, url: information.finalURL)
   }
 
@@ -114,7 +156,9 @@ package struct StreamDownload: Sendable {
       }
       headers = HeaderFields(carried.map { ($0.name, $0.value) })
     }
+    headers = cookies?.complete(headers, for: url, at: Date()) ?? headers
     var part = Resource(url: url, headers: headers)
+    part.observer = resource.observer
     filter?.noteReference(to: url, from: resource.url)
     part.filter = filter
     part.membership = StreamMembership(

@@ -1,42 +1,51 @@
 // SPDX-License-Identifier: MIT
-import Foundation
-import Refrain
+package import Foundation
 import RefrainLocks
 
 /// The cookies of one stream (RFC 6265).
-final class CookieJar: Sendable {
+package final class CookieJar: Sendable {
   /// RFC 6265 §6.1.
   private static let capacity = 300
   private static let longest = 4096
 
-  struct Pair: Sendable, Hashable, Codable {
-    var name: String
-    var value: String
+  package struct Pair: Sendable, Hashable, Codable {
+    package var name: String
+    package var value: String
 
-    var isValid: Bool {
+    package init(name: String, value: String) { (self.name, self.value) = (name, value) }
+
+    package var isValid: Bool {
       name.isToken && value.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != UInt8(ascii: ";") }
     }
   }
 
-  struct Cookie: Sendable, Hashable, Codable {
-    var pair: Pair
-    var domain: String
-    var path: String
-    var isHostOnly: Bool
-    var isSecure: Bool
-    var expires: Date?
+  package struct Cookie: Sendable, Hashable, Codable {
+    package var pair: Pair
+    package var domain: String
+    package var path: String
+    package var isHostOnly: Bool
+    package var isSecure: Bool
+    package var expires: Date?
+
+    package init(
+      pair: Pair, domain: String, path: String, isHostOnly: Bool, isSecure: Bool,
+      expires: Date? = nil
+    ) {
+      (self.pair, self.domain, self.path) = (pair, domain, path)
+      (self.isHostOnly, self.isSecure, self.expires) = (isHostOnly, isSecure, expires)
+    }
 
     func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
   }
 
   private let cookies: Mutex<[Cookie]>
 
-  init(_ cookies: [Cookie] = []) {
+  package init(_ cookies: [Cookie] = []) {
     self.cookies = Mutex(cookies.suffix(Self.capacity))
   }
 
   /// Returns all cookies that are not expired.
-  func all(at now: Date) -> [Cookie] {
+  package func all(at now: Date) -> [Cookie] {
     cookies.withLock { $0.filter { !$0.isExpired(at: now) } }
   }
 
@@ -44,8 +53,15 @@ final class CookieJar: Sendable {
   ///
   /// - Returns: whether any cookie is another one now.
   @discardableResult
-  func store(_ fields: [String], from url: URL, at now: Date) -> Bool {
-    let new = fields.compactMap { Self.cookie($0, from: url, at: now) }
+  package func store(_ fields: [String], from url: URL, at now: Date) -> Bool {
+    add(fields.compactMap { Self.cookie($0, from: url, at: now) }, at: now)
+  }
+
+  /// Adds cookies, in place of those with the same names.
+  ///
+  /// - Returns: whether any cookie is another one now.
+  @discardableResult
+  package func add(_ new: [Cookie], at now: Date) -> Bool {
     guard !new.isEmpty else { return false }
     return cookies.withLock { cookies in
       let before = Set(cookies)
@@ -62,7 +78,7 @@ final class CookieJar: Sendable {
   }
 
   /// Returns the cookies for a request, those with the longest path first (§5.4).
-  func cookies(for url: URL, at now: Date) -> [Pair] {
+  package func cookies(for url: URL, at now: Date) -> [Pair] {
     guard let place = Place(url) else { return [] }
     let matching = cookies.withLock { cookies in
       cookies.filter { cookie in
@@ -79,8 +95,20 @@ final class CookieJar: Sendable {
     }.map(\.element.pair)
   }
 
+  /// Returns a request's fields with the cookies for its URL. A value that the request has of a
+  /// cookie is the newer one.
+  package func complete(_ fields: HeaderFields, for url: URL, at now: Date) -> HeaderFields {
+    let stored = cookies(for: url, at: now)
+    guard !stored.isEmpty else { return fields }
+    var complete = fields
+    let sent = Self.pairs(fields["Cookie"] ?? "")
+    let missing = stored.filter { cookie in !sent.contains { $0.name == cookie.name } }
+    complete["Cookie"] = (sent + missing).map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
+    return complete
+  }
+
   /// Splits the value of a Cookie field.
-  static func pairs(_ field: String) -> [Pair] {
+  private static func pairs(_ field: String) -> [Pair] {
     field.split(separator: ";").compactMap { part in
       let text = part.trimmingOWS
       guard let equals = text.firstIndex(of: "=") else { return nil }

@@ -2,7 +2,7 @@
 import Foundation
 import Testing
 
-@testable import RefrainProxy
+@testable import Refrain
 
 /// The cookies of streams (RFC 6265).
 @Suite struct CookieJarTests {
