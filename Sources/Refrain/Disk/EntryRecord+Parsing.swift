@@ -93,7 +93,7 @@ extension Freshness {
     var uptime: Uptime?
     var (initialAge, lifetime): (Double?, Double?)
     var (mustRevalidate, noStore, isGuessed, isOutdated): (Bool?, Bool?, Bool?, Bool?)
-    var mayDifferByCookies: Bool?
+    var (mayDifferByCookies, isBounded): (Bool?, Bool?)
     // `JSONDecoder` reads `pace`, which is rare.
     let isWhole = parser.object { name, parser in
       switch name {
@@ -106,6 +106,7 @@ extension Freshness {
       case "isGuessed": parser.take(&isGuessed) { $0.boolean() }
       case "isOutdated": parser.take(&isOutdated) { $0.boolean() }
       case "mayDifferByCookies": parser.take(&mayDifferByCookies) { $0.boolean() }
+      case "isBounded": parser.take(&isBounded) { $0.boolean() }
       default: false
       }
     }
@@ -118,6 +119,7 @@ extension Freshness {
     self.isGuessed = isGuessed
     self.isOutdated = isOutdated
     self.mayDifferByCookies = mayDifferByCookies
+    self.isBounded = isBounded
   }
 }
 

@@ -33,7 +33,9 @@ extension Freshness {
       status: redirection.status, headers: redirection.headers,
       requestTime: redirection.requestTime, responseTime: redirection.responseTime, keeper: keeper)
     var result = self
-    if own.mustRevalidate { result.mustRevalidate = true }
+    if own.mustRevalidate, !mustRevalidate {
+      (result.mustRevalidate, result.isBounded) = (true, true)
+    }
     // A private cache stores the response all the same: not the redirect, which it follows again.
     if keeper.isShared {
       if own.noStore { result.noStore = true }
@@ -44,6 +46,7 @@ extension Freshness {
     let left = (isStated ? own.lifetime : Self.unstatedRedirection) - own.age(at: confirmedAt)
     // The response keeps its age.
     result.lifetime = max(min(lifetime, initialAge + left), 0)
+    if result.lifetime < lifetime { result.isBounded = true }
     if isStated, left <= max(lifetime - initialAge, 0) { result.isGuessed = nil }
     return result
   }

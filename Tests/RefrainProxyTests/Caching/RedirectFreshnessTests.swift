@@ -115,4 +115,51 @@ import Testing
       #expect(try await test.asked("/play") == 2)
     }
   }
+
+  static let stated: [(redirect: [String: String], response: [String: String], client: String)] = [
+    (["Cache-Control": "no-cache"], open, "public, max-age=0, must-revalidate"),
+    (["Cache-Control": "max-age=6000"], open, "public, max-age=6000"),
+    (
+      ["Cache-Control": "max-age=6000"], ["Cache-Control": "max-age=3000, immutable"],
+      "max-age=3000, immutable"
+    ),
+    (
+      ["Cache-Control": "max-age=6000"],
+      ["Cache-Control": "public, max-age=9000, immutable, a=\"b c\""],
+      "public, a=\"b c\", max-age=6000"
+    ),
+    (
+      ["Cache-Control": "max-age=6000"], ["Expires": "Thu, 01 Jan 2099 00:00:00 GMT"],
+      "max-age=6000"
+    ),
+  ]
+
+  @Test(arguments: stated.indices)
+  func `A client is not told to keep a response longer than the redirect to it permits`(
+    index: Int
+  ) async throws {
+    let (fields, target, expected) = Self.stated[index]
+    try await withReverseProxy { test async throws in
+      test.serve("/1", target)
+      redirect(test, "/latest", to: "/1", fields)
+      for _ in 0..<3 {
+        let reply = try await test.get("/latest")
+        #expect(reply["Expires"] == nil)
+        let control = try #require(reply["Cache-Control"])
+        let (words, seconds) = Self.parts(of: control)
+        let (expectedWords, most) = Self.parts(of: expected)
+        #expect(words == expectedWords)
+        // Whole seconds that are left of the redirect's.
+        #expect(seconds <= most && seconds >= most - 200)
+      }
+      #expect(try await test.get("/1")["Cache-Control"] == target["Cache-Control"])
+    }
+  }
+
+  /// Splits a Cache-Control field into its other directives, and the seconds of max-age.
+  private static func parts(of control: String) -> (words: [String], seconds: Int) {
+    let all = control.split(separator: ", ").map(String.init)
+    let seconds = all.compactMap { $0.hasPrefix("max-age=") ? Int($0.dropFirst(8)) : nil }
+    return (all.filter { !$0.hasPrefix("max-age=") }, seconds.first ?? -1)
+  }
 }

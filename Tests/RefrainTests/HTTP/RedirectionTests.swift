@@ -42,6 +42,16 @@ import Testing
     #expect(Self.behind([(status, headers)]).lifetime == expected)
   }
 
+  @Test func `The response's own fields state more if a redirect bounds its freshness`() {
+    #expect(Self.behind([(302, ["Cache-Control": "max-age=60"])]).isBounded == true)
+    #expect(Self.behind([(302, ["Cache-Control": "max-age=6000"])]).isBounded == nil)
+    #expect(Self.behind([(302, ["Cache-Control": "max-age=6000, no-cache"])]).isBounded == true)
+    #expect(
+      Self.behind([(302, ["Cache-Control": "max-age=6000, must-revalidate"])]).isBounded == true)
+    #expect(Self.behind([(302, [:])]).isBounded == true)
+    #expect(Self.behind([(301, [:])]).isBounded == nil)
+  }
+
   @Test func `The redirect of a chain that is fresh for the shortest time counts`() {
     let long = (302, ["Cache-Control": "max-age=60"] as HeaderFields)
     let short = (307, ["Cache-Control": "max-age=5"] as HeaderFields)
