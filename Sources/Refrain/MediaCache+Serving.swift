@@ -58,6 +58,36 @@ extension MediaCache {
     return body(entry)
   }
 
+  /// Whether a response is arriving for others that a request on these terms cannot share: it is not
+  /// fresh enough, and has no validator with which the origin could confirm it. Of a stream without
+  /// an end, such as live sound or events, and of what is made for each request, each response has
+  /// other bytes: one for this request, received into the entry, would end the readers of the
+  /// arriving one.
+  ///
+  /// Media of known length is shared all the same: a player requests it piece by piece.
+  ///
+  /// - Parameter key: the key of the resource, common to its representations.
+  package func isArrivingForOthers(
+    _ resource: Resource, key: CacheKey, on terms: FreshnessRequirements
+  ) -> Bool {
+    var key = key
+    for _ in 0..<Self.longestChain {
+      guard let generation = context.table.openEntry(for: key)?.current else { return false }
+      let (isArriving, other) = generation.withState { state -> (Bool, CacheKey?) in
+        let isArriving =
+          state.info != nil && (state.length == nil || !state.isReadInPieces)
+          && !state.isComplete && !state.isLive && state.freshness?.pace == nil
+          && state.validator.conditional.isEmpty
+          && state.readers.values.contains(where: \.hasRead)
+          && !state.isUsable(on: terms, context.asking, at: context.now)
+        return (isArriving, state.known?.otherKey(than: key, for: resource.headers))
+      }
+      guard let other else { return isArriving }
+      key = other
+    }
+    return false
+  }
+
   /// Holds the open entry of a reader, so that requests can be answered from it at once; nil if
   /// nothing is open, or nothing is known of it.
   package func hold(_ reader: MediaReader) -> EntryLease? {

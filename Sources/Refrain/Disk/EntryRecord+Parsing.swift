@@ -93,6 +93,7 @@ extension Freshness {
     var uptime: Uptime?
     var (initialAge, lifetime): (Double?, Double?)
     var (mustRevalidate, noStore, isGuessed, isOutdated): (Bool?, Bool?, Bool?, Bool?)
+    var (mayDifferByCookies, isBounded): (Bool?, Bool?)
     // `JSONDecoder` reads `pace`, which is rare.
     let isWhole = parser.object { name, parser in
       switch name {
@@ -104,6 +105,8 @@ extension Freshness {
       case "noStore": parser.take(&noStore) { $0.boolean() }
       case "isGuessed": parser.take(&isGuessed) { $0.boolean() }
       case "isOutdated": parser.take(&isOutdated) { $0.boolean() }
+      case "mayDifferByCookies": parser.take(&mayDifferByCookies) { $0.boolean() }
+      case "isBounded": parser.take(&isBounded) { $0.boolean() }
       default: false
       }
     }
@@ -115,6 +118,8 @@ extension Freshness {
     confirmedUptime = uptime
     self.isGuessed = isGuessed
     self.isOutdated = isOutdated
+    self.mayDifferByCookies = mayDifferByCookies
+    self.isBounded = isBounded
   }
 }
 

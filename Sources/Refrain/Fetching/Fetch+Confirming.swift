@@ -105,11 +105,13 @@ extension Fetch {
   ) -> Bool {
     let (isOfUse, actions, earlier) = generation.withState { state in
       let merged = StoredFields.merged(
-        state.representation.headers, with: response.headers, isConfirmation: true)
+        state.representation.headers, with: response.headers, isConfirmation: true
+      ).varying(by: response.redirections)
+      let keeper = self.keeper(response)
       let freshness = state.freshness?.confirmed(
         by: response.headers, merged: state.representation.headers.isEmpty ? nil : merged,
-        requestTime: response.requestTime, responseTime: response.responseTime,
-        keeper: keeper(response))
+        requestTime: response.requestTime, responseTime: response.responseTime, keeper: keeper
+      ).behind(response.redirections, keeper: keeper)
       state.representation.refresh(
         freshness, askedAt: response.requestTime, confirmedAt: context.now.uptime)
       state.representation.respond(merged, selectedBy: response.asked)

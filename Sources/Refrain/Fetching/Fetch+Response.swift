@@ -74,15 +74,18 @@ extension Fetch {
     _ facts: ResponseCheck.Facts, _ response: OriginExchange.Response, isWhole: Bool,
     in state: inout GenerationState
   ) -> [GenerationState.Action] {
+    let keeper = self.keeper(response)
     let freshness = Freshness(
       status: 200, headers: response.headers, requestTime: response.requestTime,
-      responseTime: response.responseTime, keeper: keeper(response))
+      responseTime: response.responseTime, keeper: keeper
+    ).behind(response.redirections, keeper: keeper)
     let headers = state.representation.headers
     // A refusal describes itself, not the resource.
     let describes = (200..<300).contains(response.status)
     state.representation.respond(
       describes
-        ? StoredFields.merged(headers, with: response.headers, isConfirmation: false) : headers,
+        ? StoredFields.merged(headers, with: response.headers, isConfirmation: false)
+          .varying(by: response.redirections) : headers,
       selectedBy: response.asked)
     state.grant(to: response.credentials)
     state.confirm(response.signatures, at: response.askedURL)

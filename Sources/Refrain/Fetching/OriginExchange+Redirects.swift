@@ -9,17 +9,22 @@ extension OriginExchange {
     }
     entry.asked.note(nil, for: resource)
     var redirects = RedirectPolicy(request: request)
+    var followed: [Redirection] = []
     while true {
       let response = try await ask(redirects.request, for: resource)
       let next = try redirects.follow(status: response.status, headers: response.headers)
       if let next {
         try Self.check(next.url, against: resource.filter, redirectedBy: response.status)
         resource.filter?.noteReference(to: next.url, from: resource.url)
+        followed.append(Redirection(response))
       } else {
         switch Self.judge(response, to: redirects.request) {
-        case .response(let received):
+        case .response(var received):
+          received.redirections = followed
           if Self.isUseful(response.status) {
-            entry.asked.note(redirects.shortcut, for: resource)
+            var shortcut = redirects.shortcut
+            shortcut?.redirections = followed
+            entry.asked.note(shortcut, for: resource)
           }
           return received
         case .askAgain(let fields): for field in fields { redirects.drop(field) }
@@ -45,7 +50,9 @@ extension OriginExchange {
           return nil
         }
         switch Self.judge(response, to: redirects.request) {
-        case .response(let received): return received
+        case .response(var received):
+          received.redirections = shortcut.redirections
+          return received
         case .askAgain(let fields): for field in fields { redirects.drop(field) }
         }
       }
@@ -184,5 +191,13 @@ extension OriginExchange {
     response.hasInterleavedLength = ResponseCheck.contentLength(response.headers) != nil
     response.headers = ICYAnswer.plainHeaders(response.headers)
     return response
+  }
+}
+
+extension Redirection {
+  fileprivate init(_ response: OriginExchange.Response) {
+    self.init(
+      status: response.status, headers: response.headers, requestTime: response.requestTime,
+      responseTime: response.responseTime)
   }
 }

@@ -16,6 +16,8 @@ final class OriginExchange: Sendable {
     var url: URL
     /// The URL that was requested, before redirects.
     var askedURL: URL
+    /// The redirects from there, also those of an earlier request that led to `url`.
+    var redirections: [Redirection] = []
     /// The user's headers that were sent.
     var asked: HeaderFields
     /// The resource as its reader gave it; nil if that is not known any more.

@@ -148,10 +148,12 @@ struct SignatureConfirmation: Sendable {
     generation.withState { state in
       if state.known?.otherKey(than: entry.key, for: response.asked) == nil {
         let merged = StoredFields.merged(
-          state.representation.headers, with: response.headers, isConfirmation: true)
+          state.representation.headers, with: response.headers, isConfirmation: true
+        ).varying(by: response.redirections)
         let freshness = state.freshness?.confirmed(
           by: response.headers, merged: state.representation.headers.isEmpty ? nil : merged,
-          requestTime: response.requestTime, responseTime: response.responseTime, keeper: keeper)
+          requestTime: response.requestTime, responseTime: response.responseTime, keeper: keeper
+        ).behind(response.redirections, keeper: keeper)
         state.representation.refresh(
           freshness, askedAt: response.requestTime, confirmedAt: context.now.uptime)
         state.representation.respond(merged, selectedBy: response.asked)

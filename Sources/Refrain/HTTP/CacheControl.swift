@@ -57,6 +57,11 @@ struct CacheControl: Sendable, Hashable {
   /// Whether shared caches may give the response to everybody, whoever requested it.
   var isForEverybody: Bool { isPublic || sharedMaxAge != nil }
 
+  /// Whether a response with these fields is for everybody, as shared caches read them.
+  static func isForEverybody(_ headers: HeaderFields) -> Bool {
+    (CacheControl(targetedBy: headers) ?? CacheControl(headers["Cache-Control"])).isForEverybody
+  }
+
   private mutating func apply(_ name: String, _ argument: String?) {
     switch name {
     case "no-store": noStore = true

@@ -21,6 +21,11 @@ package struct Freshness: Codable, Sendable, Hashable {
   /// Whether the response was found to have changed, or a request may have changed it (RFC 9111
   /// §4.4): stale, until the origin confirms it.
   var isOutdated: Bool?
+  /// Whether a redirect led to the response that may lead requests with cookies elsewhere; nil: none
+  /// did. Known to shared caches only.
+  var mayDifferByCookies: Bool?
+  /// Whether the response's own fields state more than this, since a redirect led to it; nil: no.
+  package var isBounded: Bool?
   /// How soon the origin changes the resource, by its bytes; nil if it is no manifest.
   package var pace: UpdatePace?
 

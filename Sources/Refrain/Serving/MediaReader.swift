@@ -25,6 +25,7 @@ public final class MediaReader: Sendable {
     let terms: FreshnessRequirements
     var statistics = Statistics()
     var storedBefore: RangeSet<Int64>
+    let obstacle: Obstacle?
     /// The part of `storedBefore` that was handed to the reader: bytes read twice count once.
     var readFromDisk = RangeSet<Int64>()
     var receivedBefore: Int64
@@ -50,7 +51,7 @@ public final class MediaReader: Sendable {
     self.configuration = configuration
     fillsWhole = fill == .wholeResource
     let traffic = entry.traffic
-    let (id, stored) = Self.attach(
+    let (id, stored, obstacle) = Self.attach(
       to: generation, configuration, isBackground: isBackground, terms)
     if settled != nil {
       generation.withState { state in
@@ -61,7 +62,7 @@ public final class MediaReader: Sendable {
     state = Mutex(
       State(
         generation: generation, id: id, isBackground: isBackground, terms: terms,
-        storedBefore: stored,
+        storedBefore: stored, obstacle: obstacle,
         receivedBefore: traffic.received, requestsBefore: traffic.requests))
     // The cache may have gone offline, or online, while the generation was created.
     generation.followOffline()
@@ -95,10 +96,10 @@ public final class MediaReader: Sendable {
   private static func attach(
     to generation: Generation, _ configuration: MediaCache.Configuration, isBackground: Bool,
     end: Int64 = .max, readsOn: Bool = false, _ terms: FreshnessRequirements, isMoved: Bool = false
-  ) -> (ReaderID, RangeSet<Int64>) {
+  ) -> (ReaderID, RangeSet<Int64>, Obstacle?) {
     let now = configuration.clock()
     let asking = generation.entry.context.asking
-    return generation.withState { state in
+    return generation.withState { state -> (ReaderID, RangeSet<Int64>, Obstacle?) in
       let id = state.makeID()
       var reader = GenerationState.Reader(
         minimum: isBackground ? 1 : state.limits.firstRequest)
@@ -112,7 +113,9 @@ public final class MediaReader: Sendable {
         !isMoved && !terms.isJustConfirmed && state.info != nil && !state.isLive
         && !state.isUsable(on: terms, asking, at: now)
       state.readers[id] = reader
-      return (id, state.stored)
+      guard reader.awaitsConfirmation else { return (id, state.stored, nil) }
+      let isFresh = state.freshness?.isFresh(at: state.wallTime(at: now)) == true
+      return (id, state.stored, isFresh ? .request : .stale)
     }
   }
 
@@ -150,7 +153,7 @@ public final class MediaReader: Sendable {
     let detached = state.withLock { state -> ReaderID? in
       guard state.generation === old, !state.isCancelled else { return nil }
       let before = state.id
-      (state.id, state.storedBefore) = Self.attach(
+      (state.id, state.storedBefore, _) = Self.attach(
         to: next, configuration, isBackground: state.isBackground, end: state.end,
         readsOn: state.readsOn, state.terms, isMoved: true)
       state.generation = next
@@ -235,6 +238,17 @@ public final class MediaReader: Sendable {
 
   /// The ranges that were stored when the reader was opened, and were handed to it since.
   package var spansReadFromDisk: RangeSet<Int64> { state.withLock { $0.readFromDisk } }
+
+  /// Why a stored response could not be used without asking the origin.
+  package enum Obstacle: Sendable {
+    case stale
+    /// It is fresh, and the request demands more.
+    case request
+  }
+
+  /// Why the response that was stored when the reader was opened could not be used at once; nil if
+  /// it could, or if there was none.
+  package var obstacle: Obstacle? { state.withLock { $0.obstacle } }
 
   /// The ranges that were stored when the reader was opened.
   package var spansBefore: RangeSet<Int64> { state.withLock { $0.storedBefore } }

@@ -22,6 +22,8 @@ struct RedirectPolicy: Sendable, Hashable {
     fileprivate var url: URL
     fileprivate var leftOrigin: Bool
     fileprivate var authorization: String?
+    /// The chain's redirects, which its response stands behind.
+    var redirections: [Redirection] = []
   }
 
   /// The end of the chain so far; nil if there was no redirect.

@@ -101,7 +101,7 @@ struct ServeCommand: AsyncParsableCommand {
       """
       Fetch from this host only: 'example.org', or '*.example.org' for its subdomains; may be \
       given several times. With --origin: also follow its redirects to this host; any other \
-      redirect is passed on.
+      redirect is passed on, and so is one that a shared cache may not store (private, no-store).
       """, valueName: "host"))
   var allowedHosts: [String] = []
 

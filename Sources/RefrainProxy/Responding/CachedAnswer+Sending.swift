@@ -52,7 +52,7 @@ extension CachedAnswer {
       isStale: isStale)
     var cacheStatus = origin.cacheStatus
     // A request for missing parts may not have been answered yet.
-    if [.uriMiss, .stale].contains(cacheStatus.forwarded), !cacheStatus.isCollapsed,
+    if [.uriMiss, .stale, .request].contains(cacheStatus.forwarded), !cacheStatus.isCollapsed,
       let forwardedStatus = selected.reader.originStatus, forwardedStatus != status
     {
       cacheStatus.forwardedStatus = forwardedStatus

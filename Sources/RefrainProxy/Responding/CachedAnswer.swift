@@ -39,6 +39,9 @@ struct CachedAnswer: Sendable {
       if let reason = service.uncacheable.reason(memory) {
         return try await relay(.bypass, asksWhole: reason == .encoded)
       }
+      if service.cache.isArrivingForOthers(resource, key: key, on: terms) {
+        return try await relay(.stale)
+      }
     }
     terms.acceptsOutdated = mayServePurged(resource, key, terms)
     let selected: SelectedResponse

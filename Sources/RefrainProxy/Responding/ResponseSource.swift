@@ -36,7 +36,7 @@ struct ResponseSource: Sendable {
         cacheStatus = CacheStatus.hit
       case (true, true):
         source = .revalidated
-        cacheStatus = CacheStatus(forwarded: .stale)
+        cacheStatus = CacheStatus(forwarded: Self.reason(reader) ?? .stale)
       case (true, false):
         source = .stale
         cacheStatus = CacheStatus(detail: "stale, because the origin could not be asked")
@@ -46,8 +46,18 @@ struct ResponseSource: Sendable {
       cacheStatus = .forwarded(.partial, isStored: reader.isStoring)
     } else {
       source = .miss
-      cacheStatus = .forwarded(.uriMiss, isStored: reader.isStoring)
+      cacheStatus = .forwarded(Self.reason(reader) ?? .uriMiss, isStored: reader.isStoring)
       cacheStatus.isCollapsed = !asked
+    }
+  }
+
+  /// Returns why the request was forwarded although a response was stored; nil if none was, or if
+  /// it could be used.
+  private static func reason(_ reader: MediaReader) -> CacheStatus.Forwarded? {
+    switch reader.obstacle {
+    case .stale: .stale
+    case .request: .request
+    case nil: nil
     }
   }
 }

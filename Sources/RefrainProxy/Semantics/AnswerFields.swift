@@ -27,6 +27,7 @@ struct AnswerFields: Sendable {
       fields.append("Date", HTTPDate.format(known.freshness.confirmedAt))
     }
     if known.information.length != nil { fields.append("Accept-Ranges", "bytes") }
+    if known.freshness.isBounded == true { Self.bound(&fields, by: known.freshness) }
     addWebOrigin(to: &fields)
     return fields
   }

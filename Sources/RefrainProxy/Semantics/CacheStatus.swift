@@ -16,7 +16,7 @@ struct CacheStatus: Sendable, Hashable {
     case stale
     /// Some of the ranges were stored.
     case partial
-    /// The request's own directives.
+    /// The stored response is fresh, and the request's own directives exclude it.
     case request
   }
 

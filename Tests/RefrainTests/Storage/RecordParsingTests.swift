@@ -26,6 +26,8 @@ struct RecordParsingTests {
       mustRevalidate: .random(using: &random), noStore: .random(using: &random))
     freshness.isGuessed = maybe(.random(using: &random))
     freshness.isOutdated = maybe(.random(using: &random))
+    freshness.mayDifferByCookies = maybe(.random(using: &random))
+    freshness.isBounded = maybe(.random(using: &random))
     freshness.confirmedUptime = maybe(Uptime(seconds: 1234.5678, boot: text()))
     var validator = Validator(
       etag: maybe(text()), lastModified: maybe(text()),

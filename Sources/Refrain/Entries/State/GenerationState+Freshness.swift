@@ -71,7 +71,7 @@ extension GenerationState {
 
   /// Whether a play takes several requests, as with audio and video, whose index may lie at the
   /// end. A resource that one request brings is asked for once by each client.
-  private var isReadInPieces: Bool {
+  var isReadInPieces: Bool {
     guard let info, freshness?.pace == nil else { return false }
     switch info.mimeType {
     case let type? where type.hasPrefix("audio/") || type.hasPrefix("video/"): return true

@@ -28,9 +28,8 @@ package final class StoredResponse: Sendable {
     isStrongLastModified = state.validator.isStrongLastModified
     invalidatedAt = state.invalidatedAt
     selection = state.selection
-    let control =
-      CacheControl(targetedBy: headers) ?? CacheControl(headers["Cache-Control"])
-    isForEverybody = control.isForEverybody
+    isForEverybody =
+      CacheControl.isForEverybody(headers) && freshness.mayDifferByCookies != true
   }
 
   /// Returns the seconds until the response becomes stale; negative once it is. One that was purged,
