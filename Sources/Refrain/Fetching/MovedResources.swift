@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-import Foundation
+package import Foundation
 import RefrainLocks
 
 /// The resources whose redirects led elsewhere when the origin confirmed the stored bytes, as long as

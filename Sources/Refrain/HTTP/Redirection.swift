@@ -15,9 +15,10 @@ struct Redirection: Sendable, Hashable {
 /// A response behind redirects is stored under the URL that was requested. Its use under that URL is
 /// a use of each redirect as well, which has a freshness of its own (RFC 9111 §4).
 extension Freshness {
-  /// The seconds for which a temporary redirect without explicit freshness is not followed again:
-  /// one play is often many requests.
-  static let unstatedRedirection: Double = 10
+  /// Returns the seconds for which a temporary redirect without explicit freshness is not followed
+  /// again. One play is often many requests, and each jump to stored bytes would wait for the
+  /// origin; clients of a shared cache play at different times.
+  static func unstatedRedirection(_ keeper: Keeper) -> Double { keeper.isShared ? 10 : 300 }
 
   /// Returns the freshness of the response under the URL that was redirected.
   ///
@@ -43,7 +44,8 @@ extension Freshness {
     }
     let isStated = own.isGuessed != true
     if !isStated, redirection.isPermanent { return result }
-    let left = (isStated ? own.lifetime : Self.unstatedRedirection) - own.age(at: confirmedAt)
+    let total = isStated ? own.lifetime : Self.unstatedRedirection(keeper)
+    let left = total - own.age(at: confirmedAt)
     // The response keeps its age.
     result.lifetime = max(min(lifetime, initialAge + left), 0)
     if result.lifetime < lifetime { result.isBounded = true }
