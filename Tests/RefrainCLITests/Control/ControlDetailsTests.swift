@@ -39,6 +39,15 @@
       state.value(of: try #require(ControlProperty(name)))?.json
     }
 
+    @Test func `The metadata of a part are those that its list states`() throws {
+      var state = Self.episode
+      state.player.queue.items[0].media.part = Media.Part(start: .seconds(30))
+      #expect(
+        try value("metadata", state)
+          == #"{"artist":"Somebody","icy-name":"Radio","title":"From the feed"}"#)
+      #expect(try value("media-title", state) == #""From the feed""#)
+    }
+
     @Test(
       arguments: [
         ("metadata", #"{"artist":"Somebody","icy-name":"Radio","title":"An episode"}"#),
