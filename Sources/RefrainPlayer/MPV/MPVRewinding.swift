@@ -61,7 +61,7 @@
     var opening: LiveOpening?
 
     /// Returns the byte of the recording to read for a position of the view.
-    func offset(at position: Int64) -> Int64 {
+    func recordedOffset(of position: Int64) -> Int64 {
       offset + position - Int64(header.count) + (opening?.length ?? 0)
     }
 

@@ -208,7 +208,7 @@
       while !state.withLock({ $0.isCancelled }) {
         let position = position.load(ordering: .relaxed)
         if let count = view.readHeader(into: buffer, at: position) { return advance(by: count) }
-        let offset = view.offset(at: position)
+        let offset = view.recordedOffset(of: position)
         switch view.recording.read(into: buffer, at: offset, waiter: wake) {
         case .bytes(let count):
           guard view.opening != nil else { return advance(by: count) }
